@@ -1,0 +1,128 @@
+#pragma once
+// The syntax tree: nodes in vectors, children by id, arrays in an arena.
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "opcode/op.h"
+#include "pyc/code_object.h"
+#include "support/arena.h"
+
+namespace depyf {
+
+enum class ExprKind : std::uint8_t {
+#define EXPR(name) name,
+#define PATTERN(name) name,
+#include "ast/ast.def"
+#undef EXPR
+#undef PATTERN
+};
+
+enum class StmtKind : std::uint8_t {
+#define STMT(name) name,
+#include "ast/ast.def"
+#undef STMT
+};
+
+/// Where a node comes from: the byte offset of the operation that made it, and its line. UINT32_MAX: nowhere.
+struct Origin {
+  std::uint32_t offset = UINT32_MAX;
+  std::int32_t line = 0;
+};
+
+struct Expr {
+  ExprKind kind = ExprKind::Constant;
+  std::uint8_t op = 0;
+  std::uint32_t a = UINT32_MAX;              // ConstId, StrId, CodeId or index, as ast.def says
+  std::span<ExprId> kids;
+  std::span<std::uint32_t> extra;
+  Origin origin;
+};
+
+struct Stmt {
+  StmtKind kind = StmtKind::Pass;
+  std::uint8_t flag = 0;
+  std::uint32_t a = UINT32_MAX;
+  std::uint32_t level = 0;                   // ImportFrom
+  std::uint32_t function = UINT32_MAX;       // FunctionDef
+  std::array<ExprId, 3> e;
+  std::span<ExprId> list;
+  std::span<std::uint32_t> extra;            // names; ClassDef: decorators as ExprId indices
+  std::uint32_t type_params = UINT32_MAX;    // ClassDef, TypeAlias: index in Ast::type_param_lists
+  std::span<StmtId> body, orelse, final, arms;
+  Origin origin;
+  std::span<std::uint32_t> offsets;          // every byte offset whose effect this statement's own line(s) hold; for the line map
+};
+
+enum class ParamKind : std::uint8_t { PositionalOnly, Positional, VarArgs, KeywordOnly, VarKeywords };
+
+struct Parameter {
+  StrId name;
+  ParamKind kind = ParamKind::Positional;
+  ExprId annotation, default_value;
+};
+
+enum class TypeParamKind : std::uint8_t { TypeVar, ParamSpec, TypeVarTuple };
+
+struct TypeParam {
+  StrId name;
+  TypeParamKind kind = TypeParamKind::TypeVar;
+  ExprId bound, default_value;
+};
+
+/// What FunctionDef and Lambda share.
+struct Function {
+  CodeId code;
+  std::vector<Parameter> parameters;
+  std::vector<TypeParam> type_params;
+};
+
+/// The body of one code object, after structure/ (raw) and after rewrite/ (final).
+struct Body {
+  CodeId code;
+  std::span<StmtId> stmts;
+  bool done = false;                          // rewritten
+};
+
+struct Diagnostic {
+  enum Kind : std::uint8_t { Ladder, BrokenCode, Note } kind = Note;
+  std::uint8_t level = 0;                     // Ladder: 1 … 6
+  CodeId code;
+  std::uint32_t offset = 0;
+  std::string message;
+};
+
+struct Ast {
+  Module* module = nullptr;
+  Arena arena;
+  std::vector<Expr> exprs;
+  std::vector<Stmt> stmts;
+  std::vector<Function> functions;
+  std::vector<std::vector<TypeParam>> type_param_lists;  // see Stmt::type_params
+  std::vector<Body> bodies;                   // by CodeId
+  std::vector<Diagnostic> diagnostics;
+
+  Expr& operator[](ExprId id) { return exprs[id.index]; }
+  const Expr& operator[](ExprId id) const { return exprs[id.index]; }
+  Stmt& operator[](StmtId id) { return stmts[id.index]; }
+  const Stmt& operator[](StmtId id) const { return stmts[id.index]; }
+
+  ExprId add(const Expr& e) {
+    exprs.push_back(e);
+    return ExprId(static_cast<std::uint32_t>(exprs.size() - 1));
+  }
+  StmtId add(const Stmt& s) {
+    stmts.push_back(s);
+    return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
+  }
+  ExprId expr(ExprKind kind, std::initializer_list<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+    return add(Expr{kind, op, a, arena.copy(kids), {}, origin});
+  }
+  ExprId name(StrId id, Origin origin = {}) { return expr(ExprKind::Name, {}, id.index, 0, origin); }
+  ExprId constant(ConstId id, Origin origin = {}) { return expr(ExprKind::Constant, {}, id.index, 0, origin); }
+};
+
+}  // namespace depyf

@@ -1,0 +1,49 @@
+#pragma once
+// Control-flow graph of one code object: basic blocks, normal edges, and a forest of handler regions.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bytecode/instr.h"
+
+namespace depyf {
+
+enum class HandlerEntry : std::uint8_t {
+  Exception,  // 3.11+: stack cut to depth, then lasti (if the region says so), then the exception
+  Six,        // ≤ 3.10: stack cut to depth, then previous traceback, value, type, then traceback, value, type (on top)
+};
+
+/// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form a forest.
+struct Region {
+  RegionId parent;
+  BlockId handler;         // entry block of the handler
+  std::uint32_t depth = 0; // stack depth at which the handler starts
+  bool lasti = false;
+  HandlerEntry entry = HandlerEntry::Exception;
+};
+
+/// Ends in the one control instruction (or falls through). Only the last instruction may branch.
+struct Block {
+  std::uint32_t first = 0, end = 0;  // range in Cfg::instrs
+  RegionId region;                   // innermost region that protects every instruction of this block; none outside
+  /// Successors: jump or fall-through: {next, none}; a conditional: {fall-through, target}; return/raise/reraise: none.
+  BlockId next, target;
+};
+
+struct Cfg {
+  std::vector<Instr> instrs;    // Instr::target is NOT used here; blocks have successors. ≤ 3.8: expanded by context
+  std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by normal and exceptional edges)
+  std::vector<Region> regions;  // parents before children
+  BlockId entry;
+
+  const Block& operator[](BlockId id) const { return blocks[id.index]; }
+  const Region& operator[](RegionId id) const { return regions[id.index]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(blocks.size()); }
+};
+
+/// Blocks, edges and handler regions. 3.11+: rows of the table merged by (target, depth, lasti). 3.9/3.10: one forward walk of the
+/// block stack. 3.7/3.8: expanded by context (offset × block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that
+/// the result looks like 3.9's. Blocks are split so that each has one innermost region.
+Cfg build_cfg(const Module& module, CodeId code, const InstrList& list);
+
+}  // namespace depyf

@@ -1,0 +1,104 @@
+#pragma once
+// Static single assignment form of one code object. Stack shuffles are gone; every stack value is a Value with one definition that
+// dominates its uses; where different values meet at a merge the block has a parameter. Locals, cells and globals are NOT promoted:
+// their loads and stores stay as ordered operations.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "flow/cfg.h"
+#include "support/arena.h"
+
+namespace depyf {
+
+/// What a Value is: an operation of op.def, or one of these.
+enum class ValueKind : std::uint8_t {
+  Operation,      // `op` applied to `operands`
+  Param,          // parameter `arg` of its block
+  Result,         // result `arg` (0 = pushed first, i.e. deepest) of the multi-result operation operands[0]: UNPACK_*, MATCH_KEYS, CHECK_EG_MATCH, IMPORT_FROM …
+  Null,           // the NULL of PUSH_NULL or of a method pair
+  Exception,      // at a handler's entry: the exception (3.11+) or its value (≤ 3.10)
+  ExceptionType,  // ≤ 3.10: its type
+  Traceback,      // ≤ 3.10
+  Previous,       // exception state saved at a handler's entry (PUSH_EXC_INFO's new value; ≤ 3.10: three of them, arg 0 … 2)
+  Lasti,
+};
+
+struct Value {
+  ValueKind kind = ValueKind::Operation;
+  Op op = Op::UNKNOWN;
+  std::uint32_t arg = 0, aux = 0;
+  BlockId block;
+  std::uint32_t offset = 0;
+  std::int32_t line = 0;
+  std::span<ValueId> operands;   // in stack order, deepest first; NULLs and keyword-name tuples as documented at lift()
+};
+
+enum class TermKind : std::uint8_t {
+  Jump,      // to edges[0]
+  Branch,    // value true -> edges[0], false -> edges[1]
+  ForIter,   // next item of `value` -> edges[0] (its LAST argument is Value kind Result of this terminator: see `item`), exhausted -> edges[1]
+  Send,      // SEND outside the folded loop: yielded -> edges[0], finished -> edges[1]
+  Return,    // value
+  Raise,     // operands: 0, 1 or 2
+  Reraise,   // value: the exception
+  Unreachable,
+};
+
+struct Edge {
+  BlockId to;
+  std::span<ValueId> args;  // one for each parameter of `to`
+};
+
+struct LiftedBlock {
+  std::vector<ValueId> params;
+  std::vector<ValueId> body;     // every operation in order of execution, those without effect too (constants, local loads)
+  TermKind term = TermKind::Unreachable;
+  ValueId value;                 // condition, iterator, returned value, exception
+  ValueId item;                  // ForIter, Send: the value defined on edges[0] (kind Result, operands = {iterator})
+  std::span<ValueId> raise_args; // Raise
+  Edge edges[2];
+  std::uint32_t term_offset = 0;
+  std::int32_t term_line = 0;
+  RegionId region;
+  std::span<ValueId> handler_args; // one for each parameter of the region's handler block (exceptional edge); nearly always empty
+  std::vector<ValueId> stack_in; // the whole stack at entry, deepest first (params and dominating values): what handlers and `with` need
+};
+
+struct Lifted {
+  CodeId code;
+  Arena arena;
+  std::vector<Value> values;
+  std::vector<LiftedBlock> blocks;  // same ids as in the Cfg
+  std::vector<Region> regions;
+  BlockId entry;
+
+  Value& operator[](ValueId id) { return values[id.index]; }
+  const Value& operator[](ValueId id) const { return values[id.index]; }
+  LiftedBlock& operator[](BlockId id) { return blocks[id.index]; }
+  const LiftedBlock& operator[](BlockId id) const { return blocks[id.index]; }
+
+  ValueId add(const Value& value) {
+    values.push_back(value);
+    return ValueId(static_cast<std::uint32_t>(values.size() - 1));
+  }
+};
+
+/// Abstract interpretation of the stack, block by block in reverse postorder; parameters that always get one value are
+/// removed (Braun et al., "Simple and Efficient Construction of SSA Form", CC 2013). Normal forms:
+/// · calls of every layout: operands = {callable, arguments…} with NULLs gone; CALL_KW: {callable, arguments…, names} with names a LOAD_CONST value;
+///   CALL_EX: {callable, args, mapping?}. A "self" slot that is no NULL and comes from no method pair: {callable, self, arguments…}.
+/// · LOAD_METHOD: one value (op LOAD_METHOD, operands {object}); the pair's other half is a Null.
+/// · LIST_APPEND, SET_ADD, MAP_ADD, LIST_EXTEND … on a collection which only the stack knows and only once: operands {collection, item…} and the RESULT IS THE
+///   COLLECTION'S NEXT VERSION (it replaces the stack slot). Where the collection is aliased (copied, stored, passed on, or alive across a block boundary as in a
+///   comprehension's loop) it is an effect: aux bit 31 set, no result.
+/// · TO_BOOL directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None).
+/// · BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge.
+/// · EXC_MATCH and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}.
+/// · POP_TOP of a value that has an effect leaves the operation in `body` without uses; a POP_TOP of a value defined elsewhere is dropped.
+Lifted lift(const Module& module, CodeId code, const Cfg& cfg);
+
+/// Text form for `dump --stage lift` and tests.
+std::string to_text(const Lifted& lifted, const Module& module);
+
+}  // namespace depyf

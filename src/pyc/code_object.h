@@ -1,0 +1,113 @@
+#pragma once
+// One struct for the code objects of CPython 3.7 … 3.15, and the store that holds a tree of them.
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "support/arena.h"
+#include "support/id.h"
+
+namespace depyf {
+
+struct PyVersion {
+  std::uint8_t major = 3;
+  std::uint8_t minor = 0;
+  constexpr auto operator<=>(const PyVersion&) const = default;
+};
+
+enum class ConstKind : std::uint8_t {
+  None, True, False, Ellipsis, StopIteration,
+  Int,        // `integer` when it fits, else `text` = sign and lower-case hex digits, e.g. "-1f…"
+  Float,      // re
+  Complex,    // re, im
+  Str,        // `text`: UTF-8, lone surrogates encoded as three bytes (Python's "surrogatepass")
+  Bytes,      // `text`: the raw bytes
+  Tuple, List, Set, FrozenSet,  // items
+  Dict,       // items: key, value, key, value …
+  Slice,      // items: start, stop, step
+  Code,       // code
+  Object,     // a live object that is no literal: `object` is its index in the caller's table
+};
+
+struct Const {
+  ConstKind kind = ConstKind::None;
+  bool big = false;               // Int: the value is in `text`
+  std::int64_t integer = 0;
+  double re = 0, im = 0;
+  std::string_view text;
+  std::span<const ConstId> items;
+  CodeId code;
+  std::uint32_t object = 0;
+};
+
+/// co_flags bits that matter here (Include/cpython/code.h).
+enum CodeFlags : std::uint32_t {
+  kOptimized = 0x1, kNewLocals = 0x2, kVarArgs = 0x4, kVarKeywords = 0x8, kNested = 0x10,
+  kGenerator = 0x20, kNoFree = 0x40, kCoroutine = 0x80, kIterableCoroutine = 0x100, kAsyncGenerator = 0x200,
+  kFutureAnnotations = 0x1000000, kHasDocstring = 0x4000000, kMethod = 0x8000000,
+};
+
+enum SlotKind : std::uint8_t { kLocal = 1, kCell = 2, kFree = 4 };
+
+/// One fast local, cell or free variable. An argument that is also a cell is ONE slot with both bits.
+struct Slot {
+  StrId name;
+  std::uint8_t kind = 0;
+};
+
+struct CodeObject {
+  PyVersion version;
+  std::uint32_t argcount = 0;      // positional-only ones included
+  std::uint32_t posonlyargcount = 0;
+  std::uint32_t kwonlyargcount = 0;
+  std::uint32_t stacksize = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t firstlineno = 0;
+  StrId name, qualname, filename;  // qualname: none before 3.11
+  std::span<const std::uint8_t> code;
+  std::span<const ConstId> consts;
+  std::span<const StrId> names;
+  /// Every local, then cells that are no locals, then free variables ("localsplus" of 3.11+; built so for ≤ 3.10).
+  std::span<const Slot> slots;
+  /// ≤ 3.10: slot of each cell and free variable, in the order LOAD_DEREF numbers them (co_cellvars + co_freevars).
+  std::span<const std::uint32_t> deref_slots;
+  std::uint32_t nlocals = 0;       // the first nlocals slots are co_varnames
+  std::span<const std::uint8_t> linetable;       // co_lnotab up to 3.9, co_linetable from 3.10
+  std::span<const std::uint8_t> exceptiontable;  // 3.11+
+  CodeId parent;                   // none for the root
+};
+
+/// A tree of code objects with its constants and strings. Ids index into it. Nested code objects have
+/// SMALLER ids than the one that holds them (children are completed first), so a loop by id is post-order.
+struct Module {
+  Arena arena;
+  PyVersion version;
+  std::deque<Const> consts;
+  std::deque<CodeObject> codes;
+  std::vector<std::string_view> strings;
+  std::unordered_map<std::string_view, StrId> string_ids;
+  CodeId root;
+
+  const Const& operator[](ConstId id) const { return consts[id.index]; }
+  const CodeObject& operator[](CodeId id) const { return codes[id.index]; }
+  CodeObject& operator[](CodeId id) { return codes[id.index]; }
+  std::string_view operator[](StrId id) const { return strings[id.index]; }
+
+  ConstId add(const Const& value) {
+    consts.push_back(value);
+    return ConstId(static_cast<std::uint32_t>(consts.size() - 1));
+  }
+  StrId intern(std::string_view text) {
+    if (auto found = string_ids.find(text); found != string_ids.end()) return found->second;
+    StrId id(static_cast<std::uint32_t>(strings.size()));
+    strings.push_back(arena.copy_string(text));
+    string_ids.emplace(strings.back(), id);
+    return id;
+  }
+};
+
+}  // namespace depyf
