@@ -27,6 +27,9 @@ enum class StmtKind : std::uint8_t {
 #undef STMT
 };
 
+/// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from it.
+enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
+
 /// Where a node comes from: the byte offset of the operation that made it, and its line. UINT32_MAX: nowhere.
 struct Origin {
   std::uint32_t offset = UINT32_MAX;

@@ -1,0 +1,25 @@
+#pragma once
+// The expression or statement that one operation means, given the expressions of its operands. Knows nothing of order or control flow.
+#include <span>
+
+#include "ast/ast.h"
+#include "lift/lifted.h"
+
+namespace depyf {
+
+/// The expression of a Value (ValueKind::Operation, or Result of an IMPORT_FROM …) over the expressions of its operands, in the operands' order.
+/// Displays grow in place of their versions: LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
+/// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP, BUILD_*_UNPACK, LIST_TO_TUPLE likewise.
+/// Calls come out with Keyword and Starred kids; CALL_EX over known displays is f(a, *b, k=v, **m). FORMAT is FormattedValue, BUILD_STRING a JoinedStr.
+ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
+
+/// The statement of an operation with an effect and no result (stores, deletes, Append, ImportStar, PRINT_EXPR …; an operation with a result: an Expr statement).
+StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
+
+/// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE …); `kids` are its operands without the stored value.
+ExprId make_target(Ast& ast, const Lifted& lifted, ValueId store, std::span<const ExprId> kids);
+
+/// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not x` as x in a boolean context.
+ExprId negate(Ast& ast, ExprId test);
+
+}  // namespace depyf
