@@ -1,0 +1,74 @@
+"""depyf: decompile Python bytecode, and see what torch.compile makes of a program.
+
+Importing this package loads neither torch nor anything slow: names are fetched when first used.
+"""
+
+import sys
+
+__all__ = [
+    "CompareResult",
+    "DecompilationError",
+    "Decompiler",
+    "__version__",
+    "capture",
+    "compare",
+    "debug",
+    "decompile",
+    "disassemble",
+    "explain_call",
+    "install",
+    "prepare_debug",
+    "uninstall",
+]
+
+# Public name -> module that holds it.
+_LAZY = {
+    "CompareResult": "depyf.decompiler",
+    "DecompilationError": "depyf.decompiler",
+    "Decompiler": "depyf.decompiler",
+    "__version__": "depyf.decompiler",
+    "compare": "depyf.decompiler",
+    "decompile": "depyf.decompiler",
+    "disassemble": "depyf.decompiler",
+}
+# The same for names that need torch.
+_LAZY_TORCH = {
+    "capture": "depyf.torch",
+    "debug": "depyf.torch",
+    "explain_call": "depyf.torch",
+    "install": "depyf.torch",
+    "prepare_debug": "depyf.torch",
+    "uninstall": "depyf.torch",
+}
+_LAZY_MODULES = ("cli", "code_transform", "decompiler", "explain", "optimization", "recompile", "torch", "utils")
+
+
+def __getattr__(name):
+    # A plain `import depyf.x` would bind `depyf.recompile` to the module and hide the function of
+    # that name, so modules are reached through importlib and the result is stored here.
+    import importlib
+
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    elif name in _LAZY_TORCH:
+        try:
+            module = importlib.import_module(_LAZY_TORCH[name])
+        except ImportError as error:
+            if (error.name or "").split(".")[0] != "torch":
+                raise
+            raise ImportError(
+                "depyf.%s needs PyTorch, which is not installed for %s; install it with "
+                "`pip install torch` (2.2 or later)" % (name, sys.executable),
+                name=error.name,
+            ) from error
+        value = getattr(module, name)
+    elif name in _LAZY_MODULES:
+        return importlib.import_module("depyf." + name)
+    else:
+        raise AttributeError("module 'depyf' has no attribute %r" % name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

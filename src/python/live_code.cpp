@@ -1,0 +1,388 @@
+#include "python/live_code.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "support/error.h"
+
+namespace depyf::python {
+namespace {
+
+// A deeper or larger container is kept by identity: 3.7 and 3.8 parse fewer than 100 nested parentheses, and
+// a tuple that shares its items prints to a text exponential in its depth.
+constexpr std::uint32_t kMaxLiteralDepth = 60;
+constexpr std::uint64_t kMaxLiteralNodes = 1'000'000;
+
+Ref attribute(PyObject* object, const char* name) { return Ref::checked(PyObject_GetAttrString(object, name)); }
+
+std::uint32_t count_attribute(PyObject* object, const char* name) {
+  Ref value = attribute(object, name);
+  const long long number = PyLong_AsLongLong(value.get());
+  if (number == -1 && PyErr_Occurred()) throw PythonError();
+  if (number < 0 || number > UINT32_MAX) {
+    throw Error(std::string("corrupt code object: ") + name + " is " + std::to_string(number));
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+std::string_view bytes_view(PyObject* bytes) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0) throw PythonError();
+  return {data, static_cast<std::size_t>(size)};
+}
+
+/// How deep and how large a literal is when printed, shared items counted each time.
+struct Extent {
+  std::uint32_t depth = 0;
+  std::uint64_t nodes = 1;
+};
+
+class Converter {
+ public:
+  Converter(PyObject* code_type, ObjectTable& objects) : code_type_(code_type), objects_(objects) {
+    module_.version = running_version();
+  }
+
+  Module convert(PyObject* root) {
+    module_.root = convert_code(root);
+    return std::move(module_);
+  }
+
+ private:
+  struct CodeFrame {
+    Ref code;
+    Ref consts;
+    Py_ssize_t next = 0;
+    std::vector<ConstId> done;
+  };
+  struct LiteralFrame {
+    PyObject* owner;
+    ConstKind kind;
+    std::vector<Ref> items;
+    std::size_t next = 0;
+    std::vector<ConstId> done;
+  };
+  std::string_view text(PyObject* unicode) {
+    Ref encoded = Ref::checked(PyUnicode_AsEncodedString(unicode, "utf-8", "surrogatepass"));
+    return module_.arena.copy_string(bytes_view(encoded.get()));
+  }
+
+  StrId name(PyObject* unicode) {
+    Ref encoded = Ref::checked(PyUnicode_AsEncodedString(unicode, "utf-8", "surrogatepass"));
+    return module_.intern(bytes_view(encoded.get()));
+  }
+
+  std::vector<StrId> names(PyObject* code, const char* attribute_name) {
+    Ref tuple = attribute(code, attribute_name);
+    const Py_ssize_t size = PyTuple_Size(tuple.get());
+    if (size < 0) throw PythonError();
+    std::vector<StrId> out;
+    out.reserve(static_cast<std::size_t>(size));
+    for (Py_ssize_t i = 0; i < size; ++i) out.push_back(name(PyTuple_GetItem(tuple.get(), i)));
+    return out;
+  }
+
+  std::span<const std::uint8_t> bytes_attribute(PyObject* code, const char* attribute_name) {
+    Ref bytes = attribute(code, attribute_name);
+    const std::string_view view = bytes_view(bytes.get());
+    return module_.arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(view.data()), view.size()));
+  }
+
+  ConstId add(const Const& value, Extent extent = {}) {
+    const ConstId id = module_.add(value);
+    extents_.resize(id.index + 1);
+    extents_[id.index] = extent;
+    return id;
+  }
+
+  ConstId object(PyObject* value) {
+    Const constant;
+    constant.kind = ConstKind::Object;
+    constant.object = objects_.index_of(value);
+    return add(constant);
+  }
+
+  /// A literal without items; none for a container and for what is no literal.
+  std::optional<ConstId> scalar(PyObject* value) {
+    Const constant;
+    PyTypeObject* type = Py_TYPE(value);
+    if (value == Py_None) {
+      constant.kind = ConstKind::None;
+    } else if (value == Py_True) {
+      constant.kind = ConstKind::True;
+    } else if (value == Py_False) {
+      constant.kind = ConstKind::False;
+    } else if (value == Py_Ellipsis) {
+      constant.kind = ConstKind::Ellipsis;
+    } else if (type == &PyLong_Type) {
+      integer(value, constant);
+    } else if (type == &PyFloat_Type) {
+      constant.kind = ConstKind::Float;
+      constant.re = PyFloat_AsDouble(value);
+    } else if (type == &PyComplex_Type) {
+      constant.kind = ConstKind::Complex;
+      constant.re = PyComplex_RealAsDouble(value);
+      constant.im = PyComplex_ImagAsDouble(value);
+    } else if (type == &PyUnicode_Type) {
+      constant.kind = ConstKind::Str;
+      constant.text = text(value);
+    } else if (type == &PyBytes_Type) {
+      constant.kind = ConstKind::Bytes;
+      constant.text = module_.arena.copy_string(bytes_view(value));
+    } else {
+      return std::nullopt;
+    }
+    return add(constant);
+  }
+
+  void integer(PyObject* value, Const& constant) {
+    constant.kind = ConstKind::Int;
+    int overflow = 0;
+    constant.integer = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (!overflow) return;
+    constant.integer = 0;
+    constant.big = true;
+    Ref digits = Ref::checked(PyNumber_ToBase(value, 16));  // "-0x1f…", linear in the size
+    std::string spelt(text(digits.get()));
+    spelt.erase(spelt.find("0x"), 2);
+    constant.text = module_.arena.copy_string(spelt);
+  }
+
+  std::optional<LiteralFrame> container(PyObject* value) {
+    LiteralFrame frame{value, ConstKind::Tuple, {}, 0, {}};
+    PyTypeObject* type = Py_TYPE(value);
+    if (type == &PyTuple_Type) {
+      const Py_ssize_t size = PyTuple_Size(value);
+      for (Py_ssize_t i = 0; i < size; ++i) frame.items.push_back(Ref::borrowed(PyTuple_GetItem(value, i)));
+    } else if (type == &PyFrozenSet_Type) {
+      frame.kind = ConstKind::FrozenSet;
+      Ref iterator = Ref::checked(PyObject_GetIter(value));
+      while (PyObject* item = PyIter_Next(iterator.get())) frame.items.push_back(Ref(item));
+      if (PyErr_Occurred()) throw PythonError();
+    } else if (type == &PySlice_Type) {
+      frame.kind = ConstKind::Slice;
+      for (const char* part : {"start", "stop", "step"}) frame.items.push_back(attribute(value, part));
+    } else {
+      return std::nullopt;
+    }
+    return frame;
+  }
+
+  ConstId finish(LiteralFrame& frame) {
+    Extent extent;
+    for (ConstId item : frame.done) {
+      extent.depth = std::max(extent.depth, extents_[item.index].depth + 1);
+      extent.nodes += extents_[item.index].nodes;
+    }
+    if (extent.depth > kMaxLiteralDepth || extent.nodes > kMaxLiteralNodes) return ConstId::none();
+    Const constant;
+    constant.kind = frame.kind;
+    constant.items = module_.arena.copy(frame.done);
+    return add(constant, extent);
+  }
+
+  /// Any constant but a code object.
+  ConstId constant(PyObject* root) {
+    if (auto known = known_.find(root); known != known_.end()) return known->second;
+    if (auto id = scalar(root)) return *id;
+    std::vector<LiteralFrame> stack;
+    auto enter = [&](PyObject* value) {
+      auto frame = container(value);
+      if (frame) stack.push_back(std::move(*frame));
+      return frame.has_value();
+    };
+    // What holds a thing that is no literal is none either: everything on the stack.
+    auto give_up = [&] {
+      for (const LiteralFrame& frame : stack) not_literal_.insert(frame.owner);
+      return known_[root] = object(root);
+    };
+    if (not_literal_.contains(root) || !enter(root)) return give_up();
+    for (;;) {
+      LiteralFrame& frame = stack.back();
+      if (frame.next == frame.items.size()) {
+        const ConstId id = finish(frame);
+        if (!id) return give_up();
+        known_[frame.owner] = id;
+        stack.pop_back();
+        if (stack.empty()) return id;
+        stack.back().done.push_back(id);
+        continue;
+      }
+      PyObject* item = frame.items[frame.next++].get();
+      if (auto known = known_.find(item); known != known_.end()) {
+        if (module_[known->second].kind == ConstKind::Object) return give_up();
+        frame.done.push_back(known->second);
+      } else if (auto id = scalar(item)) {
+        frame.done.push_back(*id);
+      } else if (not_literal_.contains(item) || !enter(item)) {
+        return give_up();
+      }
+    }
+  }
+
+  CodeFrame open(PyObject* code) {
+    if (!open_.insert(code).second) throw Error("corrupt code object: it holds itself among its constants");
+    return {Ref::borrowed(code), attribute(code, "co_consts"), 0, {}};
+  }
+
+  CodeId convert_code(PyObject* root) {
+    std::vector<CodeFrame> stack;
+    stack.push_back(open(root));
+    for (;;) {
+      CodeFrame& frame = stack.back();
+      const Py_ssize_t size = PyTuple_Size(frame.consts.get());
+      if (size < 0) throw PythonError();
+      if (frame.next == size) {
+        const CodeId id = finish(frame);
+        open_.erase(frame.code.get());
+        code_ids_[frame.code.get()] = id;
+        kept_.push_back(std::move(frame.code));
+        stack.pop_back();
+        if (stack.empty()) return id;
+        continue;
+      }
+      PyObject* item = PyTuple_GetItem(frame.consts.get(), frame.next);
+      if (Py_TYPE(item) != reinterpret_cast<PyTypeObject*>(code_type_)) {
+        ++frame.next;
+        frame.done.push_back(constant(item));
+      } else if (auto known = code_ids_.find(item); known != code_ids_.end()) {
+        ++frame.next;
+        Const nested;
+        nested.kind = ConstKind::Code;
+        nested.code = known->second;
+        frame.done.push_back(add(nested));
+      } else {
+        stack.push_back(open(item));
+      }
+    }
+  }
+
+  CodeId finish(CodeFrame& frame) {
+    PyObject* live = frame.code.get();
+    const PyVersion version = module_.version;
+    CodeObject code;
+    code.version = version;
+    code.argcount = count_attribute(live, "co_argcount");
+    if (version >= PyVersion{3, 8}) code.posonlyargcount = count_attribute(live, "co_posonlyargcount");
+    code.kwonlyargcount = count_attribute(live, "co_kwonlyargcount");
+    code.stacksize = count_attribute(live, "co_stacksize");
+    code.flags = count_attribute(live, "co_flags");
+    // co_firstlineno may be negative or absent in code that no compiler wrote; it is a hint only.
+    Ref first_line = attribute(live, "co_firstlineno");
+    const long line = PyLong_AsLong(first_line.get());
+    PyErr_Clear();
+    code.firstlineno = line > 0 ? static_cast<std::uint32_t>(line) : 0;
+    code.name = name(attribute(live, "co_name").get());
+    code.filename = name(attribute(live, "co_filename").get());
+    code.code = bytes_attribute(live, "co_code");
+    code.consts = module_.arena.copy(frame.done);
+    code.names = module_.arena.copy(names(live, "co_names"));
+    code.linetable = bytes_attribute(live, version >= PyVersion{3, 10} ? "co_linetable" : "co_lnotab");
+    if (version >= PyVersion{3, 11}) {
+      code.qualname = name(attribute(live, "co_qualname").get());
+      code.exceptiontable = bytes_attribute(live, "co_exceptiontable");
+    }
+    set_slots(code, names(live, "co_varnames"), names(live, "co_cellvars"), names(live, "co_freevars"));
+
+    const CodeId id(static_cast<std::uint32_t>(module_.codes.size()));
+    for (ConstId constant : frame.done) {
+      const Const& value = module_[constant];
+      if (value.kind == ConstKind::Code && !module_[value.code].parent) module_[value.code].parent = id;
+    }
+    module_.codes.push_back(code);
+    return id;
+  }
+
+  /// "localsplus": co_varnames, then the cells among co_cellvars that are no arguments (3.11+: no locals), then co_freevars.
+  void set_slots(CodeObject& code, const std::vector<StrId>& varnames, const std::vector<StrId>& cellvars,
+                 const std::vector<StrId>& freevars) {
+    const bool any_local = module_.version >= PyVersion{3, 11};
+    const std::size_t arguments = std::size_t{code.argcount} + code.kwonlyargcount +
+                                  ((code.flags & kVarArgs) ? 1 : 0) + ((code.flags & kVarKeywords) ? 1 : 0);
+    const std::size_t candidates = any_local ? varnames.size() : std::min(arguments, varnames.size());
+    std::vector<Slot> slots;
+    std::unordered_map<std::uint32_t, std::uint32_t> local_slots;
+    for (StrId variable : varnames) {
+      if (slots.size() < candidates) {
+        local_slots.emplace(variable.index, static_cast<std::uint32_t>(slots.size()));
+      }
+      slots.push_back({variable, kLocal});
+    }
+    code.nlocals = static_cast<std::uint32_t>(slots.size());
+    std::vector<std::uint32_t> deref;
+    for (StrId cell : cellvars) {
+      auto local = local_slots.find(cell.index);
+      if (local != local_slots.end()) {
+        slots[local->second].kind |= kCell;
+        deref.push_back(local->second);
+      } else {
+        deref.push_back(static_cast<std::uint32_t>(slots.size()));
+        slots.push_back({cell, kCell});
+      }
+    }
+    for (StrId free : freevars) {
+      deref.push_back(static_cast<std::uint32_t>(slots.size()));
+      slots.push_back({free, kFree});
+    }
+    code.slots = module_.arena.copy(slots);
+    if (!any_local) code.deref_slots = module_.arena.copy(deref);
+  }
+
+  PyObject* code_type_;
+  ObjectTable& objects_;
+  Module module_;
+  std::vector<Extent> extents_;                        // by ConstId
+  std::unordered_map<PyObject*, ConstId> known_;       // containers and objects, by identity
+  std::unordered_set<PyObject*> not_literal_;
+  std::unordered_map<PyObject*, CodeId> code_ids_;
+  std::unordered_set<PyObject*> open_;
+  std::vector<Ref> kept_;                              // identities above stay those of live objects
+};
+
+}  // namespace
+
+std::uint32_t ObjectTable::index_of(PyObject* object) {
+  auto [found, fresh] = indices_.try_emplace(object, static_cast<std::uint32_t>(objects_.size()));
+  if (fresh) objects_.push_back(Ref::borrowed(object));
+  return found->second;
+}
+
+PyVersion running_version() {
+  const char* text = Py_GetVersion();  // "3.11.7 (main, …"
+  PyVersion version;
+  const char* end = text + std::strlen(text);
+  unsigned major = 0, minor = 0;
+  const auto dot = std::from_chars(text, end, major).ptr;
+  if (dot != end) std::from_chars(dot + 1, end, minor);
+  version.major = static_cast<std::uint8_t>(major);
+  version.minor = static_cast<std::uint8_t>(minor);
+  return version;
+}
+
+Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects) {
+  return Converter(code_type, objects).convert(code);
+}
+
+std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {
+  if (object_count == 0) return 0;
+  constexpr std::string_view prefix = "__const_";
+  std::uint32_t first = 0;
+  for (std::string_view used : module.strings) {
+    if (!used.starts_with(prefix)) continue;
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(used.data() + prefix.size(), used.data() + used.size(), number);
+    if (error == std::errc() && number >= first && number < UINT32_MAX / 2) first = number + 1;
+  }
+  if (first == 0) return 0;
+  for (Const& constant : module.consts) {
+    if (constant.kind == ConstKind::Object) constant.object += first;
+  }
+  return first;
+}
+
+}  // namespace depyf::python

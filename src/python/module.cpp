@@ -1,0 +1,242 @@
+// The extension module depyf._core, in the limited API of CPython 3.7: one binary for every later version.
+// Everything but the conversion of live objects is the core's; no C++ exception leaves this file.
+#include "python/live_code.h"
+
+#include <string>
+
+#include "bytecode/instr.h"
+#include "pipeline/pipeline.h"
+#include "pyc/pyc.h"
+#include "support/error.h"
+#include "verify/verify.h"
+
+namespace depyf::python {
+namespace {
+
+PyObject* decompilation_error = nullptr;
+PyObject* code_type = nullptr;
+
+/// Runs `body`, which returns an owned PyObject*, and turns what it throws into a Python exception.
+template <class Body>
+PyObject* guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const PythonError&) {
+    // already set
+  } catch (const Error& error) {
+    PyErr_SetString(decompilation_error, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_Format(decompilation_error, "internal error of depyf, please report it with the code object: %s", error.what());
+  }
+  return nullptr;
+}
+
+Ref to_str(std::string_view text) {
+  return Ref::checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+Ref to_int(long long number) { return Ref::checked(PyLong_FromLongLong(number)); }
+
+Ref tuple(std::initializer_list<Ref*> items) {
+  Ref out = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  Py_ssize_t i = 0;
+  for (Ref* item : items) PyTuple_SetItem(out.get(), i++, item->release());
+  return out;
+}
+
+void append(const Ref& list, const Ref& item) {
+  if (PyList_Append(list.get(), item.get()) < 0) throw PythonError();
+}
+
+bool is_code(PyObject* object) { return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(code_type); }
+
+/// A live code object, or the bytes of a .pyc file.
+Module read(PyObject* input, ObjectTable& objects) {
+  if (is_code(input)) return from_live_code(input, code_type, objects);
+  if (PyBytes_Check(input)) {
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(input, &data, &size) < 0) throw PythonError();
+    return read_pyc({reinterpret_cast<const std::uint8_t*>(data), static_cast<std::size_t>(size)});
+  }
+  Ref type_name = Ref::checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(input)), "__name__"));
+  PyErr_Format(PyExc_TypeError, "expected a code object or the bytes of a .pyc file, got %U", type_name.get());
+  throw PythonError();
+}
+
+/// "outer.inner": the qualified name of 3.11+, elsewhere the names from the root down.
+std::string path(const Module& module, CodeId id) {
+  if (!id) return "";
+  if (module[id].qualname) return std::string(module[module[id].qualname]);
+  std::vector<std::string_view> names;
+  for (; id; id = module[id].parent) names.push_back(module[module[id].name]);
+  std::string out;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!out.empty()) out += '.';
+    out += *name;
+  }
+  return out;
+}
+
+/// Code that is no function's, as compile(…, "exec") makes it, is printed as a module.
+bool is_module(const Module& module) {
+  const CodeObject& root = module[module.root];
+  return (root.flags & (kOptimized | kNewLocals)) == 0 && module[root.name] == "<module>";
+}
+
+Ref line_map(const Module& module, const std::vector<LineOrigin>& lines) {
+  Ref out = Ref::checked(PyList_New(0));
+  for (const LineOrigin& origin : lines) {
+    Ref offsets = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(origin.offsets.size())));
+    for (std::size_t i = 0; i < origin.offsets.size(); ++i) {
+      PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(origin.offsets[i]).release());
+    }
+    Ref line = to_int(origin.line), original = to_int(origin.original_line), name = to_str(path(module, origin.code));
+    append(out, tuple({&line, &offsets, &original, &name}));
+  }
+  return out;
+}
+
+Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
+  Ref out = Ref::checked(PyList_New(0));
+  for (const Diagnostic& diagnostic : found) {
+    std::string kind_name;
+    switch (diagnostic.kind) {
+      case Diagnostic::Ladder: kind_name = "L" + std::to_string(diagnostic.level); break;
+      case Diagnostic::BrokenCode: kind_name = "broken"; break;
+      case Diagnostic::Note: kind_name = "note"; break;
+    }
+    Ref kind = to_str(kind_name), name = to_str(path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
+        message = to_str(diagnostic.message);
+    append(out, tuple({&kind, &name, &offset, &message}));
+  }
+  return out;
+}
+
+const char decompile_doc[] =
+    "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False)\n--\n\n"
+    "Decompile a code object, or the bytes of a .pyc file.\n\n"
+    "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
+    "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
+    "stands there; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
+    "'broken' or 'note'. Raises DecompilationError.";
+
+PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", nullptr};
+  PyObject* input = nullptr;
+  int indentation = 4;
+  const char* temp_prefix = "__temp_";
+  const char* name = nullptr;
+  int keep_temporaries = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszp", const_cast<char**>(keywords), &input, &indentation,
+                                   &temp_prefix, &name, &keep_temporaries)) {
+    return nullptr;
+  }
+  if (indentation < 1 || indentation > 16) {
+    PyErr_Format(PyExc_ValueError, "indentation is %d, expected 1 to 16", indentation);
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    ObjectTable objects;
+    Module module = read(input, objects);
+    const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
+    DecompileOptions options;
+    options.indentation = static_cast<std::uint32_t>(indentation);
+    options.temp_prefix = temp_prefix;
+    options.keep_temporaries = keep_temporaries != 0;
+    if (name) options.name = name;
+    options.function = is_code(input) && !is_module(module);
+    const Decompiled result = depyf::decompile(module, options);
+
+    Ref constants = Ref::checked(PyDict_New());
+    for (std::size_t i = 0; i < objects.objects().size(); ++i) {
+      const std::string placeholder = "__const_" + std::to_string(first + i) + "__";
+      if (PyDict_SetItemString(constants.get(), placeholder.c_str(), objects.objects()[i].get()) < 0) {
+        throw PythonError();
+      }
+    }
+    Ref text = to_str(result.source.text);
+    Ref lines = line_map(module, result.source.lines);
+    Ref found = diagnostics(module, result.diagnostics);
+    return tuple({&text, &lines, &constants, &found}).release();
+  });
+}
+
+const char compare_doc[] =
+    "compare(a, b, names=True)\n--\n\n"
+    "Prove that two code objects of one Python version do the same, without running them.\n\n"
+    "Returns (verdict, detail): 'identical', 'exact', 'equivalent' or 'different', and the first place where they\n"
+    "part. With names=False, names of functions and docstrings are not compared.";
+
+PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"a", "b", "names", nullptr};
+  PyObject *a = nullptr, *b = nullptr;
+  int names = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(keywords), &a, &b, &names)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    ObjectTable objects;  // one for both: objects are compared by identity
+    Module left = read(a, objects);
+    Module right = read(b, objects);
+    VerifyOptions options;
+    options.compare_names = names != 0;
+    const Verdict verdict = verify(left, left.root, right, right.root, options);
+    const char* word = "different";
+    switch (verdict.kind) {
+      case VerdictKind::Identical: word = "identical"; break;
+      case VerdictKind::Exact: word = "exact"; break;
+      case VerdictKind::Equivalent: word = "equivalent"; break;
+      case VerdictKind::Different: word = "different"; break;
+    }
+    Ref kind = to_str(word), detail = to_str(verdict.detail);
+    return tuple({&kind, &detail}).release();
+  });
+}
+
+PyMethodDef methods[] = {
+    {"decompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decompile_function)),
+     METH_VARARGS | METH_KEYWORDS, decompile_doc},
+    {"compare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compare_function)),
+     METH_VARARGS | METH_KEYWORDS, compare_doc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "depyf._core", "The compiled core of depyf.", -1, methods,
+                          nullptr, nullptr, nullptr, nullptr};
+
+bool add_object(PyObject* module, const char* name, PyObject* object) {
+  if (!object) return false;
+  Py_INCREF(object);
+  if (PyModule_AddObject(module, name, object) == 0) return true;
+  Py_DECREF(object);
+  return false;
+}
+
+}  // namespace
+
+PyObject* create_module() {
+  PyObject* module = PyModule_Create(&definition);
+  if (!module) return nullptr;
+  if (!decompilation_error) {
+    decompilation_error = PyErr_NewExceptionWithDoc(
+        "depyf.DecompilationError",
+        "Bytecode that cannot be decompiled: what was found, what was expected and what to do.", nullptr, nullptr);
+  }
+  if (!code_type) {
+    if (PyObject* types = PyImport_ImportModule("types")) {
+      code_type = PyObject_GetAttrString(types, "CodeType");
+      Py_DECREF(types);
+    }
+  }
+  if (!code_type || !add_object(module, "DecompilationError", decompilation_error) ||
+      PyModule_AddStringConstant(module, "__version__", DEPYF_VERSION) < 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
+  return module;
+}
+
+}  // namespace depyf::python
+
+PyMODINIT_FUNC PyInit__core() { return depyf::python::create_module(); }
