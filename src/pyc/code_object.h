@@ -27,7 +27,7 @@ enum class ConstKind : std::uint8_t {
   Str,        // `text`: UTF-8, lone surrogates encoded as three bytes (Python's "surrogatepass")
   Bytes,      // `text`: the raw bytes
   Tuple, List, Set, FrozenSet,  // items
-  Dict,       // items: key, value, key, value …
+  Dict,       // items: key, value, key, value … (3.15's frozendict too)
   Slice,      // items: start, stop, step
   Code,       // code
   Object,     // a live object that is no literal: `object` is its index in the caller's table
@@ -51,7 +51,8 @@ enum CodeFlags : std::uint32_t {
   kFutureAnnotations = 0x1000000, kHasDocstring = 0x4000000, kMethod = 0x8000000,
 };
 
-enum SlotKind : std::uint8_t { kLocal = 1, kCell = 2, kFree = 4 };
+/// kHidden: the variable of a comprehension that is inlined in a class or module body (3.12+).
+enum SlotKind : std::uint8_t { kLocal = 1, kCell = 2, kFree = 4, kHidden = 8 };
 
 /// One fast local, cell or free variable. An argument that is also a cell is ONE slot with both bits.
 struct Slot {

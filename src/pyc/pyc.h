@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "pyc/code_object.h"
@@ -11,7 +12,16 @@ namespace depyf {
 /// Facts: Lib/importlib/_bootstrap_external.py (magic), Python/marshal.c (format).
 Module read_pyc(std::span<const std::uint8_t> bytes);
 
-/// Reads marshalled code of a known version.
+/// Reads marshalled code of a known version. The bytes are copied: the Module does not refer to them afterwards.
+/// Throws Error as read_pyc does, and when the version is not one of 3.7 … 3.15.
 Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version);
+
+/// The version whose release writes `magic` (the first two bytes of a .pyc file, little-endian).
+std::optional<PyVersion> version_of_magic(std::uint16_t magic);
+
+/// Fills slots, deref_slots and nlocals of `code` (whose version, flags and argument counts are set) from the three tuples of names
+/// that a live code object has in every version: all locals, then cells that are no locals (up to 3.10: no arguments), then free variables.
+void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varnames, std::span<const StrId> cellvars,
+                   std::span<const StrId> freevars);
 
 }  // namespace depyf
