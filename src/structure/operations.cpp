@@ -1,0 +1,770 @@
+#include "structure/operations.h"
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "support/error.h"
+
+namespace depyf {
+namespace {
+
+// CPython puts literal sequences of at least this many constants into one constant (MIN_CONST_SEQUENCE_SIZE).
+constexpr std::size_t kMinConstSequence = 3;
+// Above this many stack entries CPython builds calls and displays step by step (STACK_USE_GUIDELINE).
+constexpr std::size_t kStackGuideline = 30;
+// A dict display is cut into pieces of so many pairs.
+constexpr std::size_t kDictPiece = kStackGuideline / 2 + 2;
+
+// Marks in Expr::op of List, Tuple, Set and Dict; nobody else reads them.
+constexpr std::uint8_t kHasRoom = 1;        // the storage of `kids` is std::bit_ceil(size) long
+constexpr std::uint8_t kFromConstant = 2;   // the kids are the items of the constant `a`
+constexpr std::uint8_t kFromList = 4;       // a tuple that grew as a list
+
+// Expr::a of a Binary that INPLACE made.
+constexpr std::uint32_t kInPlace = 1;
+
+[[noreturn]] void no_source_form(const Value& v, std::string_view as) {
+  throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has no source form as " +
+              std::string(as) + " by itself; the structurer has to treat it together with its neighbours");
+}
+
+struct Maker {
+  Ast& ast;
+  const Lifted& lifted;
+  const Value& v;
+  std::span<const ExprId> kids;
+
+  const Module& module() const { return *ast.module; }
+  Origin origin() const { return {v.offset, v.line}; }
+
+  StrId slot_name(std::uint32_t slot) const {
+    const CodeObject& code = module()[lifted.code];
+    if (slot >= code.slots.size())
+      throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(v.offset) + " does not exist; the code object has " +
+                  std::to_string(code.slots.size()));
+    return code.slots[slot].name;
+  }
+
+  void need(std::size_t n) const {
+    if (kids.size() < n)
+      throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(kids.size()) +
+                  " operands, expected at least " + std::to_string(n));
+  }
+
+  ExprId node(ExprKind kind, std::span<const ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+    return ast.add(Expr{kind, op, a, ast.arena.copy(operands), {}, origin()});
+  }
+  ExprId node(ExprKind kind, std::initializer_list<ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+    return ast.expr(kind, operands, a, op, origin());
+  }
+  ExprId name(StrId id, NameScope scope) { return node(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope)); }
+
+  const Const* constant(ExprId id) const {
+    if (!id || ast[id].kind != ExprKind::Constant) return nullptr;
+    return &module()[ConstId(ast[id].a)];
+  }
+  bool is_const(ExprId id, ConstKind kind) const {
+    const Const* c = constant(id);
+    return c && c->kind == kind;
+  }
+  const Const& names_tuple(ExprId id) const {
+    const Const* c = constant(id);
+    if (!c || c->kind != ConstKind::Tuple)
+      throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) +
+                  " expects a constant tuple of names or keys on top of the stack");
+    return *c;
+  }
+
+  ExprId compare(CompareOp op, ExprId a, ExprId b) {
+    ExprId id = node(ExprKind::Compare, {a, b});
+    const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
+    ast[id].extra = ast.arena.copy(ops);
+    return id;
+  }
+
+  // --- displays
+
+  /// `display` with `added` at its end, as a further version in the same storage while there is room.
+  ExprId grow(ExprId display, std::span<const ExprId> added) {
+    Expr e = ast[display];
+    if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1, 2, 3), …]
+      const ExprId starred[] = {node(ExprKind::Starred, {ast.constant(ConstId(e.a), e.origin)})};
+      e.kids = ast.arena.copy(starred);
+      e.a = UINT32_MAX;
+      e.op = 0;
+    }
+    const std::size_t size = e.kids.size(), wanted = size + added.size();
+    std::span<ExprId> storage = e.kids;
+    if (!(e.op & kHasRoom) || wanted > std::bit_ceil(size)) {
+      storage = ast.arena.array<ExprId>(std::bit_ceil(wanted));
+      std::copy(e.kids.begin(), e.kids.end(), storage.begin());
+    }
+    std::copy(added.begin(), added.end(), storage.data() + size);
+    e.kids = {storage.data(), wanted};
+    e.op |= kHasRoom;
+    return ast.add(e);
+  }
+  ExprId grow(ExprId display, std::initializer_list<ExprId> added) { return grow(display, std::span<const ExprId>(added.begin(), added.size())); }
+
+  bool growable(ExprId id, ExprKind kind) const { return ast[id].kind == kind; }
+
+  std::vector<ExprId> items_of(const Const& c) {
+    std::vector<ExprId> items;
+    items.reserve(c.items.size());
+    for (ConstId item : c.items) items.push_back(ast.constant(item, origin()));
+    return items;
+  }
+
+  ExprId extend(ExprId display, ExprId iterable, ConstKind literal) {
+    const Const* c = constant(iterable);
+    if (c && c->kind == literal && ast[display].kids.empty() && !c->items.empty()) {
+      std::vector<ExprId> items = items_of(*c);
+      // A set literal with equal items is shorter as a constant; the literal had at least three.
+      if (literal == ConstKind::FrozenSet)
+        while (items.size() < kMinConstSequence) items.push_back(items.back());
+      if (items.size() >= kMinConstSequence) {
+        ExprId id = node(ast[display].kind, items, ast[iterable].a, kFromConstant);
+        return id;
+      }
+    }
+    return grow(display, {node(ExprKind::Starred, {iterable})});
+  }
+
+  bool plain_pairs(ExprId id) const {
+    const Expr& e = ast[id];
+    if (e.kind != ExprKind::Dict || e.kids.empty()) return false;
+    for (std::size_t i = 0; i < e.kids.size(); i += 2)
+      if (!e.kids[i]) return false;
+    return true;
+  }
+
+  /// {…dict, **mapping}; a display that follows a `**` or a full piece was written as plain pairs.
+  ExprId merge(ExprId dict, ExprId mapping, bool pieces) {
+    if (plain_pairs(mapping)) {
+      const std::span<ExprId> have = ast[dict].kids;
+      std::size_t trailing = 0;
+      for (std::size_t i = have.size(); i >= 2 && have[i - 2]; i -= 2) ++trailing;
+      if (!have.empty() && (pieces ? trailing % kDictPiece == 0 : trailing == 0)) return grow(dict, ast[mapping].kids);
+    }
+    return grow(dict, {ExprId::none(), mapping});
+  }
+
+  /// ≤ 3.8: [*a, b, *c] from the pieces a, (b,), c.
+  ExprId unpack_display(ExprKind kind, std::size_t count) {
+    need(count);
+    std::vector<ExprId> items;
+    bool starred = count == 1, joined = false;  // a lone piece was starred, else it would be a plain display
+    for (std::size_t i = 0; i < count; ++i) {
+      const Expr& e = ast[kids[i]];
+      const Const* c = constant(kids[i]);
+      const bool display = kind == ExprKind::Set ? e.kind == ExprKind::Set : e.kind == ExprKind::Tuple || (c && c->kind == ConstKind::Tuple);
+      const bool empty = c ? c->items.empty() : e.kids.empty();
+      const bool has_star = [&] {
+        for (ExprId k : e.kids)
+          if (!c && ast[k].kind == ExprKind::Starred) return true;
+        return false;
+      }();
+      if (display && !empty && !has_star && !joined && !starred) {
+        if (c) {
+          for (ConstId item : c->items) items.push_back(ast.constant(item, origin()));
+        } else {
+          items.insert(items.end(), e.kids.begin(), e.kids.end());
+        }
+        joined = true;
+      } else {
+        items.push_back(node(ExprKind::Starred, {kids[i]}));
+        joined = false;
+      }
+    }
+    return node(kind, items);
+  }
+
+  ExprId unpack_mappings(std::size_t count) {
+    need(count);
+    std::vector<ExprId> items;
+    bool joined = count == 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (plain_pairs(kids[i]) && !joined) {
+        const auto pairs = ast[kids[i]].kids;
+        items.insert(items.end(), pairs.begin(), pairs.end());
+        joined = true;
+      } else {
+        items.push_back(ExprId::none());
+        items.push_back(kids[i]);
+        joined = false;
+      }
+    }
+    return node(ExprKind::Dict, items);
+  }
+
+  ExprId to_tuple(ExprId list) {
+    const Expr& e = ast[list];
+    if (e.kind != ExprKind::List) return node(ExprKind::Tuple, {node(ExprKind::Starred, {list})});
+    if (e.op & kFromConstant) return node(ExprKind::Tuple, {node(ExprKind::Starred, {ast.constant(ConstId(e.a), origin())})});
+    return ast.add(Expr{ExprKind::Tuple, static_cast<std::uint8_t>(e.op | kFromList), UINT32_MAX, e.kids, {}, origin()});
+  }
+
+  // --- calls
+
+  static bool identifier(std::string_view text) {
+    if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+    for (unsigned char ch : text)
+      if (!(ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch >= 0x80)) return false;
+    return true;
+  }
+
+  ExprId keyword(ExprId key, ExprId value) {
+    if (!key) return node(ExprKind::Keyword, {value});
+    return node(ExprKind::Keyword, {value}, ast.module->intern(constant(key)->text).index);
+  }
+
+  ExprId call_with_names() {
+    need(2);
+    const Const& names = names_tuple(kids.back());
+    const std::span<const ExprId> args = kids.first(kids.size() - 1);
+    if (names.items.size() + 1 > args.size()) throw Error("call at offset " + std::to_string(v.offset) + " names more arguments than it has");
+    std::vector<ExprId> all(args.begin(), args.end() - static_cast<std::ptrdiff_t>(names.items.size()));
+    for (std::size_t i = 0; i < names.items.size(); ++i) {
+      const Const& key = module()[names.items[i]];
+      const ExprId value = args[args.size() - names.items.size() + i];
+      if (key.kind != ConstKind::Str) throw Error("call at offset " + std::to_string(v.offset) + " has a keyword that is no string");
+      if (identifier(key.text)) {
+        all.push_back(node(ExprKind::Keyword, {value}, ast.module->intern(key.text).index));
+      } else {
+        all.push_back(node(ExprKind::Keyword, {node(ExprKind::Dict, {ast.constant(names.items[i], origin()), value})}));
+      }
+    }
+    return node(ExprKind::Call, all);
+  }
+
+  ExprId call_unpacked() {
+    need(2);
+    const ExprId args = kids[1];
+    const ExprId mapping = kids.size() > 2 ? kids[2] : ExprId::none();
+    std::vector<ExprId> all = {kids[0]};
+    bool star = true;
+    const Expr& e = ast[args];
+    const Const* c = constant(args);
+    if (c && c->kind == ConstKind::Tuple) {
+      if (mapping || c->items.size() > kStackGuideline) {
+        for (ConstId item : c->items) all.push_back(ast.constant(item, origin()));
+        star = false;
+      } else {
+        all.push_back(node(ExprKind::Starred, {args}));
+      }
+    } else if (e.kind == ExprKind::Tuple) {
+      bool has_star = false;
+      for (ExprId k : e.kids) has_star = has_star || ast[k].kind == ExprKind::Starred;
+      const bool written_out = has_star ? e.kids.size() > 1 : mapping || (e.op & kFromList);
+      if (written_out) {
+        all.insert(all.end(), e.kids.begin(), e.kids.end());
+        star = has_star;
+      } else {
+        all.push_back(node(ExprKind::Starred, {args}));
+      }
+    } else {
+      all.push_back(node(ExprKind::Starred, {args}));
+    }
+    if (mapping) {
+      const Expr& m = ast[mapping];
+      bool pairs = m.kind == ExprKind::Dict && !m.kids.empty(), unpacks = false;
+      for (std::size_t i = 0; pairs && i < m.kids.size(); i += 2) {
+        if (!m.kids[i]) {
+          unpacks = true;
+        } else if (const Const* key = constant(m.kids[i]); !key || key->kind != ConstKind::Str || !identifier(key->text)) {
+          pairs = false;
+        }
+      }
+      // f(a, k=1) would be no unpacking call, unless it has too many arguments for the stack.
+      if (pairs && !unpacks && !star && all.size() - 1 + m.kids.size() <= kStackGuideline) pairs = false;
+      if (pairs) {
+        const std::span<ExprId> entries = m.kids;
+        for (std::size_t i = 0; i < entries.size(); i += 2) all.push_back(keyword(entries[i], entries[i + 1]));
+      } else {
+        all.push_back(node(ExprKind::Keyword, {mapping}));
+      }
+    }
+    return node(ExprKind::Call, all);
+  }
+
+  // --- functions
+
+  ExprId make_function() {
+    static constexpr std::uint32_t order[] = {1, 2, 4, 8, 16};
+    ExprId parts[5];
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < 5; ++i)
+      if (v.arg & order[i]) {
+        need(at + 1);
+        parts[i] = kids[at++];
+      }
+    need(at + 1);
+    const Const* code = constant(kids[at]);
+    if (!code || code->kind != ConstKind::Code) no_source_form(v, "a function, because its code is no constant: it");
+    return node(ExprKind::FunctionValue, parts, code->code.index, static_cast<std::uint8_t>(v.arg));
+  }
+
+  ExprId set_function_attribute() {
+    need(2);
+    Expr e = ast[kids[1]];
+    if (e.kind != ExprKind::FunctionValue) no_source_form(v, "an expression");
+    e.kids = ast.arena.copy(e.kids);
+    for (std::size_t i = 0; i < 5; ++i)
+      if (v.arg & (1u << i)) e.kids[i] = kids[0];
+    e.op |= static_cast<std::uint8_t>(v.arg);
+    return ast.add(e);
+  }
+
+  ExprId super_attribute() {
+    need(3);
+    const Expr &cls = ast[kids[1]], &self = ast[kids[2]];
+    const CodeObject& code = module()[lifted.code];
+    const bool usual = !(v.aux & 2) && cls.kind == ExprKind::Name && module()[StrId(cls.a)] == "__class__" && self.kind == ExprKind::Name &&
+                       code.argcount > 0 && !code.slots.empty() && code.slots[0].name == StrId(self.a);
+    const ExprId call = usual ? node(ExprKind::Call, {kids[0]}) : node(ExprKind::Call, {kids[0], kids[1], kids[2]});
+    return node(ExprKind::Attribute, {call}, v.arg);
+  }
+
+  // --- subscripts
+
+  ExprId slice(ExprId lower, ExprId upper, ExprId step) {
+    if (is_const(lower, ConstKind::None)) lower = ExprId::none();
+    if (is_const(upper, ConstKind::None)) upper = ExprId::none();
+    return node(ExprKind::Slice, {lower, upper, step});
+  }
+
+  ExprId constant_slice(const Const& c) {
+    ExprId parts[3];
+    for (std::size_t i = 0; i < 3 && i < c.items.size(); ++i)
+      if (module()[c.items[i]].kind != ConstKind::None) parts[i] = ast.constant(c.items[i], origin());
+    return node(ExprKind::Slice, parts);
+  }
+
+  /// Slices may be constants, and items of constant tuples; they are written out inside brackets only.
+  ExprId index(ExprId id) {
+    const Const* c = constant(id);
+    if (!c) return id;
+    if (c->kind == ConstKind::Slice) return constant_slice(*c);
+    if (c->kind != ConstKind::Tuple) return id;
+    bool any = false;
+    for (ConstId item : c->items) any = any || module()[item].kind == ConstKind::Slice;
+    if (!any) return id;
+    std::vector<ExprId> items;
+    for (ConstId item : c->items)
+      items.push_back(module()[item].kind == ConstKind::Slice ? constant_slice(module()[item]) : ast.constant(item, origin()));
+    return node(ExprKind::Tuple, items);
+  }
+
+  // --- strings
+
+  ExprId joined(ExprId spec) {
+    if (ast[spec].kind == ExprKind::JoinedStr) return spec;
+    return node(ExprKind::JoinedStr, {part(spec)});
+  }
+  ExprId part(ExprId id) {
+    const Expr& e = ast[id];
+    if (e.kind == ExprKind::FormattedValue || is_const(id, ConstKind::Str)) return id;
+    return node(ExprKind::FormattedValue, {id, ExprId::none()});
+  }
+
+  ExprId format() {
+    need(v.aux & 1 ? 2 : 1);
+    ExprId value = kids[0];
+    std::uint8_t conversion = static_cast<std::uint8_t>(v.arg);
+    if (const Expr& e = ast[value]; e.kind == ExprKind::FormattedValue && e.a != UINT32_MAX) {  // CONVERT
+      conversion = e.op;
+      value = e.kids[0];
+    }
+    const ExprId spec = v.aux & 1 ? joined(kids[1]) : ExprId::none();
+    return node(ExprKind::FormattedValue, {value, spec}, UINT32_MAX, conversion);
+  }
+
+  ExprId template_string() {
+    need(2);
+    const Const& strings = names_tuple(kids[0]);
+    std::vector<ExprId> parts;
+    std::span<const ExprId> values;
+    if (ast[kids[1]].kind == ExprKind::Tuple) {
+      values = ast[kids[1]].kids;
+    } else if (const Const* c = constant(kids[1]); !c || c->kind != ConstKind::Tuple || !c->items.empty()) {
+      no_source_form(v, "a template string");
+    }
+    for (std::size_t i = 0; i < strings.items.size() || i < values.size(); ++i) {
+      if (i < strings.items.size() && !module()[strings.items[i]].text.empty()) parts.push_back(ast.constant(strings.items[i], origin()));
+      if (i < values.size()) parts.push_back(values[i]);
+    }
+    return node(ExprKind::TemplateStr, parts);
+  }
+
+  ExprId expression();
+  ExprId target();
+  StmtId statement();
+
+  bool same_place(ExprId target, ExprId loaded) const {
+    const Expr &t = ast[target], &l = ast[loaded];
+    if (t.kind != l.kind) return false;
+    if (t.kind == ExprKind::Name) return t.a == l.a && t.op == l.op;
+    if (t.kind == ExprKind::Attribute) return t.a == l.a && t.kids[0] == l.kids[0];
+    if (t.kind != ExprKind::Subscript || t.kids[0] != l.kids[0]) return false;
+    if (t.kids[1] == l.kids[1]) return true;
+    const Expr &ti = ast[t.kids[1]], &li = ast[l.kids[1]];
+    return ti.kind == ExprKind::Slice && li.kind == ExprKind::Slice && std::equal(ti.kids.begin(), ti.kids.end(), li.kids.begin());
+  }
+
+  StmtId assign(ExprId target, ExprId value) {
+    Stmt s;
+    s.origin = origin();
+    if (const Expr& e = ast[value]; e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0])) {
+      s.kind = StmtKind::AugAssign;
+      s.flag = e.op;
+      s.e = {target, e.kids[1], ExprId::none()};
+    } else {
+      s.kind = StmtKind::Assign;
+      const ExprId targets[] = {target};
+      s.list = ast.arena.copy(targets);
+      s.e[0] = value;
+    }
+    return ast.add(s);
+  }
+
+  StmtId simple(StmtKind kind, ExprId e, std::uint8_t flag = 0, std::span<const ExprId> list = {}) {
+    Stmt s;
+    s.kind = kind;
+    s.flag = flag;
+    s.e[0] = e;
+    s.list = ast.arena.copy(list);
+    s.origin = origin();
+    return ast.add(s);
+  }
+
+  StmtId append(std::uint8_t flag) {
+    need(2);
+    std::vector<ExprId> items(kids.begin() + 1, kids.end());
+    if (flag == 2 && items.size() == 2 && (v.aux & 1)) std::swap(items[0], items[1]);
+    return simple(StmtKind::Append, kids[0], flag, items);
+  }
+
+  StmtId delete_one(ExprId target) {
+    const ExprId targets[] = {target};
+    return simple(StmtKind::Delete, ExprId::none(), 0, targets);
+  }
+};
+
+ExprId Maker::expression() {
+  if (v.kind == ValueKind::Result) {
+    const Value& whole = lifted[v.operands[0]];
+    if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
+    need(1);
+    const Expr& e = ast[kids[0]];
+    const bool made = e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
+    if (v.arg == 0) return made ? e.kids[0] : kids[0];
+    return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
+  }
+  if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
+  switch (v.op) {
+    case Op::LOAD_CONST:
+      return ast.constant(ConstId(v.arg), origin());
+    case Op::LOAD_COMMON:
+      return node(ExprKind::Common, {}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::LOAD_BUILD_CLASS:
+      return node(ExprKind::ClassBuilder, {});
+    case Op::LOAD_FAST:
+    case Op::LOAD_FAST_AND_CLEAR:
+      return name(slot_name(v.arg), NameScope::Fast);
+    case Op::LOAD_DEREF:
+      return name(slot_name(v.arg), NameScope::Deref);
+    case Op::LOAD_CLASSDEREF:
+      return name(slot_name(v.arg), NameScope::ClassDeref);
+    case Op::LOAD_CLOSURE:
+      return node(ExprKind::CellRef, {}, slot_name(v.arg).index);
+    case Op::LOAD_GLOBAL:
+      return name(StrId(v.arg), NameScope::Global);
+    case Op::LOAD_NAME:
+    case Op::LOAD_FROM_DICT_OR_GLOBALS:
+      return name(StrId(v.arg), NameScope::Name);
+    case Op::LOAD_LOCALS:
+      return node(ExprKind::LocalsDict, {});
+    case Op::LOAD_ATTR:
+    case Op::LOAD_METHOD:
+      need(1);
+      return node(ExprKind::Attribute, {kids[0]}, v.arg);
+    case Op::LOAD_SUPER_ATTR:
+      return super_attribute();
+    case Op::LOAD_SUBSCR:
+      need(2);
+      return node(ExprKind::Subscript, {kids[0], index(kids[1])});
+    case Op::LOAD_SLICE:
+      need(3);
+      return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
+    case Op::UNARY:
+      need(1);
+      return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::BINARY:
+      need(2);
+      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::INPLACE:
+      need(2);
+      return node(ExprKind::Binary, {kids[0], kids[1]}, kInPlace, static_cast<std::uint8_t>(v.arg));
+    case Op::COMPARE:
+      need(2);
+      return compare(static_cast<CompareOp>(v.arg), kids[0], kids[1]);
+    case Op::IS:
+      need(2);
+      return compare(v.arg ? CompareOp::IsNot : CompareOp::Is, kids[0], kids[1]);
+    case Op::CONTAINS:
+      need(2);
+      return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
+    case Op::TO_BOOL:
+      need(1);
+      return kids[0];
+
+    case Op::BUILD_TUPLE:
+      return node(ExprKind::Tuple, kids);
+    case Op::BUILD_LIST:
+      return node(ExprKind::List, kids);
+    case Op::BUILD_SET:
+      return node(ExprKind::Set, kids);
+    case Op::BUILD_MAP:
+      return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
+    case Op::BUILD_CONST_KEY_MAP: {
+      need(1);
+      const Const& keys = names_tuple(kids.back());
+      if (keys.items.size() + 1 != kids.size()) throw Error("dictionary at offset " + std::to_string(v.offset) + " has not one value for each key");
+      std::vector<ExprId> pairs;
+      for (std::size_t i = 0; i < keys.items.size(); ++i) {
+        pairs.push_back(ast.constant(keys.items[i], origin()));
+        pairs.push_back(kids[i]);
+      }
+      return node(ExprKind::Dict, pairs);
+    }
+    case Op::BUILD_STRING: {
+      std::vector<ExprId> parts;
+      for (ExprId kid : kids) parts.push_back(part(kid));
+      return node(ExprKind::JoinedStr, parts);
+    }
+    case Op::BUILD_SLICE:
+      need(2);
+      return slice(kids[0], kids[1], kids.size() > 2 ? kids[2] : ExprId::none());
+    case Op::BUILD_TUPLE_UNPACK:
+      return unpack_display(ExprKind::Tuple, kids.size());
+    case Op::BUILD_LIST_UNPACK:
+      return unpack_display(ExprKind::List, kids.size());
+    case Op::BUILD_SET_UNPACK:
+      return unpack_display(ExprKind::Set, kids.size());
+    case Op::BUILD_MAP_UNPACK:
+      return unpack_mappings(kids.size());
+    case Op::LIST_APPEND:
+      need(2);
+      if (!growable(kids[0], ExprKind::List)) no_source_form(v, "an expression");
+      return grow(kids[0], {kids[1]});
+    case Op::SET_ADD:
+      need(2);
+      if (!growable(kids[0], ExprKind::Set)) no_source_form(v, "an expression");
+      return grow(kids[0], {kids[1]});
+    case Op::MAP_ADD: {
+      need(3);
+      if (!growable(kids[0], ExprKind::Dict)) no_source_form(v, "an expression");
+      const bool value_first = v.aux & 1;
+      return grow(kids[0], {kids[value_first ? 2 : 1], kids[value_first ? 1 : 2]});
+    }
+    case Op::LIST_EXTEND:
+      need(2);
+      if (!growable(kids[0], ExprKind::List)) no_source_form(v, "an expression");
+      return extend(kids[0], kids[1], ConstKind::Tuple);
+    case Op::SET_UPDATE:
+      need(2);
+      if (!growable(kids[0], ExprKind::Set)) no_source_form(v, "an expression");
+      return extend(kids[0], kids[1], ConstKind::FrozenSet);
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE:
+      need(2);
+      if (!growable(kids[0], ExprKind::Dict)) no_source_form(v, "an expression");
+      return merge(kids[0], kids[1], v.op == Op::DICT_UPDATE);
+    case Op::LIST_TO_TUPLE:
+      need(1);
+      return to_tuple(kids[0]);
+    case Op::FORMAT:
+      return format();
+    case Op::CONVERT:
+      need(1);
+      return node(ExprKind::FormattedValue, {kids[0], ExprId::none()}, 0, static_cast<std::uint8_t>(v.arg));
+    case Op::BUILD_INTERPOLATION: {
+      need(2);
+      const ExprId text = kids[1];
+      const ExprId spec = (v.aux & 1) && kids.size() > 2 ? joined(kids[2]) : ExprId::none();
+      if (!is_const(text, ConstKind::Str)) no_source_form(v, "an interpolation, because its text is no constant: it");
+      return node(ExprKind::Interpolation, {kids[0], spec}, ast[text].a, static_cast<std::uint8_t>(v.arg));
+    }
+    case Op::BUILD_TEMPLATE:
+      return template_string();
+
+    case Op::CALL:
+      need(1);
+      return node(ExprKind::Call, kids);
+    case Op::CALL_KW:
+      return call_with_names();
+    case Op::CALL_EX:
+      return call_unpacked();
+    case Op::MAKE_FUNCTION:
+      return make_function();
+    case Op::SET_FUNCTION_ATTRIBUTE:
+      return set_function_attribute();
+    case Op::INTRINSIC_1:
+      need(1);
+      switch (static_cast<Intrinsic1>(v.arg)) {
+        case Intrinsic1::UnaryPositive:
+          return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Plus));
+        case Intrinsic1::ListToTuple:
+          return to_tuple(kids[0]);
+        case Intrinsic1::AsyncGenWrap:
+          return kids[0];
+        case Intrinsic1::Print:
+        case Intrinsic1::ImportStar:
+        case Intrinsic1::StopIterationError:
+        case Intrinsic1::TypeVar:
+        case Intrinsic1::ParamSpec:
+        case Intrinsic1::TypeVarTuple:
+        case Intrinsic1::SubscriptGeneric:
+        case Intrinsic1::TypeAlias:
+          break;
+      }
+      return node(ExprKind::Intrinsic, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::INTRINSIC_2:
+      need(2);
+      return node(ExprKind::Intrinsic, {kids[0], kids[1]}, UINT32_MAX, static_cast<std::uint8_t>(64 + v.arg));
+
+    case Op::GET_ITER:
+    case Op::GET_YIELD_FROM_ITER:
+    case Op::GET_AITER:
+    case Op::GET_AWAITABLE:
+      need(1);
+      return kids[0];
+    case Op::YIELD_VALUE:
+      need(1);
+      return node(ExprKind::Yield, {is_const(kids[0], ConstKind::None) ? ExprId::none() : kids[0]});
+    case Op::YIELD_FROM: {
+      need(1);
+      const Value& operand = lifted[v.operands[0]];
+      const bool awaited = operand.kind == ValueKind::Operation && operand.op == Op::GET_AWAITABLE;
+      return node(awaited ? ExprKind::Await : ExprKind::YieldFrom, {kids[0]});
+    }
+    case Op::IMPORT_NAME:
+      need(2);
+      return node(ExprKind::ImportModule, {kids[0], kids[1]}, v.arg, static_cast<std::uint8_t>(v.aux));
+    case Op::IMPORT_FROM:
+      need(1);
+      return node(ExprKind::ImportedName, {kids[0]}, v.arg);
+
+    // No expression by themselves: shuffles and control (gone after lift), stores (statements), and parts of for, with, try and match.
+    case Op::POP_TOP: case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR:
+    case Op::STORE_FAST: case Op::DELETE_FAST: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL:
+    case Op::STORE_NAME: case Op::DELETE_NAME: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
+    case Op::STORE_SLICE: case Op::GET_ANEXT: case Op::FOR_ITER: case Op::SEND: case Op::END_SEND: case Op::CLEANUP_THROW:
+    case Op::END_ASYNC_FOR: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER:
+    case Op::WITH_EXCEPT_START: case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO: case Op::POP_EXCEPT:
+    case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH: case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS:
+    case Op::PRINT_EXPR: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN:
+    case Op::COPY_DICT_WITHOUT_KEYS: case Op::JUMP: case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: case Op::BRANCH_NONE:
+    case Op::BRANCH_NOT_NONE: case Op::BRANCH_FALSE_OR_POP: case Op::BRANCH_TRUE_OR_POP: case Op::RETURN_VALUE: case Op::SETUP_FINALLY:
+    case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK: case Op::BREAK_LOOP: case Op::CONTINUE_LOOP: case Op::BEGIN_FINALLY:
+    case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY: case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH:
+    case Op::UNKNOWN:
+      break;
+  }
+  no_source_form(v, "an expression");
+}
+
+ExprId Maker::target() {
+  if (v.op == Op::STORE_FAST || v.op == Op::DELETE_FAST) return name(slot_name(v.arg), NameScope::Fast);
+  if (v.op == Op::STORE_DEREF || v.op == Op::DELETE_DEREF) return name(slot_name(v.arg), NameScope::Deref);
+  if (v.op == Op::STORE_GLOBAL || v.op == Op::DELETE_GLOBAL) return name(StrId(v.arg), NameScope::Global);
+  if (v.op == Op::STORE_NAME || v.op == Op::DELETE_NAME) return name(StrId(v.arg), NameScope::Name);
+  if (v.op == Op::STORE_ATTR || v.op == Op::DELETE_ATTR) {
+    need(1);
+    return node(ExprKind::Attribute, {kids[0]}, v.arg);
+  }
+  if (v.op == Op::STORE_SUBSCR || v.op == Op::DELETE_SUBSCR) {
+    need(2);
+    return node(ExprKind::Subscript, {kids[0], index(kids[1])});
+  }
+  if (v.op == Op::STORE_SLICE) {
+    need(3);
+    return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
+  }
+  no_source_form(v, "an assignment target");
+}
+
+StmtId Maker::statement() {
+  if (v.kind != ValueKind::Operation) return simple(StmtKind::Expr, expression());
+  static constexpr Op stores[] = {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
+  static constexpr Op deletes[] = {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::DELETE_ATTR, Op::DELETE_SUBSCR};
+  // by the flag of Append
+  static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
+  constexpr std::uint32_t kEffect = 1u << 31;
+  if (std::find(std::begin(stores), std::end(stores), v.op) != std::end(stores)) {
+    need(1);
+    const ExprId value = kids[0];
+    kids = kids.subspan(1);
+    return assign(target(), value);
+  }
+  if (std::find(std::begin(deletes), std::end(deletes), v.op) != std::end(deletes)) return delete_one(target());
+  if (v.aux & kEffect) {
+    const auto at = std::find(std::begin(appends), std::end(appends), v.op);
+    if (at != std::end(appends)) return append(static_cast<std::uint8_t>(at - std::begin(appends)));
+    if (v.op == Op::DICT_MERGE) return append(5);
+  }
+  if (v.op == Op::SETUP_ANNOTATIONS) return simple(StmtKind::Pass, ExprId::none(), kSetupAnnotations);
+  const bool intrinsic = v.op == Op::INTRINSIC_1;
+  if (v.op == Op::IMPORT_STAR || (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::ImportStar)) {
+    need(1);
+    return simple(StmtKind::ImportStar, kids[0]);
+  }
+  if (v.op == Op::PRINT_EXPR || (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::Print)) {
+    need(1);
+    return simple(StmtKind::Expr, kids[0]);
+  }
+  if (v.op == Op::GET_ITER) {  // a loop or comprehension implies it; alone it has to be written
+    need(1);
+    const ExprId iter = node(ExprKind::Name, {}, ast.module->intern("iter").index, static_cast<std::uint8_t>(NameScope::Global));
+    return simple(StmtKind::Expr, node(ExprKind::Call, {iter, kids[0]}));
+  }
+  return simple(StmtKind::Expr, expression());
+}
+
+}  // namespace
+
+ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
+  return Maker{ast, lifted, lifted[value], kids}.expression();
+}
+
+StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
+  return Maker{ast, lifted, lifted[value], kids}.statement();
+}
+
+ExprId make_target(Ast& ast, const Lifted& lifted, ValueId store, std::span<const ExprId> kids) {
+  return Maker{ast, lifted, lifted[store], kids}.target();
+}
+
+ExprId negate(Ast& ast, ExprId test) {
+  const Expr e = ast[test];
+  if (e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not) return e.kids[0];
+  if (e.kind == ExprKind::Compare && e.extra.size() == 1) {
+    auto inverted = [&](CompareOp op) {
+      const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
+      return ast.add(Expr{ExprKind::Compare, e.op, e.a, e.kids, ast.arena.copy(ops), e.origin});
+    };
+    switch (static_cast<CompareOp>(e.extra[0])) {
+      case CompareOp::Is: return inverted(CompareOp::IsNot);
+      case CompareOp::IsNot: return inverted(CompareOp::Is);
+      case CompareOp::In: return inverted(CompareOp::NotIn);
+      case CompareOp::NotIn: return inverted(CompareOp::In);
+      case CompareOp::Lt: case CompareOp::Le: case CompareOp::Eq: case CompareOp::Ne: case CompareOp::Gt: case CompareOp::Ge: break;
+    }
+  }
+  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), e.origin);
+}
+
+}  // namespace depyf
