@@ -2,6 +2,7 @@
 // Control-flow graph of one code object: basic blocks, normal edges, and a forest of handler regions.
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bytecode/instr.h"
@@ -44,6 +45,10 @@ struct Cfg {
 /// Blocks, edges and handler regions. 3.11+: rows of the table merged by (target, depth, lasti). 3.9/3.10: one forward walk of the
 /// block stack. 3.7/3.8: expanded by context (offset × block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that
 /// the result looks like 3.9's. Blocks are split so that each has one innermost region.
+/// Throws Error on targets out of range, code that runs off its end, and a block stack that does not fit its instructions.
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list);
+
+/// Text form for `dump --stage flow` and tests.
+std::string to_text(const Cfg& cfg, const Module& module);
 
 }  // namespace depyf

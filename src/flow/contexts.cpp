@@ -1,0 +1,586 @@
+// The block stack of CPython ≤ 3.10, resolved. Facts: Python/ceval.c (fast_block_end, POP_BLOCK, END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY,
+// POP_FINALLY, UNWIND_BLOCK, UNWIND_EXCEPT_HANDLER) and Python/compile.c (compiler_unwind_fblock) of 3.7 to 3.10.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "flow/steps.h"
+#include "opcode/effect.h"
+#include "support/error.h"
+
+namespace depyf {
+
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+/// A successor that is a state (see below) and not yet a step.
+constexpr std::uint32_t kStateBit = 0x80000000u;
+/// CO_MAXBLOCKS of Include/cpython/frameobject.h: the interpreter aborts beyond.
+constexpr std::uint32_t kMaxBlocks = 20;
+
+/// What lies on the block stack, or what the interpreter keeps on the value stack to remember how a `finally` body was entered.
+enum class Entered : std::uint8_t {
+  Loop,      // 3.7: SETUP_LOOP; target = end of the loop
+  Try,       // SETUP_FINALLY, SETUP_WITH: every way out passes the handler (3.7), exceptions go there
+  TryExcept, // 3.7: SETUP_EXCEPT: only exceptions go there
+  Handler,   // EXCEPT_HANDLER: at `level` lie the three saved values, above them the exception
+  Normally,  // `finally` body, entered by falling into it
+  ByCall,    // 3.8: by CALL_FINALLY; target = where to go on
+  ByReturn,  // 3.7: by RETURN_VALUE; the value lies on the stack
+  ByBreak,   // 3.7
+  ByContinue // 3.7: target = where to go on in the loop
+};
+
+struct Context {
+  Entered kind;
+  std::uint32_t parent;  // kNone: the bottom
+  std::uint32_t target;  // instruction index
+  std::uint32_t level;   // stack depth when it was entered
+  std::uint32_t region;  // innermost StepRegion here
+  std::uint32_t blocks;  // real blocks in the chain
+  std::uint32_t length;
+  bool operator==(const Context& other) const {
+    return kind == other.kind && parent == other.parent && target == other.target && level == other.level;
+  }
+};
+
+struct ContextHash {
+  std::size_t operator()(const Context& context) const {
+    std::uint64_t hash = static_cast<std::uint64_t>(context.kind);
+    for (std::uint64_t part : {context.parent, context.target, context.level}) hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
+    return static_cast<std::size_t>(hash ^ (hash >> 29));
+  }
+};
+
+/// One instruction under one context.
+struct State {
+  std::uint32_t index, context, depth;
+  std::uint32_t first = kNone;   // first step; kNone until walked, or when the state emits nothing
+  std::uint32_t forward = kNone; // the state that stands for one without steps
+};
+
+class Expansion {
+ public:
+  Expansion(const Module& module, CodeId code, const InstrList& list)
+      : module_(module), code_(code), list_(list), minor_(module[code].version.minor) {
+    inline_state_.assign(list.instrs.size(), kNone);
+    budget_ = 64 * list.instrs.size() + 20000;
+    if (minor_ <= 7) find_finally_bodies();
+  }
+
+  Steps run() {
+    const std::uint32_t entry = state(0, kNone, 0, 0);
+    while (!work_.empty()) {
+      const std::uint32_t id = work_.back();
+      work_.pop_back();
+      walk(id);
+    }
+    return finish(entry);
+  }
+
+ private:
+  [[noreturn]] void fail(const Instr& instr, const std::string& what) const {
+    const StrId name = module_[code_].name;
+    throw Error((name ? std::string(module_[name]) : std::string("<code>")) + " at offset " + std::to_string(instr.offset) + ": " +
+                std::string(op_name(instr.op)) + " " + what);
+  }
+
+  /// 3.7 marks the normal way into a `finally` body by LOAD_CONST None right before the handler.
+  void find_finally_bodies() {
+    finally_body_.assign(list_.instrs.size(), false);
+    for (const Instr& instr : list_.instrs)
+      if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH)
+        if (instr.target != kNoTarget) finally_body_[instr.target] = true;
+  }
+
+  bool is_none(const Instr& instr) const {
+    return instr.op == Op::LOAD_CONST && instr.arg < module_.consts.size() &&
+           module_[ConstId(instr.arg)].kind == ConstKind::None;
+  }
+
+  bool marks_normal_entry(std::uint32_t index) const {
+    if (minor_ > 7 || !is_none(list_.instrs[index])) return false;
+    std::uint32_t next = index + 1;
+    for (int hops = 0; hops < 4 && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP; ++hops)
+      next = list_.instrs[next].target;
+    return next < list_.instrs.size() && finally_body_[next];
+  }
+
+  std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level, const Instr& instr) {
+    Context context{kind, parent, target, level, kNone, 0, 1};
+    if (parent != kNone) {
+      context.region = contexts_[parent].region;
+      context.blocks = contexts_[parent].blocks;
+      context.length = contexts_[parent].length + 1;
+    }
+    if (kind <= Entered::Handler && ++context.blocks > kMaxBlocks + (kind == Entered::Handler))
+      fail(instr, "nests more than 20 blocks, which no interpreter runs");
+    if (context.length > 400) fail(instr, "enters `finally` bodies without end");
+    if (auto found = context_ids_.find(context); found != context_ids_.end()) return found->second;
+    const auto id = static_cast<std::uint32_t>(contexts_.size());
+    if (kind == Entered::Try || kind == Entered::TryExcept) {
+      StepRegion region;
+      region.parent = context.region;
+      region.depth = level;
+      region.entry = HandlerEntry::Six;
+      context.region = static_cast<std::uint32_t>(out_.regions.size());
+      out_.regions.push_back(region);
+    }
+    contexts_.push_back(context);
+    context_ids_.emplace(context, id);
+    if (kind == Entered::Try || kind == Entered::TryExcept) {
+      const std::uint32_t handler = push(parent, Entered::Handler, kNone, level, instr);
+      const std::uint32_t region = contexts_[id].region;
+      out_.regions[region].handler = state(target, handler, level + 6, instr.offset) | kStateBit;
+    }
+    return id;
+  }
+
+  std::uint32_t parent(std::uint32_t context) const { return contexts_[context].parent; }
+  bool is(std::uint32_t context, Entered kind) const { return context != kNone && contexts_[context].kind == kind; }
+  std::uint32_t region(std::uint32_t context) const { return context == kNone ? kNone : contexts_[context].region; }
+
+  /// The state of (index, context); made and queued when it is not there yet.
+  std::uint32_t state(std::uint32_t index, std::uint32_t context, std::uint32_t depth, std::uint32_t offset) {
+    if (index >= list_.instrs.size()) {
+      Instr instr;
+      instr.offset = offset;
+      fail(instr, "lets control fall off the end of the code");
+    }
+    std::uint32_t* slot = nullptr;
+    if (inline_state_[index] == kNone || states_[inline_state_[index]].context == context)
+      slot = &inline_state_[index];
+    else
+      slot = &more_states_.try_emplace((static_cast<std::uint64_t>(index) << 32) | context, kNone).first->second;
+    if (*slot != kNone) {
+      if (states_[*slot].depth != depth)
+        fail(list_.instrs[index], "is reached with stack depths " + std::to_string(states_[*slot].depth) + " and " +
+                                      std::to_string(depth));
+      return *slot;
+    }
+    if (budget_ == 0) fail(list_.instrs[index], "is copied too often: `finally` bodies nest too deep to be expanded");
+    --budget_;
+    *slot = static_cast<std::uint32_t>(states_.size());
+    states_.push_back({index, context, depth});
+    work_.push_back(*slot);
+    return *slot;
+  }
+
+  // --- emission of the current state's steps
+  void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0) {
+    Instr instr = here_;
+    instr.op = op;
+    instr.arg = arg;
+    instr.aux = aux;
+    emit(instr);
+  }
+  void emit(const Instr& instr) {
+    const StackEffect effect = stack_effect(instr);
+    if (effect.pops > depth_)
+      fail(here_, "needs " + std::to_string(effect.pops) + " stack values, there are " + std::to_string(depth_));
+    if (depth_ - effect.pops + std::max(effect.pushes, effect.target_pushes) > 0x1000000)
+      fail(here_, "makes the stack deeper than 16 million values");
+    depth_ = static_cast<std::uint32_t>(depth_ - effect.pops + effect.pushes);
+    const auto id = static_cast<std::uint32_t>(out_.steps.size());
+    if (last_ != kNone) out_.steps[last_].next = id;
+    Step step;
+    step.instr = instr;
+    step.region = region(context_);
+    out_.steps.push_back(step);
+    if (states_[current_].first == kNone) states_[current_].first = id;
+    last_ = id;
+    if (budget_ == 0) fail(here_, "is copied too often: `finally` bodies nest too deep to be expanded");
+    --budget_;
+  }
+  /// Control goes on at `index` under the current context.
+  void go(std::uint32_t index) {
+    const std::uint32_t to = state(index, context_, depth_, here_.offset);
+    if (last_ != kNone)
+      out_.steps[last_].next = to | kStateBit;
+    else
+      states_[current_].forward = to;
+  }
+  void jump(std::uint32_t index) {
+    emit(Op::JUMP);
+    go(index);
+  }
+  void drop_to(std::uint32_t level) {
+    if (depth_ < level) fail(here_, "finds fewer stack values than its block started with");
+    while (depth_ > level) emit(Op::POP_TOP);
+  }
+  /// Drops what lies between `level` and the top value.
+  void drop_below_top(std::uint32_t level) {
+    if (depth_ < level + 1) fail(here_, "finds fewer stack values than its block started with");
+    if (depth_ == level + 4) {
+      emit(Op::ROT, 4);
+      drop_to(level + 1);
+    }
+    while (depth_ > level + 1) {
+      emit(Op::SWAP, 2);
+      emit(Op::POP_TOP);
+    }
+  }
+  void leave_handler(bool keep_top) {
+    const std::uint32_t level = contexts_[context_].level;
+    if (keep_top) {
+      drop_below_top(level + 3);
+      emit(Op::ROT, 4);
+    } else {
+      drop_to(level + 3);
+    }
+    emit(Op::POP_EXCEPT, 3);
+    context_ = parent(context_);
+  }
+  std::uint32_t none_const() {
+    if (none_ != kNone) return none_;
+    for (ConstId id : module_[code_].consts)
+      if (module_[id].kind == ConstKind::None) return none_ = id.index;
+    for (std::uint32_t i = 0; i < module_.consts.size(); ++i)
+      if (module_.consts[i].kind == ConstKind::None) return none_ = i;
+    return kNone;
+  }
+  void emit_none() {
+    if (const std::uint32_t id = none_const(); id != kNone)
+      emit(Op::LOAD_CONST, id);
+    else
+      emit(Op::LOAD_COMMON, static_cast<std::uint32_t>(CommonConstant::None_));
+  }
+
+  // --- 3.7: the ways out of a block that pass through `finally` bodies (fast_block_end)
+  void unwind_return() {
+    while (context_ != kNone) {
+      const Context context = contexts_[context_];
+      switch (context.kind) {
+        case Entered::Handler: leave_handler(true); continue;
+        case Entered::Try: {
+          context_ = context.parent;
+          drop_below_top(context.level);
+          context_ = push(context_, Entered::ByReturn, kNone, context.level, here_);
+          go(context.target);
+          return;
+        }
+        case Entered::Loop:
+        case Entered::TryExcept:
+        case Entered::Normally:
+        case Entered::ByCall:
+        case Entered::ByReturn:
+        case Entered::ByBreak:
+        case Entered::ByContinue: context_ = context.parent; continue;
+      }
+    }
+    emit(Op::RETURN_VALUE);
+  }
+  void unwind_break() {
+    while (context_ != kNone) {
+      const Context context = contexts_[context_];
+      switch (context.kind) {
+        case Entered::Loop:
+          context_ = context.parent;
+          drop_to(context.level);
+          jump(context.target);
+          return;
+        case Entered::Handler: leave_handler(false); continue;
+        case Entered::Try:
+          context_ = context.parent;
+          drop_to(context.level);
+          context_ = push(context_, Entered::ByBreak, kNone, context.level, here_);
+          go(context.target);
+          return;
+        case Entered::TryExcept:
+          context_ = context.parent;
+          drop_to(context.level);
+          continue;
+        case Entered::Normally:
+        case Entered::ByCall:
+        case Entered::ByReturn:
+        case Entered::ByBreak:
+        case Entered::ByContinue: context_ = context.parent; continue;
+      }
+    }
+    fail(here_, "is outside of a loop");
+  }
+  void unwind_continue(std::uint32_t target) {
+    while (context_ != kNone) {
+      const Context context = contexts_[context_];
+      switch (context.kind) {
+        case Entered::Loop: jump(target); return;
+        case Entered::Handler: leave_handler(false); continue;
+        case Entered::Try:
+          context_ = context.parent;
+          drop_to(context.level);
+          context_ = push(context_, Entered::ByContinue, target, context.level, here_);
+          go(context.target);
+          return;
+        case Entered::TryExcept:
+          context_ = context.parent;
+          drop_to(context.level);
+          continue;
+        case Entered::Normally:
+        case Entered::ByCall:
+        case Entered::ByReturn:
+        case Entered::ByBreak:
+        case Entered::ByContinue: context_ = context.parent; continue;
+      }
+    }
+    fail(here_, "is outside of a loop");
+  }
+
+  void walk(std::uint32_t id) {
+    current_ = id;
+    const std::uint32_t index = states_[id].index;
+    context_ = states_[id].context;
+    depth_ = states_[id].depth;
+    here_ = list_.instrs[index];
+    here_.target = kNoTarget;
+    last_ = kNone;
+    const Instr& instr = list_.instrs[index];
+    const std::uint32_t next = index + 1;
+    const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
+    const bool bottom = context_ == kNone;
+    switch (instr.op) {
+      case Op::SETUP_FINALLY:
+        need_target(instr);
+        context_ = push(context_, minor_ <= 7 && instr.aux == 1 ? Entered::TryExcept : Entered::Try, instr.target, depth_, instr);
+        go(next);
+        return;
+      case Op::SETUP_WITH:
+        need_target(instr);
+        if (instr.aux == 0) emit(Op::WITH_ENTER);
+        if (depth_ < 2) fail(instr, "needs two stack values");
+        context_ = push(context_, Entered::Try, instr.target, depth_ - 1, instr);
+        go(next);
+        return;
+      case Op::SETUP_LOOP:
+        need_target(instr);
+        context_ = push(context_, Entered::Loop, instr.target, depth_, instr);
+        go(next);
+        return;
+      case Op::POP_BLOCK: {
+        if (bottom || top > Entered::TryExcept) fail(instr, "finds no block to leave");
+        const std::uint32_t level = contexts_[context_].level;
+        context_ = parent(context_);
+        if (minor_ <= 7) drop_to(level);
+        go(next);
+        return;
+      }
+      case Op::POP_EXCEPT:
+        if (bottom || top != Entered::Handler) fail(instr, "is outside of an exception handler");
+        if (minor_ <= 7) {
+          leave_handler(false);
+        } else {
+          emit(Op::POP_EXCEPT, 3);
+          context_ = parent(context_);
+        }
+        go(next);
+        return;
+      case Op::END_ASYNC_FOR:
+        if (bottom || top != Entered::Handler) fail(instr, "is outside of an exception handler");
+        emit(instr.op, instr.arg, instr.aux);
+        context_ = parent(context_);
+        go(next);
+        return;
+      case Op::BREAK_LOOP: unwind_break(); return;
+      case Op::CONTINUE_LOOP:
+        need_target(instr);
+        unwind_continue(instr.target);
+        return;
+      case Op::RETURN_VALUE:
+        if (minor_ <= 7)
+          unwind_return();
+        else
+          emit(Op::RETURN_VALUE);
+        return;
+      case Op::BEGIN_FINALLY:
+        context_ = push(context_, Entered::Normally, kNone, depth_, instr);
+        go(next);
+        return;
+      case Op::CALL_FINALLY:
+        need_target(instr);
+        context_ = push(context_, Entered::ByCall, next, depth_, instr);
+        go(instr.target);
+        return;
+      case Op::POP_FINALLY:
+        if (bottom) fail(instr, "is outside of a `finally` body");
+        if (top == Entered::Handler)
+          leave_handler(instr.arg != 0);
+        else if (top == Entered::Normally || top == Entered::ByCall)
+          context_ = parent(context_);
+        else
+          fail(instr, "is outside of a `finally` body");
+        go(next);
+        return;
+      case Op::END_FINALLY: {
+        if (bottom) fail(instr, "is outside of a `finally` body");
+        const Context context = contexts_[context_];
+        switch (context.kind) {
+          case Entered::Loop:
+          case Entered::Try:
+          case Entered::TryExcept: fail(instr, "is outside of a `finally` body");
+          case Entered::Handler: emit(Op::RERAISE, 3); return;
+          case Entered::Normally:
+            context_ = context.parent;
+            go(next);
+            return;
+          case Entered::ByCall:
+            context_ = context.parent;
+            go(context.target);
+            return;
+          case Entered::ByReturn:
+            context_ = context.parent;
+            unwind_return();
+            return;
+          case Entered::ByBreak:
+            context_ = context.parent;
+            unwind_break();
+            return;
+          case Entered::ByContinue:
+            context_ = context.parent;
+            unwind_continue(context.target);
+            return;
+        }
+        return;
+      }
+      case Op::WITH_CLEANUP_START:
+        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall) fail(instr, "is outside of a `with` cleanup");
+        if (top == Entered::Handler) {
+          emit(Op::WITH_EXCEPT_START, 7);
+        } else {
+          if (top == Entered::ByReturn) emit(Op::SWAP, 2);
+          emit_none();
+          emit(Op::COPY, 1);
+          emit(Op::COPY, 1);
+          emit(Op::CALL, 3, kPlain);
+        }
+        go(next);
+        return;
+      case Op::WITH_CLEANUP_FINISH:
+        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall) fail(instr, "is outside of a `with` cleanup");
+        if (top == Entered::Handler) {
+          emit(Op::BRANCH_TRUE);
+          const std::uint32_t branch = last_;
+          go(next);
+          // The exception is swallowed: as 3.9 does, drop it, leave the handler, drop the exit function.
+          out_.steps[branch].target = static_cast<std::uint32_t>(out_.steps.size());
+          last_ = kNone;
+          for (int i = 0; i < 3; ++i) emit(Op::POP_TOP);
+          emit(Op::POP_EXCEPT, 3);
+          context_ = parent(context_);
+          emit(Op::POP_TOP);
+          context_ = push(context_, Entered::Normally, kNone, depth_, instr);
+          go(next);
+        } else {
+          emit(Op::POP_TOP);
+          go(next);
+        }
+        return;
+      case Op::LOAD_CONST:
+        if (marks_normal_entry(index)) {
+          context_ = push(context_, Entered::Normally, kNone, depth_, instr);
+        } else {
+          emit(instr.op, instr.arg, instr.aux);
+        }
+        go(next);
+        return;
+      case Op::JUMP:
+        need_target(instr);
+        jump(instr.target);
+        return;
+      case Op::RAISE:
+      case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
+      case Op::FOR_ITER:
+      case Op::SEND:
+      case Op::BRANCH_FALSE:
+      case Op::BRANCH_TRUE:
+      case Op::BRANCH_NONE:
+      case Op::BRANCH_NOT_NONE:
+      case Op::BRANCH_FALSE_OR_POP:
+      case Op::BRANCH_TRUE_OR_POP: {
+        need_target(instr);
+        const std::uint32_t before = depth_;
+        emit(instr.op, instr.arg, instr.aux);
+        const StackEffect effect = stack_effect(instr);
+        const auto taken = static_cast<std::uint32_t>(before - effect.pops + effect.target_pushes);
+        // The fall-through is walked first: `work_` is a stack.
+        out_.steps[last_].target = state(instr.target, context_, taken, instr.offset) | kStateBit;
+        go(next);
+        return;
+      }
+#define OP(name) case Op::name:
+      // every other operation, as it is
+      OP(POP_TOP) OP(COPY) OP(SWAP) OP(ROT) OP(PUSH_NULL) OP(END_FOR) OP(LOAD_COMMON) OP(LOAD_BUILD_CLASS) OP(LOAD_FAST)
+      OP(LOAD_FAST_AND_CLEAR) OP(STORE_FAST) OP(DELETE_FAST) OP(LOAD_DEREF) OP(STORE_DEREF) OP(DELETE_DEREF) OP(LOAD_CLASSDEREF)
+      OP(LOAD_CLOSURE) OP(LOAD_GLOBAL) OP(STORE_GLOBAL) OP(DELETE_GLOBAL) OP(LOAD_NAME) OP(STORE_NAME) OP(DELETE_NAME)
+      OP(LOAD_LOCALS) OP(LOAD_FROM_DICT_OR_GLOBALS) OP(LOAD_ATTR) OP(LOAD_METHOD) OP(LOAD_SUPER_ATTR) OP(STORE_ATTR)
+      OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR) OP(DELETE_SUBSCR) OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY)
+      OP(INPLACE) OP(COMPARE) OP(IS) OP(CONTAINS) OP(TO_BOOL) OP(BUILD_TUPLE) OP(BUILD_LIST) OP(BUILD_SET) OP(BUILD_MAP)
+      OP(BUILD_CONST_KEY_MAP) OP(BUILD_STRING) OP(BUILD_SLICE) OP(BUILD_TUPLE_UNPACK) OP(BUILD_LIST_UNPACK) OP(BUILD_SET_UNPACK)
+      OP(BUILD_MAP_UNPACK) OP(LIST_APPEND) OP(SET_ADD) OP(MAP_ADD) OP(LIST_EXTEND) OP(SET_UPDATE) OP(DICT_UPDATE) OP(DICT_MERGE)
+      OP(LIST_TO_TUPLE) OP(FORMAT) OP(CONVERT) OP(BUILD_INTERPOLATION) OP(BUILD_TEMPLATE) OP(CALL) OP(CALL_KW) OP(CALL_EX)
+      OP(MAKE_FUNCTION) OP(SET_FUNCTION_ATTRIBUTE) OP(INTRINSIC_1) OP(INTRINSIC_2) OP(GET_ITER) OP(GET_YIELD_FROM_ITER)
+      OP(GET_AITER) OP(GET_ANEXT) OP(GET_AWAITABLE) OP(YIELD_VALUE) OP(YIELD_FROM) OP(END_SEND) OP(CLEANUP_THROW)
+      OP(UNPACK_SEQUENCE) OP(UNPACK_EX) OP(IMPORT_NAME) OP(IMPORT_FROM) OP(IMPORT_STAR) OP(WITH_ENTER) OP(ASYNC_WITH_ENTER)
+      OP(WITH_EXCEPT_START) OP(LOAD_SPECIAL) OP(PUSH_EXC_INFO) OP(EXC_MATCH) OP(CHECK_EXC_MATCH) OP(CHECK_EG_MATCH)
+      OP(PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS) OP(PRINT_EXPR) OP(MATCH_MAPPING) OP(MATCH_SEQUENCE) OP(MATCH_KEYS)
+      OP(MATCH_CLASS) OP(GET_LEN) OP(COPY_DICT_WITHOUT_KEYS) OP(UNKNOWN)
+#undef OP
+        emit(instr.op, instr.arg, instr.aux);
+        go(next);
+        return;
+    }
+  }
+
+  void need_target(const Instr& instr) const {
+    if (instr.target == kNoTarget) fail(instr, "has no target");
+  }
+
+  /// Successors that are states become steps. A state without steps (POP_BLOCK …) stands for the one it goes on to.
+  std::uint32_t first_step(std::uint32_t state) {
+    std::vector<std::uint32_t>& path = work_;
+    path.clear();
+    while (states_[state].first == kNone) {
+      if (states_[state].forward == kNone || path.size() > states_.size())
+        fail(list_.instrs[states_[state].index], "leads nowhere");
+      path.push_back(state);
+      state = states_[state].forward;
+    }
+    for (std::uint32_t from : path) states_[from].first = states_[state].first;
+    return states_[state].first;
+  }
+
+  Steps finish(std::uint32_t entry) {
+    auto resolve = [&](std::uint32_t& to) {
+      if (to != kNone && (to & kStateBit)) to = first_step(to & ~kStateBit);
+    };
+    for (Step& step : out_.steps) {
+      resolve(step.next);
+      resolve(step.target);
+    }
+    for (StepRegion& region : out_.regions) resolve(region.handler);
+    out_.entry = first_step(entry);
+    return std::move(out_);
+  }
+
+  const Module& module_;
+  const CodeId code_;
+  const InstrList& list_;
+  const std::uint32_t minor_;
+  std::size_t budget_;
+  std::uint32_t none_ = kNone;
+  std::vector<bool> finally_body_;
+  std::vector<Context> contexts_;
+  std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> inline_state_;  // the first state of each instruction; the others in more_states_
+  std::unordered_map<std::uint64_t, std::uint32_t> more_states_;
+  std::vector<std::uint32_t> work_;
+  Steps out_;
+  // the state being walked
+  std::uint32_t current_ = 0, context_ = kNone, depth_ = 0, last_ = kNone;
+  Instr here_;
+};
+
+}  // namespace
+
+Steps expand_contexts(const Module& module, CodeId code, const InstrList& list) { return Expansion(module, code, list).run(); }
+
+}  // namespace depyf

@@ -1,0 +1,37 @@
+#pragma once
+// What the two front ends of build_cfg hand to block building: instructions with explicit successors and regions.
+#include <cstdint>
+#include <vector>
+
+#include "bytecode/instr.h"
+#include "flow/cfg.h"
+
+namespace depyf {
+
+/// One instruction that survives into the Cfg. Successors and regions are indices, UINT32_MAX for none.
+struct Step {
+  Instr instr;
+  std::uint32_t next = UINT32_MAX, target = UINT32_MAX;
+  std::uint32_t region = UINT32_MAX;
+};
+
+struct StepRegion {
+  std::uint32_t parent = UINT32_MAX;   // index of a StepRegion
+  std::uint32_t handler = UINT32_MAX;  // index of a Step
+  std::uint32_t depth = 0;
+  bool lasti = false;
+  HandlerEntry entry = HandlerEntry::Exception;
+};
+
+struct Steps {
+  std::vector<Step> steps;
+  std::vector<StepRegion> regions;
+  std::uint32_t entry = 0;
+};
+
+/// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and
+/// all that acts on the block stack is resolved. In 3.9 and 3.10 that copies nothing; in 3.7 and 3.8 a `finally` body is copied once
+/// for each way into it. Throws Error when the block stack does not fit an instruction, or on a blow-up.
+Steps expand_contexts(const Module& module, CodeId code, const InstrList& list);
+
+}  // namespace depyf

@@ -1,0 +1,29 @@
+#pragma once
+// Stack behaviour of one version-free operation, as op.def states it.
+#include <cstdint>
+
+#include "bytecode/instr.h"
+
+namespace depyf {
+
+/// `pops`: how many values the operation reads or moves from the top; `pushes`: how many are there instead when control falls
+/// through; `target_pushes`: the same on the edge to the target (equal to `pushes` where the operation does not branch).
+struct StackEffect {
+  std::uint64_t pops = 0, pushes = 0, target_pushes = 0;
+};
+
+/// The effect of `instr`. For END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, POP_FINALLY and BEGIN_FINALLY it depends on how control came
+/// there, which flow/ resolves: they count as nothing here, like SETUP_* and UNKNOWN.
+StackEffect stack_effect(const Instr& instr);
+
+/// Conditional: falls through or goes to `target`.
+bool is_branch(Op op);
+
+/// Control never reaches the next instruction: JUMP, RETURN_VALUE, RAISE, RERAISE, and ≤ 3.7's BREAK_LOOP, CONTINUE_LOOP.
+bool ends_flow(Op op);
+
+/// No exception comes from executing `instr`, whatever the values are. What can strike anywhere (MemoryError, an asynchronous
+/// exception, a signal handler's) is not counted, and neither are errors in finalizers, which Python does not propagate.
+bool cannot_raise(const Instr& instr);
+
+}  // namespace depyf
