@@ -11,12 +11,17 @@
 
 namespace depyf {
 
-/// What a Value is: an operation of op.def, or one of these.
+/// Bit 31 of the aux of LIST_APPEND … DICT_MERGE: an effect on operands[0] in place, no result.
+constexpr std::uint32_t kInPlace = 1u << 31;
+
+/// What a Value is: an operation of op.def, or one of these. Only Operations stand in a block's body.
 enum class ValueKind : std::uint8_t {
   Operation,      // `op` applied to `operands`
   Param,          // parameter `arg` of its block
-  Result,         // result `arg` (0 = pushed first, i.e. deepest) of the multi-result operation operands[0]: UNPACK_*, MATCH_KEYS, CHECK_EG_MATCH, IMPORT_FROM …
-  Null,           // the NULL of PUSH_NULL or of a method pair
+  Result,         // result `arg` (0 = pushed first, i.e. deepest) of operands[0], an operation with several fresh results: UNPACK_*, WITH_ENTER
+                  // and ASYNC_WITH_ENTER (0 the exit function, 1 the rest), CHECK_EG_MATCH, CLEANUP_THROW, MATCH_KEYS and MATCH_CLASS with aux 1;
+                  // or LiftedBlock::item. An operation with ONE fresh result is that result (IMPORT_FROM, GET_LEN, GET_ANEXT, MATCH_KEYS with aux 0 …)
+  Null,           // the NULL of PUSH_NULL or of a method pair: one value for all of them
   Exception,      // at a handler's entry: the exception (3.11+) or its value (≤ 3.10)
   ExceptionType,  // ≤ 3.10: its type
   Traceback,      // ≤ 3.10
@@ -55,14 +60,16 @@ struct LiftedBlock {
   std::vector<ValueId> body;     // every operation in order of execution, those without effect too (constants, local loads)
   TermKind term = TermKind::Unreachable;
   ValueId value;                 // condition, iterator, returned value, exception
-  ValueId item;                  // ForIter, Send: the value defined on edges[0] (kind Result, operands = {iterator})
+  ValueId item;                  // ForIter: the value defined on edges[0] (kind Result, operands = {iterator}); Send: = value
   std::span<ValueId> raise_args; // Raise
   Edge edges[2];
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
   RegionId region;
-  std::span<ValueId> handler_args; // one for each parameter of the region's handler block (exceptional edge); nearly always empty
-  std::vector<ValueId> stack_in; // the whole stack at entry, deepest first (params and dominating values): what handlers and `with` need
+  std::span<ValueId> handler_args; // one for each parameter of the region's handler block (exceptional edge); nearly always empty;
+                                 // none where nothing in this block raises
+  std::vector<ValueId> stack_in; // the whole stack at entry, deepest first (params and dominating values): what handlers and `with` need;
+                                 // none: a slot that changes inside a protected block and that the handler only pops
 };
 
 struct Lifted {
@@ -86,17 +93,27 @@ struct Lifted {
 
 /// Abstract interpretation of the stack, block by block in reverse postorder; parameters that always get one value are
 /// removed (Braun et al., "Simple and Efficient Construction of SSA Form", CC 2013). Normal forms:
-/// · calls of every layout: operands = {callable, arguments…} with NULLs gone; CALL_KW: {callable, arguments…, names} with names a LOAD_CONST value;
+/// · calls of every layout: operands = {callable, arguments…} with NULLs gone, aux 0, arg the number of arguments; CALL_KW: {callable, arguments…, names} with names a LOAD_CONST value;
 ///   CALL_EX: {callable, args, mapping?}. A "self" slot that is no NULL and comes from no method pair: {callable, self, arguments…}.
 /// · LOAD_METHOD: one value (op LOAD_METHOD, operands {object}); the pair's other half is a Null.
-/// · LIST_APPEND, SET_ADD, MAP_ADD, LIST_EXTEND … on a collection which only the stack knows and only once: operands {collection, item…} and the RESULT IS THE
-///   COLLECTION'S NEXT VERSION (it replaces the stack slot). Where the collection is aliased (copied, stored, passed on, or alive across a block boundary as in a
-///   comprehension's loop) it is an effect: aux bit 31 set, no result.
-/// · TO_BOOL directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None).
+/// · LIST_APPEND, SET_ADD, MAP_ADD, LIST_EXTEND … on a collection built here which only the stack knows and only once: operands {collection, item…} and the
+///   RESULT IS THE COLLECTION'S NEXT VERSION (it replaces the stack slot), also across blocks, as in [*a, b if c else d]. Where the collection is aliased (copied,
+///   stored, passed on), was built outside the loop that grows it (a comprehension), or differs by the way taken, it is an effect: aux has kInPlace, no result.
+///   MAP_ADD is always {map, key, value}.
+/// · SET_FUNCTION_ATTRIBUTE right after its MAKE_FUNCTION becomes an operand of it; INTRINSIC_1 ListToTuple is LIST_TO_TUPLE, UnaryPositive is UNARY Plus,
+///   INTRINSIC_2 PrepReraiseStar is PREP_RERAISE_STAR.
+/// · WITH_EXCEPT_START {exit, exception}; END_ASYNC_FOR {async iterator, exception}; POP_EXCEPT {}; PUSH_EXC_INFO only defines a Previous.
+/// · TO_BOOL (and COMPARE's) directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None).
 /// · BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge.
 /// · EXC_MATCH and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}.
 /// · POP_TOP of a value that has an effect leaves the operation in `body` without uses; a POP_TOP of a value defined elsewhere is dropped.
-Lifted lift(const Module& module, CodeId code, const Cfg& cfg);
+/// May add the constant None to `module`. Throws Error, naming the offset, on stack underflow, on depths that disagree, on a handler that reads a slot
+/// which the protected code changes, and on a handler that is also jumped to.
+Lifted lift(Module& module, CodeId code, const Cfg& cfg);
+
+/// Debug builds run this after lift and simplify: every operand is defined before its use on every way, edges carry one argument for each parameter,
+/// body values are Operations of their block. Throws Error at the first violation.
+void check(const Lifted& lifted);
 
 /// Text form for `dump --stage lift` and tests.
 std::string to_text(const Lifted& lifted, const Module& module);

@@ -1,0 +1,1046 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "flow/dominators.h"
+#include "lift/lifted.h"
+#include "support/error.h"
+
+namespace depyf {
+namespace {
+
+/// Stands for a slot that holds different values at different points of a protected block: no parameter can carry it, which is
+/// harmless as long as the handler only pops it.
+constexpr ValueId kConflict{UINT32_MAX - 1};
+
+// Bounds on memory against hostile input; compilers stay far below both.
+constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096, kSlotBudget = std::size_t{1} << 25;
+constexpr unsigned kOptimisticRounds = 3;
+
+/// A set of operations, made at compile time.
+class OpSet {
+ public:
+  constexpr OpSet(std::initializer_list<Op> ops) {
+    for (Op op : ops) has_[static_cast<std::uint8_t>(op)] = true;
+  }
+  constexpr bool operator[](Op op) const { return has_[static_cast<std::uint8_t>(op)]; }
+
+ private:
+  bool has_[256] = {};
+};
+
+/// Stack shuffles, constants, plain stores: whatever is not here may raise.
+constexpr OpSet kNeverRaises{
+    Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::END_SEND, Op::LOAD_CONST, Op::LOAD_COMMON, Op::STORE_FAST, Op::LOAD_FAST_AND_CLEAR,
+    Op::LOAD_CLOSURE, Op::JUMP, Op::RETURN_VALUE, Op::POP_EXCEPT, Op::PUSH_EXC_INFO};
+constexpr OpSet kBuildsCollection{
+    Op::BUILD_LIST, Op::BUILD_SET, Op::BUILD_MAP, Op::BUILD_CONST_KEY_MAP, Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
+constexpr OpSet kGrowsCollection{
+    Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+
+[[noreturn]] void fail(std::uint32_t offset, std::string_view op, const std::string& what) {
+  throw Error("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
+}
+
+/// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
+struct Incoming {
+  std::uint32_t from;
+  std::uint8_t edge;
+};
+
+constexpr std::uint8_t kExceptional = 2;
+
+class Lifter {
+ public:
+  Lifter(Module& module, CodeId code, const Cfg& cfg) : module_(module), code_(code), cfg_(cfg) {}
+
+  Lifted run() {
+    build_order();
+    for (unsigned round = 0;; ++round) {
+      pessimistic_ = round >= kOptimisticRounds;
+      interpret();
+      if (settle_back_edges()) break;
+    }
+    remove_trivial_params();
+    resolve();
+    normalise();
+    drop_conflicts();
+    compress_edges();
+    return std::move(out_);
+  }
+
+ private:
+  Module& module_;
+  CodeId code_;
+  const Cfg& cfg_;
+  Lifted out_;
+
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> incoming_at_;
+  std::vector<Incoming> incoming_;
+  std::vector<RegionId> handler_region_;  // by block: a region whose handler it is
+
+  std::vector<bool> done_;
+  std::vector<bool> can_raise_block_;
+  std::vector<std::uint64_t> forced_;  // sorted (block << 32 | slot): slots that need a parameter
+  bool pessimistic_ = false;
+  std::size_t results_ = 0, slots_ = 0;
+
+  std::vector<ValueId> stack_;
+  std::vector<bool> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
+  std::vector<ValueId> replacement_;
+  ValueId null_;
+  ConstId none_const_;
+
+  // The block being interpreted.
+  BlockId block_;
+  const Instr* instr_ = nullptr;
+  std::uint32_t protected_depth_ = 0;
+  bool below_touched_ = false;
+  std::vector<ValueId> handler_view_;
+  bool handler_view_set_ = false;
+
+  LiftedBlock& block() { return out_.blocks[block_.index]; }
+  [[noreturn]] void fail_here(const std::string& what) const { fail(instr_->offset, op_name(instr_->op), what); }
+
+  // ---------------------------------------------------------------- order and edges
+
+  void build_order() {
+    const std::uint32_t n = cfg_.size();
+    if (!cfg_.entry.valid() || cfg_.entry.index >= n) throw Error("lift: the graph has no entry block");
+    Graph graph;
+    graph.offsets.reserve(n + 1);
+    graph.offsets.push_back(0);
+    handler_region_.assign(n, RegionId::none());
+    for (std::uint32_t i = 0; i < cfg_.regions.size(); ++i) {
+      const Region& region = cfg_.regions[i];
+      RegionId& at = handler_region_.at(region.handler.index);
+      if (at.valid()) {
+        const Region& other = cfg_[at];
+        if (other.depth != region.depth || other.lasti != region.lasti || other.entry != region.entry)
+          throw Error("lift: block " + std::to_string(region.handler.index) + " handles two regions that disagree on the stack depth");
+      } else {
+        at = RegionId(i);
+      }
+    }
+    auto each_edge = [&](std::uint32_t b, auto&& visit) {
+      const Block& block = cfg_.blocks[b];
+      auto [first, second] = edges_of(block);
+      if (first.valid()) visit(first.index, std::uint8_t{0});
+      if (second.valid()) visit(second.index, std::uint8_t{1});
+      if (block.region.valid()) visit(cfg_[block.region].handler.index, kExceptional);
+    };
+    incoming_at_.assign(n + 1, 0);
+    for (std::uint32_t b = 0; b < n; ++b) {
+      each_edge(b, [&](std::uint32_t to, std::uint8_t) {
+        graph.edges.push_back(to);
+        ++incoming_at_[to + 1];
+      });
+      graph.offsets.push_back(static_cast<std::uint32_t>(graph.edges.size()));
+    }
+    for (std::uint32_t b = 0; b < n; ++b) incoming_at_[b + 1] += incoming_at_[b];
+    incoming_.resize(graph.edges.size());
+    std::vector<std::uint32_t> fill(incoming_at_.begin(), incoming_at_.end() - 1);
+    for (std::uint32_t b = 0; b < n; ++b)
+      each_edge(b, [&](std::uint32_t to, std::uint8_t edge) { incoming_[fill[to]++] = {b, edge}; });
+    order_ = reverse_postorder(graph, cfg_.entry.index);
+  }
+
+  /// The two successors in the order of LiftedBlock::edges, which for a conditional is {true, false}, not {fall-through, target}.
+  std::pair<BlockId, BlockId> edges_of(const Block& block) const {
+    if (block.end > block.first) {
+      const Op op = cfg_.instrs[block.end - 1].op;
+      if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP) return {block.target, block.next};
+      if (op == Op::RETURN_VALUE || op == Op::RAISE || op == Op::RERAISE) return {};
+    }
+    return {block.next, block.target};
+  }
+
+  // ---------------------------------------------------------------- values
+
+  ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
+    Value value;
+    value.kind = kind;
+    value.op = op;
+    value.arg = arg;
+    value.aux = aux;
+    value.block = block_;
+    value.offset = instr_ ? instr_->offset : 0;
+    value.line = instr_ ? instr_->line : 0;
+    value.operands = operands;
+    aliased_.push_back(false);
+    return out_.add(value);
+  }
+
+  ValueId emit(Op op, std::uint32_t arg, std::uint32_t aux, std::span<ValueId> operands) {
+    ValueId id = add_value(ValueKind::Operation, op, arg, aux, operands);
+    block().body.push_back(id);
+    return id;
+  }
+
+  ValueId result(ValueId of, std::uint32_t index) {
+    if (++results_ > kResultsFree + kResultsPerInstr * cfg_.instrs.size()) fail_here("more results than the code could ever use; the code object is damaged");
+    return add_value(ValueKind::Result, out_[of].op, index, 0, out_.arena.copy(std::span<const ValueId>(&of, 1)));
+  }
+
+  void need(std::size_t n) const {
+    if (stack_.size() < n)
+      fail_here("needs " + std::to_string(n) + " values on the stack, which holds " + std::to_string(stack_.size()) +
+                "; the code object is damaged or its stack effects are unknown");
+  }
+
+  void note_depth(std::size_t index) {
+    if (index < protected_depth_) below_touched_ = true;
+  }
+
+  void push(ValueId id) { stack_.push_back(id); }
+
+  ValueId pop() {
+    need(1);
+    ValueId id = stack_.back();
+    stack_.pop_back();
+    note_depth(stack_.size());
+    return id;
+  }
+
+  void drop(std::size_t n) {
+    need(n);
+    stack_.resize(stack_.size() - n);
+    note_depth(stack_.size());
+  }
+
+  ValueId peek(std::size_t n) const {
+    if (n == 0) fail_here("an operand of 0 counts no stack slot");
+    need(n);
+    return stack_[stack_.size() - n];
+  }
+
+  std::span<ValueId> take(std::size_t n) {
+    need(n);
+    std::span<ValueId> operands = out_.arena.copy(std::span<const ValueId>(stack_.data() + (stack_.size() - n), n));
+    stack_.resize(stack_.size() - n);
+    note_depth(stack_.size());
+    for (ValueId id : operands) aliased_[id.index] = true;
+    return operands;
+  }
+
+  std::span<ValueId> operands(std::initializer_list<ValueId> list) {
+    for (ValueId id : list) aliased_[id.index] = true;
+    return out_.arena.copy(std::span<const ValueId>(list.begin(), list.size()));
+  }
+
+  // ---------------------------------------------------------------- interpretation
+
+  void interpret() {
+    out_ = Lifted();
+    out_.code = code_;
+    out_.regions = cfg_.regions;
+    out_.entry = cfg_.entry;
+    out_.blocks.resize(cfg_.size());
+    out_.values.reserve(cfg_.instrs.size() + cfg_.instrs.size() / 4 + 8);
+    aliased_.clear();
+    results_ = slots_ = 0;
+    done_.assign(cfg_.size(), false);
+    can_raise_block_.assign(cfg_.size(), false);
+    block_ = cfg_.entry;
+    instr_ = nullptr;
+    null_ = add_value(ValueKind::Null, Op::PUSH_NULL);
+    aliased_[null_.index] = true;
+    for (std::uint32_t b : order_) {
+      block_ = BlockId(b);
+      interpret_block();
+      done_[b] = true;
+    }
+  }
+
+  std::span<ValueId>& args_of(const Incoming& in) {
+    LiftedBlock& from = out_.blocks[in.from];
+    return in.edge == kExceptional ? from.handler_args : from.edges[in.edge].args;
+  }
+
+  std::uint32_t first_offset(std::uint32_t b) const {
+    const Block& block = cfg_.blocks[b];
+    return block.first < cfg_.instrs.size() ? cfg_.instrs[block.first].offset : 0;
+  }
+
+  bool is_forced(std::uint32_t b, std::uint32_t slot) const {
+    return std::binary_search(forced_.begin(), forced_.end(), (std::uint64_t{b} << 32) | slot);
+  }
+
+  void enter_block() {
+    const std::uint32_t b = block_.index;
+    std::span<const Incoming> incoming(incoming_.data() + incoming_at_[b], incoming_.data() + incoming_at_[b + 1]);
+    instr_ = cfg_.blocks[b].first < cfg_.blocks[b].end ? &cfg_.instrs[cfg_.blocks[b].first] : nullptr;
+    RegionId handles = handler_region_[b];
+    stack_.clear();
+    bool exceptional = false, normal = b == cfg_.entry.index, back = false, raising = false;
+    std::size_t depth = 0;
+    bool depth_known = normal;
+    for (const Incoming& in : incoming) {
+      (in.edge == kExceptional ? exceptional : normal) = true;
+      if (!done_[in.from]) {
+        back = true;
+        continue;
+      }
+      if (in.edge == kExceptional && can_raise_block_[in.from]) raising = true;
+      std::size_t size = args_of(in).size();
+      if (depth_known && size != depth)
+        throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " + std::to_string(depth) + " deep on one way here and " +
+                    std::to_string(size) + " on another; the code object is damaged");
+      depth = size;
+      depth_known = true;
+    }
+    if (exceptional && normal)
+      throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": an exception handler is also entered by a jump; no compiler makes that");
+    slots_ += depth;
+    if (slots_ > kSlotBudget) throw Error("lift: the stack is too deep over too many blocks; the code object is damaged");
+    stack_.resize(depth);
+    for (std::uint32_t slot = 0; slot < depth; ++slot) {
+      ValueId common;
+      bool differ = (back && pessimistic_) || (!forced_.empty() && is_forced(b, slot));
+      for (const Incoming& in : incoming) {
+        if (differ) break;
+        if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from])) continue;
+        ValueId value = args_of(in)[slot];
+        if (value == kConflict || (common.valid() && value != common)) differ = true;
+        common = value;
+      }
+      if (differ) {
+        common = add_value(ValueKind::Param, Op::UNKNOWN, slot);
+        block().params.push_back(common);
+      }
+      stack_[slot] = common;
+    }
+    if (exceptional) {
+      const Region& region = cfg_[handles];
+      if (region.entry == HandlerEntry::Exception) {
+        if (region.lasti) push(add_value(ValueKind::Lasti, Op::UNKNOWN));
+        push(add_value(ValueKind::Exception, Op::UNKNOWN));
+      } else {
+        for (std::uint32_t i = 0; i < 3; ++i) push(add_value(ValueKind::Previous, Op::UNKNOWN, i));
+        push(add_value(ValueKind::Traceback, Op::UNKNOWN));
+        push(add_value(ValueKind::Exception, Op::UNKNOWN));
+        push(add_value(ValueKind::ExceptionType, Op::UNKNOWN));
+      }
+    }
+    block().stack_in = stack_;
+  }
+
+  /// What the handler would find below its depth if the next instruction raised.
+  void record_handler_view() {
+    can_raise_block_[block_.index] = true;
+    if (handler_view_set_ && !below_touched_) return;
+    for (std::uint32_t slot = 0; slot < protected_depth_; ++slot) {
+      ValueId now = slot < stack_.size() ? stack_[slot] : kConflict;
+      if (!handler_view_set_) handler_view_[slot] = now;
+      else if (handler_view_[slot] != now) handler_view_[slot] = kConflict;
+    }
+    handler_view_set_ = true;
+    below_touched_ = false;
+  }
+
+  void interpret_block() {
+    enter_block();
+    const Block& source = cfg_[block_];
+    LiftedBlock& lifted = block();
+    lifted.region = source.region;
+    protected_depth_ = source.region.valid() ? cfg_[source.region].depth : 0;
+    if (source.region.valid() && protected_depth_ > stack_.size() + (source.end - source.first))
+      throw Error("lift: at offset " + std::to_string(first_offset(block_.index)) + ": the handler wants a stack of " + std::to_string(protected_depth_) +
+                  ", but the protected code has " + std::to_string(stack_.size()));
+    handler_view_.assign(protected_depth_, kConflict);
+    handler_view_set_ = false;
+    below_touched_ = false;
+    if (source.region.valid()) {
+      slots_ += protected_depth_;
+      // A block that cannot raise still tells its entry state, for a handler which nothing else reaches.
+      for (std::uint32_t slot = 0; slot < protected_depth_; ++slot)
+        handler_view_[slot] = slot < stack_.size() ? stack_[slot] : kConflict;
+    }
+    bool ended = false;
+    for (std::uint32_t i = source.first; i < source.end; ++i) {
+      instr_ = &cfg_.instrs[i];
+      if (source.region.valid() && !kNeverRaises[instr_->op]) record_handler_view();
+      ended = step(i + 1 == source.end);
+    }
+    if (source.region.valid()) block().handler_args = out_.arena.copy(handler_view_);
+    if (!ended) {
+      if (!source.next.valid()) {
+        if (instr_) fail_here("control falls off the end of the code");
+        throw Error("lift: an empty block without a successor");
+      }
+      leave(TermKind::Jump);
+      set_edge(0, source.next);
+    }
+  }
+
+  void leave(TermKind kind) {
+    LiftedBlock& lifted = block();
+    lifted.term = kind;
+    lifted.term_offset = instr_ ? instr_->offset : 0;
+    lifted.term_line = instr_ ? instr_->line : 0;
+  }
+
+  void set_edge(unsigned index, BlockId to) {
+    if (!to.valid()) fail_here("a successor is missing");
+    slots_ += stack_.size();
+    if (slots_ > kSlotBudget) fail_here("the stack is too deep over too many blocks; the code object is damaged");
+    block().edges[index] = {to, out_.arena.copy(stack_)};
+  }
+
+  ConstId none_const() {
+    if (!none_const_.valid()) {
+      for (ConstId id : module_[code_].consts)
+        if (module_[id].kind == ConstKind::None) return none_const_ = id;
+      none_const_ = module_.add(Const{});
+    }
+    return none_const_;
+  }
+
+  /// An operation of n operands with one result.
+  void value_op(std::size_t n) {
+    std::span<ValueId> list = take(n);
+    push(emit(instr_->op, instr_->arg, instr_->aux, list));
+  }
+
+  /// An operation of n operands without a result.
+  void effect_op(std::size_t n) {
+    std::span<ValueId> list = take(n);
+    emit(instr_->op, instr_->arg, instr_->aux, list);
+  }
+
+  void results_op(std::span<ValueId> list, std::uint64_t n) {
+    ValueId id = emit(instr_->op, instr_->arg, instr_->aux, list);
+    for (std::uint64_t i = 0; i < n; ++i) push(result(id, static_cast<std::uint32_t>(i)));
+  }
+
+  void push_pair(ValueId value, bool null_below) {
+    if (null_below) push(null_);
+    push(value);
+    if (!null_below) push(null_);
+  }
+
+  /// BUILD_* or a next version: an object that only its stack slot refers to, as far as aliased_ says.
+  bool is_fresh_collection(ValueId id) const {
+    const Value& value = out_[id];
+    if (value.kind != ValueKind::Operation || aliased_[id.index]) return false;
+    return kBuildsCollection[value.op] || (kGrowsCollection[value.op] && (value.aux & kInPlace) == 0);
+  }
+
+  void grow_collection(std::size_t items) {
+    need(items);
+    std::span<ValueId> list = out_.arena.array<ValueId>(items + 1);
+    for (std::size_t i = items; i > 0; --i) {
+      list[i] = pop();
+      aliased_[list[i].index] = true;
+    }
+    std::uint32_t aux = instr_->aux;
+    if (instr_->op == Op::MAP_ADD && aux == 1) {  // 3.7 has the value below the key
+      std::swap(list[1], list[2]);
+      aux = 0;
+    }
+    list[0] = peek(instr_->arg);
+    if (is_fresh_collection(list[0])) {
+      std::size_t slot = stack_.size() - instr_->arg;
+      ValueId version = emit(instr_->op, 0, aux, list);
+      stack_[slot] = version;
+      note_depth(slot);
+    } else {
+      aliased_[list[0].index] = true;
+      emit(instr_->op, 0, aux | kInPlace, list);
+    }
+  }
+
+  void set_function_attribute() {
+    ValueId function = pop(), attribute = pop();
+    Value& made = out_[function];
+    const std::uint32_t flag = instr_->arg;
+    aliased_[attribute.index] = true;
+    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && block().body.back() == function && (made.arg & flag) == 0) {
+      // Nothing happened since the function was made and nobody else has it: the same function made with the attribute.
+      std::size_t at = 0;
+      for (std::uint32_t bit = 1; bit < flag; bit <<= 1) at += (made.arg & bit) != 0;
+      std::span<ValueId> list = out_.arena.array<ValueId>(made.operands.size() + 1);
+      std::copy_n(made.operands.begin(), at, list.begin());
+      list[at] = attribute;
+      std::copy(made.operands.begin() + static_cast<std::ptrdiff_t>(at), made.operands.end(), list.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      made.operands = list;
+      made.arg |= flag;
+      push(function);
+    } else {
+      push(emit(instr_->op, instr_->arg, instr_->aux, operands({attribute, function})));
+    }
+  }
+
+  /// ≤ 3.10 has the type on top of the exception.
+  ValueId exception_on_top() const {
+    ValueId top = peek(1);
+    return out_[top].kind == ValueKind::ExceptionType && stack_.size() >= 2 ? peek(2) : top;
+  }
+
+  void control_must_be_last(bool last) const {
+    if (!last) fail_here("a control instruction inside a block");
+  }
+
+  /// Interprets *instr_. True when it ended the block.
+  bool step(bool last) {
+    const Instr& in = *instr_;
+    const Block& source = cfg_[block_];
+    const std::uint64_t n = in.arg;
+    switch (in.op) {
+      case Op::POP_TOP: drop(1); return false;
+      case Op::COPY: {
+        ValueId id = peek(n);
+        aliased_[id.index] = true;
+        push(id);
+        return false;
+      }
+      case Op::SWAP: {
+        peek(n);
+        note_depth(stack_.size() - n);
+        std::swap(stack_.back(), stack_[stack_.size() - n]);
+        return false;
+      }
+      case Op::ROT: {
+        peek(n);
+        note_depth(stack_.size() - n);
+        std::rotate(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end() - 1, stack_.end());
+        return false;
+      }
+      case Op::PUSH_NULL: push(null_); return false;
+      case Op::END_FOR: drop(n); return false;
+
+      case Op::LOAD_CONST: case Op::LOAD_COMMON: case Op::LOAD_BUILD_CLASS: case Op::LOAD_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::LOAD_DEREF:
+      case Op::LOAD_CLOSURE: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_LOCALS:
+        value_op(0);
+        return false;
+      case Op::LOAD_CLASSDEREF: value_op(in.aux == 1 ? 1 : 0); return false;
+      case Op::LOAD_FROM_DICT_OR_GLOBALS: value_op(1); return false;
+      case Op::STORE_FAST: case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: effect_op(1); return false;
+      case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL: case Op::DELETE_NAME: effect_op(0); return false;
+
+      case Op::LOAD_ATTR: value_op(1); return false;
+      case Op::LOAD_METHOD: {
+        std::span<ValueId> list = take(1);
+        push_pair(emit(in.op, in.arg, 0, list), in.aux != kNullAbove);
+        return false;
+      }
+      case Op::LOAD_SUPER_ATTR: {
+        std::span<ValueId> list = take(3);
+        ValueId id = emit(in.op, in.arg, in.aux & 2, list);
+        if (in.aux & 1) push_pair(id, (in.aux & 4) == 0);
+        else push(id);
+        return false;
+      }
+      case Op::LOAD_SPECIAL: {
+        std::span<ValueId> list = take(1);
+        push_pair(emit(in.op, in.arg, in.aux, list), false);
+        return false;
+      }
+      case Op::STORE_ATTR: effect_op(2); return false;
+      case Op::DELETE_ATTR: effect_op(1); return false;
+      case Op::LOAD_SUBSCR: value_op(2); return false;
+      case Op::STORE_SUBSCR: effect_op(3); return false;
+      case Op::DELETE_SUBSCR: effect_op(2); return false;
+      case Op::LOAD_SLICE: value_op(3); return false;
+      case Op::STORE_SLICE: effect_op(4); return false;
+
+      case Op::UNARY: case Op::TO_BOOL: value_op(1); return false;
+      case Op::BINARY: case Op::INPLACE: case Op::COMPARE: case Op::IS: case Op::CONTAINS: value_op(2); return false;
+
+      case Op::BUILD_TUPLE: case Op::BUILD_LIST: case Op::BUILD_SET: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
+      case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK:
+        value_op(n);
+        return false;
+      case Op::BUILD_MAP: value_op(2 * n); return false;
+      case Op::BUILD_CONST_KEY_MAP: value_op(n + 1); return false;
+      case Op::LIST_APPEND: case Op::SET_ADD: case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE:
+        grow_collection(1);
+        return false;
+      case Op::MAP_ADD: grow_collection(2); return false;
+      case Op::LIST_TO_TUPLE: value_op(1); return false;
+      case Op::FORMAT: value_op(in.aux == 1 ? 2 : 1); return false;
+      case Op::CONVERT: value_op(1); return false;
+      case Op::BUILD_INTERPOLATION: value_op(in.aux == 1 ? 3 : 2); return false;
+      case Op::BUILD_TEMPLATE: value_op(2); return false;
+
+      // NULLs are stripped in normalise(), when parameters that always are NULL are known.
+      case Op::CALL: value_op(n + (in.aux == kPlain ? 1 : 2)); return false;
+      case Op::CALL_KW: value_op(n + (in.aux == kPlain ? 2 : 3)); return false;
+      case Op::CALL_EX: value_op((in.aux == kPlain ? 2 : 3) + (n & 1)); return false;
+      case Op::MAKE_FUNCTION: {
+        std::size_t count = 1 + (in.aux == 1);
+        for (std::uint32_t bit = 1; bit <= 16; bit <<= 1) count += (in.arg & bit) != 0;
+        value_op(count);
+        return false;
+      }
+      case Op::SET_FUNCTION_ATTRIBUTE: need(2); set_function_attribute(); return false;
+      case Op::INTRINSIC_1: {
+        std::span<ValueId> list = take(1);
+        switch (static_cast<Intrinsic1>(in.arg)) {
+          case Intrinsic1::ListToTuple: push(emit(Op::LIST_TO_TUPLE, 0, 0, list)); return false;
+          case Intrinsic1::UnaryPositive: push(emit(Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Plus), 0, list)); return false;
+          case Intrinsic1::Print: case Intrinsic1::ImportStar: case Intrinsic1::StopIterationError: case Intrinsic1::AsyncGenWrap: case Intrinsic1::TypeVar:
+          case Intrinsic1::ParamSpec: case Intrinsic1::TypeVarTuple: case Intrinsic1::SubscriptGeneric: case Intrinsic1::TypeAlias: break;
+        }
+        push(emit(in.op, in.arg, in.aux, list));
+        return false;
+      }
+      case Op::INTRINSIC_2: {
+        std::span<ValueId> list = take(2);
+        if (static_cast<Intrinsic2>(in.arg) == Intrinsic2::PrepReraiseStar) push(emit(Op::PREP_RERAISE_STAR, 0, 0, list));
+        else push(emit(in.op, in.arg, in.aux, list));
+        return false;
+      }
+
+      case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_AWAITABLE: case Op::YIELD_VALUE: value_op(1); return false;
+      case Op::GET_ANEXT: case Op::GET_LEN: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::IMPORT_FROM:
+        push(emit(in.op, in.arg, in.aux, operands({peek(1)})));
+        return false;
+      case Op::YIELD_FROM: value_op(2); return false;
+      case Op::END_SEND: {
+        ValueId top = pop();
+        drop(1);
+        push(top);
+        return false;
+      }
+      case Op::CLEANUP_THROW: results_op(take(3), 2); return false;
+      case Op::END_ASYNC_FOR: {
+        need(n);
+        if (n < 2) fail_here("it pops the iterator and the exception, at least two values");
+        emit(in.op, 0, 0, operands({peek(n), exception_on_top()}));
+        drop(n);
+        return false;
+      }
+      case Op::UNPACK_SEQUENCE: results_op(take(1), n); return false;
+      case Op::UNPACK_EX: results_op(take(1), n + in.aux + 1); return false;
+
+      case Op::IMPORT_NAME: value_op(2); return false;
+      case Op::IMPORT_STAR: effect_op(1); return false;
+
+      case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
+        std::span<ValueId> list = take(1);
+        ValueId id = emit(in.op, in.arg, 0, list);
+        push(result(id, 0));
+        if (in.aux == 2) push(null_);
+        push(result(id, 1));
+        return false;
+      }
+      case Op::WITH_EXCEPT_START: push(emit(in.op, 0, 0, operands({peek(n), exception_on_top()}))); return false;
+
+      case Op::PUSH_EXC_INFO: {
+        ValueId exception = pop();
+        push(add_value(ValueKind::Previous, Op::UNKNOWN));
+        push(exception);
+        return false;
+      }
+      case Op::POP_EXCEPT:
+        drop(n);
+        emit(in.op, 0, 0, {});
+        return false;
+      case Op::EXC_MATCH: value_op(2); return false;
+      case Op::CHECK_EXC_MATCH: {
+        ValueId type = pop();
+        push(emit(Op::EXC_MATCH, 0, 0, operands({peek(1), type})));
+        return false;
+      }
+      case Op::CHECK_EG_MATCH: results_op(take(2), 2); return false;
+      case Op::PREP_RERAISE_STAR: value_op(2); return false;
+      case Op::SETUP_ANNOTATIONS: effect_op(0); return false;
+      case Op::PRINT_EXPR: effect_op(1); return false;
+
+      case Op::MATCH_KEYS: {
+        std::span<ValueId> list = operands({peek(2), peek(1)});
+        if (in.aux == 1) results_op(list, 2);
+        else push(emit(in.op, in.arg, in.aux, list));
+        return false;
+      }
+      case Op::MATCH_CLASS:
+        if (in.aux == 1) results_op(take(3), 2);
+        else value_op(3);
+        return false;
+      case Op::COPY_DICT_WITHOUT_KEYS: {
+        std::span<ValueId> list = operands({peek(2), peek(1)});
+        ValueId rest = emit(in.op, in.arg, in.aux, list);
+        drop(1);
+        push(rest);
+        return false;
+      }
+
+      case Op::JUMP:
+        control_must_be_last(last);
+        leave(TermKind::Jump);
+        set_edge(0, source.next.valid() ? source.next : source.target);
+        return true;
+      case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: {
+        control_must_be_last(last);
+        branch(pop(), in.op == Op::BRANCH_TRUE);
+        return true;
+      }
+      case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE: {
+        control_must_be_last(last);
+        ValueId tested = pop();
+        ValueId none = emit(Op::LOAD_CONST, none_const().index, 0, {});
+        ValueId test = emit(Op::IS, 0, 0, operands({tested, none}));
+        branch(test, in.op == Op::BRANCH_NONE);
+        return true;
+      }
+      case Op::BRANCH_FALSE_OR_POP: case Op::BRANCH_TRUE_OR_POP: {
+        control_must_be_last(last);
+        const bool when = in.op == Op::BRANCH_TRUE_OR_POP;
+        ValueId tested = peek(1);
+        leave(TermKind::Branch);
+        block().value = tested;
+        aliased_[tested.index] = true;
+        set_edge(when ? 0 : 1, source.target);
+        drop(1);
+        set_edge(when ? 1 : 0, source.next);
+        return true;
+      }
+      case Op::FOR_ITER: {
+        control_must_be_last(last);
+        ValueId iterator = peek(1);
+        aliased_[iterator.index] = true;
+        leave(TermKind::ForIter);
+        ValueId item = add_value(ValueKind::Result, Op::FOR_ITER, 0, 0, operands({iterator}));
+        block().value = iterator;
+        block().item = item;
+        push(item);
+        set_edge(0, source.next);
+        drop(2);
+        set_edge(1, source.target);
+        return true;
+      }
+      case Op::SEND: {
+        control_must_be_last(last);
+        ValueId sent = pop();
+        ValueId id = emit(in.op, 0, 0, operands({peek(1), sent}));
+        leave(TermKind::Send);
+        block().value = id;
+        block().item = id;
+        push(id);
+        set_edge(0, source.next);
+        set_edge(1, source.target);
+        return true;
+      }
+      case Op::RETURN_VALUE:
+        control_must_be_last(last);
+        leave(TermKind::Return);
+        block().value = pop();
+        return true;
+      case Op::RAISE:
+        control_must_be_last(last);
+        if (n > 2) fail_here("RAISE takes at most two operands");
+        leave(TermKind::Raise);
+        block().raise_args = take(n);
+        return true;
+      case Op::RERAISE:
+        control_must_be_last(last);
+        if (n == 0) fail_here("RERAISE without an exception");
+        need(n);
+        leave(TermKind::Reraise);
+        block().value = exception_on_top();
+        drop(n);
+        return true;
+
+      case Op::SETUP_FINALLY: case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK: case Op::BREAK_LOOP: case Op::CONTINUE_LOOP:
+      case Op::BEGIN_FINALLY: case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY: case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH:
+        fail_here("a block-stack operation that the control-flow graph should have resolved");
+      case Op::UNKNOWN:
+        fail_here("no operation of this Python version has the opcode " + std::to_string(in.arg));
+    }
+    fail_here("not an operation");
+  }
+
+  void branch(ValueId tested, bool when) {
+    const Block& source = cfg_[block_];
+    leave(TermKind::Branch);
+    block().value = tested;
+    aliased_[tested.index] = true;
+    set_edge(when ? 0 : 1, source.target);
+    set_edge(when ? 1 : 0, source.next);
+  }
+
+  // ---------------------------------------------------------------- parameters
+
+  /// Loop headers were entered with the values of the first way in. Where a later edge brings another one, the slot needs a parameter:
+  /// false, and the code is interpreted again.
+  bool settle_back_edges() {
+    if (pessimistic_) return true;
+    std::size_t before = forced_.size();
+    for (std::uint32_t b : order_) {
+      const std::vector<ValueId>& stack = out_.blocks[b].stack_in;
+      bool raising = false;
+      for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k)
+        raising |= incoming_[k].edge == kExceptional && can_raise_block_[incoming_[k].from];
+      for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k) {
+        const Incoming& in = incoming_[k];
+        if (!done_[in.from]) continue;
+        if (in.edge == kExceptional && raising && !can_raise_block_[in.from]) continue;
+        std::span<ValueId> args = args_of(in);
+        std::size_t depth = in.edge == kExceptional ? args.size() : stack.size();
+        if (args.size() != depth)
+          throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " + std::to_string(depth) + " deep on one way here and " +
+                      std::to_string(args.size()) + " on another; the code object is damaged");
+        for (std::uint32_t slot = 0; slot < depth; ++slot) {
+          ValueId here = stack[slot];
+          bool own_param = out_[here].kind == ValueKind::Param && out_[here].block.index == b;
+          if (!own_param && args[slot] != here) forced_.push_back((std::uint64_t{b} << 32) | slot);
+        }
+      }
+    }
+    if (forced_.size() == before) return true;
+    std::sort(forced_.begin(), forced_.end());
+    forced_.erase(std::unique(forced_.begin(), forced_.end()), forced_.end());
+    return false;
+  }
+
+  ValueId find(ValueId id) {
+    if (id == kConflict || !id.valid()) return id;
+    ValueId root = id;
+    while (replacement_[root.index].valid()) root = replacement_[root.index];
+    while (replacement_[id.index].valid()) {
+      ValueId next = replacement_[id.index];
+      replacement_[id.index] = root;
+      id = next;
+    }
+    return root;
+  }
+
+  /// The arguments of a parameter, ignoring exceptional edges that are never taken.
+  template <class Visit>
+  void each_arg(ValueId param, Visit&& visit) {
+    const Value& value = out_[param];
+    const std::uint32_t b = value.block.index;
+    bool raising = false;
+    for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k)
+      raising |= incoming_[k].edge == kExceptional && can_raise_block_[incoming_[k].from];
+    for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k) {
+      const Incoming& in = incoming_[k];
+      if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from])) continue;
+      visit(args_of(in)[value.arg]);
+    }
+  }
+
+  void remove_trivial_params() {
+    replacement_.assign(out_.values.size(), ValueId::none());
+    std::vector<ValueId> work;
+    for (std::uint32_t b : order_)
+      for (ValueId param : out_.blocks[b].params) work.push_back(param);
+    if (work.empty()) return;
+    // Users of each parameter among the parameters, as linked lists.
+    constexpr std::uint32_t kEnd = UINT32_MAX;
+    std::vector<std::uint32_t> head(out_.values.size(), kEnd), next;
+    std::vector<ValueId> user;
+    for (ValueId param : work)
+      each_arg(param, [&](ValueId arg) {
+        if (arg == kConflict || out_[arg].kind != ValueKind::Param || arg == param) return;
+        next.push_back(head[arg.index]);
+        user.push_back(param);
+        head[arg.index] = static_cast<std::uint32_t>(next.size() - 1);
+      });
+    std::reverse(work.begin(), work.end());
+    while (!work.empty()) {
+      ValueId param = work.back();
+      work.pop_back();
+      if (replacement_[param.index].valid()) continue;
+      ValueId only;
+      bool trivial = true;
+      each_arg(param, [&](ValueId arg) {
+        arg = find(arg);
+        if (arg == param) return;
+        if (arg == kConflict || (only.valid() && arg != only)) trivial = false;
+        only = arg;
+      });
+      if (!trivial || !only.valid()) continue;
+      replacement_[param.index] = only;
+      // Whoever used it may be trivial now, and its users are its replacement's from now on.
+      std::uint32_t last = kEnd;
+      for (std::uint32_t k = head[param.index]; k != kEnd; k = next[k]) {
+        work.push_back(user[k]);
+        last = k;
+      }
+      if (last != kEnd && out_[only].kind == ValueKind::Param) {
+        next[last] = head[only.index];
+        head[only.index] = head[param.index];
+      }
+    }
+  }
+
+  void resolve() {
+    auto all = [&](std::span<ValueId> list) {
+      for (ValueId& id : list) id = find(id);
+    };
+    for (Value& value : out_.values) all(value.operands);
+    for (LiftedBlock& lifted : out_.blocks) {
+      std::erase_if(lifted.params, [&](ValueId param) { return replacement_[param.index].valid(); });
+      lifted.value = find(lifted.value);
+      lifted.item = find(lifted.item);
+      all(lifted.raise_args);
+      all(lifted.stack_in);
+      all(lifted.edges[0].args);
+      all(lifted.edges[1].args);
+      all(lifted.handler_args);
+    }
+  }
+
+  // ---------------------------------------------------------------- normal forms
+
+  bool may_be_null(ValueId id) {
+    const Value& value = out_[id];
+    if (value.kind != ValueKind::Param) return false;
+    bool found = false;
+    each_arg(id, [&](ValueId arg) { found |= arg == null_; });
+    return found;
+  }
+
+  /// Takes the NULL at `at` out of the operands.
+  void strip_null(Value& call, std::size_t at) {
+    for (ValueId id : {call.operands[0], call.operands[1]})
+      if (may_be_null(id))
+        fail(call.offset, op_name(call.op), "the NULL below the arguments is a value on some ways here; no compiler makes that");
+    if (call.operands[at] == null_) {
+      if (at == 1) call.operands[1] = call.operands[0];
+      call.operands = call.operands.subspan(1);
+    }
+    call.aux = 0;
+  }
+
+  void normalise() {
+    std::vector<ValueId> exception_of(out_.blocks.size());
+    for (std::uint32_t i = 0; i < out_.values.size(); ++i)
+      if (out_.values[i].kind == ValueKind::Exception) exception_of[out_.values[i].block.index] = ValueId(i);
+
+    std::vector<std::uint32_t> uses(out_.values.size(), 0);
+    auto count = [&](ValueId id) {
+      if (id.valid() && id != kConflict) ++uses[id.index];
+    };
+    for (LiftedBlock& lifted : out_.blocks) {
+      for (ValueId id : lifted.body) {
+        Value& value = out_[id];
+        if (value.op == Op::CALL || value.op == Op::CALL_KW || value.op == Op::CALL_EX) {
+          if (value.op == Op::CALL_EX && (value.arg & 1) && value.operands.back() == null_) {
+            value.operands = value.operands.first(value.operands.size() - 1);
+            value.arg &= ~1u;
+          }
+          if (value.aux != kPlain) strip_null(value, value.aux == kNullBelow ? 0 : 1);
+          if (value.op == Op::CALL) value.arg = static_cast<std::uint32_t>(value.operands.size() - 1);
+          else if (value.op == Op::CALL_KW) value.arg = static_cast<std::uint32_t>(value.operands.size() - 2);
+        } else if (value.op == Op::EXC_MATCH) {
+          const Value& tested = out_[value.operands[0]];
+          if (tested.kind == ValueKind::ExceptionType) value.operands[0] = exception_of[tested.block.index];
+        }
+        for (ValueId operand : value.operands) count(operand);
+      }
+      count(lifted.value);
+      for (ValueId id : lifted.raise_args) count(id);
+      for (const Edge& edge : lifted.edges)
+        for (ValueId id : edge.args) count(id);
+      for (ValueId id : lifted.handler_args) count(id);
+    }
+
+    // bool() of what is tested anyway: the test calls it.
+    for (LiftedBlock& lifted : out_.blocks) {
+      if (lifted.term == TermKind::Branch) transparent_bool(lifted.value, lifted.body, lifted.body.size(), uses);
+      for (std::size_t i = 0; i < lifted.body.size(); ++i) {
+        Value& value = out_[lifted.body[i]];
+        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) transparent_bool(value.operands[0], lifted.body, i, uses);
+      }
+      std::erase_if(lifted.body, [&](ValueId id) { return out_[id].op == Op::TO_BOOL && out_[id].operands.empty(); });
+    }
+  }
+
+  void transparent_bool(ValueId& tested, const std::vector<ValueId>& body, std::size_t at, const std::vector<std::uint32_t>& uses) {
+    if (at == 0 || body[at - 1] != tested || uses[tested.index] != 1) return;
+    Value& value = out_[tested];
+    if (value.op == Op::TO_BOOL) {
+      tested = value.operands[0];
+      value.operands = {};
+    } else if (value.op == Op::COMPARE) {
+      value.aux = 0;
+    }
+  }
+
+  /// Parameters that no value can stand for must be unused; they go away.
+  void drop_conflicts() {
+    bool any = false;
+    for (LiftedBlock& lifted : out_.blocks) {
+      for (const Edge& edge : lifted.edges)
+        for (ValueId id : edge.args) any |= id == kConflict;
+      for (ValueId id : lifted.handler_args) any |= id == kConflict;
+    }
+    if (!any) return;
+    std::vector<ValueId> work;
+    std::vector<bool> live(out_.values.size(), false);
+    auto use = [&](ValueId id) {
+      if (!id.valid() || id == kConflict || live[id.index]) return;
+      live[id.index] = true;
+      if (out_[id].kind == ValueKind::Param) work.push_back(id);
+    };
+    for (LiftedBlock& lifted : out_.blocks) {
+      for (ValueId id : lifted.body)
+        for (ValueId operand : out_[id].operands) use(operand);
+      use(lifted.value);
+      if (lifted.item.valid())
+        for (ValueId operand : out_[lifted.item].operands) use(operand);
+      for (ValueId id : lifted.raise_args) use(id);
+    }
+    while (!work.empty()) {
+      ValueId param = work.back();
+      work.pop_back();
+      each_arg(param, [&](ValueId arg) {
+        if (arg == kConflict)
+          fail(first_offset(out_[param].block.index), "handler", "it reads stack slot " + std::to_string(out_[param].arg) +
+               ", which changes inside the protected code; no compiler makes that");
+        use(arg);
+      });
+    }
+    // A dead parameter that it feeds gets no argument on that edge.
+    std::vector<bool> doomed(out_.values.size(), false);
+    for (LiftedBlock& lifted : out_.blocks)
+      for (ValueId param : lifted.params)
+        if (!live[param.index]) each_arg(param, [&](ValueId arg) { if (arg == kConflict) doomed[param.index] = true; });
+    auto blank = [&](std::span<ValueId> list) {
+      for (ValueId& id : list)
+        if (id.valid() && id != kConflict && doomed[id.index]) id = ValueId::none();
+    };
+    for (LiftedBlock& lifted : out_.blocks) {
+      std::erase_if(lifted.params, [&](ValueId param) { return doomed[param.index]; });
+      blank(lifted.stack_in);
+      blank(lifted.edges[0].args);
+      blank(lifted.edges[1].args);
+      blank(lifted.handler_args);
+    }
+  }
+
+  /// Edges carry whole stacks until here; what remains is one argument for each parameter.
+  void compress_edges() {
+    for (LiftedBlock& lifted : out_.blocks) {
+      for (Edge& edge : lifted.edges)
+        if (edge.to.valid()) compress(edge.args, edge.to);
+      if (lifted.region.valid()) {
+        const Region& region = out_.regions[lifted.region.index];
+        compress(lifted.handler_args, region.handler);
+      }
+    }
+    for (LiftedBlock& lifted : out_.blocks)
+      for (std::uint32_t i = 0; i < lifted.params.size(); ++i) out_[lifted.params[i]].arg = i;
+  }
+
+  void compress(std::span<ValueId>& args, BlockId to) {
+    const std::vector<ValueId>& params = out_.blocks[to.index].params;
+    std::size_t n = 0;
+    // In place: parameters are in the order of their slots, so arg >= n always holds.
+    for (ValueId param : params) {
+      ValueId arg = args[out_[param].arg];
+      args[n++] = arg == kConflict ? ValueId::none() : arg;
+    }
+    args = args.first(n);
+  }
+};
+
+}  // namespace
+
+Lifted lift(Module& module, CodeId code, const Cfg& cfg) { return Lifter(module, code, cfg).run(); }
+
+}  // namespace depyf

@@ -1,0 +1,226 @@
+#include <charconv>
+#include <string>
+
+#include "lift/lifted.h"
+
+namespace depyf {
+namespace {
+
+void quote(std::string& out, std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  out += '\'';
+  for (char c : text.substr(0, kLongest)) {
+    if (c == '\n') out += "\\n";
+    else if (c == '\'' || c == '\\') (out += '\\') += c;
+    else out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  if (text.size() > kLongest) out += "…";
+  out += '\'';
+}
+
+void number(std::string& out, double x) {
+  char buffer[40];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr);
+}
+
+void constant(std::string& out, const Module& module, ConstId id) {
+  if (id.index >= module.consts.size()) {
+    out += "<bad constant>";
+    return;
+  }
+  const Const& c = module[id];
+  switch (c.kind) {
+    case ConstKind::None: out += "None"; return;
+    case ConstKind::True: out += "True"; return;
+    case ConstKind::False: out += "False"; return;
+    case ConstKind::Ellipsis: out += "..."; return;
+    case ConstKind::StopIteration: out += "StopIteration"; return;
+    case ConstKind::Int: out += c.big ? std::string(c.text) : std::to_string(c.integer); return;
+    case ConstKind::Float: number(out, c.re); return;
+    case ConstKind::Complex: number(out, c.re); out += "+"; number(out, c.im); out += "j"; return;
+    case ConstKind::Str: quote(out, c.text); return;
+    case ConstKind::Bytes: out += "b"; quote(out, c.text); return;
+    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
+      // Items one level deep: constants may nest without bound.
+      out += c.kind == ConstKind::Tuple ? "(" : c.kind == ConstKind::Slice ? "slice(" : "<collection>(";
+      for (std::size_t i = 0; i < c.items.size() && i < 16; ++i) {
+        if (i) out += ", ";
+        if (c.items[i].index < module.consts.size() && module[c.items[i]].items.empty()) constant(out, module, c.items[i]);
+        else out += "…";
+      }
+      if (c.items.size() > 16) out += ", …";
+      out += ")";
+      return;
+    }
+    case ConstKind::Code: out += "<code " + std::to_string(c.code.index) + ">"; return;
+    case ConstKind::Object: out += "<object " + std::to_string(c.object) + ">"; return;
+  }
+}
+
+bool names_slot(Op op) {
+  return op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR || op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_DEREF || op == Op::STORE_DEREF ||
+         op == Op::DELETE_DEREF || op == Op::LOAD_CLASSDEREF || op == Op::LOAD_CLOSURE;
+}
+
+bool names_string(Op op) {
+  return op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL || op == Op::DELETE_GLOBAL || op == Op::LOAD_NAME || op == Op::STORE_NAME || op == Op::DELETE_NAME ||
+         op == Op::LOAD_FROM_DICT_OR_GLOBALS || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD || op == Op::LOAD_SUPER_ATTR || op == Op::STORE_ATTR ||
+         op == Op::DELETE_ATTR || op == Op::IMPORT_NAME || op == Op::IMPORT_FROM;
+}
+
+class Writer {
+ public:
+  Writer(const Lifted& lifted, const Module& module) : lifted_(lifted), module_(module) {}
+
+  std::string run() {
+    for (std::uint32_t b = 0; b < lifted_.blocks.size(); ++b) block(b);
+    return std::move(out_);
+  }
+
+ private:
+  const Lifted& lifted_;
+  const Module& module_;
+  std::string out_;
+
+  void reference(ValueId id) {
+    if (!id.valid()) {
+      out_ += "_";
+      return;
+    }
+    const Value& value = lifted_[id];
+    switch (value.kind) {
+      case ValueKind::Operation: case ValueKind::Param: break;
+      case ValueKind::Result:
+        if (value.op == Op::FOR_ITER) break;
+        reference(value.operands[0]);
+        out_ += "." + std::to_string(value.arg);
+        return;
+      case ValueKind::Null: out_ += "NULL"; return;
+      case ValueKind::Exception: out_ += "exception@b" + std::to_string(value.block.index); return;
+      case ValueKind::ExceptionType: out_ += "type@b" + std::to_string(value.block.index); return;
+      case ValueKind::Traceback: out_ += "traceback@b" + std::to_string(value.block.index); return;
+      case ValueKind::Previous: out_ += "previous" + std::to_string(value.arg) + "@b" + std::to_string(value.block.index); return;
+      case ValueKind::Lasti: out_ += "lasti@b" + std::to_string(value.block.index); return;
+    }
+    out_ += "v" + std::to_string(id.index);
+  }
+
+  template <class List>
+  void references(const List& list) {
+    bool first = true;
+    for (ValueId id : list) {
+      if (!first) out_ += ", ";
+      first = false;
+      reference(id);
+    }
+  }
+
+  void operation(ValueId id) {
+    const Value& value = lifted_[id];
+    out_ += "  v" + std::to_string(id.index) + " = " + std::string(op_name(value.op));
+    const CodeObject& code = module_[lifted_.code];
+    if (value.op == Op::LOAD_CONST) {
+      out_ += ' ';
+      constant(out_, module_, ConstId(value.arg));
+    } else if (names_slot(value.op)) {
+      out_ += ' ';
+      out_ += value.arg < code.slots.size() ? module_[code.slots[value.arg].name] : "<slot " + std::to_string(value.arg) + ">";
+    } else if (names_string(value.op)) {
+      out_ += ' ';
+      out_ += value.arg < module_.strings.size() ? module_[StrId(value.arg)] : "<name " + std::to_string(value.arg) + ">";
+    } else if (value.arg) {
+      out_ += " " + std::to_string(value.arg);
+    }
+    if (value.aux & kInPlace) out_ += " in-place";
+    if (std::uint32_t aux = value.aux & ~kInPlace) out_ += " aux " + std::to_string(aux);
+    if (!value.operands.empty()) {
+      out_ += " (";
+      references(value.operands);
+      out_ += ")";
+    }
+    out_ += "\n";
+  }
+
+  void edge(const Edge& to) {
+    out_ += "b" + (to.to.valid() ? std::to_string(to.to.index) : std::string("?"));
+    if (!to.args.empty()) {
+      out_ += "(";
+      references(to.args);
+      out_ += ")";
+    }
+  }
+
+  void block(std::uint32_t b) {
+    const LiftedBlock& block = lifted_.blocks[b];
+    out_ += "b" + std::to_string(b);
+    if (!block.params.empty()) {
+      out_ += "(";
+      references(block.params);
+      out_ += ")";
+    }
+    out_ += ":";
+    if (!block.stack_in.empty()) {
+      out_ += "  stack [";
+      references(block.stack_in);
+      out_ += "]";
+    }
+    if (block.region.valid()) {
+      const Region& region = lifted_.regions[block.region.index];
+      out_ += "  protected by b" + std::to_string(region.handler.index) + " at depth " + std::to_string(region.depth);
+      if (!block.handler_args.empty()) {
+        out_ += " (";
+        references(block.handler_args);
+        out_ += ")";
+      }
+    }
+    out_ += "\n";
+    for (ValueId id : block.body) operation(id);
+    out_ += "  ";
+    switch (block.term) {
+      case TermKind::Jump:
+        out_ += "jump ";
+        edge(block.edges[0]);
+        break;
+      case TermKind::Branch:
+        out_ += "branch ";
+        reference(block.value);
+        out_ += " ? ";
+        edge(block.edges[0]);
+        out_ += " : ";
+        edge(block.edges[1]);
+        break;
+      case TermKind::ForIter: case TermKind::Send:
+        out_ += block.term == TermKind::ForIter ? "for " : "send ";
+        reference(block.item);
+        if (block.term == TermKind::ForIter) {
+          out_ += " in ";
+          reference(block.value);
+        }
+        out_ += " ? ";
+        edge(block.edges[0]);
+        out_ += " : ";
+        edge(block.edges[1]);
+        break;
+      case TermKind::Return:
+        out_ += "return ";
+        reference(block.value);
+        break;
+      case TermKind::Raise:
+        out_ += "raise ";
+        references(block.raise_args);
+        break;
+      case TermKind::Reraise:
+        out_ += "reraise ";
+        reference(block.value);
+        break;
+      case TermKind::Unreachable: out_ += "unreachable"; break;
+    }
+    out_ += "\n";
+  }
+};
+
+}  // namespace
+
+std::string to_text(const Lifted& lifted, const Module& module) { return Writer(lifted, module).run(); }
+
+}  // namespace depyf
