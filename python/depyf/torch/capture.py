@@ -1,0 +1,946 @@
+"""Watching torch.compile: events from the bytecode hook and the structured trace, joined by compile, into a `Run`.
+
+Nothing of torch is patched. One bytecode hook and one handler on the logger `torch.__trace` serve all blocks that are open;
+they are there only while a block is open or a graph that was captured in one still waits for its backward.
+"""
+import contextlib
+import dis
+import hashlib
+import inspect
+import json
+import linecache
+import logging
+import os
+import re
+import threading
+import types
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from depyf.torch import compat
+from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Problem, Run
+
+log = logging.getLogger("depyf")
+
+
+class DepyfWarning(UserWarning):
+    """depyf could not do a part of its work; the program that it looks at goes on as without it."""
+
+
+def warn(message: str) -> None:
+    """Warns once per text; never raises, even where warnings are errors."""
+    try:
+        warnings.warn(message, DepyfWarning, stacklevel=3)
+    except Exception:
+        log.warning("%s", message)
+
+
+# ---- names -------------------------------------------------------------------------------------------------------------
+
+_NAME_BYTES = 120  # leaves room for the fixed parts of a file's name within the 255 bytes that file systems allow
+
+
+def safe_name(name: str) -> str:
+    """An identifier, short enough for a file's name, that stands for any name of a code object.
+
+    Names that already are short identifiers stay as they are; of long ones the tail is a hash, so that two stay two.
+    """
+    cleaned = re.sub(r"\W", "_", name.encode("utf-8", "replace").decode("utf-8"))
+    if not cleaned or cleaned[0].isdigit():
+        cleaned = "_" + cleaned
+    if len(cleaned.encode("utf-8")) > _NAME_BYTES:
+        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+        cleaned = cleaned.encode("utf-8")[: _NAME_BYTES - 9].decode("utf-8", "ignore") + "_" + digest
+    return cleaned
+
+
+def short_graph_name(global_name: str) -> str:
+    """`__compiled_fn_1` of `__compiled_fn_1_<uuid>`."""
+    match = compat.COMPILED_FUNCTION.match(global_name)
+    return match.group(1) if match else global_name
+
+
+# ---- the structured trace ----------------------------------------------------------------------------------------------
+
+#: names in torch's structured trace -> stage of the graph; both top-level records and artifacts are looked up here
+GRAPH_STAGES = {
+    "dynamo_output_graph": "Captured_Graph",
+    "before_pre_grad_graph": "BEFORE_PRE_GRAD",
+    "inductor_pre_grad_graph": "BEFORE_PRE_GRAD",
+    "after_pre_grad_graph": "AFTER_PRE_GRAD",
+    "aot_joint_graph": "Joint_graph",
+    "aot_forward_graph": "Forward_graph",
+    "aot_inference_graph": "Forward_graph",
+    "aot_backward_graph": "Backward_graph",
+    "before_joint_graph": "BEFORE_JOINT",
+    "after_joint_graph": "AFTER_JOINT",
+    "before_post_grad_graph": "BEFORE_POST_GRAD",
+    "inductor_post_grad_graph": "AFTER_POST_GRAD",
+    "compiled_autograd_graph": "Compiled_autograd_graph",
+    "optimize_ddp_split_graph": "DDP_split_graph",
+    "optimize_ddp_split_child": "DDP_split_child",
+}
+_SKIPPED = frozenset(
+    ("chromium_event", "describe_tensor", "describe_storage", "describe_source", "str", "link", "guard_added_fast", "exported_program")
+)
+_RESERVED = frozenset(
+    ("rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "severity", "timestamp", "pathname",
+     "thread", "subgraph_name", "has_payload", "stack")
+)
+#: artifacts that repeat what another one says, or torch's configuration
+_SKIPPED_ARTIFACTS = re.compile(
+    r"^(torch\._functorch\.config|.*_(ORIGINAL|MODIFIED)_BYTECODE|inductor_provenance_tracking.*|dynamo_error)$"
+)
+_CACHE_EVENT = re.compile(r"^(?P<cache>fx_graph_cache|aotautograd_cache|precompile_cache)_(?P<result>hit|miss|bypass)$")
+
+
+def record_kind(metadata: Dict[str, Any]) -> str:
+    """The name of a trace record: the key of its metadata that is not context."""
+    for key in metadata:
+        if key not in _RESERVED:
+            return key
+    return ""
+
+
+def parse_break(text: str, attempt: int) -> GraphBreak:
+    """Reads what torch prints for a graph break; the reason is never empty."""
+    found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
+    lines = text.splitlines()
+    if lines and lines[0].startswith("Graph break in user code at "):
+        found.location = lines[0][len("Graph break in user code at ") :].strip()
+    part, stack = "", False
+    for line in lines:
+        stripped = line.strip()
+        if stripped.startswith("Graph Break Reason:"):
+            part, found.reason = "reason", stripped[len("Graph Break Reason:") :].strip()
+        elif stripped.startswith("Explanation:"):
+            part, found.explanation = "explanation", stripped[len("Explanation:") :].strip()
+        elif stripped.startswith("Hint:"):
+            part = "hint"
+            found.hints.append(stripped[len("Hint:") :].strip())
+        elif stripped.startswith("Developer debug context:"):
+            part = ""
+        elif stripped.startswith("For more details about this graph break"):
+            part, found.url = "", stripped.rpartition(" ")[2]
+        elif stripped.startswith("User code traceback:"):
+            part, stack = "", True
+        elif stack:
+            if line.startswith("  "):
+                found.user_stack.append(line[2:])
+            elif stripped:
+                stack = False
+        elif stripped and part == "explanation":
+            found.explanation += "\n" + stripped
+        elif stripped and part == "hint":
+            found.hints[-1] += " " + stripped
+    if not found.reason:
+        found.reason = next((line.strip() for line in lines if line.strip()), "unknown")
+    return found
+
+
+def _stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
+    lines = []
+    for frame in stack if isinstance(stack, list) else ():
+        if isinstance(frame, dict):
+            filename = frame.get("filename")
+            filename = names.get(filename, str(filename)) if isinstance(filename, int) else str(filename)
+            lines.append("%s:%s in %s: %s" % (filename, frame.get("line"), frame.get("name"), frame.get("loc") or ""))
+    return lines
+
+
+def _without_configuration(metrics: Dict[str, Any]) -> Dict[str, Any]:
+    return {key: value for key, value in metrics.items() if value is not None and not key.endswith("_config")}
+
+
+# ---- one open block ----------------------------------------------------------------------------------------------------
+
+
+def source_of(code: types.CodeType) -> str:
+    """The source text of a code object from its file, empty when there is none."""
+    try:
+        lines = linecache.getlines(code.co_filename)
+        if not lines or not 1 <= code.co_firstlineno <= len(lines):
+            return ""
+        return inspect.cleandoc("\n" + "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]))) + "\n"
+    except Exception:
+        return ""
+
+
+def bytecode_text(code: types.CodeType) -> str:
+    """The disassembly of a code object and of those inside it, with the line that names its variables."""
+    from io import StringIO
+
+    out = StringIO()
+    out.write("# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n" % (
+        code.co_name, code.co_flags, code.co_argcount, code.co_varnames, code.co_cellvars, code.co_freevars))
+    dis.dis(code, file=out)
+    return out.getvalue()
+
+
+def same_frame_layout(original: types.CodeType, replacement: types.CodeType) -> Optional[str]:
+    """None when torch's C code can fill a frame of `replacement` from one of `original`, else what differs."""
+
+    def arguments(code: types.CodeType) -> Tuple[Any, ...]:
+        flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
+        return (flags, code.co_argcount, code.co_kwonlyargcount, code.co_varnames[:count])
+
+    if arguments(original) != arguments(replacement):
+        return "arguments %r became %r" % (arguments(original), arguments(replacement))
+    if original.co_freevars != replacement.co_freevars:
+        return "free variables %r became %r" % (original.co_freevars, replacement.co_freevars)
+    if original.co_cellvars != replacement.co_cellvars:
+        return "cell variables %r became %r" % (original.co_cellvars, replacement.co_cellvars)
+    return None
+
+
+class Session:
+    """One open block: collects events into its `run` and, when it has a folder, writes the dump."""
+
+    def __init__(self, writer: Any = None, log_bytecode: bool = False, caches: bool = True) -> None:
+        self.run = Run()
+        self.writer = writer
+        self.log_bytecode = log_bytecode
+        self.caches = caches
+        self.process = os.getpid()
+        self.open = False
+        self._lock = threading.RLock()
+        self._by_context: Dict[int, Tuple[LiveObject, Entry]] = {}
+        self._by_id: Dict[str, Entry] = {}
+        self._functions: Dict[int, Function] = {}
+        self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
+        self._numbers: Dict[str, int] = {}
+        self._warned: set = set()
+
+    # -- problems
+
+    def problem(self, where: str, message: str, detail: str = "") -> None:
+        """Adds a row to the run's problems and warns once for each `where`."""
+        with self._lock:
+            self.run.problems.append(Problem(where, message, detail))
+            first = where not in self._warned
+            self._warned.add(where)
+        if first:
+            warn("depyf: %s: %s%s" % (where, message, " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else ""))
+
+    # -- joining
+
+    def _entry(self, context: Any, compile_id: str) -> Entry:
+        if context is not None:
+            known = self._by_context.get(id(context))
+            if known is not None and known[0].get() is context:
+                return known[1]
+        entry = self._by_id.get(compile_id)
+        # ids start again after torch._dynamo.reset(); a context that was not seen before is then another compile
+        if entry is None or (context is not None and entry.finished):
+            entry = Entry(compile_id=compile_id)
+            self._by_id[compile_id] = entry
+            self.run.unattributed.append(entry)
+        if context is not None:
+            self._by_context[id(context)] = (LiveObject(context), entry)
+        return entry
+
+    def _function(self, code: types.CodeType) -> Function:
+        function = self._functions.get(id(code))
+        if function is not None and function.code is code:
+            return function
+        function = Function(
+            name=code.co_name,
+            filename=code.co_filename,
+            firstlineno=code.co_firstlineno,
+            is_resume=bool(compat.RESUME_CODE.match(code.co_name)),
+        )
+        function._code = LiveObject(code)
+        function._signature = _signature(code)
+        known = self._resume_names.get(id(code))
+        if known is not None and known[0].get() is code:
+            function.global_name, function._installed_as = known[1], known[2]
+        function.index = self._number("full", safe_name(code.co_name))
+        self._functions[id(code)] = function
+        self.run.functions.append(function)
+        return function
+
+    def _number(self, kind: str, name: str) -> int:
+        key = kind + ":" + name
+        number = self._numbers.get(key, 0)
+        self._numbers[key] = number + 1
+        return number
+
+    # -- events
+
+    def on_bytecode(
+        self,
+        code: types.CodeType,
+        new_code: types.CodeType,
+        context: Any,
+        compile_id: str,
+        attempt: int,
+        scope: Optional[Dict[str, Any]],
+        shared: Dict[str, Any],
+    ) -> Optional[types.CodeType]:
+        """Handles one transformed code object; returns the code that torch shall run instead, or None."""
+        with self._lock:
+            entry = self._entry(context, compile_id)
+            if entry in self.run.unattributed:
+                self.run.unattributed.remove(entry)
+            function = self._function(code)
+            if scope is not None and not function._globals_name:
+                function._globals_name = str(scope.get("__name__") or "")
+            name = safe_name(code.co_name)
+            entry.index = self._number("transformed", name)
+            entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
+            entry.attempt = max(entry.attempt, attempt)
+            entry.hooked = True
+            function.entries.append(entry)
+            self._read_names(entry, new_code, scope)
+        if not function.source:
+            self._original_source(function, code)
+        entry.original_bytecode = shared.setdefault("original_bytecode", None) or bytecode_text(code)
+        entry.transformed_bytecode = shared.setdefault("transformed_bytecode", None) or bytecode_text(new_code)
+        shared["original_bytecode"], shared["transformed_bytecode"] = entry.original_bytecode, entry.transformed_bytecode
+        replacement = self._decompile(entry, code, new_code, shared)
+        entry._torch_code = LiveObject(new_code)
+        entry._code = LiveObject(replacement if replacement is not None else new_code)
+        if self.writer is not None:
+            self.writer.entry_seen(self, function, entry)
+        return replacement
+
+    def _read_names(self, entry: Entry, new_code: types.CodeType, scope: Optional[Dict[str, Any]]) -> None:
+        for name in new_code.co_names:
+            if compat.COMPILED_FUNCTION.match(name):
+                entry.global_name = name
+                entry.graph_name = short_graph_name(name)
+                if scope is not None:
+                    module = compat.graph_module_of(scope.get(name))
+                    if module is not None:
+                        entry._graph_module = LiveObject(module)
+            elif compat.RESUME_FUNCTION.match(name):
+                entry.calls.append(name)
+                installed = scope.get(name) if scope is not None else None
+                resumed = _resume_code(installed)
+                if resumed is not None:
+                    kind = "code" if resumed is installed else "function"
+                    if getattr(installed, "__code__", resumed) is not resumed:
+                        kind = "factory"
+                    self._resume_names[id(resumed)] = (LiveObject(resumed), name, kind)
+
+    def _original_source(self, function: Function, code: types.CodeType) -> None:
+        if not function.is_resume:
+            function.source = source_of(code)
+            function.source_origin = "file" if function.source else ""
+        if not function.source:
+            try:
+                import depyf
+
+                function.source = depyf.decompile(code)
+                function.source_origin = "decompiled"
+            except Exception as error:
+                self.problem("decompiling the original of %s" % function.name, str(error) or type(error).__name__)
+
+    def _decompile(
+        self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
+    ) -> Optional[types.CodeType]:
+        recompiled = shared.get("recompiled")
+        owner = "recompiled" not in shared
+        if owner:
+            shared["recompiled"] = None
+            template = self.writer.template() if self.writer is not None else None
+            from depyf.recompile import recompile
+
+            try:
+                recompiled = recompile(new_code, filename_template=template, name=entry.name)
+            except Exception as error:
+                entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
+                self.problem("decompiling %s" % entry.name, entry.detail)
+                shared["refused"] = entry.detail
+                return None
+            shared["recompiled"] = recompiled
+        elif recompiled is None:
+            entry.verdict, entry.detail = "refused", shared.get("refused", "")
+            return None
+        entry.source = recompiled.source or ""
+        entry.verdict = recompiled.verdict
+        entry.detail = recompiled.detail or ""
+        if entry.verdict not in ("exact", "equivalent"):
+            if owner:
+                self.problem("proving %s" % entry.name, "%s; torch keeps its own bytecode" % entry.verdict, entry.detail)
+            return None
+        if owner and self.writer is not None and recompiled.path:
+            entry.code_path = recompiled.path
+        replacement = recompiled.code
+        if replacement is None or not owner or self.writer is None:
+            return None
+        if compat.replaces_serialised_code():
+            entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
+            return None
+        layout = same_frame_layout(new_code, replacement)
+        if layout is not None:
+            entry.verdict, entry.detail = "refused", "the recompiled code has another frame: " + layout
+            self.problem("replacing %s" % entry.name, entry.detail)
+            return None
+        entry.replaced = True
+        return replacement
+
+    def on_trace(
+        self, kind: str, metadata: Dict[str, Any], payload: Optional[str], context: Any, compile_id: str, attempt: int
+    ) -> None:
+        """Handles one record of torch's structured trace."""
+        with self._lock:
+            if not self.open and not (
+                (context is not None and id(context) in self._by_context) or (context is None and compile_id in self._by_id)
+            ):
+                return
+            entry = self._entry(context, compile_id)
+            if attempt > entry.attempt and not entry.hooked:
+                # Dynamo starts the frame again; what the abandoned attempt made is not what runs
+                entry.attempt = attempt
+                entry.artifacts = [kept for kept in entry.artifacts if kept.attempt >= attempt]
+                entry.symbols, entry.sizes = [], {}
+            details = metadata.get(kind)
+            details = details if isinstance(details, dict) else {}
+            name = str(details.get("name", "")) if kind in ("artifact", "graph_dump") else kind
+            self._record(entry, kind, name, details, metadata, payload, attempt)
+            if not self.open and self.writer is not None:
+                self.writer.late(self, entry)
+
+    def _record(
+        self,
+        entry: Entry,
+        kind: str,
+        name: str,
+        details: Dict[str, Any],
+        metadata: Dict[str, Any],
+        payload: Optional[str],
+        attempt: int,
+    ) -> None:
+        cache = _CACHE_EVENT.match(name)
+        if name in GRAPH_STAGES and payload is not None:
+            if name == "dynamo_output_graph":
+                entry.sizes = dict(details.get("sizes") or {})
+            self._add(entry, Artifact(GRAPH_STAGES[name], "graph", attempt=attempt, note=str(metadata.get("subgraph_name", "") or "")), payload)
+        elif kind == "graph_dump" and payload is not None:
+            self._add(entry, Artifact(safe_name(name or "graph"), "graph", attempt=attempt), payload)
+        elif name == "inductor_output_code" and payload is not None:
+            path = details.get("file_path") or details.get("filename")
+            self._add(entry, Artifact("kernel", "kernel", attempt=attempt, source_path=path), payload)
+        elif name == "dynamo_start":
+            entry.user_stack = _stack_lines(details.get("stack"), compat.interned_names())
+        elif name == "dynamo_graph_break_reason" and payload is not None:
+            found = parse_break(payload, attempt)
+            # a frame that is started again reports the break which made it start again once more
+            if all((known.reason, known.location) != (found.reason, found.location) for known in entry.breaks):
+                entry.breaks.append(found)
+        elif name == "recompile_reasons" and payload is not None:
+            try:
+                reasons = json.loads(payload)
+            except ValueError:
+                reasons = [payload]
+            entry.reasons.extend(str(reason) for reason in (reasons if isinstance(reasons, list) else [reasons]))
+        elif name == "dynamo_cpp_guards_str" and payload is not None:
+            entry.guard_tree = payload
+        elif name in ("create_symbol", "create_unbacked_symbol"):
+            entry.symbols.append({key: value for key, value in details.items() if key not in ("stack",)})
+        elif name == "compilation_metrics":
+            entry.metrics = _without_configuration(details)
+            entry.finished = True
+            failure = details.get("fail_type")
+            if failure:
+                entry.failure = "%s: %s" % (failure, details.get("fail_reason") or "")
+            self._stages_not_made(entry)
+            if self.writer is not None:
+                self.writer.compile_ended(self, entry)
+        elif name == "bwd_compilation_metrics":
+            entry.backward_metrics = _without_configuration(details)
+            if self.writer is not None:
+                self.writer.compile_ended(self, entry)
+        elif cache is not None:
+            event = {"cache": cache.group("cache"), "result": cache.group("result")}
+            try:
+                more = json.loads(payload) if payload else {}
+            except ValueError:
+                more = {}
+            for key in ("key", "cache_state", "cache_bypass_reason", "cache_status_detailed", "time_saved_ns"):
+                if isinstance(more, dict) and more.get(key) is not None:
+                    event[key] = more[key]
+            entry.cache.append(event)
+        elif kind == "artifact" and payload is not None and not _SKIPPED_ARTIFACTS.match(name):
+            encoding = details.get("encoding")
+            self._add(entry, Artifact(safe_name(name), "json" if encoding == "json" else "text", attempt=attempt), payload)
+
+    def _add(self, entry: Entry, artifact: Artifact, text: str) -> None:
+        same = [known for known in entry.artifacts if known.stage == artifact.stage]
+        if any(known._text == text and known.kind == "graph" for known in same):
+            return  # torch emits some graphs under two names
+        artifact.index = len(same)
+        artifact._text = text
+        entry.artifacts.append(artifact)
+
+    def on_text(self, stage: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
+        """Handles a text that torch logs and does not trace."""
+        with self._lock:
+            self._add(self._entry(context, compile_id), Artifact(stage, "text", attempt=attempt, origin="log"), text)
+
+    def _stages_not_made(self, entry: Entry) -> None:
+        hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]
+        if not hit:
+            return
+        present = {artifact.stage for artifact in entry.artifacts}
+        reason = "torch's %s had this graph, so torch did not compute this stage; caches=False computes it" % " and ".join(sorted(set(hit)))
+        for stage in ("BEFORE_PRE_GRAD", "AFTER_PRE_GRAD", "BEFORE_JOINT", "AFTER_JOINT", "BEFORE_POST_GRAD", "AFTER_POST_GRAD",
+                      "Forward_graph", "kernel", "ir_pre_fusion", "ir_post_fusion"):
+            if stage not in present:
+                entry.missing[stage] = reason
+
+    # -- the end
+
+    def awaits_backward(self) -> bool:
+        """True while a captured graph has a backward that inductor has not compiled yet."""
+        for entry in self.run.entries():
+            stages = [artifact.stage for artifact in entry.artifacts]
+            if "Backward_graph" in stages and stages.count("kernel") == 1 and not entry.backward_metrics and entry.code is not None:
+                return True
+        return False
+
+    def collect_guards(self) -> None:
+        """Reads the guards of every entry from torch's caches, in torch's order, or from the trace where they are gone."""
+        from depyf.torch import guards
+
+        with self._lock:
+            for function in self.run.functions:
+                code = function.code
+                found = (compat.cache_entries(code) if code is not None else None) or []
+                order: Dict[int, int] = {}
+                for position, cache_entry in enumerate(found):
+                    entry = _matching(function, cache_entry)
+                    if entry is None:
+                        continue
+                    order[id(entry)] = position
+                    entry.invalidated = compat.is_invalidated(cache_entry)
+                    manager = compat.entry_guard_manager(cache_entry)
+                    entry._guard_manager = LiveObject(manager)
+                    try:
+                        entry.guards = guards.guards_of(manager)
+                    except Exception as error:
+                        self.problem("reading the guards of %s" % entry.name, str(error) or type(error).__name__)
+                for entry in function.entries:
+                    if not entry.guards and entry.guard_tree:
+                        entry.guards = guards.guards_of_tree_text(entry.guard_tree)
+                function._order = sorted(function.entries, key=lambda one: order.get(id(one), len(order) + one.index))
+
+
+def _matching(function: Function, cache_entry: Any) -> Optional[Entry]:
+    code = getattr(cache_entry, "code", None)
+    if code is not None:
+        for entry in function.entries:
+            if entry.code is code or entry._torch_code.get() is code:
+                return entry
+    compile_id = compat.entry_compile_id(cache_entry)
+    for entry in reversed(function.entries):
+        if compile_id is not None and entry.compile_id == compile_id:
+            return entry
+    return None
+
+
+def _signature(code: types.CodeType) -> Dict[str, Any]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames
+    found: Dict[str, Any] = {
+        "positional_only": list(names[: getattr(code, "co_posonlyargcount", 0)]),
+        "positional": list(names[getattr(code, "co_posonlyargcount", 0) : code.co_argcount]),
+        "keyword_only": list(names[code.co_argcount : count]),
+        "varargs": None,
+        "varkeywords": None,
+        "free": list(code.co_freevars),
+    }
+    if code.co_flags & inspect.CO_VARARGS:
+        found["varargs"] = names[count]
+        count += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        found["varkeywords"] = names[count]
+    return found
+
+
+def _resume_code(value: Any) -> Optional[types.CodeType]:
+    # a resume function, from 2.9 on a factory that holds the code in a cell when there are free variables, before that
+    # the bare code object
+    if isinstance(value, types.CodeType):
+        return value
+    code = getattr(value, "__code__", None)
+    if code is None or compat.RESUME_CODE.match(code.co_name):
+        return code
+    for cell in getattr(value, "__closure__", None) or ():
+        try:
+            if isinstance(cell.cell_contents, types.CodeType):
+                return cell.cell_contents
+        except ValueError:
+            pass
+    return code
+
+
+# ---- the one hook and the one handler ----------------------------------------------------------------------------------
+
+
+class _TraceHandler(logging.Handler):
+    def __init__(self, hub: "_Hub") -> None:
+        super().__init__(level=logging.DEBUG)
+        self._hub = hub
+
+    def handle(self, record: logging.LogRecord) -> bool:  # no lock: sessions have their own
+        self._hub.traced(record)
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._hub.traced(record)
+
+
+class _TakeText(logging.Filter):
+    """Takes the texts of a logger that nobody listens to, and lets those pass that somebody does."""
+
+    def __init__(self, hub: "_Hub", stage: str, was_enabled: bool) -> None:
+        super().__init__()
+        self._hub = hub
+        self._stage = stage
+        self._was_enabled = was_enabled
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        self._hub.logged(self._stage, record)
+        return self._was_enabled
+
+
+class _Hub:
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: List[Session] = []  # outermost first
+        self._lingering: List[Session] = []
+        self._printing = 0
+        self._hook: Any = None
+        self._handler: Optional[_TraceHandler] = None
+        self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
+
+    def add(self, session: Session) -> None:
+        with self._lock:
+            session.open = True
+            self._sessions.append(session)
+            self._attach()
+
+    def remove(self, session: Session) -> None:
+        with self._lock:
+            session.open = False
+            if session in self._sessions:
+                self._sessions.remove(session)
+            self._attach()
+
+    def linger(self, session: Session) -> None:
+        with self._lock:
+            self._lingering.append(session)
+            self._attach()
+
+    def print_source(self, count: int) -> None:
+        with self._lock:
+            self._printing = max(0, self._printing + count)
+            self._attach()
+
+    def _attach(self) -> None:
+        wants_hook = bool(self._sessions) or bool(self._printing)
+        if wants_hook and self._hook is None:
+            self._hook = compat.register_bytecode_hook(self.hooked)
+        elif not wants_hook and self._hook is not None:
+            self._hook.remove()
+            self._hook = None
+        wants_trace = bool(self._sessions) or bool(self._lingering)
+        logger = compat.trace_logger() if wants_trace or self._handler is not None else None
+        if logger is None:
+            return
+        if wants_trace and self._handler is None:
+            self._handler = _TraceHandler(self)
+            logger.addHandler(self._handler)
+        elif not wants_trace and self._handler is not None:
+            logger.removeHandler(self._handler)
+            self._handler = None
+            for fusion, taker, level in self._filters:
+                fusion.removeFilter(taker)
+                fusion.setLevel(level)
+            self._filters = []
+
+    def _attach_fusion(self) -> None:
+        # inductor is imported when it is first used, which is after a block was opened
+        with self._lock:
+            if self._filters or self._handler is None:
+                return
+            for stage, logger in compat.fusion_loggers().items():
+                taker = _TakeText(self, stage, logger.isEnabledFor(logging.INFO))
+                self._filters.append((logger, taker, logger.level))
+                logger.addFilter(taker)
+                if not logger.isEnabledFor(logging.INFO):
+                    logger.setLevel(logging.INFO)
+
+    def _active(self) -> List[Session]:
+        process = os.getpid()
+        return [session for session in self._sessions if session.process == process]
+
+    def hooked(self, code: types.CodeType, new_code: types.CodeType) -> Optional[types.CodeType]:
+        """The bytecode hook. An exception must not reach torch, which would pass it on to the user's program."""
+        replacement = None
+        try:
+            context, compile_id, attempt = compat.current_compile()
+            scope = compat.frame_globals()
+        except Exception as error:
+            log.debug("depyf: no compile context: %r", error)
+            context, compile_id, attempt, scope = None, None, 0, None
+        shared: Dict[str, Any] = {}
+        # the innermost block that writes files owns the replacement; without one nothing is replaced
+        active = self._active()
+        owners = [session for session in reversed(active) if session.writer is not None]
+        for session in owners + [session for session in reversed(active) if session.writer is None]:
+            try:
+                found = session.on_bytecode(
+                    code, new_code, context, compile_id or "?", attempt, scope, shared
+                )
+                replacement = replacement if replacement is not None else found
+            except Exception as error:
+                self._failed(session, "looking at the transformed code of %s" % code.co_name, error)
+        if self._printing:
+            try:
+                self._print(new_code, shared)
+            except Exception as error:
+                log.debug("depyf: printing source failed: %r", error)
+        return replacement
+
+    @staticmethod
+    def _print(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
+        logger = compat.evaluation_log()
+        if logger is None or not logger.isEnabledFor(logging.DEBUG):
+            return
+        recompiled = shared.get("recompiled")
+        if recompiled is not None and recompiled.source:
+            text = recompiled.source
+        else:
+            import depyf
+
+            try:
+                text = depyf.decompile(new_code)
+            except Exception as error:
+                text = "# not decompiled: %s" % error
+        logger.debug("possible source code:\n%s", text)
+
+    def traced(self, record: logging.LogRecord) -> None:
+        """The handler of the structured trace; never raises."""
+        try:
+            metadata = getattr(record, "metadata", None)
+            if not isinstance(metadata, dict):
+                return
+            kind = record_kind(metadata)
+            if kind in _SKIPPED or not kind:
+                return
+            context, compile_id, attempt = compat.current_compile()
+            if compile_id is None:
+                compile_id = _compile_id(metadata)
+                attempt = int(metadata.get("attempt", 0))
+                context = None
+            if compile_id is None:
+                return
+            if not self._filters and compat.inductor_loaded():
+                self._attach_fusion()
+            payload = getattr(record, "payload", None)
+            sessions = self._active() + list(self._lingering)
+        except Exception as error:
+            log.debug("depyf: a trace record could not be read: %r", error)
+            return
+        for session in sessions:
+            try:
+                session.on_trace(kind, metadata, payload, context, compile_id, attempt)
+            except Exception as error:
+                self._failed(session, "reading torch's trace record %s" % kind, error)
+        if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
+            with self._lock:
+                self._lingering = [session for session in self._lingering if session.awaits_backward()]
+                self._attach()
+
+    def logged(self, stage: str, record: logging.LogRecord) -> None:
+        """Takes a text that inductor's scheduler logs; never raises."""
+        try:
+            context, compile_id, attempt = compat.current_compile()
+            if compile_id is None:
+                return
+            text = record.getMessage()
+            for session in self._active() + list(self._lingering):
+                session.on_text(stage, text, context, compile_id, attempt)
+        except Exception as error:
+            log.debug("depyf: a log record could not be read: %r", error)
+
+    @staticmethod
+    def _failed(session: Session, where: str, error: Exception) -> None:
+        import traceback
+
+        try:
+            session.problem(where, "%s: %s" % (type(error).__name__, error), traceback.format_exc())
+        except Exception:
+            log.debug("depyf: %s failed: %r", where, error)
+
+
+def _compile_id(metadata: Dict[str, Any]) -> Optional[str]:
+    frame, compiled = metadata.get("frame_id"), metadata.get("frame_compile_id")
+    autograd = metadata.get("compiled_autograd_id")
+    text = "%s/%s" % (frame, compiled) if frame is not None and compiled is not None else None
+    if autograd is not None:
+        return "!%s/%s" % (autograd, text) if text else "!%s" % autograd
+    return text
+
+
+_hub = _Hub()
+
+
+# ---- the public doors --------------------------------------------------------------------------------------------------
+
+
+class capture:
+    """Watches torch.compile inside the block and gives what it made as a `Run`; writes nothing, replaces nothing.
+
+    Example:
+        >>> with depyf.capture() as run:
+        ...     compiled(x)
+        >>> run.functions[0].entries[0].source
+
+    Args:
+        caches: False turns torch's compile caches off inside the block, so that every stage is computed.
+    Raises:
+        ImportError: on entering, when torch is not installed.
+    """
+
+    def __init__(self, caches: bool = True) -> None:
+        self._caches = caches
+        self._session: Optional[Session] = None
+        self._stack: Optional[contextlib.ExitStack] = None
+
+    def _writer(self) -> Any:
+        return None
+
+    def _options(self) -> Dict[str, Any]:
+        return {}
+
+    def __enter__(self) -> Run:
+        torch = compat.require_torch()
+        if self._session is not None:
+            raise RuntimeError("this block is already open; make another one with depyf.%s(...)" % type(self).__name__)
+        compat.probe_all()
+        session = Session(self._writer(), caches=self._caches, **self._options())
+        session.run.torch_version = str(torch.__version__)
+        session.run.unavailable = compat.unavailable()
+        stack = contextlib.ExitStack()
+        if not self._caches:
+            stack.enter_context(compat.caches_off())
+        self._session, self._stack = session, stack
+        if session.writer is not None:
+            session.writer.opened(session)
+        _hub.add(session)
+        return session.run
+
+    def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        session, stack = self._session, self._stack
+        if session is None:
+            return
+        self._session, self._stack = None, None
+        _hub.remove(session)
+        try:
+            if stack is not None:
+                stack.close()
+        except Exception as error:
+            session.problem("turning torch's caches on again", str(error))
+        try:
+            import time
+
+            session.collect_guards()
+            session.run.unavailable = compat.unavailable()
+            session.run.finished = time.time()
+            if session.writer is not None:
+                session.writer.closed(session)
+        except Exception as error:
+            _Hub._failed(session, "finishing", error)
+        if session.awaits_backward():
+            _hub.linger(session)
+
+
+class prepare_debug(capture):
+    """Watches torch.compile inside the block, writes everything it made to a folder, and makes it steppable.
+
+    Each transformed code object is replaced by code compiled from its decompiled source in the folder, after a proof that
+    both do the same; where there is no proof torch keeps its own. Inside `depyf.debug()` afterwards, breakpoints in those
+    files stop. The block can be nested, used from threads, and entered and left by hand.
+
+    Args:
+        dump_src_dir: the folder; made when it does not exist. What an earlier run left there is replaced.
+        clean_wild_fx_code: kept for programs that pass it; no unattributed graph code is written, so there is none to clean.
+        log_bytecode: also write the bytecode of each function before and after, as text.
+        caches: False turns torch's compile caches off inside the block, so that every stage is computed.
+        existing: what to do with an earlier dump in the folder: "replace" it, or write to a "number"ed folder beside it.
+    Raises:
+        ImportError: on entering, when torch is not installed.
+        ValueError: `existing` is neither "replace" nor "number".
+    """
+
+    def __init__(
+        self,
+        dump_src_dir: Any,
+        clean_wild_fx_code: bool = True,
+        log_bytecode: bool = False,
+        *,
+        caches: bool = True,
+        existing: str = "replace",
+    ) -> None:
+        super().__init__(caches=caches)
+        if existing not in ("replace", "number"):
+            raise ValueError('existing=%r: must be "replace" or "number"' % (existing,))
+        self._folder = os.fspath(dump_src_dir)
+        self._log_bytecode = log_bytecode
+        self._existing = existing
+
+    def _writer(self) -> Any:
+        from depyf.torch.dump import DumpWriter
+
+        try:
+            return DumpWriter(self._folder, existing=self._existing)
+        except OSError as error:
+            warn(
+                "depyf: cannot write to %s (%s): nothing is dumped and the program goes on; give prepare_debug a folder "
+                "that can be written" % (self._folder, error)
+            )
+            return None
+
+    def _options(self) -> Dict[str, Any]:
+        return {"log_bytecode": self._log_bytecode}
+
+
+def explain_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
+    """Calls a function once under torch.compile and returns what was compiled; the call's result is `run.result`.
+
+    Args:
+        fn: a function, module or already compiled callable; what is not compiled yet is compiled with default options.
+    """
+    torch = compat.require_torch()
+    compiled = fn if compat.is_compiled(fn) else torch.compile(fn)
+    with capture() as run:
+        result = compiled(*args, **kwargs)
+    run.result = result  # type: ignore[attr-defined]
+    return run
+
+
+def install() -> None:
+    """From now on the decompiled source follows each "MODIFIED BYTECODE" in the log of TORCH_LOGS=+bytecode.
+
+    Raises:
+        ImportError: torch is not installed.
+    """
+    compat.require_torch()
+    _hub.print_source(1)
+
+
+def uninstall() -> None:
+    """Ends what `install` began; harmless when it never was called."""
+    _hub.print_source(-1)
+
+
+def live_runs() -> Iterator[Run]:
+    """The runs of all blocks that are open or were closed in this process and are still referenced by someone."""
+    for session in list(_hub._sessions):
+        yield session.run

@@ -1,0 +1,471 @@
+"""The one place that touches private names of torch.
+
+Every private name is probed once; what is missing is recorded with its reason and everything else goes on. The rest of
+depyf.torch asks here and never imports from torch's private modules itself.
+"""
+import contextlib
+import logging
+import re
+import sys
+import types
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+#: name of the probe -> why it is unavailable
+_unavailable: Dict[str, str] = {}
+_found: Dict[str, Any] = {}
+
+TRACE_LOGGER = "torch.__trace"
+COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+$")
+RESUME_CODE = re.compile(r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.S)
+
+
+class MissingTorch(ImportError):
+    """torch is not installed, or not a version that can be looked into."""
+
+
+def require_torch() -> Any:
+    """Returns the torch module.
+
+    Raises:
+        MissingTorch: torch cannot be imported; the message says how to get it.
+    """
+    try:
+        import torch
+    except Exception as error:  # a broken installation raises more than ImportError
+        raise MissingTorch(
+            "depyf looks into torch.compile and needs torch, which cannot be imported here (%s: %s). Install it with "
+            "`pip install torch`; depyf.decompile works without it." % (type(error).__name__, error)
+        ) from error
+    return torch
+
+
+def probe(name: str, find: Callable[[], Any]) -> Any:
+    """Returns what `find` returns, or None, remembering why, when it raises."""
+    if name not in _found:
+        try:
+            _found[name] = find()
+            _unavailable.pop(name, None)
+        except Exception as error:
+            _found[name] = None
+            _unavailable[name] = "%s: %s" % (type(error).__name__, error)
+    return _found[name]
+
+
+def unavailable() -> Dict[str, str]:
+    """What this torch does not offer: name of the probe -> reason."""
+    return dict(_unavailable)
+
+
+def note_unavailable(name: str, reason: str) -> None:
+    """Records something that turned out not to work after it had been found."""
+    _unavailable.setdefault(name, reason)
+
+
+def probe_all() -> None:
+    """Runs every probe, so that `unavailable` is complete."""
+    for find in (
+        _register_bytecode_hook,
+        _compile_context,
+        _cache_entry_list,
+        _innermost_function,
+        _intern_table,
+        _relational_guard,
+        _set_stance,
+        _fusion_loggers,
+        _cache_switches,
+        _trace_structured,
+    ):
+        find()
+
+
+# ---- the bytecode hook -------------------------------------------------------------------------------------------------
+
+
+def _register_bytecode_hook() -> Any:
+    def find() -> Any:
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        return register_bytecode_hook
+
+    return probe("bytecode hook", find)
+
+
+def register_bytecode_hook(hook: Callable[[types.CodeType, types.CodeType], Optional[types.CodeType]]) -> Any:
+    """Registers a hook `(original, transformed) -> replacement or None`; returns a handle with `remove()`, or None."""
+    register = _register_bytecode_hook()
+    return register(hook) if register is not None else None
+
+
+def frame_globals() -> Optional[Dict[str, Any]]:
+    """The globals of the frame that is being compiled, to be called from inside a bytecode hook; None when not found."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith("convert_frame.py"):
+            found = frame.f_locals.get("globals")
+            return found if isinstance(found, dict) else None
+        frame = frame.f_back
+    return None
+
+
+# ---- compile ids -------------------------------------------------------------------------------------------------------
+
+
+def _compile_context() -> Any:
+    def find() -> Any:
+        from torch._guards import CompileContext
+
+        return CompileContext
+
+    return probe("compile context", find)
+
+
+def current_compile() -> Tuple[Any, Optional[str], int]:
+    """The running compile as (context object, compile id, attempt); (None, None, 0) outside one.
+
+    The context object is the same one for a backward that is compiled later, where the id alone is not unique: ids start
+    again after torch._dynamo.reset().
+    """
+    context_class = _compile_context()
+    if context_class is None:
+        return None, None, 0
+    try:
+        context = context_class.try_get() if hasattr(context_class, "try_get") else context_class.get()
+    except Exception:
+        return None, None, 0
+    if context is None or getattr(context, "compile_id", None) is None:
+        return context, None, 0
+    return context, str(context.compile_id), int(getattr(context, "attempt", 0))
+
+
+# ---- caches of compiled code -------------------------------------------------------------------------------------------
+
+
+def _cache_entry_list() -> Any:
+    def find() -> Any:
+        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+        return _debug_get_cache_entry_list
+
+    return probe("cache entries", find)
+
+
+def cache_entries(code: types.CodeType) -> Optional[List[Any]]:
+    """torch's cache entries of one original code object, in the order in which torch tries them; None when unknown."""
+    find = _cache_entry_list()
+    if find is None:
+        return None
+    try:
+        return list(find(code))
+    except Exception as error:
+        note_unavailable("cache entries", "%s: %s" % (type(error).__name__, error))
+        return None
+
+
+def entry_guard_manager(cache_entry: Any) -> Any:
+    """The guard manager (torch 2.6+) or check function of a cache entry."""
+    manager = getattr(cache_entry, "guard_manager", None)
+    return manager if manager is not None else getattr(cache_entry, "check_fn", None)
+
+
+def entry_compile_id(cache_entry: Any) -> Optional[str]:
+    """The compile id of a cache entry as text, None where torch does not keep it."""
+    compile_id = getattr(cache_entry, "compile_id", None)
+    return str(compile_id) if compile_id is not None else None
+
+
+def is_invalidated(cache_entry: Any) -> bool:
+    """True for an entry that torch keeps in its list but no longer uses."""
+    return getattr(cache_entry, "code", None) is None
+
+
+def _innermost_function() -> Any:
+    def find() -> Any:
+        from torch._dynamo.eval_frame import innermost_fn
+
+        return innermost_fn
+
+    return probe("innermost function", find)
+
+
+def graph_module_of(compiled: Any) -> Any:
+    """The torch.fx.GraphModule behind an installed `__compiled_fn_N`, where the backend runs it as it is; else None."""
+    find = _innermost_function()
+    try:
+        inner = find(compiled) if find is not None else compiled
+        owner = getattr(inner, "__self__", None) or inner
+        import torch
+
+        return owner if isinstance(owner, torch.fx.GraphModule) else None
+    except Exception:
+        return None
+
+
+def replaces_serialised_code() -> bool:
+    """True when torch is going to pickle the transformed code, so that it must stay torch's own."""
+
+    def find() -> Any:
+        import torch._dynamo.config as config
+
+        return config
+
+    config = probe("dynamo config", find)
+    return bool(getattr(config, "caching_precompile", False))
+
+
+# ---- guards ------------------------------------------------------------------------------------------------------------
+
+
+def _relational_guard() -> Any:
+    def find() -> Any:
+        from torch._C._dynamo.guards import RelationalGuard
+
+        return RelationalGuard
+
+    return probe("relational guards", find)
+
+
+def is_relational(guard: Any) -> bool:
+    """True for a guard over several things, which appears once under each of them."""
+    relational = _relational_guard()
+    if relational is not None:
+        return isinstance(guard, relational)
+    return type(guard).__name__ in ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
+
+
+def guard_root(manager: Any) -> Any:
+    """The root of the guard tree of a guard manager, None on torch before 2.4 and for deleted managers."""
+    return getattr(manager, "root", None)
+
+
+def guard_namespace(manager: Any) -> Dict[str, Any]:
+    """The names that guard expressions use, with torch's values."""
+    found: Dict[str, Any] = {}
+    scope = getattr(manager, "global_scope", None)
+    if isinstance(scope, dict):
+        found.update(scope)
+    variables = getattr(manager, "closure_vars", None)
+    if isinstance(variables, dict):
+        found.update(variables)
+    return found
+
+
+def guard_closure_variables() -> Dict[str, Any]:
+    """The names that torch gives to the expressions of every guard."""
+
+    def find() -> Any:
+        import torch._dynamo.guards as guards
+
+        # a function since 2.7, a table before
+        table = guards._get_closure_vars() if hasattr(guards, "_get_closure_vars") else guards.CLOSURE_VARS
+        return {str(name): value for name, value in table.items()}
+
+    return dict(probe("names in guard expressions", find) or {})
+
+
+def global_state() -> Optional[Dict[str, Any]]:
+    """torch's global state (grad mode, autocast, threads ...) as its guard compares it, None where it does not tell."""
+
+    def find() -> Any:
+        from torch._C._dynamo.guards import GlobalStateGuard
+
+        GlobalStateGuard().__getstate__()
+        return GlobalStateGuard
+
+    guard = probe("global state", find)
+    if guard is None:
+        return None
+    import json
+
+    state = guard().__getstate__()
+    return json.loads(state) if isinstance(state, str) else state
+
+
+def dispatch_keys(tensor: Any) -> Optional[str]:
+    """The dispatch key set of a tensor as text, None where torch does not tell."""
+
+    def find() -> Any:
+        import torch
+
+        return torch._C._dispatch_keys
+
+    keys = probe("dispatch keys", find)
+    return str(keys(tensor)) if keys is not None else None
+
+
+def saved_tensors_hooks() -> Any:
+    """The pair of saved-tensor hooks in force, None when there are none or torch does not tell."""
+
+    def find() -> Any:
+        import torch
+
+        return torch._C._autograd._top_saved_tensors_default_hooks
+
+    top = probe("saved tensor hooks", find)
+    hooks = top(True) if top is not None else None
+    if not hooks:
+        return None
+    import torch
+
+    # torch guards on the pair only when it inlines it
+    return hooks if all(isinstance(hook, torch.fx.GraphModule) for hook in hooks) else None
+
+
+# ---- the structured trace ----------------------------------------------------------------------------------------------
+
+
+def _trace_structured() -> Any:
+    def find() -> Any:
+        from torch._logging._internal import trace_structured
+
+        return trace_structured
+
+    return probe("structured trace", find)
+
+
+def trace_logger() -> Optional[logging.Logger]:
+    """The logger that carries torch's structured trace, None where torch has none (2.2)."""
+    return logging.getLogger(TRACE_LOGGER) if _trace_structured() is not None else None
+
+
+def _intern_table() -> Any:
+    def find() -> Any:
+        from torch._logging.structured import INTERN_TABLE
+
+        return INTERN_TABLE
+
+    return probe("interned names of files", find)
+
+
+def interned_names() -> Dict[int, str]:
+    """Number -> file name, as used in the stacks of the structured trace."""
+    table = _intern_table()
+    if not isinstance(table, dict):
+        return {}
+    return {number: text for text, number in list(table.items())}
+
+
+#: loggers of inductor's scheduler -> stage; their text has no structured event
+FUSION_LOGGERS = {"ir_pre_fusion": "ir_pre_fusion", "ir_post_fusion": "ir_post_fusion"}
+
+
+def _fusion_loggers() -> Any:
+    def find() -> Any:
+        import torch._inductor.debug as debug
+
+        return {stage: getattr(debug, name + "_log") for name, stage in FUSION_LOGGERS.items()}
+
+    return probe("inductor IR around fusion", find)
+
+
+def fusion_loggers() -> Dict[str, logging.Logger]:
+    """Stage -> logger for inductor's IR before and after fusion."""
+    return dict(_fusion_loggers() or {})
+
+
+def inductor_loaded() -> bool:
+    """True once torch has loaded inductor; depyf does not load it itself, it is slow to import."""
+    return "torch._inductor.debug" in sys.modules
+
+
+# ---- switches ----------------------------------------------------------------------------------------------------------
+
+
+def _cache_switches() -> Any:
+    def find() -> Any:
+        switches = []
+        import torch._inductor.config as inductor
+
+        for name, value in (("force_disable_caches", True), ("fx_graph_cache", False)):
+            if hasattr(inductor, name):
+                switches.append((inductor, name, value))
+        import torch._functorch.config as functorch
+
+        if hasattr(functorch, "enable_autograd_cache"):
+            switches.append((functorch, "enable_autograd_cache", False))
+        if not switches:
+            raise AttributeError("torch has no switch for its compile caches")
+        return switches
+
+    return probe("switches of torch's caches", find)
+
+
+@contextlib.contextmanager
+def caches_off() -> Iterator[None]:
+    """torch's compile caches are off inside the block and as before after it."""
+    with contextlib.ExitStack() as stack:
+        for config, name, value in _cache_switches() or ():
+            stack.enter_context(config.patch(**{name: value}))
+        yield
+
+
+def _set_stance() -> Any:
+    def find() -> Any:
+        import torch
+
+        return torch.compiler.set_stance
+
+    return probe("compiler stance", find)
+
+
+@contextlib.contextmanager
+def no_compile() -> Iterator[None]:
+    """Compiled code runs inside the block and nothing is compiled; what fits no entry runs as written."""
+    set_stance = _set_stance()
+    if set_stance is not None:
+        with set_stance("eager_on_recompile"):
+            yield
+        return
+    with _run_only():
+        yield
+
+
+@contextlib.contextmanager
+def _run_only() -> Iterator[None]:
+    # before 2.6 each optimised function installs its own callback when it is called, so the one place that all of them
+    # ask is the callback's own check of the compile limit
+    import torch._dynamo.config as config
+
+    limits = {name: 0 for name in ("cache_size_limit", "accumulated_cache_size_limit") if hasattr(config, name)}
+    with config.patch(**limits):
+        yield
+
+
+def evaluation_log() -> Optional[logging.Logger]:
+    """The logger to which TORCH_LOGS=+bytecode writes, None where it is not found."""
+
+    def find() -> Any:
+        import torch._dynamo.convert_frame as convert_frame
+
+        return convert_frame.bytecode_log
+
+    return probe("bytecode log", find)
+
+
+def original_code_of(code: types.CodeType) -> Optional[types.CodeType]:
+    """The code object that Dynamo transformed into `code`, None when unknown."""
+
+    def find() -> Any:
+        from torch._dynamo.utils import orig_code_map
+
+        return orig_code_map
+
+    table = probe("original code objects", find)
+    try:
+        return table[code] if table is not None and code in table else None
+    except Exception:
+        return None
+
+
+def is_compiled(fn: Any) -> bool:
+    """True for what torch.compile returned: an optimised function or module."""
+    if hasattr(fn, "_torchdynamo_orig_callable"):
+        return True
+
+    def find() -> Any:
+        from torch._dynamo.eval_frame import OptimizedModule
+
+        return OptimizedModule
+
+    kind = probe("optimised module", find)
+    return kind is not None and isinstance(fn, kind)

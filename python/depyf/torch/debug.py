@@ -1,0 +1,112 @@
+"""`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped files."""
+import os
+import threading
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+from depyf.torch import compat
+from depyf.torch.model import LiveObject
+
+#: graph module -> file of its captured graph, for every dump of this process
+_graphs: List[Tuple[LiveObject, str]] = []
+_lock = threading.RLock()
+
+
+def remember_graph(module: Any, path: str) -> None:
+    """Notes that a dumped file shows the `forward` of a graph module, which is held weakly."""
+    with _lock:
+        _graphs[:] = [(known, where) for known, where in _graphs if known.get() is not None and known.get() is not module]
+        _graphs.append((LiveObject(module), path))
+
+
+def forward_code(path: str) -> Optional[types.CodeType]:
+    """The code of `forward` of the first class in a dumped graph, compiled so that it names the file; None when absent."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            module = compile(stream.read(), path, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError):
+        return None
+    for body in module.co_consts:
+        if isinstance(body, types.CodeType):
+            for code in body.co_consts:
+                if isinstance(code, types.CodeType) and code.co_name == "forward":
+                    return code
+    return None
+
+
+def same_graph(code: types.CodeType, other: types.CodeType) -> bool:
+    """True when two codes of one graph differ in no more than places and annotations."""
+
+    def calls(one: types.CodeType) -> Tuple[Any, ...]:
+        return (one.co_argcount, one.co_kwonlyargcount, one.co_varnames, one.co_freevars, one.co_cellvars, set(one.co_names))
+
+    return calls(code) == calls(other)
+
+
+class debug:
+    """Inside the block compiled code runs, nothing is compiled, and the dumped files can be stepped through.
+
+    Breakpoints in transformed code stop under every backend; in captured graphs with the backend "eager"; in inductor's
+    wrapper code in the file that torch runs, which the end of each kernel file in the dump names. What fits no compiled
+    entry runs as the user wrote it. After the block everything is as before.
+
+    Example:
+        >>> with depyf.prepare_debug("dump"):
+        ...     main()
+        >>> with depyf.debug():
+        ...     main()
+
+    Args:
+        pause: stop in the debugger on entry, so that breakpoints can be set in files that the run has just written.
+    Raises:
+        ImportError: on entering, when torch is not installed.
+    """
+
+    def __init__(self, pause: bool = False) -> None:
+        self._pause = pause
+        self._restore: List[Tuple[types.FunctionType, types.CodeType]] = []
+        self._stance: Any = None
+
+    def __enter__(self) -> "debug":
+        compat.require_torch()
+        if self._stance is not None:
+            raise RuntimeError("this block is already open; make another one with depyf.debug()")
+        stance = compat.no_compile()
+        stance.__enter__()
+        self._stance = stance
+        with _lock:
+            for known, path in _graphs:
+                module = known.get()
+                if module is not None:
+                    self._show(module, path)
+        if self._pause:
+            print("depyf: set breakpoints in the dumped files, then continue")
+            breakpoint()
+        return self
+
+    def _show(self, module: Any, path: str) -> None:
+        function = getattr(type(module), "forward", None)
+        if not isinstance(function, types.FunctionType):
+            return
+        code = forward_code(path)
+        if code is None or function.__code__.co_filename == path or not same_graph(function.__code__, code):
+            return
+        self._restore.append((function, function.__code__))
+        function.__code__ = code
+
+    def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        if self._stance is None:
+            return
+        with _lock:
+            while self._restore:
+                function, code = self._restore.pop()
+                function.__code__ = code
+        stance, self._stance = self._stance, None
+        stance.__exit__(kind, value, trace)
+
+
+def graph_files() -> Dict[str, Any]:
+    """File -> graph module for the captured graphs that can be stepped through now."""
+    with _lock:
+        found = {path: known.get() for known, path in _graphs}
+    return {path: module for path, module in found.items() if module is not None and os.path.exists(path)}

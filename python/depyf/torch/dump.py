@@ -1,0 +1,437 @@
+"""Writing a run to a folder: one file per graph, kernel and transformed code object, full_code files, depyf.json, README.md.
+
+Each file is written beside its place and then renamed, so that a reader never sees half of one. A file that cannot be
+written becomes one warning and a row in the run's problems.
+"""
+import json
+import os
+import re
+import tempfile
+import threading
+import warnings
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from depyf.torch.model import SCHEMA, STAGES, Artifact, Entry, Function, Problem, Run
+
+MANIFEST = "depyf.json"
+OVERVIEW = "README.md"
+_OURS = re.compile(
+    r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
+    r"|" + re.escape(MANIFEST) + "|" + re.escape(OVERVIEW) + r"|\.depyf-.*)$"
+)
+_ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.M)
+#: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
+DEBUG_NAMES = {"BEFORE_POST_GRAD": "fx_graph_readable", "AFTER_POST_GRAD": "fx_graph_transformed", "kernel": "output_code"}
+
+#: folders that this process has written to, by real path, so that several blocks of one process share one dump
+_used_here: Dict[str, Set[str]] = {}
+_used_lock = threading.Lock()
+
+
+def is_python(text: str, filename: str = "<dump>") -> bool:
+    """True when the text compiles as a module."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError, UnicodeError):
+        return False
+    return True
+
+
+def as_comment(text: str) -> str:
+    """The text as comment lines; no line break that Python knows can end a comment early."""
+    return "".join("# %s\n" % line.replace("\0", "\\0").replace("\f", " ") for line in re.split(r"\r\n|\r|\n", text))
+
+
+def graph_as_python(text: str, heading: str) -> str:
+    """A graph as torch prints it, as a module that compiles; torch's `class <lambda>` gets a name."""
+    body = _ANONYMOUS_CLASS.sub(r"\1class \2_graph(", text)
+    module = "%simport torch\n\n%s" % (as_comment(heading), body if body.endswith("\n") else body + "\n")
+    if is_python(module):
+        return module
+    return "%s# The text of this stage is not Python; here it is as torch prints it.\n\n%s" % (as_comment(heading), as_comment(text))
+
+
+_TABLE_ROW = re.compile(
+    r'^\s*(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[^"]*)"'
+    r"(?: = (?P<target>[^#]*?)(?:;  .*)?|,.*|\)?)$"
+)
+_TABLE_ARGUMENT = re.compile(
+    r'(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[^"]*)"'
+)
+
+
+def graph_table(text: str) -> str:
+    """A graph as a table: name, dtype, shape, stride, device, and what computes it. Empty when no value has a shape."""
+    rows: List[Tuple[str, ...]] = [("name", "dtype", "shape", "stride", "device", "computed by")]
+    for line in text.splitlines():
+        if line.lstrip().startswith("def "):
+            for match in _TABLE_ARGUMENT.finditer(line):
+                rows.append(_row(match, "argument"))
+            continue
+        match = _TABLE_ROW.match(line)  # type: ignore[assignment]
+        if match is not None:
+            rows.append(_row(match, (match.group("target") or "argument").strip()))
+    if len(rows) == 1:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return "".join(
+        "  ".join([cell.ljust(width) for cell, width in zip(row, widths)] + [row[5]]).rstrip() + "\n" for row in rows
+    )
+
+
+def _row(match: Any, target: str) -> Tuple[str, ...]:
+    stride = match.group("stride")
+    return (
+        match.group("name"),
+        match.group("dtype"),
+        "[%s]" % match.group("shape"),
+        "[%s]" % stride if stride is not None else "",
+        match.group("device") or "",
+        target,
+    )
+
+
+def stage_file(prefix: str, artifact: Artifact) -> str:
+    """The name of an artifact's file without its ending."""
+    if artifact.kind == "kernel":
+        return "%s.kernel_%d" % (prefix, artifact.index)
+    return "%s.%s.%d" % (prefix, artifact.stage, artifact.index)
+
+
+def entry_prefix(entry: Entry) -> str:
+    """What the names of an entry's files begin with: its graph's name, or its compile id where there is no graph."""
+    return entry.graph_name or "__compile_%s" % re.sub(r"\W+", "_", entry.compile_id)
+
+
+def _process_lives(process: int) -> bool:
+    if process == os.getpid() or os.name != "posix":
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class DumpWriter:
+    """Writes one run into one folder.
+
+    Args:
+        folder: made when it does not exist.
+        existing: "replace" or "number", see `prepare_debug`.
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+
+    def __init__(self, folder: str, existing: str = "replace") -> None:
+        self.folder = self._choose(os.path.abspath(folder), existing)
+        self._lock = threading.RLock()
+        self._session: Any = None
+        with _used_lock:
+            self._claimed = _used_here.setdefault(os.path.realpath(self.folder), set())
+
+    @staticmethod
+    def _choose(folder: str, existing: str) -> str:
+        candidate, number = folder, 1
+        while True:
+            os.makedirs(candidate, exist_ok=True)
+            with tempfile.TemporaryFile(prefix=".depyf-", dir=candidate):
+                pass
+            with _used_lock:
+                ours = os.path.realpath(candidate) in _used_here
+            if ours:
+                return candidate
+            earlier = [name for name in os.listdir(candidate) if _OURS.match(name)]
+            if not earlier:
+                return candidate
+            if existing == "replace" and not DumpWriter._in_use(candidate):
+                for name in earlier:
+                    os.unlink(os.path.join(candidate, name))
+                return candidate
+            number += 1
+            candidate = "%s_%d" % (folder, number)
+
+    @staticmethod
+    def _in_use(folder: str) -> bool:
+        # another process, such as another rank, that is dumping there now
+        try:
+            with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
+                manifest = json.load(stream)
+            return manifest.get("open") is True and _process_lives(int(manifest.get("process", 0)))
+        except (OSError, ValueError, TypeError, AttributeError):
+            return False
+
+    # -- names and bytes
+
+    def template(self) -> str:
+        """Path of a transformed code's file with %s for its name."""
+        return os.path.join(self.folder.replace("%", "%%"), "%s.py")
+
+    def _claim(self, name: str, ending: str) -> str:
+        with self._lock:
+            candidate, number = name + ending, 1
+            while candidate.lower() in self._claimed:
+                number += 1
+                candidate = "%s_%d%s" % (name, number, ending)
+            self._claimed.add(candidate.lower())
+            return candidate
+
+    def write(self, name: str, text: str) -> Optional[str]:
+        """Writes one file of the dump; returns its name, or None when it could not be written."""
+        temporary = None
+        try:
+            descriptor, temporary = tempfile.mkstemp(prefix=".depyf-", dir=self.folder)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+                stream.write(text)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, os.path.join(self.folder, name))
+            return name
+        except OSError as error:
+            if temporary is not None:
+                try:
+                    os.unlink(temporary)
+                except OSError:
+                    pass
+            if self._session is not None:
+                self._session.problem("writing the dump", "%s was not written: %s" % (name, error))
+            return None
+
+    # -- what a session tells
+
+    def opened(self, session: Any) -> None:
+        """A block was entered."""
+        self._session = session
+        session.run.folder = self.folder
+        self.write(MANIFEST, json.dumps({"schema": SCHEMA, "open": True, "process": os.getpid()}))
+
+    def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
+        """A frame was transformed, and decompiled where that was possible."""
+        self._write_transformed(entry)
+        if session.log_bytecode:
+            self.write(entry.name + ".txt", "ORIGINAL BYTECODE\n\n%s\nTRANSFORMED BYTECODE\n\n%s" % (
+                entry.original_bytecode, entry.transformed_bytecode))
+        self._write_artifacts(entry)
+
+    def compile_ended(self, session: Any, entry: Entry) -> None:
+        """Everything of a compile, or of its backward, is there."""
+        self._write_artifacts(entry)
+
+    def late(self, session: Any, entry: Entry) -> None:
+        """Something arrived after the block: a backward that was compiled when it was first needed."""
+        if entry.backward_metrics:
+            self._write_artifacts(entry)
+            self._write_run(session.run, False)
+
+    def closed(self, session: Any) -> None:
+        """The block was left."""
+        from depyf.torch.fullcode import render
+
+        run = session.run
+        for entry in run.entries():
+            self._write_artifacts(entry)
+        for function in run.functions:
+            if function.is_resume and _is_called(run, function):
+                continue
+            name = self._claim("full_code_for_%s_%d" % (_safe(function.name), function.index), ".py")
+            try:
+                text = render(function, run)
+            except Exception as error:
+                session.problem("writing %s" % name, "%s: %s" % (type(error).__name__, error))
+                continue
+            if not is_python(text, name):
+                session.problem("writing %s" % name, "the assembled text is not Python; it is written as comments")
+                text = as_comment(text)
+            function.path = self.write(name, text)
+        self._write_run(run, False)
+
+    def _write_run(self, run: Run, is_open: bool) -> None:
+        document = run.to_json()
+        document["open"] = is_open
+        document["process"] = os.getpid()
+        self.write(OVERVIEW, overview(run))
+        self.write(MANIFEST, json.dumps(document, indent=1, default=repr, ensure_ascii=True))
+
+    # -- the files of one entry
+
+    def _write_transformed(self, entry: Entry) -> None:
+        name = entry.name + ".py"
+        with self._lock:
+            self._claimed.add(name.lower())
+        path = os.path.join(self.folder, name)
+        if entry.code_path is not None and os.path.abspath(entry.code_path) == path and os.path.exists(path):
+            entry.path = name
+            return
+        if entry.replaced:  # the running code names another block's file; this is a copy
+            heading = "torch runs this code from %s" % entry.code_path
+        elif entry.verdict in ("exact", "equivalent"):
+            heading = "torch runs its own bytecode, which was proven %s to this%s" % (
+                entry.verdict, ": " + entry.detail if entry.detail else "")
+        else:
+            heading = "torch runs its own bytecode: what was decompiled is not used. Verdict: %s. %s" % (entry.verdict, entry.detail)
+        text = as_comment(heading)
+        if entry.source:
+            text += "\n" + (entry.source if is_python(entry.source) else as_comment(entry.source))
+        if entry.verdict not in ("exact", "equivalent"):
+            text += "\n# The bytecode that runs:\n" + as_comment(entry.transformed_bytecode)
+        entry.path = self.write(name, text)
+
+    def _write_artifacts(self, entry: Entry) -> None:
+        if not entry.hooked and not entry.finished:
+            return  # the graph's name is not known yet
+        with self._lock:
+            for artifact in entry.artifacts:
+                if artifact.path is None and artifact._text is not None:
+                    self._write_artifact(entry, artifact)
+
+    def _write_artifact(self, entry: Entry, artifact: Artifact) -> None:
+        text = artifact._text or ""
+        base = stage_file(entry_prefix(entry), artifact)
+        heading = "%s, compile %s%s" % (artifact.stage, entry.compile_id, ", %s" % artifact.note if artifact.note else "")
+        ending = ".py"
+        content = text
+        if artifact.kind == "graph":
+            content = graph_as_python(text, heading)
+        elif artifact.kind == "kernel":
+            if is_python(text):
+                # at the end, so that lines are those of the file that torch runs
+                content = text.rstrip("\n") + "\n\n# %s; torch runs %s\n" % (heading, artifact.source_path or "it from memory")
+            else:
+                ending = ".cpp"
+        elif artifact.kind == "json":
+            ending = ".json"
+        elif not (("def " in text or "import " in text) and is_python(text)):
+            ending = ".txt"
+        artifact.path = self.write(self._claim(base, ending), content)
+        if artifact.path is None:
+            return
+        artifact._folder, artifact._text = self.folder, None
+        if artifact.stage in DEBUG_NAMES:
+            self.write(self._claim("%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index), ending), content)
+        if artifact.stage == "Captured_Graph":
+            module = entry.graph_module
+            if module is not None:
+                from depyf.torch.debug import remember_graph
+
+                remember_graph(module, os.path.join(self.folder, artifact.path))
+            table = graph_table(text)
+            if table:
+                self.write(self._claim(base + ".table", ".txt"), table)
+
+
+def _umask() -> int:
+    # reading the mask means setting it, which is not safe with threads, so it is read once
+    global _mask
+    if _mask is None:
+        _mask = os.umask(0o022)
+        os.umask(_mask)
+    return _mask
+
+
+_mask: Optional[int] = None
+
+
+def _safe(name: str) -> str:
+    from depyf.torch.capture import safe_name
+
+    return safe_name(name)
+
+
+def _is_called(run: Run, function: Function) -> bool:
+    return function.global_name is not None and any(function.global_name in entry.calls for entry in run.entries())
+
+
+def sorted_artifacts(entry: Entry) -> List[Artifact]:
+    """An entry's artifacts in the order in which torch makes the stages."""
+    order = {stage: position for position, stage in enumerate(STAGES)}
+    return sorted(entry.artifacts, key=lambda artifact: (order.get(artifact.stage, len(order)), artifact.stage, artifact.index))
+
+
+def overview(run: Run) -> str:
+    """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
+    lines = ["# What torch.compile made", "", "torch %s, Python %s" % (run.torch_version, run.python_version), ""]
+    for function in run.functions:
+        lines.append("## %s" % _code(function.name))
+        lines.append("")
+        where = "%s:%d" % (function.filename, function.firstlineno)
+        if function.is_resume:
+            where = "what is left of a function after a graph break, %s%s" % (where, ", called as `%s`" % function.global_name if function.global_name else "")
+        lines.append(where)
+        if function.path:
+            lines.append("all of it in one file: [%s](%s)" % (function.path, function.path))
+        lines.append("")
+        for entry in function.entries:
+            lines.extend(_overview_entry(entry))
+    if run.unattributed:
+        lines += ["## Compiles without a function", ""]
+        for entry in run.unattributed:
+            lines.extend(_overview_entry(entry))
+    if run.problems:
+        lines += ["## What depyf could not do", ""]
+        lines += ["- %s: %s" % (problem.where, " ".join(problem.message.split())) for problem in run.problems]
+        lines.append("")
+    if run.unavailable:
+        lines += ["## What this torch does not offer", ""]
+        lines += ["- %s: %s" % (name, reason) for name, reason in sorted(run.unavailable.items())]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    return "`%s`" % text.replace("`", "'").replace("\n", " ")
+
+
+def _overview_entry(entry: Entry) -> List[str]:
+    lines = ["### %s, compile %s" % (_code(entry.name or "no code"), entry.compile_id), ""]
+    if entry.path:
+        state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
+        lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
+    if entry.detail:
+        lines.append("- proof: %s" % " ".join(entry.detail.split()))
+    if entry.invalidated:
+        lines.append("- torch has invalidated this entry")
+    if entry.failure:
+        lines.append("- the compile failed: %s" % " ".join(entry.failure.split()))
+    for reason in entry.reasons:
+        lines.append("- compiled again because: %s" % " ".join(reason.split()))
+    for graph_break in entry.breaks:
+        lines.append("- graph break at %s: %s" % (graph_break.location or "?", " ".join(graph_break.reason.split())))
+    for event in entry.cache:
+        lines.append("- %s: %s" % (event["cache"], event["result"]))
+    for artifact in sorted_artifacts(entry):
+        if artifact.path:
+            lines.append("- %s: [%s](%s)" % (artifact.stage, artifact.path, artifact.path))
+    for stage, reason in entry.missing.items():
+        lines.append("- %s: not there, %s" % (stage, reason))
+    lines.append("- %d guards" % len(entry.guards))
+    lines.append("")
+    return lines
+
+
+class _Standalone:
+    """What a `DumpWriter` needs of a session, for a run that was captured without one."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.log_bytecode = False
+
+    def problem(self, where: str, message: str, detail: str = "") -> None:
+        self.run.problems.append(Problem(where, message, detail))
+
+
+def dump_run(run: Run, folder: str) -> str:
+    """Writes the files of a captured run; see `Run.dump`."""
+    writer = DumpWriter(folder)
+    session = _Standalone(run)
+    for entry in run.entries():
+        for artifact in entry.artifacts:  # those of an earlier dump are read back and written again
+            artifact._text, artifact.path = artifact.text, None
+    writer.opened(session)
+    for function in run.functions:
+        for entry in function.entries:
+            writer.entry_seen(session, function, entry)
+    writer.closed(session)
+    return writer.folder

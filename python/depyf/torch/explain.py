@@ -1,0 +1,58 @@
+"""`depyf.explain.dump_src`: a run read from torch's caches after the fact."""
+import types
+from typing import Any, Dict, List, Tuple
+
+from depyf.torch import compat, guards
+from depyf.torch.capture import Session
+from depyf.torch.fullcode import render
+from depyf.torch.model import LiveObject
+
+
+def _code_of(target: Any) -> types.CodeType:
+    if isinstance(target, types.CodeType):
+        return target
+    inner = getattr(target, "_torchdynamo_orig_callable", target)
+    inner = getattr(inner, "__func__", inner)
+    code = getattr(inner, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        raise TypeError("a function or a code object is needed, not %r" % (target,))
+    return code
+
+
+def dump_src(original_code: Any, module: Any) -> str:
+    """See `depyf.explain.dump_src`."""
+    compat.require_torch()
+    code = _code_of(original_code)
+    scope: Dict[str, Any] = module if isinstance(module, dict) else vars(module)
+    session = Session()
+    first = None
+    work: List[types.CodeType] = [code]
+    seen: set = set()
+    while work:
+        current = work.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for position, (cache_entry, transformed) in enumerate(_entries(current)):
+            compile_id = compat.entry_compile_id(cache_entry) or "%d" % position
+            session.on_bytecode(current, transformed, None, "%s#%d" % (compile_id, id(cache_entry)), 0, scope, {})
+            function = session._function(current)
+            entry = function.entries[-1]
+            entry.compile_id = compile_id
+            manager = compat.entry_guard_manager(cache_entry)
+            entry._guard_manager = LiveObject(manager)
+            entry.guards = guards.guards_of(manager)
+            first = first or function
+            for name in entry.calls:
+                from depyf.torch.capture import _resume_code
+
+                resumed = _resume_code(scope.get(name))
+                if resumed is not None:
+                    work.append(resumed)
+    if first is None:
+        raise ValueError("torch has compiled nothing for %s; call the compiled function first" % code.co_name)
+    return render(first, session.run)
+
+
+def _entries(code: types.CodeType) -> List[Tuple[Any, types.CodeType]]:
+    return [(entry, entry.code) for entry in compat.cache_entries(code) or () if not compat.is_invalidated(entry)]

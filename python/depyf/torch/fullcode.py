@@ -1,0 +1,416 @@
+"""full_code_for_<function>: one Python file that shows what torch's frame evaluation does for a compiled function."""
+import ast
+import builtins
+import itertools
+import re
+import sys
+import textwrap
+import types
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+
+from depyf.torch import compat
+from depyf.torch.model import Entry, Function, Guard, LiveObject, Run
+
+_INDENT = "    "
+_tokens = itertools.count()
+#: guard managers by the token that a full_code file carries, so that the file can ask them while they live
+_managers: Dict[str, LiveObject] = {}
+
+#: names that the guards of a full_code file call and this module supplies through `link`
+_HELPERS = ("__check_tensor", "__check_no_aliasing", "__saved_tensors_hooks", "__global_state", "__checked_by_torch")
+
+
+# ---- what a full_code file calls -------------------------------------------------------------------------------------
+
+
+def checked_by_torch(token: str, values: Dict[str, Any]) -> bool:
+    """Asks torch's own guard manager; guards that only it can check are taken to hold once it is gone."""
+    known = _managers.get(token)
+    manager = known.get() if known is not None else None
+    if manager is None:
+        return True
+    return bool(manager.check(values))
+
+
+def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
+    """The function that `factory` returns, with these cells as its parameters instead of new ones.
+
+    Functions that are defined beside it in the factory share the cells too.
+    """
+    code = factory.__code__
+    given = dict(zip(code.co_varnames[: code.co_argcount], cells))
+    made: Dict[int, Any] = {}
+
+    def bind(function: types.FunctionType) -> types.FunctionType:
+        closure = []
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if name in given:
+                closure.append(given[name])
+                continue
+            if id(cell) not in made:
+                made[id(cell)] = cell
+                content = cell.cell_contents
+                if isinstance(content, types.FunctionType) and content.__qualname__.startswith(factory.__qualname__ + "."):
+                    cell.cell_contents = bind(content)
+            closure.append(made[id(cell)])
+        bound = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(closure))
+        bound.__kwdefaults__ = function.__kwdefaults__
+        return bound
+
+    return bind(factory(*[None] * code.co_argcount))
+
+
+def link(names: Dict[str, Any], module: str) -> None:
+    """Supplies what the code in a full_code file uses: guard helpers, and the globals of the module it came from.
+
+    Args:
+        names: the file's globals; what is there already stays.
+        module: name of the module in which the functions were defined. Its graphs and resume functions are there only in
+            the process that compiled them.
+    """
+    from depyf.torch import guards
+
+    supplied: Dict[str, Any] = dict(compat.guard_closure_variables())
+    supplied.update(
+        {
+            "__check_tensor": guards.check_tensor,
+            "__check_no_aliasing": guards.check_no_aliasing,
+            "__saved_tensors_hooks": guards.saved_tensors_hooks,
+            "__global_state": compat.global_state,
+            "__checked_by_torch": checked_by_torch,
+            "__with_cells": with_cells,
+        }
+    )
+    supplied["torch"] = compat.require_torch()
+    home = sys.modules.get(module)
+    if home is not None:
+        supplied.update({name: value for name, value in vars(home).items() if name not in _MODULE_NAMES})
+    # guards look at the globals of the program itself, which change while it runs
+    names.setdefault("__home__", vars(home) if home is not None else names)
+    for name, value in supplied.items():
+        names.setdefault(name, value)
+
+
+_MODULE_NAMES = frozenset(("__name__", "__file__", "__spec__", "__loader__", "__doc__", "__package__", "__path__", "__cached__", "__builtins__"))
+
+
+# ---- text --------------------------------------------------------------------------------------------------------------
+
+
+def _identifier(name: str) -> str:
+    from depyf.torch.capture import safe_name
+
+    return safe_name(name)
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.replace("\0", "\\0").split())
+
+
+def _key(function: Function) -> str:
+    return function.global_name or _identifier(function.name)
+
+
+def _shown_name(function: Function) -> str:
+    return function.global_name or _identifier(function.name)
+
+
+class _Signature:
+    """Parameters of a code object, as text for a header and for a call that passes them on."""
+
+    def __init__(self, function: Function) -> None:
+        signature = function._signature or {}
+        self._renamed: Dict[str, str] = {}
+        positional_only = [self._name(name) for name in signature.get("positional_only", ())]
+        positional = [self._name(name) for name in signature.get("positional", ())]
+        keyword_only = [self._name(name) for name in signature.get("keyword_only", ())]
+        varargs, varkeywords = signature.get("varargs"), signature.get("varkeywords")
+        self.free = [self._name(name) for name in signature.get("free", ())]
+        header: List[str] = list(positional_only)
+        if positional_only and sys.version_info >= (3, 8):
+            header.append("/")
+        header += positional
+        call = positional_only + positional
+        if varargs:
+            header.append("*" + self._name(varargs))
+            call.append("*" + self._name(varargs))
+        elif keyword_only:
+            header.append("*")
+        header += keyword_only
+        call += ["%s=%s" % (name, name) for name in keyword_only]
+        if varkeywords:
+            header.append("**" + self._name(varkeywords))
+            call.append("**" + self._name(varkeywords))
+        self.header = ", ".join(header)
+        self.call = ", ".join(call)
+        self.parameters = positional_only + positional + keyword_only
+        self.parameters += [self._name(name) for name in (varargs, varkeywords) if name]
+
+    def _name(self, name: str) -> str:
+        shown = name if name.isidentifier() else "implicit" + re.sub(r"\W", "", name)
+        self._renamed[shown] = name
+        return shown
+
+    def frame_locals(self, text_of_guards: str) -> str:
+        """A dict display of the frame's locals; free variables only where a guard reads them, they may be unbound."""
+        names = list(self.parameters)
+        names += [name for name in self.free if re.search(r"L\[(['\"])%s\1\]" % re.escape(name), text_of_guards)]
+        return "{%s}" % ", ".join("%r: %s" % (self._renamed[name], name) for name in names)
+
+
+def _known_names() -> Set[str]:
+    known = set(dir(builtins)) | {"L", "G"} | set(_HELPERS)
+    known.update(compat.guard_closure_variables())
+    known.add("torch")
+    return known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"}
+
+
+def _evaluable(expression: str, known: Set[str]) -> bool:
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return all(node.id in known or node.id in bound for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def _guard_function(name: str, entry: Entry, known: Set[str], token: str) -> str:
+    lines = ["def %s(L, G=None):" % name]
+    lines.append('    """True when compile %s may run for these locals; torch checks the same in C++."""' % _comment(entry.compile_id))
+    lines.append("    G = __home__ if G is None else G")
+    lines.append("    try:")
+    lines.append("        return bool(")
+    lines.append("            True")
+    opaque: List[Guard] = []
+    for guard in entry.guards:
+        expression = guard.expression
+        if expression is None or not _evaluable(expression, known):
+            opaque.append(guard)
+            continue
+        note = _comment(guard.comment.lstrip("# "))
+        one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
+        shown = "            and (%s)" % one_line if _needs_parentheses(one_line) else "            and %s" % one_line
+        lines.append(shown + ("  # %s" % note if note else ""))
+    for guard in opaque:
+        lines.append("            # checked by torch alone: %s%s" % (_comment(guard.text), "  " + _comment(guard.comment) if guard.comment else ""))
+    lines.append("            and __checked_by_torch(%r, L)" % token)
+    lines.append("        )")
+    lines.append("    except Exception:  # a guard that cannot be evaluated does not hold")
+    lines.append("        return False")
+    return "\n".join(lines) + "\n"
+
+
+def _needs_parentheses(expression: str) -> bool:
+    try:
+        node = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return True
+    return isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.Starred)) and not (
+        isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And)
+    )
+
+
+def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
+    """The text of one function in a source, dedented, without decorators, under another name; None when it has none."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if not functions:
+        return None
+    chosen = next((node for node in functions if node.name == name), None)
+    if chosen is None:
+        chosen = min(functions, key=lambda node: node.lineno)
+    lines = source.splitlines()[chosen.lineno - 1 : chosen.end_lineno]
+    text = textwrap.dedent("\n".join(lines)) + "\n"
+    return re.sub(r"^((?:async\s+)?def\s+)\w+", lambda match: match.group(1) + new_name, text, count=1)
+
+
+def _fits(text: str, code: types.CodeType, name: str) -> bool:
+    # the user's own text is shown when it means the same here: no defaults to evaluate, no mangled names, same variables
+    tree = ast.parse(text)
+    node = tree.body[0]
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    if any(not isinstance(value, ast.Constant) for value in node.args.defaults + [one for one in node.args.kw_defaults if one]):
+        return False
+    free = list(code.co_freevars)
+    header = "def __outer(%s):\n" % ", ".join(free)
+    module = compile(
+        header + textwrap.indent(text, _INDENT) + "    return %s\n" % name, "<original>", "exec", dont_inherit=True
+    )
+    outer = next(const for const in module.co_consts if isinstance(const, types.CodeType))
+    found = next((const for const in outer.co_consts if isinstance(const, types.CodeType) and const.co_name == name), None)
+    return (
+        found is not None
+        and set(found.co_names) == set(code.co_names)
+        and found.co_varnames == code.co_varnames
+        and set(found.co_freevars) == set(code.co_freevars)
+    )
+
+
+def _original(function: Function, name: str, signature: _Signature) -> str:
+    code = function.code
+    text = function_text(function.source, _identifier(function.name), name) if function.source else None
+    if text is not None and function.source_origin == "file":
+        try:
+            if code is None or _fits(text, code, name):
+                return text
+        except (SyntaxError, ValueError, StopIteration, RecursionError):
+            pass
+        text = None
+        if code is not None:
+            try:
+                import depyf
+
+                text = function_text(depyf.decompile(code), None, name)
+            except Exception:
+                text = None
+    if text is not None:
+        return text
+    reason = "the original function has no source here"
+    shown = "".join("%s# %s\n" % (_INDENT, line) for line in function.source.splitlines())
+    return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (name, signature.header, shown, _INDENT, reason)
+
+
+def _transformed(entry: Entry, signature: _Signature) -> str:
+    text = function_text(entry.source, entry.name, entry.name) if entry.source else None
+    if text is not None and entry.verdict in ("exact", "equivalent"):
+        return text
+    lines = ["def %s(%s):" % (entry.name, signature.header)]
+    lines.append("%s# torch runs its own bytecode here: %s. %s" % (_INDENT, entry.verdict, _comment(entry.detail)))
+    if entry.source:
+        lines.append("%s# What was decompiled, not proven to be the same:" % _INDENT)
+        lines += ["%s#   %s" % (_INDENT, line) for line in entry.source.splitlines()]
+    lines += ["%s#   %s" % (_INDENT, line) for line in entry.transformed_bytecode.splitlines()]
+    lines.append("%sraise NotImplementedError(%r)" % (_INDENT, "%s has no proven source" % entry.name))
+    return "\n".join(lines) + "\n"
+
+
+def _section(function: Function, run: Run, known: Set[str], prefix: str) -> str:
+    signature = _Signature(function)
+    key = _key(function)
+    shown = _shown_name(function)
+    entries: List[Entry] = function._order or list(function.entries)
+    original_name = "__original_code_for_%s" % key
+    if key.startswith("__"):
+        original_name = "__original_code_for%s" % key
+    guard_names = {id(entry): "__guard_%d_for_%s" % (entry.index, key) for entry in entries}
+    text_of_guards = "\n".join(guard.expression or guard.text for entry in entries for guard in entry.guards)
+    frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
+
+    dispatcher = ["def %s(%s):" % (shown, signature.header)]
+    dispatcher.append('    """%s"""' % _purpose(function, len(entries)))
+    dispatcher.append("    %s = %s" % (frame_name, signature.frame_locals(text_of_guards)))
+    for entry in entries:
+        if entry.invalidated:
+            dispatcher.append("    # compile %s: torch has invalidated this entry and does not try it" % _comment(entry.compile_id))
+            continue
+        graph = "graph %s" % entry.graph_name if entry.graph_name else "no graph"
+        dispatcher.append("    if %s(%s):  # compile %s, %s" % (guard_names[id(entry)], frame_name, _comment(entry.compile_id), graph))
+        dispatcher.append("        return %s(%s)" % (entry.name, signature.call))
+    dispatcher.append("    return %s(%s)  # torch would compile again here" % (original_name, signature.call))
+
+    guard_parts = []
+    parts = ["\n".join(dispatcher) + "\n"]
+    for entry in entries:
+        token = "%s/%s" % (prefix, entry.name)
+        _managers[token] = entry._guard_manager
+        guard = _guard_function(guard_names[id(entry)], entry, known, token)
+        why = "".join("# compiled again because: %s\n" % _comment(reason) for reason in entry.reasons)
+        why += "".join(
+            "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason)) for one in entry.breaks
+        )
+        transformed = why + _transformed(entry, signature)
+        if signature.free:
+            guard_parts.append(guard)
+            parts.append(transformed)
+        else:
+            parts += [guard, transformed]
+    parts.append(_original(function, original_name, signature))
+
+    title = "# ---- %s " % _comment(function.name)
+    title += "-" * max(4, 118 - len(title)) + "\n"
+    where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
+    if not signature.free:
+        return title + where + "\n\n" + "\n\n".join(parts)
+    factory = "__closure_of_%s" % key
+    body = "\n\n".join(textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts)
+    text = "def %s(%s):\n" % (factory, ", ".join(signature.free))
+    text += '    """%s with its free variables; the functions in here share them."""\n\n' % _comment(function.name)
+    text += body + "\n    return %s\n" % shown
+    if function.is_resume and function._installed_as == "factory":
+        text += "\n\ndef %s(cells):\n    return __with_cells(%s, cells)\n" % (shown, factory)
+    return title + where + "\n\n" + text + "".join("\n\n" + guard for guard in guard_parts)
+
+
+def _purpose(function: Function, count: int) -> str:
+    entries = "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
+    return "Does what torch's frame evaluation does: tries %s, and runs the original when none fits." % entries
+
+
+def called_functions(function: Function, run: Run) -> List[Function]:
+    """The function and the resume functions that are reached from it, each once, top down."""
+    by_name: Dict[str, List[Function]] = {}
+    for candidate in run.functions:
+        if candidate.global_name is not None:
+            by_name.setdefault(candidate.global_name, []).append(candidate)
+    found: List[Function] = []
+    seen: Set[int] = set()
+    work = [function]
+    while work:
+        current = work.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found.append(current)
+        called: List[Function] = []
+        for entry in current.entries:
+            for name in entry.calls:
+                called.extend(by_name.get(name, ()))
+        work.extend(reversed(called))
+    return found
+
+
+def render(function: Function, run: Run) -> str:
+    """The text of full_code_for_<function>: valid Python, top down.
+
+    Args:
+        function: a function of the run; the resume functions that its code calls come after it.
+        run: where they are found.
+    """
+    known = _known_names()
+    prefix = "%d" % next(_tokens)
+    functions = called_functions(function, run)
+    reached = {one.global_name for one in functions}
+    missing = sorted({name for one in functions for entry in one.entries for name in entry.calls} - {name for name in reached if name})
+    head = [
+        '"""What torch.compile made of %s (%s:%d), as Python.' % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
+        "",
+        "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
+        "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
+        "the moment when this file was written. L and G in a guard are the frame's locals and its module's globals.",
+        '"""',
+        "from __future__ import annotations",
+        "",
+    ]
+    if missing:
+        head.append("# Resume functions that were not called while depyf looked: %s" % ", ".join(missing))
+        head.append("")
+    sections = [_section(one, run, known, prefix) for one in functions]
+    tail = [
+        "",
+        "",
+        "# ---- what the code above uses ----",
+        "from depyf.explain import link as __link  # noqa: E402",
+        "",
+        "__link(globals(), %r)" % (function._globals_name or "__main__"),
+        "",
+    ]
+    return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
+
+
+def _docstring(text: str) -> str:
+    return _comment(text).replace("\\", "\\\\").replace('"', "'")

@@ -1,0 +1,267 @@
+"""Guards of compiled entries: read from torch's guard tree, and turned into Python where they can be."""
+import ast
+import json
+import re
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from depyf.torch import compat
+from depyf.torch.model import Guard
+
+_TREE_LINE = re.compile(r"^(?P<depth>(?:\| )*)\+- (?P<text>.*)$")
+_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
+_MANAGER = re.compile(r"source=(?P<source>.*?), (?:accessed_by=|type=)")
+#: what torch appends to the text of a guard for the reader: the value's type, or the state it was compared with
+_TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.S)
+_STATE_NOTE = re.compile(r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.S)
+_SAVED_HOOKS = re.compile(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", re.S)
+_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.S)
+
+
+def split_comment(text: str) -> Tuple[str, str]:
+    """Splits the text of a guard into its code and the comment that torch appends; a `#` inside a string is code."""
+    quote = ""
+    position = 0
+    while position < len(text):
+        char = text[position]
+        if quote:
+            if char == "\\":
+                position += 1
+            elif char == quote:
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char == "#":
+            return text[:position].rstrip(), text[position:].strip()
+        position += 1
+    if quote and "  # " in text:  # an apostrophe that opens no string
+        code, _, comment = text.partition("  # ")
+        return code.rstrip(), "# " + comment.strip()
+    return text.rstrip(), ""
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _split_arguments(text: str) -> List[str]:
+    parts, depth, quote, start = [], 0, "", 0
+    for position, char in enumerate(text):
+        if quote:
+            if char == quote and text[position - 1] != "\\":
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    tail = text[start:].strip()
+    return parts + [tail] if tail else parts
+
+
+def _tensor_expression(text: str) -> Optional[str]:
+    # check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, requires_grad=False,
+    #              size=[10], stride=[1]) names things that exist only in C++; as text they become arguments of a helper
+    match = _CHECK_TENSOR.match(text)
+    if match is None:
+        return None
+    arguments = _split_arguments(match.group("arguments"))
+    if len(arguments) < 4:
+        return None
+    keywords = [argument for argument in arguments[4:]]
+    if any("=" not in keyword for keyword in keywords):
+        return None
+    call = "__check_tensor(%s)" % ", ".join([arguments[0], repr(arguments[1]), repr(arguments[2]), arguments[3]] + keywords)
+    return call if _is_expression(call) else None
+
+
+def expression_of(text: str) -> Optional[str]:
+    """Python that decides what the guard decides, or None when its text names things that only torch's C++ knows.
+
+    Args:
+        text: the guard as torch prints it, without the comment.
+    """
+    text = text.strip()
+    tensor = _tensor_expression(text)
+    if tensor is not None:
+        return tensor
+    if text.startswith("check_tensor("):
+        return None
+    match = _STATE_NOTE.match(text)
+    if match is not None:
+        state = compat.global_state()
+        try:
+            wanted = json.loads(match.group("state"))
+        except ValueError:
+            wanted = None
+        if isinstance(state, dict) and isinstance(wanted, dict) and set(state) == set(wanted):
+            return "__global_state() == %r" % (wanted,)
+        return "___check_global_state()"
+    match = _TYPE_NOTE.match(text)
+    if match is not None:
+        text = match.group("code")
+    match = _SAVED_HOOKS.match(text)
+    if match is not None:
+        return "__saved_tensors_hooks() == %s" % match.group("ids") if _is_expression(match.group("ids")) else None
+    if text.startswith(("check_no_aliasing(", "___check_tensors(")):
+        names = text[text.index("(") + 1 : -1]
+        call = "__check_no_aliasing(%s)" % names
+        return call if text.startswith("check_no_aliasing(") and _is_expression(call) else None
+    if not _is_expression(text):
+        return None
+    return text
+
+
+def make_guard(text: str, kind: str = "", source: str = "", user_stack: Any = None) -> Guard:
+    """A `Guard` from the text that torch prints for it."""
+    code, comment = split_comment(text)
+    stack = []
+    for frame in user_stack or ():
+        stack.append("%s:%s in %s" % (getattr(frame, "filename", "?"), getattr(frame, "lineno", "?"), getattr(frame, "name", "?")))
+    return Guard(text=code, kind=kind, source=source, comment=comment, expression=expression_of(code), user_stack=stack)
+
+
+def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
+    for leaf in leaves:
+        if compat.is_relational(leaf):
+            if id(leaf) in seen:
+                continue
+            seen.add(id(leaf))
+        stack = None
+        if hasattr(leaf, "user_stack"):
+            try:
+                stack = leaf.user_stack()
+            except Exception:
+                stack = None
+        for text in leaf.verbose_code_parts():
+            yield make_guard(text, type(leaf).__name__, source, stack)
+
+
+def _children(manager: Any) -> List[Any]:
+    children: List[Any] = []
+    if hasattr(manager, "get_key_value_managers"):  # the contents of a dict hang here and nowhere else
+        for _, pair in sorted(manager.get_key_value_managers().items()):
+            children.extend(child for child in pair if child is not None)
+    children.extend(manager.get_child_managers())
+    return children
+
+
+def walk(root: Any) -> List[Guard]:
+    """Every guard of a tree in the order in which torch's own listing has them.
+
+    Contents of dicts and the guards over symbolic shapes are included; a guard over several things appears once.
+    """
+    found: List[Guard] = []
+    # pybind hands out the same Python object for one guard only while a reference to it lives, hence `alive`
+    seen: set = set()
+    alive: List[Any] = []
+    work = [root]
+    while work:
+        manager = work.pop()
+        leaves = manager.get_leaf_guards()
+        alive.append(leaves)
+        try:
+            source = manager.get_source()
+        except Exception:
+            source = ""
+        found.extend(_leaf_guards(leaves, source, seen))
+        work.extend(reversed(_children(manager)))
+    if hasattr(root, "get_epilogue_lambda_guards"):
+        for leaf in root.get_epilogue_lambda_guards():
+            for text in leaf.verbose_code_parts():
+                found.append(make_guard(text, type(leaf).__name__))
+    return found
+
+
+def guards_of(manager: Any) -> List[Guard]:
+    """The guards of a guard manager (2.4+) or of a check function (before), empty for one that torch has deleted."""
+    root = compat.guard_root(manager)
+    if root is not None and hasattr(root, "get_leaf_guards"):
+        return walk(root)
+    parts = getattr(manager, "verbose_code_parts", None) or getattr(manager, "code_parts", None) or ()
+    return [make_guard(text) for text in parts]
+
+
+def guards_of_tree_text(text: str) -> List[Guard]:
+    """The guards in the text of a guard tree, as the structured trace carries it (`dynamo_cpp_guards_str`).
+
+    Used where the guard manager itself has died.
+    """
+    found: List[Guard] = []
+    sources: Dict[int, str] = {}
+    for line in text.splitlines():
+        match = _TREE_LINE.match(line)
+        if match is None:
+            if found and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
+                found[-1] = make_guard(found[-1].text + "\n" + line, found[-1].kind, found[-1].source)
+            continue
+        depth = len(match.group("depth")) // 2
+        body = match.group("text")
+        manager = _MANAGER.search(body)
+        leaf = _LEAF.match(body)
+        if leaf is not None and not (manager is not None and "Manager" in body.split(":", 1)[0]):
+            found.append(make_guard(leaf.group("text"), leaf.group("kind"), sources.get(depth - 1, "")))
+        elif manager is not None:
+            sources[depth] = manager.group("source")
+    return found
+
+
+# ---- what the expressions call, for a full_code file that is executed ---------------------------------------------------
+
+
+def check_tensor(value: Any, type_name: str, dispatch_keys: str, dtype: Any, device: Any = None, requires_grad: bool = False,
+                 size: Any = None, stride: Any = None) -> bool:
+    """Does what torch's TENSOR_MATCH guard does, in Python.
+
+    Args:
+        value: the guarded value.
+        type_name: name of the exact type that it must have.
+        dispatch_keys: the dispatch key set as torch prints it.
+        dtype, device, requires_grad: what they must be; device is the index, None for the CPU.
+        size, stride: lists with None where the dimension is dynamic.
+    """
+    kind = type(value)
+    if type_name not in (kind.__name__, kind.__qualname__, "%s.%s" % (kind.__module__, kind.__qualname__)):
+        return False
+    if value.dtype != dtype or value.device.index != device:
+        return False
+    if bool(value.requires_grad) != bool(requires_grad):
+        return False
+    keys = compat.dispatch_keys(value)
+    if keys is not None and not _same_keys(keys, dispatch_keys):
+        return False
+    if size is not None:
+        if value.dim() != len(size) or any(want is not None and have != want for have, want in zip(value.size(), size)):
+            return False
+    if stride is not None and str(value.layout) == "torch.strided":
+        if len(stride) != value.dim() or any(want is not None and have != want for have, want in zip(value.stride(), stride)):
+            return False
+    return True
+
+
+def _same_keys(have: str, want: str) -> bool:
+    # torch compares the key sets after the thread's included and excluded keys are applied, which changes functionality
+    # keys (autograd, ADInplaceOrView) and never the backend; the backend is what a tensor itself carries
+    def backends(text: str) -> set:
+        keys = set(re.findall(r"[A-Za-z0-9_]+", text.partition("(")[2]))
+        return {key for key in keys if not key.startswith(("Autograd", "ADInplace", "BackendSelect", "AutoGrad"))}
+
+    return backends(have) == backends(want)
+
+
+def check_no_aliasing(*values: Any) -> bool:
+    """True when no two of the values are the same object."""
+    return len({id(value) for value in values}) == len(values)
+
+
+def saved_tensors_hooks() -> Any:
+    """The ids of the innermost saved-tensor hooks as torch's guard compares them, None when there are none."""
+    hooks = compat.saved_tensors_hooks()
+    return None if hooks is None else tuple(id(hook) for hook in hooks)

@@ -1,0 +1,364 @@
+"""What a run of torch.compile produced, as plain data.
+
+A `Run` holds the functions that were compiled, a `Function` its entries (one per compile), an `Entry` everything that is
+known of that compile. Code objects and graph modules are held weakly, so that a run keeps nothing alive that torch would
+have freed. The same data as JSON is documented in docs/run_schema.md.
+"""
+import json
+import os
+import platform
+import time
+import types
+import weakref
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Optional
+
+SCHEMA = "depyf.run"
+SCHEMA_VERSION = 1
+
+#: the stages of one graph in the order in which torch makes them; stages not named here follow in order of arrival
+STAGES = (
+    "Captured_Graph",
+    "BEFORE_PRE_GRAD",
+    "AFTER_PRE_GRAD",
+    "Joint_graph",
+    "Forward_graph",
+    "Backward_graph",
+    "BEFORE_JOINT",
+    "AFTER_JOINT",
+    "BEFORE_POST_GRAD",
+    "AFTER_POST_GRAD",
+    "kernel",
+)
+
+
+class LiveObject:
+    """A weak reference that is absent, and not an error, for what cannot be referred to weakly."""
+
+    __slots__ = ("_ref",)
+
+    def __init__(self, target: Any = None) -> None:
+        self._ref = None
+        if target is not None:
+            try:
+                self._ref = weakref.ref(target)
+            except TypeError:
+                pass
+
+    def get(self) -> Any:
+        """The object, or None when it has died or was never there."""
+        return self._ref() if self._ref is not None else None
+
+
+@dataclass
+class Artifact:
+    """One text that torch made of one compile: a graph, a kernel, a wrapper, a report."""
+
+    stage: str
+    kind: str  # "graph", "kernel", "source", "text" or "json"
+    index: int = 0
+    attempt: int = 0
+    origin: str = "trace"
+    source_path: Optional[str] = None  # where torch itself keeps it
+    path: Optional[str] = None  # relative to the dump's folder
+    note: str = ""
+    _text: Optional[str] = field(default=None, repr=False)
+    _folder: Optional[str] = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text, read from the dump when it is no longer in memory; empty when that file is gone."""
+        if self._text is not None:
+            return self._text
+        if self.path is None or self._folder is None:
+            return ""
+        try:
+            with open(os.path.join(self._folder, self.path), encoding="utf-8") as stream:
+                return stream.read()
+        except OSError:
+            return ""
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "stage": self.stage,
+            "kind": self.kind,
+            "index": self.index,
+            "path": self.path,
+            "torch_path": self.source_path,
+            "origin": self.origin,
+            "note": self.note,
+        }
+
+
+@dataclass
+class Guard:
+    """One condition under which a compiled entry may be used."""
+
+    text: str  # as torch prints it, without the trailing comment
+    kind: str = ""
+    source: str = ""  # the thing that is guarded, e.g. L['x']
+    comment: str = ""  # user code and place, as torch prints them
+    expression: Optional[str] = None  # Python that decides the same, None when there is none
+    user_stack: List[str] = field(default_factory=list)
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "text": self.text,
+            "kind": self.kind,
+            "source": self.source,
+            "comment": self.comment,
+            "expression": self.expression,
+            "user_stack": self.user_stack,
+        }
+
+
+@dataclass
+class GraphBreak:
+    """A place where Dynamo had to leave the graph."""
+
+    reason: str
+    text: str = ""  # all that torch printed
+    explanation: str = ""
+    hints: List[str] = field(default_factory=list)
+    location: str = ""
+    url: str = ""
+    user_stack: List[str] = field(default_factory=list)
+    attempt: int = 0
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "reason": self.reason,
+            "explanation": self.explanation,
+            "hints": self.hints,
+            "location": self.location,
+            "url": self.url,
+            "user_stack": self.user_stack,
+            "text": self.text,
+        }
+
+
+@dataclass
+class Problem:
+    """Something that depyf could not do; the user's program went on without it."""
+
+    where: str
+    message: str
+    detail: str = ""
+
+    def to_json(self) -> Dict[str, Any]:
+        return {"where": self.where, "message": self.message, "detail": self.detail}
+
+
+@dataclass
+class Entry:
+    """One compile of one function."""
+
+    compile_id: str
+    index: int = 0  # the K of __transformed_code_K_for_<function>
+    graph_name: Optional[str] = None  # __compiled_fn_N, without the UUID that torch appends
+    global_name: Optional[str] = None  # the name under which torch installed the graph
+    name: str = ""  # __transformed_code_K_for_<function>
+    source: str = ""  # decompiled transformed code
+    verdict: str = "refused"
+    detail: str = ""
+    replaced: bool = False  # torch runs code compiled from the dumped file
+    path: Optional[str] = None  # the dumped file, relative to the dump's folder
+    code_path: Optional[str] = None  # the file that the running code object names
+    original_bytecode: str = ""
+    transformed_bytecode: str = ""
+    calls: List[str] = field(default_factory=list)  # global names of the resume functions it calls
+    artifacts: List[Artifact] = field(default_factory=list)
+    missing: Dict[str, str] = field(default_factory=dict)  # stage -> why torch did not make it
+    guards: List[Guard] = field(default_factory=list)
+    guard_tree: str = ""
+    breaks: List[GraphBreak] = field(default_factory=list)
+    reasons: List[str] = field(default_factory=list)  # why earlier entries did not fit
+    cache: List[Dict[str, Any]] = field(default_factory=list)
+    symbols: List[Dict[str, Any]] = field(default_factory=list)
+    sizes: Dict[str, Any] = field(default_factory=dict)
+    metrics: Dict[str, Any] = field(default_factory=dict)
+    backward_metrics: Dict[str, Any] = field(default_factory=dict)
+    user_stack: List[str] = field(default_factory=list)
+    failure: Optional[str] = None
+    invalidated: bool = False
+    finished: bool = False
+    hooked: bool = field(default=False, repr=False)
+    attempt: int = field(default=0, repr=False)
+    _code: LiveObject = field(default_factory=LiveObject, repr=False)
+    _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)
+    _graph_module: LiveObject = field(default_factory=LiveObject, repr=False)
+    _guard_manager: LiveObject = field(default_factory=LiveObject, repr=False)
+
+    @property
+    def code(self) -> Optional[types.CodeType]:
+        """The code object that torch runs for this entry, while it lives."""
+        return self._code.get()
+
+    @property
+    def graph_module(self) -> Any:
+        """The captured torch.fx.GraphModule, while it lives and torch lets it be found (backend "eager")."""
+        return self._graph_module.get()
+
+    @property
+    def guard_manager(self) -> Any:
+        """torch's own guard manager of this entry, while it lives."""
+        return self._guard_manager.get()
+
+    @property
+    def graphs(self) -> Dict[str, str]:
+        """Stage -> text of the graph; a stage with several graphs has `stage.K` for the later ones."""
+        found = {}
+        for artifact in self.artifacts:
+            if artifact.kind == "graph":
+                key = artifact.stage if not artifact.index else "%s.%d" % (artifact.stage, artifact.index)
+                found[key] = artifact.text
+        return found
+
+    @property
+    def kernels(self) -> List[str]:
+        """The text of each kernel file: wrapper and kernels, forward first."""
+        return [artifact.text for artifact in self.artifacts if artifact.kind == "kernel"]
+
+    def artifact(self, stage: str, index: int = 0) -> Optional[Artifact]:
+        """The artifact of one stage, or None."""
+        for candidate in self.artifacts:
+            if candidate.stage == stage and candidate.index == index:
+                return candidate
+        return None
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "compile_id": self.compile_id,
+            "index": self.index,
+            "name": self.name,
+            "graph_name": self.graph_name,
+            "global_name": self.global_name,
+            "path": self.path,
+            "code_path": self.code_path,
+            "source": self.source,
+            "verdict": self.verdict,
+            "detail": self.detail,
+            "replaced": self.replaced,
+            "invalidated": self.invalidated,
+            "failure": self.failure,
+            "calls": self.calls,
+            "original_bytecode": self.original_bytecode,
+            "transformed_bytecode": self.transformed_bytecode,
+            "guards": [guard.to_json() for guard in self.guards],
+            "breaks": [graph_break.to_json() for graph_break in self.breaks],
+            "reasons": self.reasons,
+            "artifacts": [artifact.to_json() for artifact in self.artifacts],
+            "missing": self.missing,
+            "cache": self.cache,
+            "symbols": self.symbols,
+            "sizes": self.sizes,
+            "metrics": self.metrics,
+            "backward_metrics": self.backward_metrics,
+            "user_stack": self.user_stack,
+        }
+
+
+@dataclass
+class Function:
+    """A function, method or resume function that Dynamo compiled at least once."""
+
+    name: str
+    filename: str = ""
+    firstlineno: int = 0
+    index: int = 0  # the K of full_code_for_<function>_K.py
+    source: str = ""
+    source_origin: str = ""  # "file", "decompiled" or ""
+    is_resume: bool = False
+    global_name: Optional[str] = None  # __resume_at_<offset>_<n> for a resume function
+    entries: List[Entry] = field(default_factory=list)
+    path: Optional[str] = None  # full_code file, relative to the dump's folder
+    _code: LiveObject = field(default_factory=LiveObject, repr=False)
+    _globals_name: str = field(default="", repr=False)
+    _signature: Any = field(default=None, repr=False)
+    _installed_as: str = field(default="", repr=False)  # how torch holds a resume function: "function", "factory", "code"
+    _order: List[Entry] = field(default_factory=list, repr=False)  # entries as torch tries them
+
+    @property
+    def code(self) -> Optional[types.CodeType]:
+        """The original code object, while it lives."""
+        return self._code.get()
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "name": self.name,
+            "filename": self.filename,
+            "firstlineno": self.firstlineno,
+            "index": self.index,
+            "source": self.source,
+            "source_origin": self.source_origin,
+            "is_resume": self.is_resume,
+            "global_name": self.global_name,
+            "path": self.path,
+            "entries": [entry.to_json() for entry in self.entries],
+        }
+
+
+@dataclass
+class Run:
+    """Everything that was compiled while depyf looked."""
+
+    torch_version: str = ""
+    python_version: str = field(default_factory=platform.python_version)
+    started: float = field(default_factory=time.time)
+    finished: Optional[float] = None
+    folder: Optional[str] = None
+    functions: List[Function] = field(default_factory=list)
+    unattributed: List[Entry] = field(default_factory=list)  # compiles without a function: failed ones, compiled autograd
+    problems: List[Problem] = field(default_factory=list)
+    unavailable: Dict[str, str] = field(default_factory=dict)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry of every function, in order of compilation within each function."""
+        for function in self.functions:
+            for entry in function.entries:
+                yield entry
+        for entry in self.unattributed:
+            yield entry
+
+    def function(self, name: str) -> Function:
+        """The first function of that name.
+
+        Raises:
+            KeyError: no function of that name was compiled; the message lists those that were.
+        """
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError("no function %r was compiled; compiled were: %s" % (name, ", ".join(f.name for f in self.functions) or "none"))
+
+    def dump(self, folder: str) -> str:
+        """Writes the files of `prepare_debug` for this run.
+
+        Args:
+            folder: where to write; made when it does not exist.
+        Returns:
+            The absolute path of the folder.
+        Raises:
+            OSError: the folder cannot be made or written.
+        """
+        from depyf.torch.dump import dump_run
+
+        return dump_run(self, folder)
+
+    def to_json(self) -> Dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            "torch_version": self.torch_version,
+            "python_version": self.python_version,
+            "started": self.started,
+            "finished": self.finished,
+            "functions": [function.to_json() for function in self.functions],
+            "unattributed": [entry.to_json() for entry in self.unattributed],
+            "problems": [problem.to_json() for problem in self.problems],
+            "unavailable": self.unavailable,
+        }
+
+    def dumps(self) -> str:
+        """The run as JSON text; values that JSON does not know are written as their repr."""
+        return json.dumps(self.to_json(), indent=1, default=repr, ensure_ascii=False, sort_keys=False)
