@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "flow/gaps.h"
 #include "flow/steps.h"
 #include "opcode/effect.h"
 #include "support/error.h"
@@ -174,11 +175,16 @@ Cfg assemble(const Steps& in) {
 
 }  // namespace
 
-Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
+Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list) {
   check_targets(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};
   return assemble(table ? steps_of_rows(module, code, list) : expand_contexts(module, code, list));
+}
+
+Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
+  Cfg cfg = build_cfg_by_table(module, code, list);
+  return cfg;
 }
 
 }  // namespace depyf

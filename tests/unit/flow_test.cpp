@@ -96,7 +96,7 @@ class FlowTest : public testing::Test {
     CodeObject object;
     object.version = module.version;
     object.name = module.intern("f");
-    module.codes.push_back(object);
+    module.codes.assign(1, object);
     code = CodeId(0);
   }
   /// Offsets are 2 × index.
@@ -154,6 +154,137 @@ TEST_F(FlowTest, TargetsOutOfRangeAndCodeWithoutEndAreErrors) {
   EXPECT_THROW(build_cfg(module, code, list({to(Op::JUMP, 9)})), Error);
   EXPECT_THROW(build_cfg(module, code, list({op(Op::LOAD_CONST)})), Error);
   EXPECT_THROW(build_cfg(module, code, list({op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}, {{0, 3, 0, 0, false}})), Error);
+}
+
+// What is executed on the way that always falls through or takes branches as `taken` says, as "OP OP …".
+std::string trace(const Cfg& cfg, BlockId at, std::vector<bool> taken = {}) {
+  std::string out;
+  std::size_t branch = 0;
+  for (int steps = 0; at && steps < 100; ++steps) {
+    const Block& block = cfg[at];
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      const Instr& instr = cfg.instrs[i];
+      if (instr.op == Op::JUMP) continue;
+      out += (out.empty() ? "" : " ") + std::string(op_name(instr.op));
+      if (instr.op == Op::COPY || instr.op == Op::SWAP || instr.op == Op::ROT || instr.op == Op::LOAD_FAST)
+        out += std::to_string(instr.arg);
+    }
+    at = block.target && branch < taken.size() && taken[branch++] ? block.target : block.next;
+  }
+  return out;
+}
+
+TEST_F(FlowTest, BlockStackOfThreeNineBecomesRegions) {
+  version(9);
+  // with LOAD_FAST 0: LOAD_FAST 1
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ op(Op::LOAD_FAST, 0), to(Op::SETUP_WITH, 11), op(Op::POP_TOP), op(Op::LOAD_FAST, 1), op(Op::POP_TOP), op(Op::POP_BLOCK),
+      /*6*/ op(Op::LOAD_CONST), op(Op::COPY, 1), op(Op::COPY, 1), op(Op::CALL, 3), to(Op::JUMP, 20),
+      /*11*/ op(Op::WITH_EXCEPT_START, 7), to(Op::BRANCH_TRUE, 14), op(Op::RERAISE, 3),
+      /*14*/ op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_EXCEPT, 3), op(Op::POP_TOP), to(Op::JUMP, 21),
+      /*20*/ op(Op::POP_TOP),
+      /*21*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}));
+  ASSERT_EQ(cfg.regions.size(), 1u);
+  EXPECT_EQ(cfg.regions[0].depth, 1u);
+  EXPECT_EQ(cfg.regions[0].entry, HandlerEntry::Six);
+  EXPECT_FALSE(cfg[cfg.entry].region.valid());
+  EXPECT_EQ(cfg[cfg[cfg.entry].next].region, RegionId(0));
+  EXPECT_EQ(trace(cfg, cfg.entry),
+            "LOAD_FAST0 WITH_ENTER POP_TOP LOAD_FAST1 POP_TOP LOAD_CONST COPY1 COPY1 CALL POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler, {true}),
+            "WITH_EXCEPT_START BRANCH_TRUE POP_TOP POP_TOP POP_TOP POP_EXCEPT POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler, {false}), "WITH_EXCEPT_START BRANCH_TRUE RERAISE");
+  EXPECT_EQ(cfg.instrs.size(), 22u) << "nothing is copied, SETUP_WITH became WITH_ENTER, POP_BLOCK is gone, the jumps stay";
+}
+
+TEST_F(FlowTest, FinallyOfThreeEightIsCopiedForEachEntry) {
+  version(8);
+  // try: (if LOAD_FAST 0: return LOAD_FAST 1) finally: LOAD_FAST 2
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_FINALLY, 9), op(Op::LOAD_FAST, 0), to(Op::BRANCH_FALSE, 7),
+      /*3*/ op(Op::LOAD_FAST, 1), op(Op::POP_BLOCK), to(Op::CALL_FINALLY, 9), op(Op::RETURN_VALUE),
+      /*7*/ op(Op::POP_BLOCK), op(Op::BEGIN_FINALLY),
+      /*9*/ op(Op::LOAD_FAST, 2), op(Op::POP_TOP), op(Op::END_FINALLY), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}));
+  ASSERT_EQ(cfg.regions.size(), 1u);
+  EXPECT_EQ(trace(cfg, cfg.entry, {false}), "LOAD_FAST0 BRANCH_FALSE LOAD_FAST1 LOAD_FAST2 POP_TOP RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.entry, {true}), "LOAD_FAST0 BRANCH_FALSE LOAD_FAST2 POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler), "LOAD_FAST2 POP_TOP RERAISE");
+}
+
+TEST_F(FlowTest, PopFinallyLeavesTheHandlerWithTheValueKept) {
+  version(8);
+  // try: LOAD_FAST 0 finally: return LOAD_FAST 1
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_FINALLY, 5), op(Op::LOAD_FAST, 0), op(Op::POP_TOP), op(Op::POP_BLOCK), op(Op::BEGIN_FINALLY),
+      /*5*/ op(Op::LOAD_FAST, 1), op(Op::POP_FINALLY, 1), op(Op::RETURN_VALUE)}));
+  EXPECT_EQ(trace(cfg, cfg.entry), "LOAD_FAST0 POP_TOP LOAD_FAST1 RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions.at(0).handler), "LOAD_FAST1 ROT4 POP_TOP POP_TOP POP_TOP ROT4 POP_EXCEPT RETURN_VALUE");
+}
+
+TEST_F(FlowTest, WithOfThreeEightLooksLikeThreeNine) {
+  version(8);
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ op(Op::LOAD_FAST, 0), to(Op::SETUP_WITH, 5), op(Op::POP_TOP), op(Op::POP_BLOCK), op(Op::BEGIN_FINALLY),
+      /*5*/ op(Op::WITH_CLEANUP_START), op(Op::WITH_CLEANUP_FINISH), op(Op::END_FINALLY), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}));
+  EXPECT_EQ(trace(cfg, cfg.entry), "LOAD_FAST0 WITH_ENTER POP_TOP LOAD_CONST COPY1 COPY1 CALL POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions.at(0).handler, {true}),
+            "WITH_EXCEPT_START BRANCH_TRUE POP_TOP POP_TOP POP_TOP POP_EXCEPT POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler, {false}), "WITH_EXCEPT_START BRANCH_TRUE RERAISE");
+}
+
+TEST_F(FlowTest, ReturnOfThreeSevenRunsTheFinallyBodiesAroundIt) {
+  version(7);
+  // for …: try: with LOAD_FAST 0: return LOAD_FAST 1  finally: LOAD_FAST 2
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_LOOP, 22), op(Op::LOAD_FAST, 9), to(Op::FOR_ITER, 21), op(Op::POP_TOP), to(Op::SETUP_FINALLY, 17),
+      /*5*/ op(Op::LOAD_FAST, 0), to(Op::SETUP_WITH, 12), op(Op::POP_TOP), op(Op::LOAD_FAST, 1), op(Op::RETURN_VALUE),
+      /*10*/ op(Op::POP_BLOCK), op(Op::LOAD_CONST),
+      /*12*/ op(Op::WITH_CLEANUP_START), op(Op::WITH_CLEANUP_FINISH), op(Op::END_FINALLY),
+      /*15*/ op(Op::POP_BLOCK), op(Op::LOAD_CONST),
+      /*17*/ op(Op::LOAD_FAST, 2), op(Op::POP_TOP), op(Op::END_FINALLY), to(Op::JUMP, 2),
+      /*21*/ op(Op::POP_BLOCK),
+      /*22*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}));
+  EXPECT_EQ(trace(cfg, cfg.entry, {false}),
+            "LOAD_FAST9 FOR_ITER POP_TOP LOAD_FAST0 WITH_ENTER POP_TOP LOAD_FAST1 SWAP2 LOAD_CONST COPY1 COPY1 CALL POP_TOP LOAD_FAST2 POP_TOP "
+            "RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.entry, {true}), "LOAD_FAST9 FOR_ITER LOAD_CONST RETURN_VALUE");
+}
+
+TEST_F(FlowTest, BreakAndContinueOfThreeSevenLeaveTheirBlocks) {
+  version(7);
+  // while True: try: (if LOAD_FAST 0: break; continue) finally: LOAD_FAST 1
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_LOOP, 12), to(Op::SETUP_FINALLY, 8), op(Op::LOAD_FAST, 0), to(Op::BRANCH_FALSE, 5), op(Op::BREAK_LOOP),
+      /*5*/ to(Op::CONTINUE_LOOP, 1), op(Op::POP_BLOCK), op(Op::LOAD_CONST),
+      /*8*/ op(Op::LOAD_FAST, 1), op(Op::POP_TOP), op(Op::END_FINALLY), to(Op::JUMP, 1),
+      /*12*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE)}));
+  EXPECT_EQ(trace(cfg, cfg.entry, {false}), "LOAD_FAST0 BRANCH_FALSE LOAD_FAST1 POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.entry, {true, false}),
+            "LOAD_FAST0 BRANCH_FALSE LOAD_FAST1 POP_TOP LOAD_FAST0 BRANCH_FALSE LOAD_FAST1 POP_TOP LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(trace(cfg, cfg.regions.at(0).handler), "LOAD_FAST1 POP_TOP RERAISE");
+}
+
+TEST_F(FlowTest, ReturnOfThreeSevenLeavesTheExceptionHandlerFirst) {
+  version(7);
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_FINALLY, 4, 1), op(Op::POP_BLOCK), op(Op::LOAD_CONST), op(Op::RETURN_VALUE),
+      /*4*/ op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_TOP), op(Op::LOAD_FAST, 0), op(Op::RETURN_VALUE)}));
+  EXPECT_TRUE(cfg.regions.empty()) << "nothing is protected";
+  const Cfg with_body = build_cfg(module, code, list({
+      /*0*/ to(Op::SETUP_FINALLY, 6, 1), op(Op::LOAD_FAST, 1), op(Op::POP_TOP), op(Op::POP_BLOCK), op(Op::LOAD_CONST), op(Op::RETURN_VALUE),
+      /*6*/ op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_TOP), op(Op::LOAD_FAST, 0), op(Op::RETURN_VALUE)}));
+  EXPECT_EQ(trace(with_body, with_body.regions.at(0).handler), "POP_TOP POP_TOP POP_TOP LOAD_FAST0 ROT4 POP_EXCEPT RETURN_VALUE");
+}
+
+TEST_F(FlowTest, BlocksThatDoNotFitAndBlowUpsAreErrors) {
+  version(9);
+  EXPECT_THROW(build_cfg(module, code, list({op(Op::POP_BLOCK), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)})), Error);
+  EXPECT_THROW(build_cfg(module, code, list({op(Op::POP_EXCEPT, 3), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)})), Error);
+  EXPECT_THROW(build_cfg(module, code, list({to(Op::SETUP_FINALLY, 2), to(Op::JUMP, 0), op(Op::RERAISE, 3)})), Error);
+  EXPECT_THROW(build_cfg(module, code, list({op(Op::LOAD_CONST), to(Op::JUMP, 0)})), Error) << "the stack grows without end";
+  version(8);
+  EXPECT_THROW(build_cfg(module, code, list({op(Op::END_FINALLY), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)})), Error);
+  EXPECT_THROW(build_cfg(module, code, list({op(Op::BEGIN_FINALLY), to(Op::JUMP, 0)})), Error);
 }
 
 }  // namespace
