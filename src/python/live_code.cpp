@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "pyc/pyc.h"
 #include "support/error.h"
 
 namespace depyf::python {
@@ -287,7 +288,7 @@ class Converter {
       code.qualname = name(attribute(live, "co_qualname").get());
       code.exceptiontable = bytes_attribute(live, "co_exceptiontable");
     }
-    set_slots(code, names(live, "co_varnames"), names(live, "co_cellvars"), names(live, "co_freevars"));
+    lay_out_slots(module_, code, names(live, "co_varnames"), names(live, "co_cellvars"), names(live, "co_freevars"));
 
     const CodeId id(static_cast<std::uint32_t>(module_.codes.size()));
     for (ConstId constant : frame.done) {
@@ -296,41 +297,6 @@ class Converter {
     }
     module_.codes.push_back(code);
     return id;
-  }
-
-  /// "localsplus": co_varnames, then the cells among co_cellvars that are no arguments (3.11+: no locals), then co_freevars.
-  void set_slots(CodeObject& code, const std::vector<StrId>& varnames, const std::vector<StrId>& cellvars,
-                 const std::vector<StrId>& freevars) {
-    const bool any_local = module_.version >= PyVersion{3, 11};
-    const std::size_t arguments = std::size_t{code.argcount} + code.kwonlyargcount +
-                                  ((code.flags & kVarArgs) ? 1 : 0) + ((code.flags & kVarKeywords) ? 1 : 0);
-    const std::size_t candidates = any_local ? varnames.size() : std::min(arguments, varnames.size());
-    std::vector<Slot> slots;
-    std::unordered_map<std::uint32_t, std::uint32_t> local_slots;
-    for (StrId variable : varnames) {
-      if (slots.size() < candidates) {
-        local_slots.emplace(variable.index, static_cast<std::uint32_t>(slots.size()));
-      }
-      slots.push_back({variable, kLocal});
-    }
-    code.nlocals = static_cast<std::uint32_t>(slots.size());
-    std::vector<std::uint32_t> deref;
-    for (StrId cell : cellvars) {
-      auto local = local_slots.find(cell.index);
-      if (local != local_slots.end()) {
-        slots[local->second].kind |= kCell;
-        deref.push_back(local->second);
-      } else {
-        deref.push_back(static_cast<std::uint32_t>(slots.size()));
-        slots.push_back({cell, kCell});
-      }
-    }
-    for (StrId free : freevars) {
-      deref.push_back(static_cast<std::uint32_t>(slots.size()));
-      slots.push_back({free, kFree});
-    }
-    code.slots = module_.arena.copy(slots);
-    if (!any_local) code.deref_slots = module_.arena.copy(deref);
   }
 
   PyObject* code_type_;

@@ -1,0 +1,208 @@
+"""Edits of compiled code objects that the compiler itself cannot be asked for.
+
+Each keeps the number of code units, so line tables, exception tables and jumps stay right.
+"""
+
+import dis
+import opcode
+import sys
+import types
+
+_OP = opcode.opmap
+_EXTENDED_ARG = _OP["EXTENDED_ARG"]
+_CACHE = _OP.get("CACHE")
+_NOP = _OP["NOP"]
+_LOAD_CONST = _OP["LOAD_CONST"]
+_HAS_FREE = frozenset(dis.hasfree)
+_HAS_LOCAL = frozenset(dis.haslocal)
+# Where fast locals, cells and free variables share one array (3.11 on), an argument indexes it.
+_ONE_ARRAY = sys.version_info >= (3, 11)
+# LOAD_GLOBAL's lowest bit asks for a NULL beside the value: below it up to 3.12, above it from 3.13.
+_NULL_BIT = sys.version_info >= (3, 11)
+_NULL_ABOVE = sys.version_info >= (3, 13)
+
+
+class CannotEdit(Exception):
+    """The edit does not fit into the code units that are there."""
+
+
+def replace(code, **changes):
+    """`code.replace(**changes)`, also on 3.7, which has no such method."""
+    if sys.version_info >= (3, 8):
+        return code.replace(**changes)
+    names = (
+        "co_argcount co_kwonlyargcount co_nlocals co_stacksize co_flags co_code co_consts co_names "
+        "co_varnames co_filename co_name co_firstlineno co_lnotab co_freevars co_cellvars"
+    ).split()
+    return types.CodeType(*[changes.get(name, getattr(code, name)) for name in names])
+
+
+def _instructions(bytecode):
+    """(first unit, last unit, opcode, argument) of each instruction; EXTENDED_ARG included."""
+    argument = 0
+    first = None
+    for unit in range(len(bytecode) // 2):
+        op, low = bytecode[2 * unit], bytecode[2 * unit + 1]
+        if first is None:
+            first = unit
+        argument = argument << 8 | low
+        if op == _EXTENDED_ARG:
+            continue
+        yield first, unit, op, argument
+        argument = 0
+        first = None
+
+
+def _encode(op, argument):
+    """The units of one instruction."""
+    units = [(op, argument & 0xFF)]
+    argument >>= 8
+    while argument:
+        units.insert(0, (_EXTENDED_ARG, argument & 0xFF))
+        argument >>= 8
+    return units
+
+
+def _write(bytecode, first, count, units):
+    """Put `units` at code unit `first`, NOPs behind them up to `count` units."""
+    if len(units) > count:
+        raise CannotEdit("%d code units where %d are needed" % (count, len(units)))
+    units = units + [(_NOP, 0)] * (count - len(units))
+    for i, (op, low) in enumerate(units):
+        bytecode[2 * (first + i)] = op
+        bytecode[2 * (first + i) + 1] = low
+
+
+def _with_consts(code, consts):
+    # By identity: comparing constants would run the __eq__ of whatever they are.
+    if all(a is b for a, b in zip(consts, code.co_consts)):
+        return code
+    return replace(code, co_consts=consts)
+
+
+def _rebuilt(code, rebuild):
+    """`code` with `rebuild(code, consts)` applied to it and all code objects in it, inner first."""
+    done = {}
+    pending = [code]
+    while pending:
+        current = pending[-1]
+        nested = [c for c in current.co_consts if isinstance(c, types.CodeType)]
+        waiting = [c for c in nested if id(c) not in done]
+        if waiting:
+            pending.extend(waiting)
+            continue
+        pending.pop()
+        if id(current) not in done:
+            consts = tuple(
+                done[id(c)] if isinstance(c, types.CodeType) else c for c in current.co_consts
+            )
+            done[id(current)] = rebuild(current, consts)
+    return done[id(code)]
+
+
+def place_constants(code, constants):
+    """`code` with loads of the global names in `constants` turned into loads of those very objects.
+
+    `constants` maps a placeholder such as `__const_7__` to its object. A name, unlike a string,
+    cannot vanish when the compiler folds constants; LOAD_GLOBAL and LOAD_CONST differ only in
+    where they look. Nested code objects are treated alike. Raises CannotEdit where the operand
+    does not fit.
+    """
+    load_global = _OP["LOAD_GLOBAL"]
+    load_name = _OP["LOAD_NAME"]
+
+    def rebuild(current, consts):
+        wanted = {i: n for i, n in enumerate(current.co_names) if n in constants}
+        if not wanted:
+            return _with_consts(current, consts)
+        consts = list(consts)
+        positions = {}
+        bytecode = bytearray(current.co_code)
+        for first, last, op, argument in _instructions(current.co_code):
+            with_null = False
+            if op == load_global and _NULL_BIT:
+                argument, with_null = argument >> 1, bool(argument & 1)
+            elif op not in (load_global, load_name):
+                continue
+            if argument not in wanted:
+                continue
+            name = wanted[argument]
+            if name not in positions:
+                positions[name] = len(consts)
+                consts.append(constants[name])
+            units = _encode(_LOAD_CONST, positions[name])
+            if with_null:
+                null = [(_OP["PUSH_NULL"], 0)]
+                units = units + null if _NULL_ABOVE else null + units
+            end = last + 1
+            while _CACHE is not None and 2 * end < len(bytecode) and bytecode[2 * end] == _CACHE:
+                end += 1
+            _write(bytecode, first, end - first, units)
+        return replace(current, co_code=bytes(bytecode), co_consts=tuple(consts))
+
+    return _rebuilt(code, rebuild)
+
+
+def reorder_cells(code, cellvars, freevars):
+    """`code` with `co_cellvars` and `co_freevars` in the given orders.
+
+    The tuples must hold the same names as the code's own. Raises CannotEdit where an operand
+    does not fit or belongs to an instruction with two operands.
+    """
+    if code.co_cellvars == cellvars and code.co_freevars == freevars:
+        return code
+    local_count = len(code.co_varnames)
+    if _ONE_ARRAY:
+        merged = set(code.co_varnames)
+    else:
+        merged = set()
+        local_count = 0
+
+    def layout(cells, frees):
+        return [name for name in cells if name not in merged] + list(frees)
+
+    position = {name: i for i, name in enumerate(layout(cellvars, freevars))}
+    moved = [position[name] for name in layout(code.co_cellvars, code.co_freevars)]
+    bytecode = bytearray(code.co_code)
+    for first, last, op, argument in _instructions(code.co_code):
+        if not (op in _HAS_FREE or (_ONE_ARRAY and op in _HAS_LOCAL)):
+            continue
+        if opcode.opname[op].count("_FAST") > 1:
+            if max(argument >> 4, argument & 15) >= local_count:
+                raise CannotEdit("%s reads a cell" % opcode.opname[op])
+            continue
+        if argument < local_count:
+            continue
+        units = _encode(op, local_count + moved[argument - local_count])
+        # A jump may lead to the first EXTENDED_ARG; leading zeros keep the instruction's length.
+        missing = last + 1 - first - len(units)
+        _write(bytecode, first, last + 1 - first, [(_EXTENDED_ARG, 0)] * missing + units)
+    return replace(code, co_code=bytes(bytecode), co_cellvars=cellvars, co_freevars=freevars)
+
+
+def rename_qualified(code, old_prefix, new_prefix):
+    """`code` with `old_prefix + ".<locals>."` of the functions inside it replaced by the new one.
+
+    From 3.11 on the qualified name is part of the code object; before, it is a constant beside it.
+    """
+    if old_prefix == new_prefix:
+        return code
+    old, new = old_prefix + ".<locals>.", new_prefix + ".<locals>."
+
+    def rebuild(current, consts):
+        changes = {}
+        if sys.version_info >= (3, 11):
+            if current.co_qualname.startswith(old):
+                changes["co_qualname"] = new + current.co_qualname[len(old) :]
+        else:
+            names = {c.co_name for c in consts if isinstance(c, types.CodeType)}
+            consts = tuple(
+                new + c[len(old) :]
+                if type(c) is str and c.startswith(old) and c.rpartition(".")[2] in names
+                else c
+                for c in consts
+            )
+        current = _with_consts(current, consts)
+        return replace(current, **changes) if changes else current
+
+    return _rebuilt(code, rebuild)
