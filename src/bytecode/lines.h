@@ -1,0 +1,40 @@
+#pragma once
+// Line numbers of a code object, in the three encodings of CPython 3.7 … 3.15.
+#include <cstdint>
+#include <span>
+
+#include "pyc/code_object.h"
+
+namespace depyf {
+
+/// Walks a line table forwards. Sources: Objects/lnotab_notes.txt (co_lnotab up to 3.9, co_linetable of 3.10),
+/// Objects/locations.md (co_linetable from 3.11).
+class LineCursor {
+ public:
+  explicit LineCursor(const CodeObject& code);
+
+  /// The line of the code unit (two bytes) at `unit`; 0 for none. Calls must not go backwards.
+  std::int32_t at(std::uint32_t unit) {
+    while (unit >= end_) {
+      if (!advance()) return last_;
+    }
+    return current_;
+  }
+
+ private:
+  enum class Encoding : std::uint8_t { Lnotab, Ranges, Locations };
+  bool advance();
+  std::uint32_t varint();
+  std::int32_t signed_varint();
+  void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
+
+  std::span<const std::uint8_t> table_;
+  std::size_t at_ = 0;
+  Encoding encoding_;
+  std::uint32_t end_ = 0;      // first unit behind the current range
+  std::uint64_t address_ = 0;  // in bytes
+  std::int32_t line_ = 0, current_ = 0;
+  std::int32_t last_ = 0;      // for units behind the table
+};
+
+}  // namespace depyf
