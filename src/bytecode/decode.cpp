@@ -9,6 +9,7 @@
 #include "bytecode/instr.h"
 #include "bytecode/lines.h"
 #include "bytecode/virtual_slots.h"
+#include "opcode/effect.h"
 #include "opcode/tables.h"
 #include "support/error.h"
 
@@ -28,10 +29,6 @@ struct Scratch {
 };
 
 thread_local Scratch scratch;
-
-bool ends_block(Op op) {
-  return op == Op::JUMP || op == Op::RETURN_VALUE || op == Op::RAISE || op == Op::RERAISE;
-}
 
 class Decoder {
  public:
@@ -360,7 +357,7 @@ class Decoder {
 
   // ------------------------------------------------------------------ undoing what the compiler adds
   bool is_none(const Instr& instr) const { return instr.op == Op::LOAD_CONST && module_[ConstId(instr.arg)].kind == ConstKind::None; }
-  bool entered_only_by_jumps(std::uint32_t i) const { return i > 0 && ends_block(out_.instrs[i - 1].op) && !scratch.removed[i - 1]; }
+  bool entered_only_by_jumps(std::uint32_t i) const { return i > 0 && ends_flow(out_.instrs[i - 1].op) && !scratch.removed[i - 1]; }
 
   void fold() {
     std::vector<Instr>& instrs = out_.instrs;
@@ -524,7 +521,7 @@ class Decoder {
     if (size < 3) return;
     const std::uint32_t handler = size - 2;
     if (instrs[handler].op != Op::INTRINSIC_1 || instrs[handler].arg != static_cast<std::uint32_t>(Intrinsic1::StopIterationError) ||
-        instrs[handler + 1].op != Op::RERAISE || instrs[handler + 1].aux != 1 || !ends_block(instrs[handler - 1].op) ||
+        instrs[handler + 1].op != Op::RERAISE || instrs[handler + 1].aux != 1 || !ends_flow(instrs[handler - 1].op) ||
         scratch.refs[handler + 1] != 0) {
       return;
     }
@@ -532,7 +529,7 @@ class Decoder {
     for (const ExceptionRow& row : out_.rows) {
       if (row.begin > covered) {
         for (std::uint32_t i = covered; i < row.begin; ++i) {
-          if (!scratch.removed[i] && can_raise(instrs[i].op)) return;
+          if (!scratch.removed[i] && !cannot_raise(instrs[i])) return;
         }
       }
       covered = row.end;
@@ -542,15 +539,10 @@ class Decoder {
     }
     if (covered > handler || rows == 0 || (scratch.refs[handler] != 255 && scratch.refs[handler] != rows)) return;
     for (std::uint32_t i = covered; i < handler; ++i) {
-      if (!scratch.removed[i] && can_raise(instrs[i].op)) return;
+      if (!scratch.removed[i] && !cannot_raise(instrs[i])) return;
     }
     std::erase_if(out_.rows, [&](const ExceptionRow& row) { return row.target == handler; });
     scratch.removed[handler] = scratch.removed[handler + 1] = 1;
-  }
-
-  static bool can_raise(Op op) {
-    return op != Op::POP_TOP && op != Op::COPY && op != Op::SWAP && op != Op::PUSH_NULL && op != Op::LOAD_CONST && op != Op::STORE_FAST &&
-           op != Op::JUMP && op != Op::RETURN_VALUE && op != Op::POP_EXCEPT;
   }
 
   /// Takes the removed instructions out; what led to one leads to the next that stays.
