@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bytecode/compact.h"
 #include "bytecode/instr.h"
 #include "bytecode/lines.h"
 #include "bytecode/virtual_slots.h"
@@ -52,6 +53,7 @@ class Decoder {
     read_rows();
     resolve_targets();
     if (fold_needed_ || (minor_ >= 12 && !out_.rows.empty())) fold();
+    join_rows();
     if (minor_ >= 15) erase_virtual_slots(module_, out_, code_);
     return std::move(out_);
   }
@@ -357,7 +359,13 @@ class Decoder {
 
   // ------------------------------------------------------------------ undoing what the compiler adds
   bool is_none(const Instr& instr) const { return instr.op == Op::LOAD_CONST && module_[ConstId(instr.arg)].kind == ConstKind::None; }
-  bool entered_only_by_jumps(std::uint32_t i) const { return i > 0 && ends_flow(out_.instrs[i - 1].op) && !scratch.removed[i - 1]; }
+  /// Nothing falls into instruction `i`. (Folding never makes a jump fall through, except to the very instruction it jumps to.)
+  bool entered_only_by_jumps(std::uint32_t i) const { return i > 0 && ends_flow(out_.instrs[i - 1].op); }
+  /// From 3.13 on a branch gets a bool from TO_BOOL or COMPARE_OP, and the compiler leaves it out of the exception table.
+  bool never_raises(std::uint32_t i) const {
+    const Op op = out_.instrs[i].op;
+    return scratch.removed[i] || cannot_raise(out_.instrs[i]) || (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
+  }
 
   void fold() {
     std::vector<Instr>& instrs = out_.instrs;
@@ -405,7 +413,7 @@ class Decoder {
       while (target < size && removed[target]) ++target;
       if (next == target) removed[jump] = 1;
     }
-    compact();
+    remove_marked(out_, removed, scratch.moved);
   }
 
   void count_ref(std::uint32_t index) {
@@ -525,56 +533,46 @@ class Decoder {
         scratch.refs[handler + 1] != 0) {
       return;
     }
+    // 3.15's generator expressions make their iterator (two stack values) before they become a generator.
+    const bool started = minor_ >= 15 && generator_at_ != kNoTarget && generator_at_ > 0 && instrs[generator_at_ - 1].op == Op::GET_ITER;
+    const std::uint32_t depth = started ? 2 : 0;
     std::uint32_t rows = 0, covered = generator_at_ == kNoTarget ? 0 : generator_at_ + 2;
     for (const ExceptionRow& row : out_.rows) {
       if (row.begin > covered) {
         for (std::uint32_t i = covered; i < row.begin; ++i) {
-          if (!scratch.removed[i] && !cannot_raise(instrs[i])) return;
+          if (!never_raises(i)) return;
         }
       }
       covered = row.end;
       if (row.target != handler) continue;
-      if (row.depth != 0 || !row.lasti) return;
+      if (row.depth != depth || !row.lasti) return;
       ++rows;
     }
     if (covered > handler || rows == 0 || (scratch.refs[handler] != 255 && scratch.refs[handler] != rows)) return;
     for (std::uint32_t i = covered; i < handler; ++i) {
-      if (!scratch.removed[i] && !cannot_raise(instrs[i])) return;
+      if (!never_raises(i)) return;
     }
     std::erase_if(out_.rows, [&](const ExceptionRow& row) { return row.target == handler; });
     scratch.removed[handler] = scratch.removed[handler + 1] = 1;
   }
 
-  /// Takes the removed instructions out; what led to one leads to the next that stays.
-  void compact() {
-    std::vector<Instr>& instrs = out_.instrs;
-    const auto size = static_cast<std::uint32_t>(instrs.size());
-    std::vector<std::uint32_t>& moved = scratch.moved;
-    moved.resize(std::size_t{size} + 1);
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      moved[i] = kept;
-      if (!scratch.removed[i]) {
-        if (kept != i) instrs[kept] = instrs[i];
-        ++kept;
-      }
-    }
-    moved[size] = kept;
-    if (kept == size) return;
-    instrs.resize(kept);
-    for (Instr& instr : instrs) {
-      if (instr.target != kNoTarget) instr.target = moved[instr.target];
-    }
+  /// Drops empty rows and joins neighbours with the same handler, also over a branch that never raises and is in no row (3.13+).
+  void join_rows() {
     std::vector<ExceptionRow>& rows = out_.rows;
+    const auto branches_only = [&](std::uint32_t from, std::uint32_t to) {
+      for (; from < to; ++from) {
+        const Op op = out_.instrs[from].op;
+        if (op != Op::BRANCH_FALSE && op != Op::BRANCH_TRUE && op != Op::JUMP) return false;
+      }
+      return true;
+    };
     std::size_t used = 0;
-    for (ExceptionRow row : rows) {
-      row.begin = moved[row.begin];
-      row.end = moved[row.end];
-      row.target = moved[row.target];
+    for (const ExceptionRow row : rows) {
       if (row.begin == row.end) continue;
       if (used > 0) {
         ExceptionRow& before = rows[used - 1];
-        if (before.end == row.begin && before.target == row.target && before.depth == row.depth && before.lasti == row.lasti) {
+        if (before.target == row.target && before.depth == row.depth && before.lasti == row.lasti &&
+            (before.end == row.begin || (minor_ >= 13 && branches_only(before.end, row.begin)))) {
           before.end = row.end;
           continue;
         }
@@ -600,6 +598,27 @@ class Decoder {
 };
 
 }  // namespace
+
+void remove_marked(InstrList& list, const std::vector<std::uint8_t>& removed, std::vector<std::uint32_t>& moved) {
+  std::vector<Instr>& instrs = list.instrs;
+  const auto size = static_cast<std::uint32_t>(instrs.size());
+  moved.resize(std::size_t{size} + 1);
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    moved[i] = kept;
+    if (!removed[i]) {
+      if (kept != i) instrs[kept] = instrs[i];
+      ++kept;
+    }
+  }
+  moved[size] = kept;
+  if (kept == size) return;
+  instrs.resize(kept);
+  for (Instr& instr : instrs) {
+    if (instr.target != kNoTarget) instr.target = moved[instr.target];
+  }
+  for (ExceptionRow& row : list.rows) row = {moved[row.begin], moved[row.end], moved[row.target], row.depth, row.lasti};
+}
 
 InstrList decode(Module& module, CodeId code) { return Decoder(module, code).run(); }
 
