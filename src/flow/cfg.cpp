@@ -183,7 +183,9 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list)
 }
 
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
+  const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list);
+  if (version >= PyVersion{3, 12}) absorb_gaps(cfg, version >= PyVersion{3, 13});
   return cfg;
 }
 

@@ -38,4 +38,139 @@ std::uint32_t count_multiple_entries(const Cfg& cfg) {
   return static_cast<std::uint32_t>(std::count(entry.begin(), entry.end(), kMany));
 }
 
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// Deeper forests than any compiler makes are left as they are: the repair is for readability only, and walks up the forest.
+constexpr std::uint32_t kMaxForestDepth = 256;
+
+/// No handler can tell whether it covers `block`: nothing in it raises, and it leaves the values below its entry's stack alone, so that
+/// even the stack a handler would start with is the same as before.
+bool is_inert(const Cfg& cfg, const Block& block, bool branches_on_bools) {
+  std::uint64_t above = 0;  // values that the block itself has pushed
+  for (std::uint32_t i = block.first; i < block.end; ++i) {
+    const Instr& instr = cfg.instrs[i];
+    const bool last = i + 1 == block.end;
+    if (last && branches_on_bools && (instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE)) return true;
+    if (last && (instr.op == Op::BRANCH_NONE || instr.op == Op::BRANCH_NOT_NONE)) return true;
+    if (!cannot_raise(instr)) return false;
+    const StackEffect effect = stack_effect(instr);
+    if (effect.pops > above) return false;
+    above += effect.pushes - effect.pops;
+  }
+  return true;
+}
+
+}  // namespace
+
+void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
+  if (cfg.regions.empty()) return;
+  std::vector<std::uint32_t> level(cfg.regions.size(), 1);
+  for (std::uint32_t r = 0; r < cfg.regions.size(); ++r) {
+    if (const RegionId up = cfg.regions[r].parent) level[r] = level[up.index] + 1;
+    if (level[r] > kMaxForestDepth) return;
+  }
+  const RegionTree tree(cfg);
+  const std::uint32_t n = cfg.size();
+  auto up = [&](std::uint32_t r) { return cfg.regions[r].parent.index; };
+  // The innermost region around both; `kNone` is the outside of all.
+  auto common = [&](std::uint32_t a, std::uint32_t b) {
+    while (a != b) {
+      if (a == kNone || b == kNone) return kNone;
+      if (level[a] >= level[b]) {
+        a = up(a);
+      } else {
+        b = up(b);
+      }
+    }
+    return a;
+  };
+  auto inside = [&](std::uint32_t inner, std::uint32_t outer) { return tree.encloses(RegionId(outer), RegionId(inner)); };
+
+  std::vector<std::uint32_t> candidates;
+  std::vector<std::uint8_t> candidate(n, 0);
+  for (std::uint32_t b = 0; b < n; ++b)
+    if (b != cfg.entry.index && is_inert(cfg, cfg.blocks[b], branches_on_bools)) candidate[b] = 1;
+  for (const Region& region : cfg.regions) candidate[region.handler.index] = 0;
+  for (std::uint32_t b = 0; b < n; ++b)
+    if (candidate[b]) candidates.push_back(b);
+  if (candidates.empty()) return;
+
+  // from[b]: the innermost region that every way into the candidate b comes out of; greatest fixpoint.
+  constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
+  std::vector<std::uint32_t> from(n, kUnknown), work;
+  auto enter = [&](BlockId to, std::uint32_t region) {
+    if (!to || !candidate[to.index]) return;
+    const std::uint32_t now = from[to.index] == kUnknown ? region : common(from[to.index], region);
+    if (now == from[to.index]) return;
+    from[to.index] = now;
+    work.push_back(to.index);
+  };
+  for (std::uint32_t b = 0; b < n; ++b) {
+    if (candidate[b]) continue;
+    enter(cfg.blocks[b].next, cfg.blocks[b].region.index);
+    enter(cfg.blocks[b].target, cfg.blocks[b].region.index);
+  }
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    enter(cfg.blocks[b].next, from[b]);
+    enter(cfg.blocks[b].target, from[b]);
+  }
+
+  // Where each region is entered, gaps apart, and whether something in it goes back there.
+  std::vector<std::uint32_t> entry(cfg.regions.size(), kNone);
+  std::vector<std::uint8_t> loops(cfg.regions.size(), 0);
+  auto edges = [&](auto&& visit) {
+    for (std::uint32_t b = 0; b < n; ++b) {
+      if (cfg.blocks[b].next) visit(b, cfg.blocks[b].next.index);
+      if (cfg.blocks[b].target) visit(b, cfg.blocks[b].target.index);
+    }
+  };
+  for (std::uint32_t r = cfg[cfg.entry].region.index; r != kNone; r = up(r)) entry[r] = cfg.entry.index;
+  edges([&](std::uint32_t b, std::uint32_t to) {
+    const std::uint32_t home = candidate[b] && from[b] != kUnknown ? from[b] : cfg.blocks[b].region.index;
+    for (std::uint32_t r = cfg.blocks[to].region.index; r != kNone && !inside(home, r); r = up(r))
+      if (entry[r] == kNone) entry[r] = to;
+  });
+  edges([&](std::uint32_t b, std::uint32_t to) {
+    for (std::uint32_t r = cfg.blocks[to].region.index; r != kNone && entry[r] == to; r = up(r))
+      if (inside(cfg.blocks[b].region.index, r)) loops[r] = 1;
+  });
+
+  // The innermost region that the candidate b leads back into; least fixpoint, against the edges.
+  std::vector<std::uint32_t> offsets(n + 1, 0), preds;
+  edges([&](std::uint32_t, std::uint32_t to) { ++offsets[to + 1]; });
+  for (std::uint32_t b = 0; b < n; ++b) offsets[b + 1] += offsets[b];
+  preds.resize(offsets[n]);
+  {
+    std::vector<std::uint32_t> at(offsets.begin(), offsets.end() - 1);
+    edges([&](std::uint32_t b, std::uint32_t to) { preds[at[to]++] = b; });
+  }
+  std::vector<std::uint32_t> home(n);
+  for (std::uint32_t b = 0; b < n; ++b) home[b] = cfg.blocks[b].region.index;
+  auto lead = [&](std::uint32_t b, std::uint32_t to) {
+    if (from[b] == kUnknown) return;
+    std::uint32_t r = home[to];
+    // To come back to where the region starts is what a loop around it does, unless the region itself has the loop.
+    while (r != kNone && entry[r] == to && !loops[r]) r = up(r);
+    r = common(r, from[b]);
+    if (r == home[b] || !inside(r, home[b])) return;
+    home[b] = r;
+    work.push_back(b);
+  };
+  for (std::uint32_t b : candidates) {
+    if (cfg.blocks[b].next) lead(b, cfg.blocks[b].next.index);
+    if (cfg.blocks[b].target) lead(b, cfg.blocks[b].target.index);
+  }
+  while (!work.empty()) {
+    const std::uint32_t to = work.back();
+    work.pop_back();
+    for (std::uint32_t k = offsets[to]; k < offsets[to + 1]; ++k)
+      if (candidate[preds[k]]) lead(preds[k], to);
+  }
+  for (std::uint32_t b : candidates) cfg.blocks[b].region = RegionId(home[b]);
+}
+
 }  // namespace depyf
