@@ -62,6 +62,65 @@ bool is_inert(const Cfg& cfg, const Block& block, bool branches_on_bools) {
   return true;
 }
 
+/// 3.13 and 3.14 also leave out the branch itself, so that its condition is computed inside of the region and tested outside. A branch
+/// alone in its block that is entered only by falling out of one region belongs there: it cannot raise.
+void absorb_branches(Cfg& cfg) {
+  std::vector<std::uint32_t> entries(cfg.size(), 0);
+  entries[cfg.entry.index] = 1;
+  for (const Region& region : cfg.regions) ++entries[region.handler.index];
+  for (const Block& block : cfg.blocks) {
+    if (block.next) ++entries[block.next.index];
+    if (block.target) ++entries[block.target.index];
+  }
+  const RegionTree tree(cfg);
+  for (const Block& block : cfg.blocks) {
+    if (!block.next || block.target || !block.region || ends_flow(cfg.instrs[block.end - 1].op)) continue;
+    Block& next = cfg.blocks[block.next.index];
+    if (entries[block.next.index] == 1 && next.end - next.first == 1 && is_inert(cfg, next, true) && next.target &&
+        next.region != block.region && tree.encloses(next.region, block.region))
+      next.region = block.region;
+  }
+}
+
+/// Joins blocks that only a difference of regions kept apart.
+void join_blocks(Cfg& cfg) {
+  const std::uint32_t n = cfg.size();
+  std::vector<std::uint32_t> entries(n, 0);
+  ++entries[cfg.entry.index];
+  for (const Region& region : cfg.regions) ++entries[region.handler.index];
+  for (const Block& block : cfg.blocks) {
+    if (block.next) ++entries[block.next.index];
+    if (block.target) ++entries[block.target.index];
+  }
+  // In the order of the bytecode, so that a block and what it falls into are neighbours.
+  std::vector<std::uint32_t> moved(n);
+  std::uint32_t kept = 0;
+  for (std::uint32_t b = 0; b < n; ++b) {
+    const Block& block = cfg.blocks[b];
+    if (b > 0) {
+      Block& before = cfg.blocks[kept - 1];
+      if (before.next.index == b && !before.target && before.end == block.first && before.region == block.region &&
+          entries[b] == 1 && !ends_flow(cfg.instrs[before.end - 1].op)) {
+        before.end = block.end;
+        before.next = block.next;
+        before.target = block.target;
+        moved[b] = kept - 1;
+        continue;
+      }
+    }
+    moved[b] = kept;
+    cfg.blocks[kept++] = block;
+  }
+  if (kept == n) return;
+  cfg.blocks.resize(kept);
+  for (Block& block : cfg.blocks) {
+    if (block.next) block.next = BlockId(moved[block.next.index]);
+    if (block.target) block.target = BlockId(moved[block.target.index]);
+  }
+  for (Region& region : cfg.regions) region.handler = BlockId(moved[region.handler.index]);
+  cfg.entry = BlockId(moved[cfg.entry.index]);
+}
+
 }  // namespace
 
 void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
@@ -71,6 +130,7 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
     if (const RegionId up = cfg.regions[r].parent) level[r] = level[up.index] + 1;
     if (level[r] > kMaxForestDepth) return;
   }
+  if (branches_on_bools) absorb_branches(cfg);
   const RegionTree tree(cfg);
   const std::uint32_t n = cfg.size();
   auto up = [&](std::uint32_t r) { return cfg.regions[r].parent.index; };
@@ -95,8 +155,6 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
   for (const Region& region : cfg.regions) candidate[region.handler.index] = 0;
   for (std::uint32_t b = 0; b < n; ++b)
     if (candidate[b]) candidates.push_back(b);
-  if (candidates.empty()) return;
-
   // from[b]: the innermost region that every way into the candidate b comes out of; greatest fixpoint.
   constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   std::vector<std::uint32_t> from(n, kUnknown), work;
@@ -171,6 +229,7 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
       if (candidate[preds[k]]) lead(preds[k], to);
   }
   for (std::uint32_t b : candidates) cfg.blocks[b].region = RegionId(home[b]);
+  join_blocks(cfg);
 }
 
 }  // namespace depyf

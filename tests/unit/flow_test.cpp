@@ -287,5 +287,52 @@ TEST_F(FlowTest, BlocksThatDoNotFitAndBlowUpsAreErrors) {
   EXPECT_THROW(build_cfg(module, code, list({op(Op::BEGIN_FINALLY), to(Op::JUMP, 0)})), Error);
 }
 
+TEST_F(FlowTest, AReversedJumpInsideATryBelongsToIt) {
+  version(12);
+  // try: for …: if …: continue; …      with the JUMP of `continue` outside of the rows
+  const std::vector<Instr> instrs{
+      /*0*/ op(Op::LOAD_GLOBAL), op(Op::GET_ITER), to(Op::FOR_ITER, 9), to(Op::BRANCH_FALSE, 5), to(Op::JUMP, 2),
+      /*5*/ op(Op::LOAD_GLOBAL), op(Op::POP_TOP), to(Op::JUMP, 2), op(Op::RERAISE, 1),
+      /*9*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE)};
+  const Cfg cfg = build_cfg(module, code, list(instrs, {{0, 4, 8, 0, false}, {5, 8, 8, 0, false}}));
+  const Block& loop = cfg[cfg[cfg.entry].next];
+  const Block& branch = cfg[loop.next];
+  EXPECT_EQ(cfg[branch.next].region, RegionId(0)) << "the jump back";
+  EXPECT_FALSE(cfg[loop.target].region.valid()) << "the exit";
+}
+
+TEST_F(FlowTest, AJumpBackToTheStartOfATryStaysTheLoopAroundIt) {
+  version(12);
+  // while True: try: … except: pass
+  const Cfg cfg = build_cfg(module, code, list({op(Op::LOAD_GLOBAL), op(Op::POP_TOP), to(Op::JUMP, 0), op(Op::POP_TOP), to(Op::JUMP, 0)},
+                                               {{0, 2, 3, 0, false}}));
+  EXPECT_EQ(cfg[cfg.entry].region, RegionId(0));
+  EXPECT_FALSE(cfg[cfg[cfg.entry].next].region.valid());
+}
+
+TEST_F(FlowTest, WhatMayRaiseOrUseTheStackIsNoGap) {
+  version(12);
+  for (const Instr& middle : {op(Op::LOAD_GLOBAL), op(Op::TO_BOOL), op(Op::POP_TOP)}) {
+    const bool pushes = middle.op == Op::LOAD_GLOBAL;
+    const Cfg cfg = build_cfg(module, code, list({op(Op::LOAD_GLOBAL), to(Op::BRANCH_FALSE, 6), op(Op::LOAD_CONST), middle,
+                                                  pushes ? op(Op::POP_TOP) : op(Op::LOAD_CONST), to(Op::JUMP, 6),
+                                                  /*6*/ op(Op::LOAD_GLOBAL), op(Op::RETURN_VALUE), op(Op::RERAISE, 1)},
+                                                 {{0, 2, 8, 0, false}, {6, 7, 8, 0, false}}));
+    const bool inert = middle.op == Op::POP_TOP;  // it pops what the block itself pushed
+    EXPECT_EQ(cfg[cfg[cfg.entry].next].region.valid(), inert) << op_name(middle.op);
+  }
+}
+
+TEST_F(FlowTest, ABranchOutsideOfTheRowsJoinsItsCondition) {
+  version(13);
+  const std::vector<Instr> instrs{/*0*/ op(Op::LOAD_GLOBAL), op(Op::TO_BOOL), to(Op::BRANCH_TRUE, 4), to(Op::JUMP, 0),
+                                  /*4*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE), op(Op::POP_TOP), to(Op::JUMP, 0)};
+  const Cfg cfg = build_cfg(module, code, list(instrs, {{0, 2, 6, 0, false}}));
+  EXPECT_EQ(cfg.instrs[cfg[cfg.entry].end - 1].op, Op::BRANCH_TRUE) << "one block";
+  version(12);  // BRANCH_TRUE may call __bool__ there
+  const Cfg before = build_cfg(module, code, list(instrs, {{0, 2, 6, 0, false}}));
+  EXPECT_EQ(before.instrs[before[before.entry].end - 1].op, Op::TO_BOOL);
+}
+
 }  // namespace
 }  // namespace depyf
