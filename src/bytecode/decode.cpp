@@ -533,9 +533,10 @@ class Decoder {
         scratch.refs[handler + 1] != 0) {
       return;
     }
-    // 3.15's generator expressions make their iterator (two stack values) before they become a generator.
-    const bool started = minor_ >= 15 && generator_at_ != kNoTarget && generator_at_ > 0 && instrs[generator_at_ - 1].op == Op::GET_ITER;
-    const std::uint32_t depth = started ? 2 : 0;
+    // 3.15's generator expressions make their iterator (two stack values; one of `async for`) before they become a generator.
+    const bool started = minor_ >= 15 && generator_at_ != kNoTarget && generator_at_ > 0;
+    const Op maker = started ? instrs[generator_at_ - 1].op : Op::UNKNOWN;
+    const std::uint32_t depth = maker == Op::GET_ITER ? 2 : maker == Op::GET_AITER ? 1 : 0;
     std::uint32_t rows = 0, covered = generator_at_ == kNoTarget ? 0 : generator_at_ + 2;
     for (const ExceptionRow& row : out_.rows) {
       if (row.begin > covered) {
