@@ -209,6 +209,11 @@ struct Maker {
 
   // --- calls
 
+  /// `*args: *Ts` unpacks one value onto the stack; every other unpacking is stored at once, as a target.
+  static bool is_starred_annotation(const Value& value) {
+    return value.kind == ValueKind::Operation && value.op == Op::UNPACK_SEQUENCE && value.arg == 1;
+  }
+
   static bool identifier(std::string_view text) {
     if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
     for (unsigned char ch : text)
@@ -456,6 +461,10 @@ struct Maker {
 ExprId Maker::expression() {
   if (v.kind == ValueKind::Result) {
     const Value& whole = lifted[v.operands[0]];
+    if (is_starred_annotation(whole)) {
+      need(1);
+      return ast[kids[0]].kind == ExprKind::Starred ? kids[0] : node(ExprKind::Starred, {kids[0]});
+    }
     if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
     need(1);
     const Expr& e = ast[kids[0]];
@@ -464,6 +473,10 @@ ExprId Maker::expression() {
     return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
   }
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
+  if (is_starred_annotation(v)) {
+    need(1);
+    return node(ExprKind::Starred, {kids[0]});
+  }
   switch (v.op) {
     case Op::LOAD_CONST:
       return ast.constant(ConstId(v.arg), origin());
@@ -746,25 +759,6 @@ StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<c
 
 ExprId make_target(Ast& ast, const Lifted& lifted, ValueId store, std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[store], kids}.target();
-}
-
-ExprId negate(Ast& ast, ExprId test) {
-  const Expr e = ast[test];
-  if (e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not) return e.kids[0];
-  if (e.kind == ExprKind::Compare && e.extra.size() == 1) {
-    auto inverted = [&](CompareOp op) {
-      const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
-      return ast.add(Expr{ExprKind::Compare, e.op, e.a, e.kids, ast.arena.copy(ops), e.origin});
-    };
-    switch (static_cast<CompareOp>(e.extra[0])) {
-      case CompareOp::Is: return inverted(CompareOp::IsNot);
-      case CompareOp::IsNot: return inverted(CompareOp::Is);
-      case CompareOp::In: return inverted(CompareOp::NotIn);
-      case CompareOp::NotIn: return inverted(CompareOp::In);
-      case CompareOp::Lt: case CompareOp::Le: case CompareOp::Eq: case CompareOp::Ne: case CompareOp::Gt: case CompareOp::Ge: break;
-    }
-  }
-  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), e.origin);
 }
 
 }  // namespace depyf

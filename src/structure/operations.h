@@ -3,6 +3,7 @@
 #include <span>
 
 #include "ast/ast.h"
+#include "ast/negate.h"
 #include "lift/lifted.h"
 
 namespace depyf {
@@ -21,8 +22,5 @@ StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<c
 
 /// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE …); `kids` are its operands without the stored value.
 ExprId make_target(Ast& ast, const Lifted& lifted, ValueId store, std::span<const ExprId> kids);
-
-/// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not x` as x in a boolean context.
-ExprId negate(Ast& ast, ExprId test);
 
 }  // namespace depyf

@@ -1,0 +1,131 @@
+#include "ast/comprehension.h"
+
+#include <vector>
+
+#include "ast/negate.h"
+
+namespace depyf {
+namespace {
+
+bool only(const Ast& ast, std::span<const StmtId> list, StmtKind kind) { return list.size() == 1 && ast[list[0]].kind == kind; }
+
+bool empty(const Ast& ast, std::span<const StmtId> list) { return list.empty() || only(ast, list, StmtKind::Pass); }
+
+/// The statements without a `continue` at their end, which says nothing there.
+std::span<const StmtId> trimmed(const Ast& ast, std::span<const StmtId> list) {
+  while (!list.empty() && (ast[list.back()].kind == StmtKind::Continue || ast[list.back()].kind == StmtKind::Pass)) list = list.first(list.size() - 1);
+  return list;
+}
+
+struct Matcher {
+  Ast& ast;
+  ExprKind kind;
+  std::vector<ExprId> clauses;  // Comprehension
+  std::vector<ExprId> current;  // target, iter, conditions
+  bool async = false;
+  Origin origin;
+
+  void flush() {
+    if (current.empty()) return;
+    clauses.push_back(ast.add(Expr{ExprKind::Comprehension, static_cast<std::uint8_t>(async), UINT32_MAX, ast.arena.copy(current), {}, origin}));
+    current.clear();
+    async = false;
+  }
+
+  /// Element of an innermost statement: one expression, or key and value. Empty: no such statement.
+  std::vector<ExprId> element(StmtId id) {
+    const Stmt s = ast[id];
+    if (kind == ExprKind::GeneratorExp) {
+      if (s.kind != StmtKind::Expr) return {};
+      const Expr e = ast[s.e[0]];
+      if (e.kind == ExprKind::YieldFrom) return {ast.expr(ExprKind::Starred, {e.kids[0]}, UINT32_MAX, 0, e.origin)};
+      if (e.kind != ExprKind::Yield) return {};
+      if (!e.kids.empty() && e.kids[0]) return {e.kids[0]};
+      return {ast.constant(ast.module->add(Const{}), e.origin)};
+    }
+    if (s.kind != StmtKind::Append) return {};
+    static constexpr ExprKind kinds[] = {ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp, ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp};
+    if (s.flag >= std::size(kinds) || kinds[s.flag] != kind) return {};
+    if (s.flag == 5) return {ExprId::none(), s.list[0]};
+    if (s.flag >= 3) return {ast.expr(ExprKind::Starred, {s.list[0]}, UINT32_MAX, 0, s.origin)};
+    return {s.list.begin(), s.list.end()};
+  }
+
+  /// An If whose arms are innermost statements: the element is a conditional expression.
+  std::vector<ExprId> conditional_element(StmtId id) {
+    std::vector<std::pair<ExprId, ExprId>> arms;  // test, value
+    std::span<const StmtId> rest(&id, 1);
+    while (rest.size() == 1 && ast[rest[0]].kind == StmtKind::If) {
+      const Stmt s = ast[rest[0]];
+      const auto body = trimmed(ast, s.body);
+      if (body.size() != 1) return {};
+      const std::vector<ExprId> value = element(body[0]);
+      if (value.size() != 1) return {};
+      arms.emplace_back(s.e[0], value[0]);
+      rest = trimmed(ast, s.orelse);
+    }
+    if (rest.size() != 1 || arms.empty()) return {};
+    std::vector<ExprId> value = element(rest[0]);
+    if (value.size() != 1) return {};
+    ExprId out = value[0];
+    for (std::size_t i = arms.size(); i-- > 0;) out = ast.expr(ExprKind::IfExp, {arms[i].first, arms[i].second, out}, UINT32_MAX, 0, ast[id].origin);
+    return {out};
+  }
+
+  ExprId match(std::span<const StmtId> loop, ExprId first_iter) {
+    std::span<const StmtId> list = trimmed(ast, loop);
+    std::vector<ExprId> leaf;
+    while (!list.empty() && leaf.empty()) {
+      const StmtId id = list[0];
+      const Stmt s = ast[id];
+      const bool last = list.size() == 1;
+      if (s.kind == StmtKind::For) {
+        if (!last || !empty(ast, s.orelse)) return ExprId::none();
+        flush();
+        current = {s.e[0], clauses.empty() && first_iter ? first_iter : s.e[1]};
+        async = s.flag & 1;
+        origin = s.origin;
+        list = trimmed(ast, s.body);
+        continue;
+      }
+      if (current.empty()) return ExprId::none();
+      if (s.kind == StmtKind::If) {
+        if (only(ast, s.body, StmtKind::Continue) && (!last || !empty(ast, s.orelse))) {
+          if (!last && !empty(ast, s.orelse)) return ExprId::none();
+          current.push_back(negate(ast, s.e[0]));
+          list = last ? trimmed(ast, s.orelse) : list.subspan(1);
+          continue;
+        }
+        if (!last) return ExprId::none();
+        if (empty(ast, s.orelse) || only(ast, s.orelse, StmtKind::Continue)) {
+          current.push_back(s.e[0]);
+          list = trimmed(ast, s.body);
+          continue;
+        }
+        leaf = conditional_element(id);
+        if (leaf.empty()) return ExprId::none();
+      } else if (s.kind == StmtKind::Assign && s.list.size() == 1 && !last) {
+        flush();
+        current = {s.list[0], ast.expr(ExprKind::List, {s.e[0]}, UINT32_MAX, 0, s.origin)};
+        origin = s.origin;
+        list = list.subspan(1);
+      } else {
+        if (!last) return ExprId::none();
+        leaf = element(id);
+        if (leaf.empty()) return ExprId::none();
+      }
+    }
+    if (leaf.empty()) return ExprId::none();
+    flush();
+    leaf.insert(leaf.end(), clauses.begin(), clauses.end());
+    return ast.add(Expr{kind, 0, UINT32_MAX, ast.arena.copy(leaf), {}, origin});
+  }
+};
+
+}  // namespace
+
+ExprId comprehension_from_loop(Ast& ast, ExprKind kind, std::span<const StmtId> loop, ExprId first_iter) {
+  return Matcher{ast, kind, {}, {}, false, {}}.match(loop, first_iter);
+}
+
+}  // namespace depyf
