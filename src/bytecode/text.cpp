@@ -1,0 +1,380 @@
+#include "bytecode/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace depyf {
+namespace {
+
+std::string number(std::uint64_t value) { return std::to_string(value); }
+
+void append_float(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out += "nan";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-inf" : "inf";
+    return;
+  }
+  char buffer[40];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  const std::string_view digits(buffer, error == std::errc() ? static_cast<std::size_t>(end - buffer) : 0);
+  out += digits;
+  if (digits.find_first_of(".en") == std::string_view::npos) out += ".0";
+}
+
+void append_quoted(std::string& out, std::string_view text, bool bytes, std::size_t limit) {
+  if (bytes) out += 'b';
+  out += '\'';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (out.size() >= limit && (static_cast<std::uint8_t>(text[i]) & 0xC0) != 0x80) {
+      out += "…";
+      break;
+    }
+    const char c = text[i];
+    const auto code = static_cast<std::uint8_t>(c);
+    const auto hex = [&] {
+      out += "\\x";
+      out += "0123456789abcdef"[code >> 4];
+      out += "0123456789abcdef"[code & 15];
+    };
+    // A lone surrogate (ED A0…BF xx) is no character that can be shown.
+    const bool surrogate = !bytes && code == 0xED && i + 2 < text.size() && static_cast<std::uint8_t>(text[i + 1]) >= 0xA0;
+    if (surrogate) {
+      const unsigned unit = 0xD000U | (static_cast<std::uint8_t>(text[i + 1]) & 63U) << 6 | (static_cast<std::uint8_t>(text[i + 2]) & 63U);
+      out += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) out += "0123456789abcdef"[unit >> shift & 15];
+      i += 2;
+    } else if (c == '\\' || c == '\'') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (code < 0x20 || code == 0x7F || (bytes && code >= 0x80)) {
+      hex();
+    } else {
+      out += c;
+    }
+  }
+  out += '\'';
+}
+
+constexpr int kMaxNesting = 6;
+
+void append_constant(std::string& out, const Module& module, ConstId id, std::size_t limit, int nesting) {
+  const Const& value = module[id];
+  switch (value.kind) {
+    case ConstKind::None: out += "None"; return;
+    case ConstKind::True: out += "True"; return;
+    case ConstKind::False: out += "False"; return;
+    case ConstKind::Ellipsis: out += "..."; return;
+    case ConstKind::StopIteration: out += "StopIteration"; return;
+    case ConstKind::Int:
+      if (!value.big) {
+        out += std::to_string(value.integer);
+      } else {
+        std::string_view digits = value.text;
+        if (!digits.empty() && digits[0] == '-') {
+          out += '-';
+          digits.remove_prefix(1);
+        }
+        out += "0x";
+        out += digits.substr(0, limit);
+        if (digits.size() > limit) out += "…";
+      }
+      return;
+    case ConstKind::Float: append_float(out, value.re); return;
+    case ConstKind::Complex:
+      out += "complex(";
+      append_float(out, value.re);
+      out += ", ";
+      append_float(out, value.im);
+      out += ')';
+      return;
+    case ConstKind::Str: append_quoted(out, value.text, false, limit); return;
+    case ConstKind::Bytes: append_quoted(out, value.text, true, limit); return;
+    case ConstKind::Code:
+      out += "<code ";
+      out += module[module[value.code].name];
+      out += " #" + number(value.code.index) + ">";
+      return;
+    case ConstKind::Object: out += "<object " + number(value.object) + ">"; return;
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice: break;
+  }
+  std::string_view open = "(", close = ")";
+  if (value.kind == ConstKind::List) open = "[", close = "]";
+  if (value.kind == ConstKind::Set || value.kind == ConstKind::Dict) open = "{", close = "}";
+  if (value.kind == ConstKind::FrozenSet) open = "frozenset({", close = "})";
+  if (value.kind == ConstKind::Slice) open = "slice(";
+  out += open;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    if (i > 0) out += value.kind == ConstKind::Dict && i % 2 == 1 ? ": " : ", ";
+    if (out.size() >= limit || nesting == 0) {
+      out += "…";
+      break;
+    }
+    append_constant(out, module, value.items[i], limit, nesting - 1);
+  }
+  if (value.kind == ConstKind::Tuple && value.items.size() == 1) out += ',';
+  out += close;
+}
+
+std::string_view pick(std::initializer_list<std::string_view> names, std::uint32_t index) {
+  return index < names.size() ? names.begin()[index] : std::string_view("?");
+}
+std::string_view binary_text(std::uint32_t arg) { return pick({"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"}, arg); }
+std::string layout_text(std::uint32_t aux) { return std::string(pick({"", ", NULL below", ", NULL above"}, aux)); }
+
+void pad(std::string& out, std::size_t from, std::size_t width) {
+  while (out.size() - from < width) out += ' ';
+}
+
+}  // namespace
+
+std::string constant_text(const Module& module, ConstId id, std::size_t limit) {
+  std::string out;
+  append_constant(out, module, id, limit, kMaxNesting);
+  return out;
+}
+
+std::string operand_text(const Instr& instr, const Module& module, const CodeObject& code) {
+  const auto name = [&] { return std::string(module[StrId(instr.arg)]); };
+  const auto slot = [&] {
+    const Slot& found = code.slots[instr.arg];
+    return std::string(module[found.name]) + ((found.kind & kCell) != 0 ? " (cell)" : (found.kind & kFree) != 0 ? " (free)" : "");
+  };
+  switch (instr.op) {
+    case Op::LOAD_CONST: return constant_text(module, ConstId(instr.arg));
+    case Op::LOAD_COMMON:
+      return std::string(pick({"AssertionError", "NotImplementedError", "tuple", "all", "any", "list", "set", "frozenset"}, instr.arg));
+    case Op::LOAD_FAST:
+    case Op::LOAD_FAST_AND_CLEAR:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+    case Op::LOAD_DEREF:
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+    case Op::LOAD_CLOSURE: return slot();
+    case Op::LOAD_CLASSDEREF: return slot() + (instr.aux != 0 ? ", from the dict on the stack" : "");
+    case Op::LOAD_GLOBAL:
+    case Op::STORE_GLOBAL:
+    case Op::DELETE_GLOBAL:
+    case Op::LOAD_NAME:
+    case Op::STORE_NAME:
+    case Op::DELETE_NAME:
+    case Op::LOAD_FROM_DICT_OR_GLOBALS:
+    case Op::LOAD_ATTR:
+    case Op::STORE_ATTR:
+    case Op::DELETE_ATTR:
+    case Op::IMPORT_FROM: return name();
+    case Op::IMPORT_NAME: return name() + std::string(pick({"", ", lazy", ", eager"}, instr.aux));
+    case Op::LOAD_METHOD: return name() + layout_text(instr.aux);
+    case Op::LOAD_SUPER_ATTR:
+      return name() + ((instr.aux & 1) != 0 ? ((instr.aux & 4) != 0 ? ", method, NULL above" : ", method, NULL below") : "") +
+             ((instr.aux & 2) != 0 ? ", super(a, b)" : ", super()");
+    case Op::UNARY: return std::string(pick({"~", "not", "+", "-"}, instr.arg));
+    case Op::BINARY: return std::string(binary_text(instr.arg));
+    case Op::INPLACE: return std::string(binary_text(instr.arg)) + "=";
+    case Op::COMPARE: return std::string(pick({"<", "<=", "==", "!=", ">", ">="}, instr.arg)) + (instr.aux != 0 ? ", to bool" : "");
+    case Op::IS: return instr.arg != 0 ? "is not" : "is";
+    case Op::CONTAINS: return instr.arg != 0 ? "not in" : "in";
+    case Op::FORMAT:
+    case Op::CONVERT:
+      return std::string(pick({"", "str", "repr", "ascii"}, instr.arg)) + (instr.aux != 0 ? (instr.arg != 0 ? ", with spec" : "with spec") : "");
+    case Op::BUILD_INTERPOLATION: return std::string(pick({"no conversion", "str", "repr", "ascii"}, instr.arg)) + (instr.aux != 0 ? ", with spec" : "");
+    case Op::CALL:
+    case Op::CALL_KW: return number(instr.arg) + layout_text(instr.aux);
+    case Op::CALL_EX: return std::string(instr.arg != 0 ? "with mapping" : "positional") + layout_text(instr.aux);
+    case Op::MAKE_FUNCTION:
+    case Op::SET_FUNCTION_ATTRIBUTE: {
+      std::string out;
+      constexpr std::string_view kParts[] = {"defaults", "kwdefaults", "annotations", "closure", "annotate"};
+      for (std::uint32_t i = 0; i < 5; ++i) {
+        if ((instr.arg >> i & 1) != 0) out += (out.empty() ? "" : ", ") + std::string(kParts[i]);
+      }
+      return out;
+    }
+    case Op::INTRINSIC_1:
+      return std::string(pick({"print", "import star", "stop iteration to error", "async generator wrap", "unary plus", "list to tuple", "TypeVar",
+                               "ParamSpec", "TypeVarTuple", "subscript Generic", "type alias"},
+                              instr.arg));
+    case Op::INTRINSIC_2:
+      return std::string(pick({"reraise star", "TypeVar with bound", "TypeVar with constraints", "set type parameters", "set type parameter default"}, instr.arg));
+    case Op::LOAD_SPECIAL: return std::string(pick({"__enter__", "__exit__", "__aenter__", "__aexit__"}, instr.arg));
+    case Op::GET_AWAITABLE: return std::string(pick({"", "async with enter", "async with exit"}, instr.arg));
+    case Op::UNPACK_EX: return number(instr.arg) + ", *, " + number(instr.aux);
+    case Op::UNKNOWN: return "opcode " + number(instr.arg) + ", operand " + number(instr.aux);
+    case Op::COPY:
+    case Op::SWAP:
+    case Op::ROT:
+    case Op::END_FOR:
+    case Op::BUILD_TUPLE:
+    case Op::BUILD_LIST:
+    case Op::BUILD_SET:
+    case Op::BUILD_MAP:
+    case Op::BUILD_CONST_KEY_MAP:
+    case Op::BUILD_STRING:
+    case Op::BUILD_SLICE:
+    case Op::LIST_APPEND:
+    case Op::SET_ADD:
+    case Op::LIST_EXTEND:
+    case Op::SET_UPDATE:
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE:
+    case Op::END_ASYNC_FOR:
+    case Op::UNPACK_SEQUENCE:
+    case Op::WITH_EXCEPT_START:
+    case Op::RAISE:
+    case Op::POP_EXCEPT:
+    case Op::POP_FINALLY: return number(instr.arg);
+    case Op::MAP_ADD: return number(instr.arg) + (instr.aux != 0 ? ", value below key" : "");
+    case Op::BUILD_TUPLE_UNPACK:
+    case Op::BUILD_LIST_UNPACK:
+    case Op::BUILD_SET_UNPACK:
+    case Op::BUILD_MAP_UNPACK: return number(instr.arg) + (instr.aux != 0 ? ", for a call" : "");
+    case Op::MATCH_CLASS: return number(instr.arg) + (instr.aux != 0 ? ", with bool" : "");
+    case Op::MATCH_KEYS: return instr.aux != 0 ? "with bool" : "";
+    case Op::RERAISE: return number(instr.arg) + (instr.aux != 0 ? ", lasti " + number(instr.aux) + " below" : "");
+    case Op::WITH_ENTER:
+    case Op::ASYNC_WITH_ENTER: return instr.aux != 0 ? "exit, self, result" : "";
+    case Op::SETUP_FINALLY: return instr.aux != 0 ? "except" : "";
+    case Op::SETUP_WITH: return instr.aux != 0 ? "async" : "";
+    case Op::POP_TOP:
+    case Op::PUSH_NULL:
+    case Op::LOAD_BUILD_CLASS:
+    case Op::LOAD_LOCALS:
+    case Op::LOAD_SUBSCR:
+    case Op::STORE_SUBSCR:
+    case Op::DELETE_SUBSCR:
+    case Op::LOAD_SLICE:
+    case Op::STORE_SLICE:
+    case Op::TO_BOOL:
+    case Op::LIST_TO_TUPLE:
+    case Op::BUILD_TEMPLATE:
+    case Op::GET_ITER:
+    case Op::GET_YIELD_FROM_ITER:
+    case Op::GET_AITER:
+    case Op::GET_ANEXT:
+    case Op::FOR_ITER:
+    case Op::YIELD_VALUE:
+    case Op::YIELD_FROM:
+    case Op::SEND:
+    case Op::END_SEND:
+    case Op::CLEANUP_THROW:
+    case Op::IMPORT_STAR:
+    case Op::PUSH_EXC_INFO:
+    case Op::EXC_MATCH:
+    case Op::CHECK_EXC_MATCH:
+    case Op::CHECK_EG_MATCH:
+    case Op::PREP_RERAISE_STAR:
+    case Op::SETUP_ANNOTATIONS:
+    case Op::PRINT_EXPR:
+    case Op::MATCH_MAPPING:
+    case Op::MATCH_SEQUENCE:
+    case Op::GET_LEN:
+    case Op::COPY_DICT_WITHOUT_KEYS:
+    case Op::JUMP:
+    case Op::BRANCH_FALSE:
+    case Op::BRANCH_TRUE:
+    case Op::BRANCH_NONE:
+    case Op::BRANCH_NOT_NONE:
+    case Op::BRANCH_FALSE_OR_POP:
+    case Op::BRANCH_TRUE_OR_POP:
+    case Op::RETURN_VALUE:
+    case Op::SETUP_LOOP:
+    case Op::POP_BLOCK:
+    case Op::BREAK_LOOP:
+    case Op::CONTINUE_LOOP:
+    case Op::BEGIN_FINALLY:
+    case Op::CALL_FINALLY:
+    case Op::END_FINALLY:
+    case Op::WITH_CLEANUP_START:
+    case Op::WITH_CLEANUP_FINISH: return "";
+  }
+  return "";
+}
+
+std::string to_text(const InstrList& list, const Module& module, CodeId id) {
+  const CodeObject& code = module[id];
+  const auto size = static_cast<std::uint32_t>(list.instrs.size());
+  // Labels in the order of the code.
+  std::vector<std::uint32_t> label(std::size_t{size} + 1, 0);
+  for (const Instr& instr : list.instrs) {
+    if (instr.target != kNoTarget && instr.target < size) label[instr.target] = 1;
+  }
+  for (const ExceptionRow& row : list.rows) label[row.begin] = label[row.end] = label[row.target] = 1;
+  std::uint32_t labels = 0;
+  for (std::uint32_t& entry : label) {
+    if (entry != 0) entry = ++labels;
+  }
+  const std::size_t label_width = number(labels).size() + 3;
+  const std::size_t offset_width = std::max<std::size_t>(number(code.code.size()).size(), 4);
+
+  std::string out;
+  out.reserve(std::size_t{size} * 64 + 256);
+  out += "code #" + number(id.index) + " ";
+  out += code.qualname ? module[code.qualname] : module[code.name];
+  out += ", line " + number(code.firstlineno) + ", CPython 3." + number(code.version.minor) + "\n";
+  std::int32_t line = -1;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const Instr& instr = list.instrs[i];
+    std::size_t from = out.size();
+    if (instr.line != line) {
+      line = instr.line;
+      const std::string text = line == 0 ? "--" : std::to_string(line);
+      if (text.size() < 6) out.append(6 - text.size(), ' ');
+      out += text;
+    }
+    pad(out, from, 6);
+    from = out.size();
+    if (label[i] != 0) {
+      const std::string text = "L" + number(label[i]) + ":";
+      if (text.size() < label_width) out.append(label_width - text.size(), ' ');
+      out += text;
+    }
+    pad(out, from, label_width + 1);
+    const std::string offset = number(instr.offset);
+    if (offset.size() < offset_width) out.append(offset_width - offset.size(), ' ');
+    out += offset;
+    out += "  ";
+    from = out.size();
+    out += op_name(instr.op);
+    const std::string operand = operand_text(instr, module, code);
+    if (!operand.empty() || instr.target != kNoTarget) {
+      pad(out, from, 20);
+      out += operand;
+      if (instr.target != kNoTarget) {
+        if (!operand.empty()) out += ", ";
+        out += "to " + (instr.target < size ? "L" + number(label[instr.target]) : std::string("the end"));
+      }
+    }
+    out += '\n';
+  }
+  if (label[size] != 0) {
+    const std::string text = "L" + number(label[size]) + ":";
+    out.append(6 + label_width - std::min(label_width, text.size()), ' ');
+    out += text + "\n";
+  }
+  if (!list.rows.empty()) {
+    out += "exception table:\n";
+    for (const ExceptionRow& row : list.rows) {
+      out += "  L" + number(label[row.begin]) + " to L" + number(label[row.end]) + " -> L" + number(label[row.target]) + ", depth " + number(row.depth) +
+             (row.lasti ? ", lasti" : "") + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace depyf
