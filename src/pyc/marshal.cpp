@@ -155,10 +155,12 @@ class Reader {
       }
       if (bits > 0) hex += "0123456789abcdef"[pending & 15];
       while (hex.size() > 1 && hex.back() == '0') hex.pop_back();
-      if (hex.size() <= 15) {
-        std::int64_t small = 0;
-        for (std::size_t i = hex.size(); i-- > 0;) small = small << 4 | (hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
-        value.integer = negative ? -small : small;
+      std::uint64_t magnitude = 0;
+      if (hex.size() <= 16) {
+        for (std::size_t i = hex.size(); i-- > 0;) magnitude = magnitude << 4 | static_cast<std::uint64_t>(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+      }
+      if (hex.size() <= 16 && magnitude <= static_cast<std::uint64_t>(INT64_MAX) + negative) {
+        value.integer = static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
       } else {
         if (negative) hex += '-';
         value.big = true;
