@@ -1,0 +1,1079 @@
+// Expressions and patterns of the tree to text: a stack of tasks, pushed in reverse.
+#include <charconv>
+
+#include "print/printer.h"
+
+namespace depyf {
+
+namespace {
+
+constexpr std::uint8_t pack_literal(Quote quote, Braces braces, bool plain) {
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(quote) | static_cast<std::uint8_t>(braces) << 2 | (plain ? 16 : 0));
+}
+
+std::string_view conversion_text(std::uint8_t conversion) {
+  switch (conversion) {
+    case 1: return "!s";
+    case 2: return "!r";
+    case 3: return "!a";
+    default: return "";  // a number from the bytecode, not an enumerator
+  }
+}
+
+}  // namespace
+
+void Printer::flush_sequence() {
+  tasks_.insert(tasks_.end(), sequence_.rbegin(), sequence_.rend());
+  sequence_.clear();
+}
+
+void Printer::add_open(char bracket, Group group) {
+  sequence_.push_back({TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+  add_group(group);
+}
+
+void Printer::add_close(char bracket) {
+  add_group_end();
+  sequence_.push_back({TaskKind::CloseParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+}
+
+void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
+  if (!id) {
+    write("None");
+    return;
+  }
+  const Expr& e = ast_[id];
+  bool group = optional && takes_optional_group(id);
+  bool tuple = optional && (allow & kAllowTuple) && precedence(ast_, id) == Prec::Lowest &&
+               (e.kind == ExprKind::Tuple || e.kind == ExprKind::Constant) &&
+               !parenthesised(Task{TaskKind::Expr, Prec::Test, allow, 0, id.index, {}}, e, Prec::Lowest);
+  if (tuple) {
+    std::size_t count = e.kind == ExprKind::Tuple ? e.kids.size() : module_[ConstId(e.a)].items.size();
+    add_group(count == 1 ? Group::Optional : Group::OptionalTuple);
+  } else if (group) {
+    add_group(Group::Optional);
+  }
+  add_expr(id, Prec::Test, allow);
+  if (tuple || group) add_group_end();
+  run();
+}
+
+bool Printer::takes_optional_group(ExprId id) const {
+  const Expr& e = ast_[id];
+  switch (e.kind) {
+    case ExprKind::BoolOp: case ExprKind::Compare: case ExprKind::IfExp: return true;
+    case ExprKind::Binary: {
+      // A chain of operators parts between its operands; a single operator leaves the breaking to the brackets of its operands.
+      const Expr& left = ast_[e.kids[0]];
+      return left.kind == ExprKind::Binary &&
+             binary_operator(static_cast<BinaryOp>(left.op)).prec == binary_operator(static_cast<BinaryOp>(e.op)).prec;
+    }
+    default: return false;  // every other kind stays on its line
+  }
+}
+
+void Printer::run() {
+  flush_sequence();
+  while (!tasks_.empty()) {
+    Task task = tasks_.back();
+    tasks_.pop_back();
+    switch (task.kind) {
+      case TaskKind::Text: out_ += task.text; break;
+      case TaskKind::Name: write_name(StrId(task.a)); break;
+      case TaskKind::Expr: visit(task); flush_sequence(); break;
+      case TaskKind::Constant: visit_constant(task); flush_sequence(); break;
+      case TaskKind::Pattern: visit_pattern(task); flush_sequence(); break;
+      case TaskKind::Literal: {
+        std::string_view text = module_[ConstId(task.a)].text;
+        auto braces = static_cast<Braces>(task.flag >> 2 & 3);
+        if (task.flag & 16) {  // a nested f-string before 3.12: no escapes, which plan_quotes made sure of
+          for (char c : text) {
+            out_ += c;
+            if ((c == '{' || c == '}') && braces == Braces::Doubled) out_ += c;
+          }
+        } else {
+          append_escaped(out_, text, static_cast<Quote>(task.flag & 3), braces);
+        }
+        break;
+      }
+      case TaskKind::OpenParen:
+        out_ += static_cast<char>(task.flag);
+        deepest_ = std::max(deepest_, ++brackets_);
+        break;
+      case TaskKind::CloseParen:
+        out_ += static_cast<char>(task.flag);
+        --brackets_;
+        break;
+      case TaskKind::OpenGroup:
+        ++groups_;
+        if (!fields_) layout_.open(static_cast<Group>(task.flag));
+        break;
+      case TaskKind::Part:
+        if (!fields_) layout_.part();
+        break;
+      case TaskKind::CloseGroup:
+        --groups_;
+        if (!fields_) layout_.close();
+        break;
+      case TaskKind::EnterField: ++fields_; break;
+      case TaskKind::LeaveField: --fields_; break;
+    }
+  }
+  scratch_.clear();
+}
+
+bool Printer::has_starred(std::span<const ExprId> kids) const {
+  for (ExprId kid : kids)
+    if (kid && ast_[kid].kind == ExprKind::Starred) return true;
+  return false;
+}
+
+bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
+  if (task.flag & kNoParens) return false;
+  if (prec != Prec::Lowest) return prec < task.min;
+  switch (e.kind) {
+    case ExprKind::Tuple:
+      return !(task.allow & kAllowTuple) || (!(task.allow & kAllowStarredTuple) && has_starred(e.kids));
+    case ExprKind::Constant: return !(task.allow & kAllowTuple);
+    case ExprKind::Yield: case ExprKind::YieldFrom: return !(task.allow & kAllowYield);
+    case ExprKind::NamedExpr: return !(task.allow & kAllowWalrus);
+    default: return true;  // Raw text of unknown structure
+  }
+}
+
+bool Printer::is_constant_display(const Expr& e) const {
+  if (e.kids.size() < 6) return false;
+  for (ExprId kid : e.kids) {
+    if (!kid) return false;
+    const Expr& item = ast_[kid];
+    if (item.kind != ExprKind::Constant) return false;
+    const Const& value = module_[ConstId(item.a)];
+    if (value.kind == ConstKind::Tuple || value.text.size() > 24) return false;
+  }
+  return true;
+}
+
+void Printer::add_items(std::span<const ExprId> kids, Prec min) {
+  for (std::size_t i = 0; i < kids.size(); ++i) {
+    if (i) {
+      add_text(", ");
+      add_part();
+    }
+    add_expr(kids[i], min);
+  }
+}
+
+void Printer::visit(const Task& task) {
+  ExprId id(task.a);
+  if (!id) {
+    write("None");
+    return;
+  }
+  const Expr& e = ast_[id];
+  if (e.kind == ExprKind::Constant) {
+    visit_constant({TaskKind::Constant, task.min, task.allow, task.flag, e.a, {}});
+    return;
+  }
+  if (e.kind == ExprKind::JoinedStr || e.kind == ExprKind::TemplateStr) {
+    visit_formatted_string(id, e, task.min);
+    return;
+  }
+  Prec prec = precedence(ast_, id);
+  bool parens = parenthesised(task, e, prec);
+  bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
+  std::uint8_t allow = task.allow;
+  if (parens) {
+    bool comma = tuple && e.kids.size() > 1;
+    add_open('(', comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : Group::NoComma);
+    allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
+  }
+  // Operands part where some bracket is open; a chain's inner links part in the group of its outermost one.
+  bool soft = groups_ > 0 && !parens && !(task.flag & kChain);
+  bool parts = groups_ > 0 || parens;
+  switch (e.kind) {
+    case ExprKind::Constant: case ExprKind::JoinedStr: case ExprKind::TemplateStr: break;  // done above
+    case ExprKind::Name: add_name(StrId(e.a)); break;
+    case ExprKind::Attribute: {
+      const Expr& value = ast_[e.kids[0]];
+      bool digits = value.kind == ExprKind::Constant && module_[ConstId(value.a)].kind == ConstKind::Int && precedence(ast_, e.kids[0]) == Prec::Atom;
+      if (digits) add_open('(', Group::NoComma);
+      add_expr(e.kids[0], Prec::Primary);
+      if (digits) add_close(')');
+      add_text(".");
+      add_name(StrId(e.a));
+      break;
+    }
+    case ExprKind::Subscript:
+      add_expr(e.kids[0], Prec::Primary);
+      add_open('[', Group::NoComma);
+      add_expr(e.kids[1], Prec::Test, static_cast<std::uint8_t>(kAllowTuple | kAllowSlices | (at_least(11) ? kAllowStarredTuple : 0)));
+      add_close(']');
+      break;
+    case ExprKind::Slice:
+      if (task.allow & kAllowSlices) {
+        add_slice(e);
+      } else {
+        add_text("slice");
+        add_open('(', Group::Items);
+        for (std::size_t i = 0; i < 3; ++i) {
+          if (i) {
+            add_text(", ");
+            add_part();
+          }
+          i < e.kids.size() && e.kids[i] ? add_expr(e.kids[i], Prec::Test) : add_text("None");
+        }
+        add_close(')');
+      }
+      break;
+    case ExprKind::Starred:
+      add_text("*");
+      add_expr(e.kids[0], Prec::BitOr);
+      break;
+    case ExprKind::Call: visit_call(e); break;
+    case ExprKind::Keyword:
+      if (e.a == UINT32_MAX) {
+        add_text("**");
+        add_expr(e.kids[0], Prec::BitOr);
+      } else if (std::string_view name = module_[StrId(e.a)]; !is_identifier(name) || is_keyword(name, options_.grammar)) {
+        std::string& text = scratch_.emplace_back("**{");
+        append_string(text, name);
+        text += ": ";
+        add_text(text);
+        add_expr(e.kids[0], Prec::Test);
+        add_text("}");
+      } else {
+        add_name(StrId(e.a));
+        add_text("=");
+        add_expr(e.kids[0], Prec::Test);
+      }
+      break;
+    case ExprKind::Binary: {
+      Operator op = binary_operator(static_cast<BinaryOp>(e.op));
+      bool power = op.prec == Prec::Power;
+      if (soft && !power) add_group(Group::Soft);
+      add_expr(e.kids[0], power ? Prec::Await : op.prec, 0, power ? 0 : kChain);
+      if (parts && !power) {
+        add_text(" ");
+        add_part();
+        add_text(op.text.substr(1));
+      } else {
+        add_text(op.text);
+      }
+      add_expr(e.kids[1], power ? Prec::Factor : tighter(op.prec));
+      if (soft && !power) add_group_end();
+      break;
+    }
+    case ExprKind::Unary: {
+      Operator op = unary_operator(static_cast<UnaryOp>(e.op));
+      add_text(op.text);
+      add_expr(e.kids[0], op.prec);
+      break;
+    }
+    case ExprKind::BoolOp:
+      if (soft) add_group(Group::Soft);
+      for (std::size_t i = 0; i < e.kids.size(); ++i) {
+        if (i) {
+          add_text(" ");
+          if (parts) add_part();
+          add_text(e.op == 0 ? "and " : "or ");
+        }
+        add_expr(e.kids[i], tighter(prec));
+      }
+      if (soft) add_group_end();
+      break;
+    case ExprKind::Compare:
+      if (soft) add_group(Group::Soft);
+      add_expr(e.kids[0], Prec::BitOr);
+      for (std::size_t i = 1; i < e.kids.size(); ++i) {
+        add_text(" ");
+        if (parts) add_part();
+        CompareOp op = i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
+        add_text(compare_operator(op).substr(1));
+        add_expr(e.kids[i], Prec::BitOr);
+      }
+      if (soft) add_group_end();
+      break;
+    case ExprKind::IfExp:
+      if (soft) add_group(Group::Soft);
+      add_expr(e.kids[1], Prec::Or);
+      add_text(" ");
+      if (parts) add_part();
+      add_text("if ");
+      add_expr(e.kids[0], Prec::Or);
+      add_text(" ");
+      if (parts) add_part();
+      add_text("else ");
+      add_expr(e.kids[2], Prec::Test, 0, soft || parens ? kChain : 0);
+      if (soft) add_group_end();
+      break;
+    case ExprKind::NamedExpr:
+      add_expr(e.kids[0], Prec::Atom);
+      add_text(" := ");
+      add_expr(e.kids[1], Prec::Test);
+      break;
+    case ExprKind::Tuple:
+      if (e.kids.empty()) {
+        add_text("()");
+        break;
+      }
+      for (std::size_t i = 0; i < e.kids.size(); ++i) {
+        if (i) {
+          add_text(", ");
+          if (parts) add_part();
+        }
+        add_expr(e.kids[i], Prec::Test, allow & kAllowSlices);
+      }
+      if (e.kids.size() == 1) add_text(",");
+      break;
+    case ExprKind::List:
+      add_open('[', is_constant_display(e) ? Group::Fill : Group::Items);
+      add_items(e.kids, Prec::Test);
+      add_close(']');
+      break;
+    case ExprKind::Set:
+      add_open('{', is_constant_display(e) ? Group::Fill : Group::Items);
+      add_items(e.kids, Prec::Test);
+      add_close('}');
+      break;
+    case ExprKind::Dict:
+      add_open('{', Group::Items);
+      for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
+        if (i) {
+          add_text(", ");
+          add_part();
+        }
+        if (e.kids[i]) {
+          add_expr(e.kids[i], Prec::Test);
+          add_text(": ");
+          add_expr(e.kids[i + 1], Prec::Test);
+        } else {
+          add_text("**");
+          add_expr(e.kids[i + 1], Prec::BitOr);
+        }
+      }
+      add_close('}');
+      break;
+    case ExprKind::Lambda: {
+      add_text("lambda");
+      if (e.a < ast_.functions.size() && !ast_.functions[e.a].parameters.empty()) {
+        add_text(" ");
+        add_parameters(ast_.functions[e.a], false);
+      }
+      add_text(": ");
+      add_expr(e.kids[0], Prec::Test);
+      break;
+    }
+    case ExprKind::ListComp: visit_comprehension(e, '[', ']'); break;
+    case ExprKind::SetComp: case ExprKind::DictComp: visit_comprehension(e, '{', '}'); break;
+    case ExprKind::GeneratorExp: visit_comprehension(e, '(', ')'); break;
+    case ExprKind::Comprehension:
+      add_text(e.op & 1 ? "async for " : "for ");
+      add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple);
+      add_text(" in ");
+      add_expr(e.kids[1], Prec::Or);
+      for (ExprId condition : e.kids.subspan(2)) {
+        add_text(" ");
+        if (parts) add_part();
+        add_text("if ");
+        add_expr(condition, Prec::Or);
+      }
+      break;
+    case ExprKind::Await:
+      add_text("await ");
+      add_expr(e.kids[0], Prec::Primary);
+      break;
+    case ExprKind::Yield:
+      add_text("yield");
+      if (!e.kids.empty() && e.kids[0]) {
+        add_text(" ");
+        add_expr(e.kids[0], Prec::Test, static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
+      }
+      break;
+    case ExprKind::YieldFrom:
+      add_text("yield from ");
+      add_expr(e.kids[0], Prec::Test);
+      break;
+    case ExprKind::FormattedValue: case ExprKind::Interpolation: {
+      // Outside an f-string: only from bytecode that no compiler wrote.
+      add_text(e.kids.size() > 1 && e.kids[1] ? "format" : e.op == 2 ? "repr" : e.op == 3 ? "ascii" : "format");
+      add_open('(', Group::Items);
+      add_items(e.kids.size() > 1 && e.kids[1] ? e.kids.first(2) : e.kids.first(1), Prec::Test);
+      add_close(')');
+      break;
+    }
+    case ExprKind::FunctionValue: case ExprKind::ClassBuilder: case ExprKind::CellRef: case ExprKind::Intrinsic: case ExprKind::ImportModule:
+    case ExprKind::ImportedName: case ExprKind::Super: case ExprKind::Common: case ExprKind::LocalsDict: case ExprKind::Raw:
+      visit_raw(e);
+      break;
+    case ExprKind::MatchValue: case ExprKind::MatchSingleton: case ExprKind::MatchSequence: case ExprKind::MatchMapping:
+    case ExprKind::MatchClass: case ExprKind::MatchStar: case ExprKind::MatchAs: case ExprKind::MatchOr:
+      sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, 0, id.index, {}});
+      break;
+  }
+  if (parens) add_close(')');
+}
+
+void Printer::visit_constant(const Task& task) {
+  const Const& value = module_[ConstId(task.a)];
+  auto signed_number = [&](auto&& append) {
+    std::size_t at = out_.size();
+    append();
+    if (out_[at] == '-' && task.min > Prec::Factor) {
+      out_.insert(at, 1, '(');
+      out_ += ')';
+    }
+  };
+  switch (value.kind) {
+    case ConstKind::None: out_ += "None"; break;
+    case ConstKind::True: out_ += "True"; break;
+    case ConstKind::False: out_ += "False"; break;
+    case ConstKind::Ellipsis: out_ += "..."; break;
+    case ConstKind::StopIteration: out_ += "StopIteration"; break;
+    case ConstKind::Int:
+      signed_number([&] {
+        if (value.big) {
+          append_big_integer(out_, value.text);
+        } else {
+          char buffer[24];
+          out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.integer).ptr);
+        }
+      });
+      break;
+    case ConstKind::Float: signed_number([&] { append_float(out_, value.re); }); break;
+    case ConstKind::Complex: append_complex(out_, value.re, value.im, options_.grammar); break;
+    case ConstKind::Str:
+      if (fields_ && !at_least(12))
+        append_plain_string(out_, value.text, false);
+      else
+        append_string(out_, value.text);
+      break;
+    case ConstKind::Bytes:
+      if (fields_ && !at_least(12))
+        append_plain_string(out_, value.text, true);
+      else
+        append_bytes(out_, value.text);
+      break;
+    case ConstKind::Tuple: {
+      if (value.items.empty()) {
+        out_ += "()";
+        break;
+      }
+      bool parens = !(task.allow & kAllowTuple);
+      bool small = true;
+      for (ConstId item : value.items) small = small && module_[item].kind != ConstKind::Tuple && module_[item].text.size() <= 24;
+      if (parens) add_open('(', value.items.size() == 1 ? Group::NoComma : small && value.items.size() >= 6 ? Group::Fill : Group::Items);
+      for (std::size_t i = 0; i < value.items.size(); ++i) {
+        if (i) {
+          add_text(", ");
+          if (parens || groups_) add_part();
+        }
+        add_constant(value.items[i], Prec::Test, task.allow & kAllowSlices);
+      }
+      if (value.items.size() == 1) add_text(",");
+      if (parens) add_close(')');
+      break;
+    }
+    case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: {
+      // A frozenset constant comes from `x in {…}`; an empty one, or a set, from no source.
+      bool list = value.kind == ConstKind::List;
+      if (value.items.empty()) {
+        out_ += list ? "[]" : value.kind == ConstKind::Set ? "set()" : "frozenset()";
+        break;
+      }
+      add_open(list ? '[' : '{', Group::Fill);
+      for (std::size_t i = 0; i < value.items.size(); ++i) {
+        if (i) {
+          add_text(", ");
+          add_part();
+        }
+        add_constant(value.items[i], Prec::Test);
+      }
+      add_close(list ? ']' : '}');
+      break;
+    }
+    case ConstKind::Dict:
+      add_open('{', Group::Items);
+      for (std::size_t i = 0; i + 1 < value.items.size(); i += 2) {
+        if (i) {
+          add_text(", ");
+          add_part();
+        }
+        add_constant(value.items[i], Prec::Test);
+        add_text(": ");
+        add_constant(value.items[i + 1], Prec::Test);
+      }
+      add_close('}');
+      break;
+    case ConstKind::Slice: {
+      bool colons = task.allow & kAllowSlices;
+      if (!colons) add_open('(', Group::Items);
+      for (std::size_t i = 0; i < 3 && i < value.items.size(); ++i) {
+        bool none = module_[value.items[i]].kind == ConstKind::None;
+        if (colons && i == 2 && none) break;
+        if (i) add_text(colons ? ":" : ", ");
+        if (!colons || !none) add_constant(value.items[i], Prec::Test);
+      }
+      if (!colons) {
+        out_ += "slice";
+        add_close(')');
+      }
+      break;
+    }
+    case ConstKind::Code: {
+      // Printed where no source form holds a bare code object.
+      std::string& text = scratch_.emplace_back("code_");
+      text += names_.spell_text(module_[module_[value.code].name]);
+      add_text(text);
+      break;
+    }
+    case ConstKind::Object: add_text(scratch_.emplace_back(object_name(value.object))); break;
+  }
+}
+
+void Printer::add_slice(const Expr& e) {
+  for (std::size_t i = 0; i < e.kids.size(); ++i) {
+    if (i == 2 && !e.kids[2]) break;
+    if (i) add_text(":");
+    if (e.kids[i]) add_expr(e.kids[i], Prec::Test);
+  }
+  if (e.kids.size() < 2) add_text(":");
+}
+
+void Printer::add_arguments(std::span<const ExprId> kids) {
+  bool generator = kids.size() == 1 && ast_[kids[0]].kind == ExprKind::GeneratorExp;
+  add_open('(', generator ? Group::NoComma : Group::Items);
+  if (generator) {
+    const Expr& e = ast_[kids[0]];
+    add_expr(e.kids[0], Prec::Test);
+    add_comprehensions(e.kids.subspan(1));
+  } else {
+    add_items(kids, Prec::Test);
+  }
+  add_close(')');
+}
+
+void Printer::visit_call(const Expr& e) {
+  add_expr(e.kids[0], Prec::Primary);
+  add_arguments(e.kids.subspan(1));
+}
+
+void Printer::add_comprehensions(std::span<const ExprId> kids) {
+  for (ExprId kid : kids) {
+    add_text(" ");
+    add_part();
+    add_expr(kid, Prec::Test);
+  }
+}
+
+void Printer::visit_comprehension(const Expr& e, char open, char close) {
+  add_open(open, Group::NoComma);
+  std::size_t first = 1;
+  if (e.kind == ExprKind::DictComp) {
+    first = 2;
+    if (e.kids[0]) {
+      add_expr(e.kids[0], Prec::Test);
+      add_text(": ");
+      add_expr(e.kids[1], Prec::Test);
+    } else {
+      add_text("**");
+      add_expr(e.kids[1], Prec::BitOr);
+    }
+  } else {
+    add_expr(e.kids[0], Prec::Test);
+  }
+  add_comprehensions(e.kids.subspan(first));
+  add_close(close);
+}
+
+void Printer::add_parameters(const Function& function, bool annotations) {
+  bool first = true, star = false;
+  const std::vector<Parameter>& parameters = function.parameters;
+  auto separate = [&] {
+    if (!first) {
+      add_text(", ");
+      if (annotations) add_part();
+    }
+    first = false;
+  };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    separate();
+    switch (parameter.kind) {
+      case ParamKind::PositionalOnly: case ParamKind::Positional: break;
+      case ParamKind::VarArgs:
+        star = true;
+        add_text("*");
+        break;
+      case ParamKind::KeywordOnly:
+        if (!star) {
+          star = true;
+          add_text("*");
+          separate();
+        }
+        break;
+      case ParamKind::VarKeywords: add_text("**"); break;
+    }
+    add_name(parameter.name);
+    bool annotated = annotations && parameter.annotation;
+    if (annotated) {
+      add_text(": ");
+      add_expr(parameter.annotation, Prec::Test);
+    }
+    if (parameter.default_value) {
+      add_text(annotated ? " = " : "=");
+      add_expr(parameter.default_value, Prec::Test);
+    }
+    bool last_positional_only = parameter.kind == ParamKind::PositionalOnly &&
+                                (i + 1 == parameters.size() || parameters[i + 1].kind != ParamKind::PositionalOnly);
+    if (last_positional_only) {
+      separate();
+      add_text("/");
+    }
+  }
+}
+
+void Printer::add_type_parameters(const std::vector<TypeParam>& parameters) {
+  if (parameters.empty()) return;
+  add_open('[', Group::NoComma);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (i) {
+      add_text(", ");
+      add_part();
+    }
+    const TypeParam& parameter = parameters[i];
+    switch (parameter.kind) {
+      case TypeParamKind::TypeVar: break;
+      case TypeParamKind::ParamSpec: add_text("**"); break;
+      case TypeParamKind::TypeVarTuple: add_text("*"); break;
+    }
+    add_name(parameter.name);
+    if (parameter.bound) {
+      add_text(": ");
+      add_expr(parameter.bound, Prec::Test);
+    }
+    if (parameter.default_value) {
+      add_text(" = ");
+      add_expr(parameter.default_value, Prec::Test);
+    }
+  }
+  add_close(']');
+}
+
+// ---- f-strings and t-strings
+
+void Printer::visit_formatted_string(ExprId id, const Expr& e, Prec min) {
+  const QuotePlan& plan = plan_quotes(id);
+  bool nested = fields_ > 0;
+  if (!nested && !plan.outer_possible) {
+    add_format_fallback(e, min);
+    return;
+  }
+  Quote quote = nested ? plan.nested : plan.outer;
+  add_text(e.kind == ExprKind::TemplateStr ? "t" : "f");
+  add_text(quote_text(quote));
+  add_string_parts(e, quote, false);
+  add_text(quote_text(quote));
+}
+
+void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
+  bool plain = fields_ > 0 && !at_least(12);
+  for (ExprId kid : e.kids) {
+    const Expr& part = ast_[kid];
+    if (part.kind == ExprKind::FormattedValue || part.kind == ExprKind::Interpolation) {
+      add_field(part, quote);
+    } else if (part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str) {
+      sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, spec ? Braces::Hex : Braces::Doubled, plain), part.a, {}});
+    } else if (part.kind == ExprKind::JoinedStr) {
+      add_string_parts(part, quote, spec);  // one level: parts of parts are no strings
+    } else {
+      add_text("{");
+      add_expr(kid, Prec::Or);
+      add_text("}");
+    }
+  }
+}
+
+void Printer::add_field(const Expr& field, Quote quote) {
+  add_text("{");
+  bool recorded = field.kind == ExprKind::Interpolation && field.a < module_.consts.size() && module_[ConstId(field.a)].kind == ConstKind::Str;
+  if (recorded) {
+    // The text is part of the value (Interpolation.expression), so it stands as it was written.
+    add_text(module_[ConstId(field.a)].text);
+  } else {
+    // `{{` is a literal brace; a display at the very left of the expression needs a space before it.
+    ExprId leftmost = field.kids[0];
+    while (true) {
+      const Expr& e = ast_[leftmost];
+      bool left_child = e.kind == ExprKind::Attribute || e.kind == ExprKind::Subscript || e.kind == ExprKind::Call || e.kind == ExprKind::Binary ||
+                        e.kind == ExprKind::BoolOp || e.kind == ExprKind::Compare;
+      if (left_child)
+        leftmost = e.kids[0];
+      else if (e.kind == ExprKind::IfExp)
+        leftmost = e.kids[1];
+      else
+        break;
+    }
+    const Expr& left = ast_[leftmost];
+    bool brace = left.kind == ExprKind::Set || left.kind == ExprKind::Dict || left.kind == ExprKind::SetComp || left.kind == ExprKind::DictComp;
+    if (left.kind == ExprKind::Constant) {
+      ConstKind kind = module_[ConstId(left.a)].kind;
+      brace = kind == ConstKind::FrozenSet || kind == ConstKind::Set || kind == ConstKind::Dict;
+    }
+    if (brace) add_text(" ");
+    // The colon of a lambda would start the format specification.
+    ExprId last = field.kids[0];
+    while (ast_[last].kind == ExprKind::IfExp) last = ast_[last].kids[2];
+    sequence_.push_back({TaskKind::EnterField});
+    add_expr(field.kids[0], ast_[last].kind == ExprKind::Lambda ? Prec::Or : Prec::Test);
+    sequence_.push_back({TaskKind::LeaveField});
+  }
+  add_text(conversion_text(field.op));
+  if (field.kids.size() > 1 && field.kids[1]) {
+    add_text(":");
+    const Expr& spec = ast_[field.kids[1]];
+    if (spec.kind == ExprKind::JoinedStr) {
+      // Fields of a specification hold no further specification in the grammar, so this nests once.
+      for (ExprId kid : spec.kids) {
+        const Expr& part = ast_[kid];
+        bool literal = part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str;
+        bool plain = fields_ > 0 && !at_least(12);
+        if (literal) {
+          sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, Braces::Hex, plain), part.a, {}});
+        } else if (part.kind == ExprKind::FormattedValue && !(part.kids.size() > 1 && part.kids[1])) {
+          add_field(part, quote);
+        } else {
+          add_text("{");
+          sequence_.push_back({TaskKind::EnterField});
+          add_expr(kid, Prec::Or);
+          sequence_.push_back({TaskKind::LeaveField});
+          add_text("}");
+        }
+      }
+    } else if (spec.kind == ExprKind::Constant && module_[ConstId(spec.a)].kind == ConstKind::Str) {
+      sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, Braces::Hex, fields_ > 0 && !at_least(12)), spec.a, {}});
+    } else {
+      add_text("{");
+      sequence_.push_back({TaskKind::EnterField});
+      add_expr(field.kids[1], Prec::Or);
+      sequence_.push_back({TaskKind::LeaveField});
+      add_text("}");
+    }
+  }
+  add_text("}");
+}
+
+namespace {
+
+/// The printf form of a format specification that CPython 3.11's optimiser makes of `%-10.5s` (Python/ast_opt.c, simple_format_arg_parse):
+/// `[<>]width[.precision]`. False where the specification has no such origin.
+bool printf_form(std::string_view spec, std::string& out) {
+  std::string width, precision;
+  bool left = false;
+  std::size_t i = 0;
+  if (i < spec.size() && (spec[i] == '<' || spec[i] == '>')) left = spec[i++] == '<';
+  while (i < spec.size() && spec[i] >= '0' && spec[i] <= '9') width += spec[i++];
+  if (i < spec.size() && spec[i] == '.') {
+    ++i;
+    while (i < spec.size() && spec[i] >= '0' && spec[i] <= '9') precision += spec[i++];
+    if (precision.empty()) return false;
+  }
+  if (i != spec.size() || (left && width.empty())) return false;
+  if (left) out += '-';
+  out += width;
+  if (!precision.empty()) out += '.' + precision;
+  return true;
+}
+
+}  // namespace
+
+void Printer::add_format_fallback(const Expr& e, Prec min) {
+  // 3.11 turns '…%s…' % (x,) into the bytecode of an f-string, also where x cannot stand in one: give the original form back.
+  std::string format;
+  bool printf = options_.grammar == PyVersion{3, 11};
+  std::size_t fields = 0;
+  for (ExprId kid : e.kids) {
+    const Expr& part = ast_[kid];
+    if (part.kind == ExprKind::Constant) {
+      for (char c : module_[ConstId(part.a)].text) {
+        format += c;
+        if (c == '%') format += c;
+      }
+    } else if (part.kind == ExprKind::FormattedValue && part.op != 0) {
+      ++fields;
+      format += '%';
+      if (part.kids.size() > 1 && part.kids[1]) {
+        const Expr* spec = &ast_[part.kids[1]];
+        if (spec->kind == ExprKind::JoinedStr && spec->kids.size() == 1) spec = &ast_[spec->kids[0]];
+        bool constant = spec->kind == ExprKind::Constant && module_[ConstId(spec->a)].kind == ConstKind::Str;
+        printf = printf && constant && printf_form(module_[ConstId(spec->a)].text, format);
+      }
+      format += part.op == 1 ? 's' : part.op == 2 ? 'r' : 'a';
+    } else {
+      printf = false;
+    }
+  }
+  if (printf && fields) {
+    if (min > Prec::Term) add_open('(', Group::NoComma);
+    std::string& text = scratch_.emplace_back();
+    append_string(text, format);
+    add_text(text);
+    add_text(" % ");
+    add_open('(', fields == 1 ? Group::NoComma : Group::Items);
+    bool first = true;
+    for (ExprId kid : e.kids) {
+      if (ast_[kid].kind != ExprKind::FormattedValue) continue;
+      if (!first) {
+        add_text(", ");
+        add_part();
+      }
+      first = false;
+      add_expr(ast_[kid].kids[0], Prec::Test);
+    }
+    if (fields == 1) add_text(",");
+    add_close(')');
+    if (min > Prec::Term) add_close(')');
+    return;
+  }
+  // Otherwise no source of that version has this bytecode: the same value by the same calls.
+  add_text("''.join");
+  add_open('(', Group::NoComma);
+  add_open('(', Group::NoComma);
+  for (ExprId kid : e.kids) {
+    const Expr& part = ast_[kid];
+    if (part.kind == ExprKind::FormattedValue) {
+      std::string_view conversion = part.op == 1 ? "str" : part.op == 2 ? "repr" : part.op == 3 ? "ascii" : "";
+      add_text("format");
+      add_open('(', Group::Items);
+      if (!conversion.empty()) {
+        add_text(conversion);
+        add_open('(', Group::Items);
+      }
+      add_expr(part.kids[0], Prec::Test);
+      if (!conversion.empty()) add_close(')');
+      if (part.kids.size() > 1 && part.kids[1]) {
+        add_text(", ");
+        add_part();
+        add_expr(part.kids[1], Prec::Test);
+      }
+      add_close(')');
+    } else {
+      add_expr(kid, Prec::Test);
+    }
+    add_text(", ");
+    add_part();
+  }
+  add_close(')');
+  add_close(')');
+}
+
+// ---- patterns of `case`
+
+void Printer::visit_pattern(const Task& task) {
+  // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need parentheses.
+  const Expr& e = ast_[ExprId(task.a)];
+  auto pattern = [&](ExprId id, std::uint8_t place) { sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}}); };
+  switch (e.kind) {
+    case ExprKind::MatchValue: {
+      const Expr& value = ast_[e.kids[0]];
+      if (value.kind == ExprKind::Constant && module_[ConstId(value.a)].kind == ConstKind::Complex) {
+        // `1 + 2j` stands without parentheses only.
+        std::string& text = scratch_.emplace_back();
+        append_complex(text, module_[ConstId(value.a)].re, module_[ConstId(value.a)].im, options_.grammar);
+        std::string_view inside = text;
+        if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
+        add_text(inside);
+      } else {
+        add_expr(e.kids[0], Prec::Arith);
+      }
+      break;
+    }
+    case ExprKind::MatchSingleton: add_constant(ConstId(e.a), Prec::Atom); break;
+    case ExprKind::MatchSequence:
+      add_open('[', Group::Items);
+      for (std::size_t i = 0; i < e.kids.size(); ++i) {
+        if (i) {
+          add_text(", ");
+          add_part();
+        }
+        pattern(e.kids[i], 2);
+      }
+      add_close(']');
+      break;
+    case ExprKind::MatchMapping: {
+      add_open('{', Group::Items);
+      bool first = true;
+      for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
+        if (!first) {
+          add_text(", ");
+          add_part();
+        }
+        first = false;
+        const Expr& key = ast_[e.kids[i]];
+        if (key.kind == ExprKind::MatchValue || key.kind == ExprKind::MatchSingleton) {
+          pattern(e.kids[i], 2);
+        } else if (key.kind == ExprKind::Constant && module_[ConstId(key.a)].kind == ConstKind::Complex) {
+          std::string& text = scratch_.emplace_back();
+          append_complex(text, module_[ConstId(key.a)].re, module_[ConstId(key.a)].im, options_.grammar);
+          std::string_view inside = text;
+          if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
+          add_text(inside);
+        } else {
+          add_expr(e.kids[i], Prec::Arith);
+        }
+        add_text(": ");
+        pattern(e.kids[i + 1], 2);
+      }
+      if (e.a != UINT32_MAX) {
+        if (!first) {
+          add_text(", ");
+          add_part();
+        }
+        add_text("**");
+        add_name(StrId(e.a));
+      }
+      add_close('}');
+      break;
+    }
+    case ExprKind::MatchClass: {
+      add_expr(e.kids[0], Prec::Primary);
+      add_open('(', Group::Items);
+      std::size_t keywords = e.extra.size(), positional = e.kids.size() - 1 - keywords;
+      for (std::size_t i = 1; i < e.kids.size(); ++i) {
+        if (i > 1) {
+          add_text(", ");
+          add_part();
+        }
+        if (i > positional) {
+          add_name(StrId(e.extra[i - 1 - positional]));
+          add_text("=");
+        }
+        pattern(e.kids[i], 2);
+      }
+      add_close(')');
+      break;
+    }
+    case ExprKind::MatchStar:
+      add_text("*");
+      e.a == UINT32_MAX ? add_text("_") : add_name(StrId(e.a));
+      break;
+    case ExprKind::MatchAs: {
+      if (e.kids.empty() || !e.kids[0]) {
+        e.a == UINT32_MAX ? add_text("_") : add_name(StrId(e.a));
+        break;
+      }
+      bool parens = task.flag != 0;
+      if (parens) add_open('(', Group::NoComma);
+      // The pattern before `as` is an or-pattern: `a | b as x` needs no parentheses, `(a as x) as y` does.
+      pattern(e.kids[0], ast_[e.kids[0]].kind == ExprKind::MatchOr ? 0 : 1);
+      add_text(" as ");
+      add_name(StrId(e.a));
+      if (parens) add_close(')');
+      break;
+    }
+    case ExprKind::MatchOr: {
+      bool parens = task.flag == 1;
+      if (parens) add_open('(', Group::NoComma);
+      bool soft = groups_ > 0 && !parens;
+      if (soft) add_group(Group::Soft);
+      for (std::size_t i = 0; i < e.kids.size(); ++i) {
+        if (i) {
+          add_text(" ");
+          if (soft || parens) add_part();
+          add_text("| ");
+        }
+        pattern(e.kids[i], 1);
+      }
+      if (soft) add_group_end();
+      if (parens) add_close(')');
+      break;
+    }
+    default: add_expr(ExprId(task.a), Prec::Arith);  // an expression where a pattern belongs
+  }
+}
+
+// ---- what rewrite/ should have replaced
+
+void Printer::visit_raw(const Expr& e) {
+  auto call = [&](std::string_view function, std::span<const ExprId> arguments) {
+    add_text(function);
+    add_open('(', Group::Items);
+    add_items(arguments, Prec::Test);
+    add_close(')');
+  };
+  auto leftover = [&](std::string_view what) {
+    std::string message = "no source form was found for ";
+    message += what;
+    note(std::move(message));
+  };
+  switch (e.kind) {
+    case ExprKind::Raw: add_text(module_[StrId(e.a)]); break;
+    case ExprKind::FunctionValue: {
+      leftover("a function object");
+      std::string& text = scratch_.emplace_back("_function_");
+      text += names_.spell_text(e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name] : std::string_view("missing"));
+      add_text(text);
+      break;
+    }
+    case ExprKind::ClassBuilder: add_text("__build_class__"); break;
+    case ExprKind::CellRef:
+      leftover("a cell");
+      add_name(StrId(e.a));
+      break;
+    case ExprKind::Intrinsic: {
+      leftover("an intrinsic call");
+      std::string& text = scratch_.emplace_back("_intrinsic_");
+      text += std::to_string(e.op);
+      call(text, e.kids);
+      break;
+    }
+    case ExprKind::ImportModule: {
+      std::string& text = scratch_.emplace_back("__import__(");
+      append_string(text, module_[StrId(e.a)]);
+      text += ", None, None, ";
+      add_text(text);
+      e.kids.size() > 1 && e.kids[1] ? add_expr(e.kids[1], Prec::Test) : add_text("None");
+      add_text(", ");
+      !e.kids.empty() && e.kids[0] ? add_expr(e.kids[0], Prec::Test) : add_text("0");
+      add_text(")");
+      break;
+    }
+    case ExprKind::ImportedName:
+      add_expr(e.kids[0], Prec::Primary);
+      add_text(".");
+      add_name(StrId(e.a));
+      break;
+    case ExprKind::Super:
+      add_text("super");
+      if (e.op & 2 && e.kids.size() >= 3) {
+        add_open('(', Group::Items);
+        add_items(e.kids.subspan(1, 2), Prec::Test);
+        add_close(')');
+      } else {
+        add_text("()");
+      }
+      add_text(".");
+      add_name(StrId(e.a));
+      break;
+    case ExprKind::Common:
+      switch (static_cast<CommonConstant>(e.op)) {
+        case CommonConstant::AssertionError: add_text("AssertionError"); break;
+        case CommonConstant::NotImplementedError: add_text("NotImplementedError"); break;
+        case CommonConstant::BuiltinTuple: add_text("tuple"); break;
+        case CommonConstant::BuiltinAll: add_text("all"); break;
+        case CommonConstant::BuiltinAny: add_text("any"); break;
+        case CommonConstant::BuiltinList: add_text("list"); break;
+        case CommonConstant::BuiltinSet: add_text("set"); break;
+        case CommonConstant::BuiltinFrozenset: add_text("frozenset"); break;
+        case CommonConstant::None_: add_text("None"); break;
+        case CommonConstant::EmptyString: add_text("''"); break;
+        case CommonConstant::True_: add_text("True"); break;
+        case CommonConstant::False_: add_text("False"); break;
+        case CommonConstant::MinusOne: add_text("(-1)"); break;
+      }
+      break;
+    case ExprKind::LocalsDict: add_text("locals()"); break;
+    default: break;  // only the kinds above come here
+  }
+}
+
+}  // namespace depyf

@@ -1,0 +1,145 @@
+#include "print/layout.h"
+
+#include <algorithm>
+
+namespace depyf {
+
+void Layout::begin(std::uint32_t indent) {
+  start_ = out_.size();
+  indent_ = indent;
+  out_.append(indent, ' ');
+  marks_.clear();
+  stack_.clear();
+}
+
+void Layout::open(Group group) {
+  stack_.push_back(static_cast<std::uint32_t>(marks_.size()));
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, 0, 0, 0, 0});
+}
+
+void Layout::part() { marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items, 0, 0, 0, 0}); }
+
+void Layout::close() {
+  std::uint32_t opened = stack_.back();
+  stack_.pop_back();
+  auto at = static_cast<std::uint32_t>(out_.size() - start_);
+  if (marks_[opened].at == at) {  // nothing inside
+    marks_.resize(opened);
+    return;
+  }
+  marks_[opened].partner = static_cast<std::uint32_t>(marks_.size());
+  marks_.push_back({at, MarkKind::Close, marks_[opened].group, opened, 0, 0, 0});
+}
+
+void Layout::end() {
+  if (!marks_.empty() && out_.size() - start_ > width_) reflow();
+  out_ += '\n';
+  line_ += static_cast<std::uint32_t>(std::count(out_.begin() + static_cast<std::ptrdiff_t>(start_), out_.end(), '\n'));
+}
+
+void Layout::blank_line() {
+  out_ += '\n';
+  ++line_;
+}
+
+void Layout::reflow() {
+  flat_.assign(out_, start_);
+  auto length = static_cast<std::uint32_t>(flat_.size());
+
+  // Backwards: where each item ends, and what follows a group inside its item.
+  struct Context { std::uint32_t item_end, next_open, later; };
+  std::vector<Context> contexts{{length, length, 0}};
+  for (std::size_t i = marks_.size(); i-- > 0;) {
+    Mark& mark = marks_[i];
+    switch (mark.kind) {
+      case MarkKind::Close: contexts.push_back({mark.at, mark.at, 0}); break;
+      case MarkKind::Part:
+        mark.item_end = contexts.back().item_end;
+        contexts.back() = {mark.at, mark.at, 0};
+        break;
+      case MarkKind::Open: {
+        contexts.pop_back();
+        Context& context = contexts.back();
+        mark.item_end = context.item_end;
+        mark.next_open = context.next_open;
+        mark.later = context.later;
+        context.next_open = mark.at;
+        context.later = std::max(context.later, marks_[mark.partner].at - mark.at);
+        break;
+      }
+    }
+  }
+
+  constexpr std::uint32_t kStep = 4;
+  enum class Mode : std::uint8_t { Explode, Fill };
+  struct Frame { Mode mode; std::uint32_t base, inner; };
+  std::vector<Frame> frames;
+  out_.resize(start_);
+  std::size_t line_start = start_;
+  std::uint32_t line_indent = indent_, copied = 0;
+  auto copy_to = [&](std::uint32_t at) {
+    out_.append(flat_, copied, at - copied);
+    copied = at;
+  };
+  auto column = [&] { return static_cast<std::uint32_t>(out_.size() - line_start); };
+  auto newline = [&](std::uint32_t indent) {
+    while (out_.back() == ' ') out_.pop_back();
+    out_ += '\n';
+    line_start = out_.size();
+    out_.append(indent, ' ');
+    line_indent = indent;
+  };
+  for (std::uint32_t i = 0; i < marks_.size(); ++i) {
+    const Mark& mark = marks_[i];
+    copy_to(mark.at);
+    switch (mark.kind) {
+      case MarkKind::Open: {
+        std::uint32_t size = marks_[mark.partner].at - mark.at;
+        bool fits = column() + (mark.item_end - mark.at) <= width_;
+        bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= width_;
+        if (fits || later_breaks) {
+          i = mark.partner;
+          copy_to(marks_[i].at);
+          break;
+        }
+        bool optional = mark.group == Group::Optional || mark.group == Group::OptionalTuple;
+        std::uint32_t base = line_indent;
+        if (mark.group == Group::Soft) {
+          bool at_line_start = column() == line_indent;
+          frames.push_back({Mode::Explode, base, at_line_start ? base : base + kStep});
+          break;
+        }
+        std::uint32_t inner = base + kStep;
+        if (optional) out_ += '(';
+        newline(inner);
+        if (inner + size <= width_) {
+          i = mark.partner;
+          copy_to(marks_[i].at);
+          newline(base);
+          if (optional) out_ += ')';
+          break;
+        }
+        frames.push_back({mark.group == Group::Fill ? Mode::Fill : Mode::Explode, base, inner});
+        break;
+      }
+      case MarkKind::Part: {
+        const Frame& frame = frames.back();
+        if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_) newline(frame.inner);
+        break;
+      }
+      case MarkKind::Close: {
+        Frame frame = frames.back();
+        frames.pop_back();
+        if (mark.group == Group::Soft) break;
+        bool comma = mark.group == Group::Items || mark.group == Group::Fill || mark.group == Group::OptionalTuple;
+        if (comma && out_.back() != ',') out_ += ',';
+        newline(frame.base);
+        if (mark.group == Group::Optional || mark.group == Group::OptionalTuple) out_ += ')';
+        break;
+      }
+    }
+  }
+  copy_to(length);
+}
+
+}  // namespace depyf

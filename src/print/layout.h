@@ -1,0 +1,63 @@
+#pragma once
+// Lines of output. A logical line is first written flat, with marks where brackets open, items part and brackets close; a line that
+// is too wide is then broken at its marks, outermost brackets first, in linear time.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace depyf {
+
+/// How a group of items may be broken.
+enum class Group : std::uint8_t {
+  Items,       // brackets; one item a line, a comma after the last one
+  NoComma,     // brackets; one item a line, no comma after the last one
+  Fill,        // brackets; as many items a line as fit, a comma after the last one
+  Optional,    // no brackets while flat, parentheses when broken, no comma: `return (…)`
+  OptionalTuple,  // the same with a comma after the last item
+  Soft,        // no brackets at all: operands inside brackets that are there anyway
+};
+
+class Layout {
+ public:
+  Layout(std::string& out, std::uint32_t width) : out_(out), width_(width) {}
+
+  std::string& out() { return out_; }
+  /// Starts a logical line at this indentation.
+  void begin(std::uint32_t indent);
+  /// Marks; only between begin() and end(). open() stands after a bracket, close() before it, part() after ", " or before an operator.
+  void open(Group group);
+  void part();
+  void close();
+  /// Ends the line: breaks it where it is too wide, and adds the newline.
+  void end();
+  void blank_line();
+
+  /// 1-based number of the line that begin() started.
+  std::uint32_t line() const { return line_; }
+
+ private:
+  enum class MarkKind : std::uint8_t { Open, Part, Close };
+  struct Mark {
+    std::uint32_t at;          // offset from the line's start
+    MarkKind kind;
+    Group group;
+    std::uint32_t partner;     // Open: index of its Close; Close: of its Open
+    std::uint32_t item_end;    // Open: where the item ends of which this group is a part; Part: where the item after it ends
+    std::uint32_t later;       // Open: width of the widest group after it in the same item
+    std::uint32_t next_open;   // Open: where the next group of the same item opens
+  };
+
+  void reflow();
+
+  std::string& out_;
+  std::uint32_t width_;
+  std::size_t start_ = 0;
+  std::uint32_t indent_ = 0;
+  std::uint32_t line_ = 1;
+  std::vector<Mark> marks_;
+  std::vector<std::uint32_t> stack_;
+  std::string flat_;
+};
+
+}  // namespace depyf

@@ -1,0 +1,22 @@
+#include "print/print.h"
+
+#include "print/printer.h"
+
+namespace depyf {
+
+std::string object_name(std::uint32_t object) { return "__object_" + std::to_string(object) + "__"; }
+
+Source print_module(const Ast& ast, const PrintOptions& options) {
+  Source source;
+  Printer(ast, options, source).print_body(ast.module->root);
+  if (source.text.empty()) source.text = "\n";
+  return source;
+}
+
+Source print_function(const Ast& ast, CodeId code, std::string_view name, const PrintOptions& options) {
+  Source source;
+  Printer(ast, options, source).print_def(code, name);
+  return source;
+}
+
+}  // namespace depyf

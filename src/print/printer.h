@@ -1,0 +1,145 @@
+#pragma once
+// The machine behind print.h: an explicit stack of tasks for expressions and one of frames for statements, so that depth of input
+// costs memory only. Inner header of print/.
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "print/layout.h"
+#include "print/literals.h"
+#include "print/names.h"
+#include "print/precedence.h"
+#include "print/print.h"
+
+namespace depyf {
+
+class Printer {
+ public:
+  Printer(const Ast& ast, const PrintOptions& options, Source& source);
+
+  /// The body of a code object at the margin, as a module.
+  void print_body(CodeId code);
+  /// One code object as `def`.
+  void print_def(CodeId code, std::string_view name);
+
+ private:
+  // ---- expressions.cpp: one task of the expression machine
+  enum class TaskKind : std::uint8_t {
+    Expr, Constant, Text, Name, Literal, Pattern,
+    OpenParen, CloseParen,      // a bracket character, counted
+    OpenGroup, Part, CloseGroup,
+    EnterField, LeaveField,     // the replacement field of an f-string: one line, quotes as planned
+  };
+  struct Task {
+    TaskKind kind;
+    Prec min = Prec::Test;
+    std::uint8_t allow = 0;
+    std::uint8_t flag = 0;      // Expr: kChain, kNoParens; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
+    std::uint32_t a = 0;
+    std::string_view text;
+  };
+  enum TaskFlag : std::uint8_t { kChain = 1, kNoParens = 2 };
+
+  void run();
+  void flush_sequence();
+  void add_expr(ExprId id, Prec min, std::uint8_t allow = 0, std::uint8_t flag = 0) {
+    sequence_.push_back({TaskKind::Expr, min, allow, flag, id.index, {}});
+  }
+  void add_text(std::string_view text) { sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text}); }
+  void add_name(StrId id) { sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}}); }
+  void add_constant(ConstId id, Prec min, std::uint8_t allow = 0) { sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}}); }
+  void add_open(char bracket, Group group);
+  void add_close(char bracket);
+  void add_group(Group group) { sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), 0, {}}); }
+  void add_part() { sequence_.push_back({TaskKind::Part}); }
+  void add_group_end() { sequence_.push_back({TaskKind::CloseGroup}); }
+
+  void visit(const Task& task);
+  void visit_constant(const Task& task);
+  void visit_call(const Expr& e);
+  void visit_comprehension(const Expr& e, char open, char close);
+  void visit_formatted_string(ExprId id, const Expr& e, Prec min);
+  void visit_pattern(const Task& task);
+  void visit_raw(const Expr& e);
+  void add_field(const Expr& field, Quote quote);
+  void add_string_parts(const Expr& e, Quote quote, bool spec);
+  void add_format_fallback(const Expr& e, Prec min);
+  void add_items(std::span<const ExprId> kids, Prec min);
+  void add_comprehensions(std::span<const ExprId> kids);
+  void add_parameters(const Function& function, bool annotations);
+  void add_type_parameters(const std::vector<TypeParam>& parameters);
+  void add_arguments(std::span<const ExprId> kids);
+  void add_slice(const Expr& e);
+  void add_dotted_name(StrId id);
+  bool is_constant_display(const Expr& e) const;
+  bool takes_optional_group(ExprId id) const;
+  bool parenthesised(const Task& task, const Expr& e, Prec prec) const;
+  bool has_starred(std::span<const ExprId> kids) const;
+
+  // ---- quotes.cpp: the delimiters of f-strings
+  struct QuotePlan {
+    Quote outer = Quote::Single, nested = Quote::Single;
+    bool outer_possible = true;
+  };
+  const QuotePlan& plan_quotes(ExprId id);
+  std::uint8_t constant_mask(ConstId id);
+
+  // ---- statements.cpp
+  enum class Context : std::uint8_t { Module, Class, Function };
+  struct Frame {
+    enum What : std::uint8_t { Block, Compound } what = Block;
+    std::span<const StmtId> stmts;    // Block
+    std::uint32_t next = 0;           // Block: statement; Compound: phase or arm
+    std::uint32_t depth = 0;
+    Context context = Context::Module;
+    bool starts_body = false;         // Block: a docstring may come first
+    CodeId code;
+    StmtId stmt;                      // Compound
+  };
+
+  void print_frames();
+  void print_statement(StmtId id, const Frame& at);
+  void print_next_clause(Frame& compound);
+  void print_function_def(const Stmt& s, const Frame& at);
+  void print_class_def(const Stmt& s, const Frame& at);
+  void print_decorators(std::span<const ExprId> decorators, const Frame& at);
+  void print_comment(const Stmt& s, const Frame& at);
+  void print_raw_statement(const Stmt& s);
+  void separate(const Frame& at, StmtId id);
+  void push_block(std::span<const StmtId> stmts, std::uint32_t depth, const Frame& outer);
+  void push_body(std::span<const StmtId> stmts, std::uint32_t depth, Context context, CodeId code);
+  void begin(std::uint32_t depth) { layout_.begin(indent_of(depth)); }
+  void end_header();
+  void end() { layout_.end(); }
+  std::uint32_t indent_of(std::uint32_t depth) const { return depth * options_.indentation; }
+  void write(std::string_view text) { out_ += text; }
+  void write_name(StrId id) { out_ += names_.spell(id); }
+  /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too wide.
+  void write_expr(ExprId id, std::uint8_t allow = 0, bool optional = true);
+  void write_import_names(std::span<const std::uint32_t> names);
+  void map_line(const Stmt& s, CodeId code);
+  void note(std::string message);
+  bool is_docstring(StmtId id) const;
+  bool at_least(std::uint8_t minor) const { return options_.grammar >= PyVersion{3, minor}; }
+
+  const Ast& ast_;
+  const Module& module_;
+  const PrintOptions& options_;
+  Source& source_;
+  std::string& out_;
+  Layout layout_;
+  Names names_;
+  CodeId code_;                       // whose body is being printed
+  std::vector<Task> tasks_, sequence_;
+  std::vector<Frame> frames_;
+  std::unordered_map<std::uint32_t, QuotePlan> quote_plans_;
+  std::deque<std::string> scratch_;   // texts of tasks that exist nowhere else, until the expression is printed
+  std::uint32_t brackets_ = 0;        // open brackets
+  std::uint32_t deepest_ = 0;
+  std::uint32_t groups_ = 0;          // open groups: inside one, operands may part
+  std::uint32_t fields_ = 0;          // open replacement fields
+  bool noted_depth_ = false, noted_indent_ = false;
+};
+
+}  // namespace depyf
