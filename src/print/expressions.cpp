@@ -129,7 +129,6 @@ bool Printer::has_starred(std::span<const ExprId> kids) const {
 }
 
 bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
-  if (task.flag & kNoParens) return false;
   if (prec != Prec::Lowest) return prec < task.min;
   switch (e.kind) {
     case ExprKind::Tuple:

@@ -35,11 +35,11 @@ class Printer {
     TaskKind kind;
     Prec min = Prec::Test;
     std::uint8_t allow = 0;
-    std::uint8_t flag = 0;      // Expr: kChain, kNoParens; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
+    std::uint8_t flag = 0;      // Expr: kChain; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
     std::uint32_t a = 0;
-    std::string_view text;
+    std::string_view text{};
   };
-  enum TaskFlag : std::uint8_t { kChain = 1, kNoParens = 2 };
+  enum TaskFlag : std::uint8_t { kChain = 1 };  // an inner link of a chain of operators
 
   void run();
   void flush_sequence();
