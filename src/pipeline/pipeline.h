@@ -15,12 +15,23 @@ struct DecompileOptions {
   bool keep_temporaries = false;
   std::string name;             // function mode: name to print instead of co_name
   bool function = false;        // print the root as one function, not as a module
+  bool strict = false;          // throw the Error of a code object that cannot be decompiled, instead of printing a body in its place
 };
 
 struct Decompiled {
   Source source;
   std::vector<Diagnostic> diagnostics;
 };
+
+/// What a dump shows: the output of one stage.
+enum class Stage : std::uint8_t { Bytecode, Flow, Lift, Simplify, Structure, Rewrite, Print };
+
+/// The text form of one stage's output for one code object. For Rewrite and Print the nested code objects have to be rewritten first, so they are.
+/// Throws Error where the stage or one before it does.
+std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options = {});
+
+/// `Outer.method`: the qualified name, or before 3.11 the names from the root down.
+std::string code_path(const Module& module, CodeId code);
 
 /// Every code object of `module`, innermost first, then printing. A code object that fails never loses the others: its place holds the
 /// next rung of the ladder, and a Diagnostic says why.

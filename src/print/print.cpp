@@ -4,7 +4,7 @@
 
 namespace depyf {
 
-std::string object_name(std::uint32_t object) { return "__object_" + std::to_string(object) + "__"; }
+std::string object_name(std::uint32_t object) { return "__const_" + std::to_string(object) + "__"; }
 
 Source print_module(const Ast& ast, const PrintOptions& options) {
   Source source;

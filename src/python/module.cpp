@@ -86,12 +86,13 @@ bool is_module(const Module& module) {
   return (root.flags & (kOptimized | kNewLocals)) == 0 && module[root.name] == "<module>";
 }
 
-Ref line_map(const Module& module, const std::vector<LineOrigin>& lines) {
+Ref line_map(const Module& module, const Source& source) {
   Ref out = Ref::checked(PyList_New(0));
-  for (const LineOrigin& origin : lines) {
-    Ref offsets = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(origin.offsets.size())));
-    for (std::size_t i = 0; i < origin.offsets.size(); ++i) {
-      PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(origin.offsets[i]).release());
+  for (const LineOrigin& origin : source.lines) {
+    const std::span<const std::uint32_t> found = source.offsets_of(origin);
+    Ref offsets = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(found[i]).release());
     }
     Ref line = to_int(origin.line), original = to_int(origin.original_line), name = to_str(path(module, origin.code));
     append(out, tuple({&line, &offsets, &original, &name}));
@@ -148,6 +149,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.keep_temporaries = keep_temporaries != 0;
     if (name) options.name = name;
     options.function = is_code(input) && !is_module(module);
+    options.strict = options.function;
     const Decompiled result = depyf::decompile(module, options);
 
     Ref constants = Ref::checked(PyDict_New());
@@ -158,7 +160,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
       }
     }
     Ref text = to_str(result.source.text);
-    Ref lines = line_map(module, result.source.lines);
+    Ref lines = line_map(module, result.source);
     Ref found = diagnostics(module, result.diagnostics);
     return tuple({&text, &lines, &constants, &found}).release();
   });

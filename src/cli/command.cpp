@@ -1,0 +1,361 @@
+#include "cli/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cli/inputs.h"
+#include "pipeline/pipeline.h"
+#include "support/error.h"
+#include "verify/verify.h"
+
+namespace depyf {
+
+namespace {
+
+using cli::Input;
+
+constexpr std::string_view kHelp =
+    R"(usage: depyf decompile PATH... [-o DIR] [-j N] [--format text|json] [--python 3.X]
+       depyf dis PATH... [--python 3.X]
+       depyf dump --stage STAGE PATH... [--code NAME] [--python 3.X]
+       depyf compare A.pyc B.pyc
+
+Python source from CPython bytecode, 3.7 to 3.15.
+
+decompile   source of .pyc files, or of every .pyc below a folder; of one file to
+            standard output, of several into the folder given with -o
+dis         the instructions, in version-free notation
+dump        what one stage made of each code object
+            (bytecode, flow, lift, simplify, structure, rewrite, print)
+compare     do two files do the same? identical, exact, equivalent or different
+
+options
+  -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
+  -j, --jobs N            files at a time (default: one for each processor)
+  --format text|json      json: source, line map and diagnostics
+  --python 3.X            the input is marshal data of that version, without a header
+  --indentation N         columns of one level (default 4)
+  --keep-temporaries      do not fold stack temporaries into expressions
+  --code NAME             dump, dis: only code objects whose qualified name is or ends in NAME
+  -h, --help              this text
+
+exit code: 0 done; 1 a part could not be decompiled, or the files differ;
+2 no input could be read, or the usage was wrong
+
+examples
+  depyf decompile __pycache__/spam.cpython-312.pyc
+  depyf decompile build/ -o src/ -j 4
+  depyf dump --stage lift spam.pyc --code Spam.eggs
+  depyf compare spam.pyc other/spam.pyc
+)";
+
+enum class Verb : std::uint8_t { Decompile, Dis, Dump, Compare };
+
+struct Options {
+  Verb verb = Verb::Decompile;
+  std::vector<std::string> paths;
+  std::string output;
+  unsigned jobs = 0;
+  bool json = false;
+  std::optional<PyVersion> marshal_version;
+  std::optional<Stage> stage;
+  std::string code;
+  DecompileOptions decompile;
+};
+
+/// Wrong usage: the message, then a pointer to --help, exit code 2.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+unsigned parse_number(const std::string& option, const std::string& text, unsigned least, unsigned most) {
+  unsigned value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw UsageError(option + " " + text + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+Stage parse_stage(const std::string& text) {
+  static constexpr std::string_view names[] = {"bytecode", "flow", "lift", "simplify", "structure", "rewrite", "print"};
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    if (text == names[i]) return static_cast<Stage>(i);
+  throw UsageError("--stage " + text + ": expected bytecode, flow, lift, simplify, structure, rewrite or print");
+}
+
+Options parse_options(std::span<const std::string> arguments) {
+  Options options;
+  const std::string& verb = arguments[0];
+  if (verb == "decompile")
+    options.verb = Verb::Decompile;
+  else if (verb == "dis")
+    options.verb = Verb::Dis;
+  else if (verb == "dump")
+    options.verb = Verb::Dump;
+  else if (verb == "compare")
+    options.verb = Verb::Compare;
+  else
+    throw UsageError("unknown command '" + verb + "': expected decompile, dis, dump or compare");
+  bool only_paths = false;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    std::string name = arguments[i];
+    if (only_paths || name.size() < 2 || name[0] != '-') {
+      options.paths.push_back(name);
+      continue;
+    }
+    if (name == "--") {
+      only_paths = true;
+      continue;
+    }
+    std::optional<std::string> given;
+    if (name.starts_with("--")) {
+      if (std::size_t equals = name.find('='); equals != std::string::npos) {
+        given = name.substr(equals + 1);
+        name.resize(equals);
+      }
+    } else if (name.size() > 2) {
+      given = name.substr(2);
+      name.resize(2);
+    }
+    auto value = [&]() -> std::string {
+      if (given) return *given;
+      if (i + 1 == arguments.size()) throw UsageError(name + ": a value is missing");
+      return arguments[++i];
+    };
+    if (name == "-o" || name == "--output")
+      options.output = value();
+    else if (name == "-j" || name == "--jobs")
+      options.jobs = parse_number(name, value(), 1, 1024);
+    else if (name == "--format") {
+      std::string format = value();
+      if (format != "text" && format != "json") throw UsageError("--format " + format + ": expected text or json");
+      options.json = format == "json";
+    } else if (name == "--python")
+      options.marshal_version = cli::parse_version(value());
+    else if (name == "--indentation")
+      options.decompile.indentation = parse_number(name, value(), 1, 16);
+    else if (name == "--keep-temporaries")
+      options.decompile.keep_temporaries = true;
+    else if (name == "--stage")
+      options.stage = parse_stage(value());
+    else if (name == "--code")
+      options.code = value();
+    else
+      throw UsageError("unknown option '" + name + "'");
+  }
+  if (options.paths.empty()) throw UsageError("no input: give a .pyc file or a folder");
+  if (options.verb == Verb::Compare && options.paths.size() != 2)
+    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) + " were given");
+  if (options.verb == Verb::Dump && !options.stage) throw UsageError("dump needs --stage");
+  return options;
+}
+
+void write_all(std::FILE* to, std::string_view text) { std::fwrite(text.data(), 1, text.size(), to); }
+
+void report(const std::string& message) { write_all(stderr, "depyf: " + message + "\n"); }
+
+std::string diagnostic_text(const Module& module, const Diagnostic& diagnostic) {
+  std::string kind;
+  switch (diagnostic.kind) {
+    case Diagnostic::Ladder: kind = "ladder L" + std::to_string(diagnostic.level); break;
+    case Diagnostic::BrokenCode: kind = "not decompiled"; break;
+    case Diagnostic::Note: kind = "note"; break;
+  }
+  return code_path(module, diagnostic.code) + ": " + kind + ": " + diagnostic.message;
+}
+
+std::string to_json(const Module& module, const Decompiled& result) {
+  std::string out = "{\"source\": ";
+  cli::append_json(out, result.source.text);
+  out += ", \"lines\": [";
+  bool first = true;
+  for (const LineOrigin& line : result.source.lines) {
+    if (!first) out += ", ";
+    first = false;
+    out += "{\"line\": " + std::to_string(line.line) + ", \"code\": ";
+    cli::append_json(out, code_path(module, line.code));
+    out += ", \"original_line\": " + std::to_string(line.original_line) + ", \"offsets\": [";
+    bool first_offset = true;
+    for (std::uint32_t offset : result.source.offsets_of(line)) {
+      if (!first_offset) out += ", ";
+      first_offset = false;
+      out += std::to_string(offset);
+    }
+    out += "]}";
+  }
+  out += "], \"diagnostics\": [";
+  first = true;
+  for (const Diagnostic& diagnostic : result.diagnostics) {
+    if (!first) out += ", ";
+    first = false;
+    out += "{\"kind\": ";
+    out += diagnostic.kind == Diagnostic::Ladder ? "\"L" + std::to_string(diagnostic.level) + "\"" : diagnostic.kind == Diagnostic::Note ? "\"note\"" : "\"broken\"";
+    out += ", \"code\": ";
+    cli::append_json(out, code_path(module, diagnostic.code));
+    out += ", \"offset\": " + std::to_string(diagnostic.offset) + ", \"message\": ";
+    cli::append_json(out, diagnostic.message);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+struct FileResult {
+  bool read = false;      // the input was a module
+  bool complete = false;  // and every code object of it came through
+};
+
+FileResult decompile_file(const Options& options, const Input& input, bool to_folder) {
+  FileResult result;
+  try {
+    Module module = cli::read_input(input.path, options.marshal_version);
+    result.read = true;
+    Decompiled decompiled = decompile(module, options.decompile);
+    result.complete = true;
+    std::string messages;
+    for (const Diagnostic& diagnostic : decompiled.diagnostics) {
+      if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
+      if (diagnostic.kind != Diagnostic::Note) messages += "depyf: " + input.path.string() + ": " + diagnostic_text(module, diagnostic) + "\n";
+    }
+    std::string json = options.json ? to_json(module, decompiled) : std::string();
+    std::string_view text = options.json ? std::string_view(json) : std::string_view(decompiled.source.text);
+    if (to_folder) {
+      std::filesystem::path output = std::filesystem::path(options.output) / input.output;
+      if (options.json) output.replace_extension(".json");
+      cli::write_file(output, text);
+    } else {
+      write_all(stdout, text);
+    }
+    if (!messages.empty()) write_all(stderr, messages);
+  } catch (const Error& error) {
+    result.complete = false;
+    std::string message = error.what();
+    std::string path = input.path.string();
+    report(message.starts_with(path) ? message : path + ": " + message);
+  }
+  return result;
+}
+
+int run_decompile(const Options& options) {
+  std::vector<Input> inputs = cli::collect_inputs(options.paths);
+  if (inputs.empty()) throw Error(options.paths[0] + ": there is no .pyc file in this folder");
+  bool to_folder = !options.output.empty();
+  if (inputs.size() > 1 && !to_folder)
+    throw UsageError(std::to_string(inputs.size()) + " files would be decompiled: say where to with -o DIR");
+  unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  jobs = static_cast<unsigned>(std::min<std::size_t>(jobs, inputs.size()));
+  std::atomic<std::size_t> next = 0, read = 0, complete = 0, done = 0;
+  bool progress = to_folder && isatty(STDERR_FILENO);
+  std::mutex terminal;
+  auto work = [&] {
+    while (true) {
+      std::size_t i = next++;
+      if (i >= inputs.size()) return;
+      FileResult result = decompile_file(options, inputs[i], to_folder);
+      read += result.read;
+      complete += result.complete;
+      std::size_t count = ++done;
+      if (progress && (count % 16 == 0 || count == inputs.size())) {
+        std::lock_guard lock(terminal);
+        std::fprintf(stderr, "\r%zu of %zu files", count, inputs.size());
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work);
+  work();
+  threads.clear();
+  if (progress) std::fputc('\n', stderr);
+  if (inputs.size() > 1) {
+    std::string summary = std::to_string(inputs.size()) + " files: " + std::to_string(complete) + " decompiled";
+    if (read != complete) summary += ", " + std::to_string(read - complete) + " in part";
+    if (read != inputs.size()) summary += ", " + std::to_string(inputs.size() - read) + " could not be read";
+    report(summary);
+  }
+  return read == 0 ? 2 : complete == inputs.size() ? 0 : 1;
+}
+
+int run_dump(const Options& options) {
+  Stage stage = options.stage.value_or(Stage::Bytecode);
+  bool failed = false, read = false;
+  for (const Input& input : cli::collect_inputs(options.paths)) {
+    try {
+      Module module = cli::read_input(input.path, options.marshal_version);
+      read = true;
+      auto count = static_cast<std::uint32_t>(module.codes.size());
+      for (std::uint32_t id = 0; id < count; ++id) {
+        std::string path = code_path(module, CodeId(id));
+        bool wanted = options.code.empty() || path == options.code || path.ends_with("." + options.code);
+        if (!wanted) continue;
+        std::string text = "== " + path + " (code " + std::to_string(id) + ", line " + std::to_string(module[CodeId(id)].firstlineno) + ")\n";
+        try {
+          text += dump_stage(module, CodeId(id), stage, options.decompile);
+        } catch (const Error& error) {
+          failed = true;
+          text += std::string("failed: ") + error.what() + "\n";
+        }
+        write_all(stdout, text + "\n");
+      }
+    } catch (const Error& error) {
+      failed = true;
+      report(input.path.string() + ": " + error.what());
+    }
+  }
+  return !read ? 2 : failed ? 1 : 0;
+}
+
+int run_compare(const Options& options) {
+  Module a = cli::read_input(options.paths[0], options.marshal_version);
+  Module b = cli::read_input(options.paths[1], options.marshal_version);
+  Verdict verdict = verify(a, a.root, b, b.root);
+  std::string_view word;
+  switch (verdict.kind) {
+    case VerdictKind::Identical: word = "identical"; break;
+    case VerdictKind::Exact: word = "exact"; break;
+    case VerdictKind::Equivalent: word = "equivalent"; break;
+    case VerdictKind::Different: word = "different"; break;
+  }
+  std::string text(word);
+  if (!verdict.detail.empty()) text += ": " + verdict.detail;
+  write_all(stdout, text + "\n");
+  return verdict.kind == VerdictKind::Different ? 1 : 0;
+}
+
+}  // namespace
+
+int run_command(std::span<const std::string> arguments) {
+  bool help = arguments.empty();
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    help = help || argument == "-h" || argument == "--help";
+  }
+  if (help) {
+    write_all(arguments.empty() ? stderr : stdout, kHelp);
+    return arguments.empty() ? 2 : 0;
+  }
+  int code = 2;
+  try {
+    Options options = parse_options(arguments);
+    switch (options.verb) {
+      case Verb::Decompile: code = run_decompile(options); break;
+      case Verb::Dis: case Verb::Dump: code = run_dump(options); break;
+      case Verb::Compare: code = run_compare(options); break;
+    }
+  } catch (const UsageError& error) {
+    report(std::string(error.what()) + " (see depyf --help)");
+  } catch (const Error& error) {
+    report(error.what());
+  } catch (const std::bad_alloc&) {
+    report("out of memory");
+  }
+  std::fflush(stdout);
+  return code;
+}
+
+}  // namespace depyf

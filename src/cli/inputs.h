@@ -1,0 +1,36 @@
+#pragma once
+// Files that the command reads, and where their results go.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pyc/code_object.h"
+
+namespace depyf::cli {
+
+struct Input {
+  std::filesystem::path path;
+  std::filesystem::path output;  // relative to the output folder
+};
+
+/// Each path as it is, folders as every `.pyc` below them, in a fixed order. `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where
+/// several would, the later ones keep their tag (`a/x.cpython-312.py`). Throws Error for a path that is not there.
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths);
+
+/// The whole file. Throws Error where it cannot be read.
+std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
+/// Writes through a temporary file beside it, so that nothing half-written is left. Throws Error.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// `.pyc`, or marshal data of the given version.
+Module read_input(const std::filesystem::path& path, std::optional<PyVersion> marshal_version);
+
+/// "3.12"; throws Error for anything else or a version that is not supported.
+PyVersion parse_version(const std::string& text);
+
+/// `text` between quotes for JSON; lone surrogates as escapes.
+void append_json(std::string& out, std::string_view text);
+
+}  // namespace depyf::cli
