@@ -233,7 +233,7 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
       write_all(stdout, text);
     }
     if (!messages.empty()) write_all(stderr, messages);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // std::bad_alloc and errors of the standard library too: the other files go on
     result.complete = false;
     std::string message = error.what();
     std::string path = input.path.string();
