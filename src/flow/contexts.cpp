@@ -65,7 +65,10 @@ class Expansion {
       : module_(module), code_(code), list_(list), minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
     budget_ = 64 * list.instrs.size() + 20000;
-    if (minor_ <= 7) find_finally_bodies();
+    if (minor_ <= 7) {
+      find_finally_bodies();
+      find_async_loops();
+    }
   }
 
   Steps run() {
@@ -91,6 +94,48 @@ class Expansion {
     for (const Instr& instr : list_.instrs)
       if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH)
         if (instr.target != kNoTarget) finally_body_[instr.target] = true;
+  }
+
+  /// 3.7 spells END_ASYNC_FOR out, and protects the loop's target too:
+  ///   SETUP_EXCEPT h; GET_ANEXT; LOAD_CONST None; YIELD_FROM; store; POP_BLOCK; …
+  ///   h: COPY 1; LOAD_GLOBAL StopAsyncIteration; EXC_MATCH; BRANCH_TRUE t; END_FINALLY; …    t: POP_TOP × 3; POP_EXCEPT; POP_TOP
+  /// No other statement gives this, so it is brought to 3.8's form: the region ends before the store, the handler is END_ASYNC_FOR.
+  void find_async_loops() {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    async_.assign(n, Async::No);
+    std::vector<bool> targeted;
+    auto matches = [&](std::size_t from, std::initializer_list<Op> ops) {
+      if (from >= n || n - from < ops.size()) return false;
+      for (Op op : ops)
+        if (instrs[from++].op != op) return false;
+      return true;
+    };
+    for (std::size_t s = 0; s < n; ++s) {
+      if (instrs[s].op != Op::SETUP_FINALLY || instrs[s].aux != 1 || instrs[s].target == kNoTarget) continue;
+      const std::size_t h = instrs[s].target;
+      if (!matches(s + 1, {Op::GET_ANEXT, Op::LOAD_CONST, Op::YIELD_FROM}) ||
+          !matches(h, {Op::COPY, Op::LOAD_GLOBAL, Op::EXC_MATCH, Op::BRANCH_TRUE, Op::END_FINALLY}) || instrs[h].arg != 1 ||
+          module_[StrId(instrs[h + 1].arg)] != "StopAsyncIteration" || instrs[h + 3].target == kNoTarget)
+        continue;
+      const std::size_t t = instrs[h + 3].target;
+      if (!matches(t, {Op::POP_TOP, Op::POP_TOP, Op::POP_TOP, Op::POP_EXCEPT, Op::POP_TOP})) continue;
+      if (targeted.empty()) {
+        targeted.assign(n, false);
+        for (const Instr& instr : instrs)
+          if (instr.target != kNoTarget) targeted[instr.target] = true;
+      }
+      std::size_t end = s + 4;
+      while (end < n && !targeted[end] && instrs[end].op < Op::JUMP) ++end;  // operations before JUMP in op.def neither branch nor act on blocks
+      if (end >= n || targeted[end] || instrs[end].op != Op::POP_BLOCK || targeted[s + 1] || targeted[s + 2] || targeted[s + 3]) continue;
+      const Op last = instrs[end - 1].op;
+      if (last != Op::STORE_FAST && last != Op::STORE_DEREF && last != Op::STORE_GLOBAL && last != Op::STORE_NAME &&
+          last != Op::STORE_ATTR && last != Op::STORE_SUBSCR)
+        continue;
+      async_[s + 4] = Async::Stored;
+      async_[end] = Async::Left;
+      async_[h] = Async::Handler;
+    }
   }
 
   bool is_none(const Instr& instr) const {
@@ -335,6 +380,19 @@ class Expansion {
     last_ = kNone;
     const Instr& instr = list_.instrs[index];
     const std::uint32_t next = index + 1;
+    if (!async_.empty() && async_[index] != Async::No) {
+      if (async_[index] == Async::Stored && is(context_, Entered::TryExcept)) {
+        context_ = parent(context_);
+      } else if (async_[index] == Async::Left) {
+        go(next);
+        return;
+      } else if (async_[index] == Async::Handler && is(context_, Entered::Handler)) {
+        emit(Op::END_ASYNC_FOR, 7);
+        context_ = parent(context_);
+        go(list_.instrs[index + 3].target + 5);
+        return;
+      }
+    }
     const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
     const bool bottom = context_ == kNone;
     switch (instr.op) {
@@ -560,6 +618,9 @@ class Expansion {
     return std::move(out_);
   }
 
+  /// Where find_async_loops found: the loop's target is stored; the store is done; the handler.
+  enum class Async : std::uint8_t { No, Stored, Left, Handler };
+
   const Module& module_;
   const CodeId code_;
   const InstrList& list_;
@@ -567,6 +628,7 @@ class Expansion {
   std::size_t budget_;
   std::uint32_t none_ = kNone;
   std::vector<bool> finally_body_;
+  std::vector<Async> async_;
   std::vector<Context> contexts_;
   std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;
   std::vector<State> states_;

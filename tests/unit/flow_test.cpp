@@ -334,5 +334,27 @@ TEST_F(FlowTest, ABranchOutsideOfTheRowsJoinsItsCondition) {
   EXPECT_EQ(before.instrs[before[before.entry].end - 1].op, Op::TO_BOOL);
 }
 
+TEST_F(FlowTest, AsyncForOfThreeSevenIsBroughtToEndAsyncFor) {
+  version(7);
+  std::vector<Instr> instrs{
+      /*0*/ op(Op::LOAD_FAST, 0), op(Op::GET_AITER), to(Op::SETUP_FINALLY, 9, 1), op(Op::GET_ANEXT), op(Op::LOAD_CONST), op(Op::YIELD_FROM),
+      /*6*/ op(Op::STORE_FAST, 1), op(Op::POP_BLOCK), to(Op::JUMP, 14),
+      /*9*/ op(Op::COPY, 1), op(Op::LOAD_GLOBAL, module.intern("StopAsyncIteration").index), op(Op::EXC_MATCH), to(Op::BRANCH_TRUE, 15),
+      /*13*/ op(Op::END_FINALLY),
+      /*14*/ to(Op::JUMP, 2),
+      /*15*/ op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_TOP), op(Op::POP_EXCEPT, 3), op(Op::POP_TOP),
+      /*20*/ op(Op::LOAD_CONST), op(Op::RETURN_VALUE)};
+  const Cfg cfg = build_cfg(module, code, list(instrs));
+  ASSERT_EQ(cfg.regions.size(), 1u);
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler), "END_ASYNC_FOR LOAD_CONST RETURN_VALUE");
+  const Block& next = cfg[cfg[cfg.entry].next];
+  EXPECT_EQ(next.region, RegionId(0));
+  EXPECT_EQ(cfg.instrs[next.end - 1].op, Op::YIELD_FROM);
+  EXPECT_FALSE(cfg[next.next].region.valid()) << "the store";
+  instrs[10].arg = module.intern("StopIteration").index;  // not what `async for` gives
+  const Cfg other = build_cfg(module, code, list(instrs));
+  EXPECT_EQ(trace(other, other.regions[0].handler, {true}).substr(0, 5), "COPY1");
+}
+
 }  // namespace
 }  // namespace depyf
