@@ -1041,6 +1041,12 @@ class Lifter {
 
 }  // namespace
 
-Lifted lift(Module& module, CodeId code, const Cfg& cfg) { return Lifter(module, code, cfg).run(); }
+Lifted lift(Module& module, CodeId code, const Cfg& cfg) {
+  Lifted lifted = Lifter(module, code, cfg).run();
+#ifndef NDEBUG
+  check(lifted);
+#endif
+  return lifted;
+}
 
 }  // namespace depyf

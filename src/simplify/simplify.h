@@ -5,11 +5,26 @@ namespace depyf {
 
 struct SimplifyOptions {
   /// Locals (by slot) whose loads and stores nobody else can see: promoted to SSA values. verify/ passes the temporaries that the other side lacks.
+  /// A slot that is an argument or a cell, or that is read where it may be unbound, is left alone.
   std::vector<bool> promotable;
+  bool fresh_sequences = true;  // lists and tuples built here are known until they escape
+  bool drop_dead = true;        // pure values and parameters that nobody reads
+  bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };
 
 /// Semantics-preserving clean-up: fresh-list algebra, dead pure values. Every rule has its proof in a comment.
-/// Order of effects never changes. `del` of a local stays.
+/// Order of effects never changes. `del` of a local stays. How long a temporary on the stack lives is NOT part of the semantics
+/// (lift/ does not say it either): an object that only a vanished list held may die earlier or later.
+///
+/// Meant for Dynamo's code and for verify/: on code that a compiler made from source it removes what the source said
+/// (`f(*[a, b])`, a lone `x` as a statement), so decompiling calls it only where made_by_dynamo() says so.
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options = {});
+
+/// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`, `__resume_at_…`, `__nested_resume_fns`, `___stack0` …?
+bool made_by_dynamo(const Module& module, CodeId code);
+
+/// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody reads it: constants, cells, builds of tuples, lists and slices,
+/// locals that are definitely bound, globals of names that Dynamo itself installs.
+std::vector<bool> pure_values(const Lifted& lifted, const Module& module);
 
 }  // namespace depyf

@@ -1,0 +1,54 @@
+#include "simplify/simplify.h"
+
+#include "simplify/rules.h"
+
+namespace depyf {
+
+namespace {
+
+// Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but never loaded, is promoted. Dynamo makes one for every
+// import that it may need again; reading it is the only thing it is for, and promote_slots() checks its premises.
+void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::vector<bool>& promotable) {
+  const CodeObject& code = module[lifted.code];
+  promotable.resize(code.slots.size());
+  std::vector<bool> read(code.slots.size(), false);
+  for (const LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body)
+      if ((lifted[id].op == Op::LOAD_FAST || lifted[id].op == Op::LOAD_FAST_AND_CLEAR) && lifted[id].arg < read.size()) read[lifted[id].arg] = true;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i] || !code.slots[i].name.valid()) continue;
+    std::string_view name = module[code.slots[i].name];
+    if (name.starts_with("tmp_") && name.find_first_not_of("0123456789", 4) == std::string_view::npos) promotable[i] = true;
+  }
+}
+
+}  // namespace
+
+bool made_by_dynamo(const Module& module, CodeId id) {
+  const CodeObject& code = module[id];
+  for (StrId name : code.names) {
+    std::string_view text = module[name];
+    if (text.starts_with("__compiled_fn_") || text.starts_with("__resume_at_")) return true;
+  }
+  for (const Slot& slot : code.slots) {
+    std::string_view text = slot.name.valid() ? module[slot.name] : std::string_view();
+    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack")) return true;
+  }
+  return false;
+}
+
+void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
+  std::vector<bool> promotable = options.promotable;
+  if (options.drop_dead && made_by_dynamo(module, lifted.code)) mark_unread_temporaries(lifted, module, promotable);
+  simplifying::promote_slots(lifted, module, std::move(promotable));
+  simplifying::remove_trivial_params(lifted);
+  if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
+  if (options.drop_dead) simplifying::drop_dead(lifted, module);
+  simplifying::remove_trivial_params(lifted);
+  if (options.late_loads) simplifying::sink_loads(lifted, module);
+#ifndef NDEBUG
+  check(lifted);
+#endif
+}
+
+}  // namespace depyf
