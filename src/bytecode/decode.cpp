@@ -459,6 +459,7 @@ class Decoder {
     if (null != kNoTarget) removed[null] = 1;
     if (minor_ >= 15 && null == kNoTarget) instrs[i - 2].aux = 0;
     instrs[i].op = Op::YIELD_FROM;
+    instrs[i].aux = 0;
     instrs[i].target = kNoTarget;
     removed[i + 1] = 1;
     instrs[i + 2].target = out;

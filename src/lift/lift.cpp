@@ -720,6 +720,10 @@ class Lifter {
         block().item = id;
         push(id);
         set_edge(0, source.next);
+        if (in.aux == 1) {  // the finished iterator is popped from below the result
+          drop(2);
+          push(id);
+        }
         set_edge(1, source.target);
         return true;
       }

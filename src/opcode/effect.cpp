@@ -94,7 +94,7 @@ StackEffect stack_effect(const Instr& instr) {
     case Op::FOR_ITER: return {1, 2, 0};
     case Op::YIELD_VALUE: return effect(1, 1);
     case Op::YIELD_FROM: return effect(2, 1);
-    case Op::SEND: return effect(2, 2);
+    case Op::SEND: return {2, 2, aux == 1 ? 1U : 2U};
     case Op::END_SEND: return effect(2, 1);
     case Op::CLEANUP_THROW: return effect(3, 2);
     case Op::END_ASYNC_FOR: return effect(n, 0);
