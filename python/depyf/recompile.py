@@ -371,6 +371,8 @@ def _fit(code, reference, constants):
             raise _Misfit("%s is %r, expected %r" % (what, found, expected))
     code = place_constants(code, constants)
     code = reorder_cells(code, reference.co_cellvars, reference.co_freevars)
+    if code.co_cellvars != reference.co_cellvars or code.co_freevars != reference.co_freevars:
+        raise _Misfit("the order of cell variables %r is not reached" % (reference.co_cellvars,))
 
     arguments = code.co_argcount + code.co_kwonlyargcount
     arguments += bool(code.co_flags & _CO_VARARGS) + bool(code.co_flags & _CO_VARKEYWORDS)

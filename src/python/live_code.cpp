@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "opcode/tables.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
 
@@ -92,6 +93,28 @@ class Converter {
     Ref bytes = attribute(code, attribute_name);
     const std::string_view view = bytes_view(bytes.get());
     return module_.arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(view.data()), view.size()));
+  }
+
+  /// From 3.11 on, reading co_code resets the inline caches in a copy, and CPython writes past its end where the
+  /// bytecode stops inside the caches of its last instruction. Such code is refused before.
+  void check_caches(PyObject* code) {
+    Ref bytes(PyObject_GetAttrString(code, "_co_code_adaptive"));
+    const VersionTable* table = version_table(module_.version);
+    if (!bytes.get() || !table) {
+      PyErr_Clear();
+      return;
+    }
+    const std::string_view units = bytes_view(bytes.get());
+    std::size_t at = 0;
+    while (at < units.size()) {
+      const OpcodeInfo& info = table->opcodes[static_cast<std::uint8_t>(units[at])];
+      if (info.action == Action::Unknown) return;  // such as INSTRUMENTED_LINE, which hides its instruction
+      at += 2 + 2 * std::size_t{info.caches};
+    }
+    if (at > units.size()) {
+      throw Error("corrupt code object: its bytecode of " + std::to_string(units.size()) +
+                  " bytes ends inside the inline cache of its last instruction");
+    }
   }
 
   ConstId add(const Const& value, Extent extent = {}) {
@@ -280,6 +303,7 @@ class Converter {
     code.firstlineno = line > 0 ? static_cast<std::uint32_t>(line) : 0;
     code.name = name(attribute(live, "co_name").get());
     code.filename = name(attribute(live, "co_filename").get());
+    if (version >= PyVersion{3, 11}) check_caches(live);
     code.code = bytes_attribute(live, "co_code");
     code.consts = module_.arena.copy(frame.done);
     code.names = module_.arena.copy(names(live, "co_names"));

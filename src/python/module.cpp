@@ -2,9 +2,12 @@
 // Everything but the conversion of live objects is the core's; no C++ exception leaves this file.
 #include "python/live_code.h"
 
+#include <iostream>
 #include <string>
+#include <vector>
 
-#include "bytecode/instr.h"
+#include "cli/command.h"
+#include "opcode/tables.h"
 #include "pipeline/pipeline.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
@@ -66,20 +69,6 @@ Module read(PyObject* input, ObjectTable& objects) {
   throw PythonError();
 }
 
-/// "outer.inner": the qualified name of 3.11+, elsewhere the names from the root down.
-std::string path(const Module& module, CodeId id) {
-  if (!id) return "";
-  if (module[id].qualname) return std::string(module[module[id].qualname]);
-  std::vector<std::string_view> names;
-  for (; id; id = module[id].parent) names.push_back(module[module[id].name]);
-  std::string out;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!out.empty()) out += '.';
-    out += *name;
-  }
-  return out;
-}
-
 /// Code that is no function's, as compile(…, "exec") makes it, is printed as a module.
 bool is_module(const Module& module) {
   const CodeObject& root = module[module.root];
@@ -94,7 +83,7 @@ Ref line_map(const Module& module, const Source& source) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(found[i]).release());
     }
-    Ref line = to_int(origin.line), original = to_int(origin.original_line), name = to_str(path(module, origin.code));
+    Ref line = to_int(origin.line), original = to_int(origin.original_line), name = to_str(code_path(module, origin.code));
     append(out, tuple({&line, &offsets, &original, &name}));
   }
   return out;
@@ -109,7 +98,7 @@ Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
       case Diagnostic::BrokenCode: kind_name = "broken"; break;
       case Diagnostic::Note: kind_name = "note"; break;
     }
-    Ref kind = to_str(kind_name), name = to_str(path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
+    Ref kind = to_str(kind_name), name = to_str(code_path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
         message = to_str(diagnostic.message);
     append(out, tuple({&kind, &name, &offset, &message}));
   }
@@ -196,7 +185,68 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
+const char supported_opnames_doc[] =
+    "supported_opnames()\n--\n\n"
+    "Names of the running Python's opcodes that can be decompiled, sorted.";
+
+PyObject* supported_opnames_function(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    Ref out = Ref::checked(PyList_New(0));
+    if (const VersionTable* table = version_table(running_version())) {
+      for (const OpcodeInfo& info : table->opcodes) {
+        // Specialised and instrumented forms never reach co_code.
+        if (!info.name.empty() && info.name == info.base && info.action != Action::Unknown) append(out, to_str(info.name));
+      }
+    }
+    if (PyList_Sort(out.get()) < 0) throw PythonError();
+    return out.release();
+  });
+}
+
+const char disassemble_doc[] =
+    "disassemble(code)\n--\n\n"
+    "The decoded instructions of a code object, or of the bytes of a .pyc file, and of the code objects in it, as text.";
+
+PyObject* disassemble_function(PyObject*, PyObject* input) {
+  return guarded([&]() -> PyObject* {
+    ObjectTable objects;
+    Module module = read(input, objects);
+    std::string text;
+    for (std::size_t i = module.codes.size(); i-- > 0;) {  // outermost first
+      const CodeId code(static_cast<std::uint32_t>(i));
+      if (!text.empty()) text += '\n';
+      text += dump_stage(module, code, Stage::Bytecode);
+    }
+    return to_str(text).release();
+  });
+}
+
+const char main_doc[] =
+    "main(arguments)\n--\n\n"
+    "Run the depyf command with a list of arguments (without the program's name); returns the exit code.";
+
+PyObject* main_function(PyObject*, PyObject* list) {
+  return guarded([&]() -> PyObject* {
+    std::vector<std::string> arguments;
+    const Py_ssize_t size = PyList_Size(list);
+    if (size < 0) throw PythonError();
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(PyList_GetItem(list, i)));
+      char* data = nullptr;
+      Py_ssize_t length = 0;
+      if (PyBytes_AsStringAndSize(encoded.get(), &data, &length) < 0) throw PythonError();
+      arguments.emplace_back(data, static_cast<std::size_t>(length));
+    }
+    const int code = run_command(arguments);
+    std::cout.flush();
+    return to_int(code).release();
+  });
+}
+
 PyMethodDef methods[] = {
+    {"disassemble", disassemble_function, METH_O, disassemble_doc},
+    {"main", main_function, METH_O, main_doc},
+    {"supported_opnames", supported_opnames_function, METH_NOARGS, supported_opnames_doc},
     {"decompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decompile_function)),
      METH_VARARGS | METH_KEYWORDS, decompile_doc},
     {"compare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compare_function)),
