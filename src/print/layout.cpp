@@ -97,7 +97,9 @@ void Layout::reflow() {
         std::uint32_t size = marks_[mark.partner].at - mark.at;
         bool fits = column() + (mark.item_end - mark.at) <= width_;
         bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= width_;
-        if (fits || later_breaks) {
+        // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays linear in the input.
+        bool too_deep = line_indent + kStep > width_ - width_ / 4;
+        if (fits || later_breaks || too_deep) {
           i = mark.partner;
           copy_to(marks_[i].at);
           break;
