@@ -24,4 +24,8 @@ std::optional<PyVersion> version_of_magic(std::uint16_t magic);
 void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varnames, std::span<const StrId> cellvars,
                    std::span<const StrId> freevars);
 
+/// The docstring of a function's code object; none where there is no docstring, or where `code` is no function's. Fact: it is the first
+/// constant (up to 3.13 always, from 3.14 when the code object says so).
+ConstId docstring(const Module& module, CodeId code);
+
 }  // namespace depyf

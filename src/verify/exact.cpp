@@ -1,0 +1,197 @@
+#include "verify/exact.h"
+
+#include <algorithm>
+
+namespace depyf::verify_detail {
+
+namespace {
+
+constexpr std::uint32_t kSpin = UINT32_MAX - 1;  // jumps that go round without doing anything
+
+/// The last part of a qualified name: the rest follows from where the function stands.
+std::string_view last_part(std::string_view qualname) {
+  const std::size_t dot = qualname.rfind('.');
+  return dot == std::string_view::npos ? qualname : qualname.substr(dot + 1);
+}
+
+/// Operand of `instr` when `after` comes next. An instruction's operand may follow from where it stands: `__firstlineno__` is a line
+/// number, and so are two such constants equal.
+std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr, const Instr* after, bool compare_names) {
+  if (instr.op == Op::LOAD_CONST && after) {
+    const Module& module = canon.module(side);
+    const ConstId id(instr.arg);
+    if (id.index < module.consts.size()) {
+      if (after->op == Op::STORE_NAME && module[id].kind == ConstKind::Int && module[StrId(after->arg)] == "__firstlineno__")
+        return canon.str("(line)") | 0x80000000u;
+      if (after->op == Op::MAKE_FUNCTION && after->aux == 1 && module[id].kind == ConstKind::Str && !compare_names)
+        return canon.str(last_part(module[id].text)) | 0x80000000u;
+    }
+  }
+  return canonical_arg(canon, side, code, instr.op, instr.arg);
+}
+
+/// Registers code operands as nested pairs; false when the two operands differ.
+bool same_operand(Canon& canon, std::uint32_t x, std::uint32_t y, bool is_const, Pairs& nested) {
+  if (x == y) return true;
+  if (!is_const || (x & 0x80000000u) || (y & 0x80000000u)) return false;
+  const Literal &a = canon[x], &b = canon[y];
+  if (a.kind != ConstKind::Code || b.kind != ConstKind::Code) return false;
+  const Module &ma = canon.module(kA), &mb = canon.module(kB);
+  return ma[ma[a.code].name] == mb[mb[b.code].name] && nested.one_to_one(a.code, b.code);
+}
+
+std::string describe(const Canon& canon, Which side, CodeId code, const Instr& instr) {
+  const Module& module = canon.module(side);
+  std::string out(op_name(instr.op));
+  switch (arg_kind(instr.op)) {
+    case ArgKind::Plain:
+      if (instr.arg || instr.aux) out += ' ' + std::to_string(instr.arg);
+      if (instr.aux) out += ", " + std::to_string(instr.aux);
+      break;
+    case ArgKind::Const: out += ' ' + describe_const(module, ConstId(instr.arg)); break;
+    case ArgKind::Str: out += ' ' + quoted(module[StrId(instr.arg)]); break;
+    case ArgKind::Local: case ArgKind::Deref:
+      if (instr.arg < module[code].slots.size()) out += ' ' + quoted(module[module[code].slots[instr.arg].name]);
+      break;
+  }
+  return out;
+}
+
+/// One side's graph by instruction index.
+struct View {
+  Canon& canon;
+  Which side;
+  CodeId code;
+  const Cfg& cfg;
+  std::vector<std::uint32_t> entry;     // by block: first visible instruction from its start, or kSpin
+  std::vector<std::uint32_t> block_of;  // by instruction
+
+  View(Canon& canon_, Which side_, CodeId code_, const Cfg& cfg_) : canon(canon_), side(side_), code(code_), cfg(cfg_) {
+    block_of.assign(cfg.instrs.size(), 0);
+    for (std::uint32_t b = 0; b < cfg.size(); ++b)
+      for (std::uint32_t i = cfg.blocks[b].first; i < cfg.blocks[b].end; ++i) block_of[i] = b;
+    entry.assign(cfg.size(), kNone);
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t b = 0; b < cfg.size(); ++b) {
+      std::uint32_t at = b, found = kNone;
+      path.clear();
+      while (true) {
+        if (entry[at] != kNone) {
+          found = entry[at] == kSpin - 1 ? kSpin : entry[at];
+          break;
+        }
+        path.push_back(at);
+        entry[at] = kSpin - 1;  // being looked at: to come here again is a loop of jumps
+        const Block& block = cfg.blocks[at];
+        if (block.first < block.end && cfg.instrs[block.first].op != Op::JUMP) {
+          found = block.first;
+          break;
+        }
+        at = (block.next.valid() ? block.next : block.target).index;
+      }
+      for (std::uint32_t step : path) entry[step] = found;
+    }
+  }
+
+  std::uint32_t at(BlockId block) const { return block.valid() ? entry[block.index] : kNone; }
+
+  /// Visible instruction that control reaches after `i` when it does not branch.
+  std::uint32_t after(std::uint32_t i) const {
+    const Block& block = cfg.blocks[block_of[i]];
+    if (i + 1 < block.end) return cfg.instrs[i + 1].op == Op::JUMP ? at(block.next) : i + 1;
+    return at(block.next);
+  }
+};
+
+}  // namespace
+
+std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cfg& cfg_a, CodeId code_b, const Cfg& cfg_b, bool compare_names,
+                                           Pairs& nested) {
+  const View a(canon, kA, code_a, cfg_a), b(canon, kB, code_b, cfg_b);
+  const auto size_a = static_cast<std::uint32_t>(cfg_a.instrs.size());
+
+  // Classes of instructions that must be equal, as union-find over both sides.
+  std::vector<std::uint32_t> parent(size_a + cfg_b.instrs.size());
+  for (std::uint32_t i = 0; i < parent.size(); ++i) parent[i] = i;
+  const auto find = [&](std::uint32_t i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a.at(cfg_a.entry), b.at(cfg_b.entry)}};
+  Difference difference;
+  const auto part = [&](std::string text) {
+    difference.text = std::move(text);
+    return difference;
+  };
+  while (!work.empty()) {
+    const auto [i, j] = work.back();
+    work.pop_back();
+    if (i >= size_a || j >= cfg_b.instrs.size()) {
+      if (i == j) continue;
+      difference.offset_a = i < size_a ? cfg_a.instrs[i].offset : difference.offset_a;
+      difference.offset_b = j < cfg_b.instrs.size() ? cfg_b.instrs[j].offset : difference.offset_b;
+      return part(i == kSpin ? "this side goes round for ever without doing anything, the other does not" : "the other side goes round for ever without doing anything");
+    }
+    const std::uint32_t x = find(i), y = find(size_a + j);
+    if (x == y) continue;
+    parent[y] = x;
+
+    const Instr &p = cfg_a.instrs[i], &q = cfg_b.instrs[j];
+    const Block &block_a = cfg_a.blocks[a.block_of[i]], &block_b = cfg_b.blocks[b.block_of[j]];
+    difference.offset_a = p.offset;
+    difference.offset_b = q.offset;
+    // Successors when the test holds, and when it does not.
+    const auto arms = [](const Instr& instr, const Block& block, const View& view) -> std::pair<std::uint32_t, std::uint32_t> {
+      const std::uint32_t next = view.at(block.next), target = view.at(block.target);
+      return instr.op == Op::BRANCH_TRUE || instr.op == Op::BRANCH_NONE ? std::pair{target, next} : std::pair{next, target};
+    };
+    const auto test = [](Op op) { return op == Op::BRANCH_TRUE ? Op::BRANCH_FALSE : op == Op::BRANCH_NONE ? Op::BRANCH_NOT_NONE : op; };
+    const bool last_a = i + 1 == block_a.end, last_b = j + 1 == block_b.end;
+    const bool control_a = last_a && block_a.target.valid(), control_b = last_b && block_b.target.valid();
+    const std::uint32_t next_a = a.after(i), next_b = b.after(j);
+    const auto instr_at = [](const Cfg& cfg, std::uint32_t k) { return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr; };
+    if (test(p.op) != test(q.op) || p.aux != q.aux || control_a != control_b ||
+        !same_operand(canon, operand(canon, kA, code_a, p, instr_at(cfg_a, next_a), compare_names),
+                      operand(canon, kB, code_b, q, instr_at(cfg_b, next_b), compare_names), p.op == Op::LOAD_CONST, nested))
+      return part(describe(canon, kA, code_a, p) + ", but the other has " + describe(canon, kB, code_b, q));
+
+    if (block_a.region.valid() != block_b.region.valid())
+      return part(describe(canon, kA, code_a, p) + (block_a.region.valid() ? " is protected by a handler, the other is not" : " is not protected by a handler, the other is"));
+    if (block_a.region.valid()) {
+      const Region &region_a = cfg_a[block_a.region], &region_b = cfg_b[block_b.region];
+      if (region_a.depth != region_b.depth || region_a.lasti != region_b.lasti || region_a.entry != region_b.entry)
+        return part("the handlers of " + describe(canon, kA, code_a, p) + " start at different stack depths");
+      work.emplace_back(a.at(region_a.handler), b.at(region_b.handler));
+    }
+    if (control_a) {
+      const auto [true_a, false_a] = arms(p, block_a, a);
+      const auto [true_b, false_b] = arms(q, block_b, b);
+      work.emplace_back(true_a, true_b);
+      work.emplace_back(false_a, false_b);
+    } else if (next_a != kNone || next_b != kNone) {
+      work.emplace_back(next_a, next_b);
+    }
+  }
+  return std::nullopt;
+}
+
+bool same_sequence(Canon& canon, CodeId a, const InstrList& list_a, CodeId b, const InstrList& list_b, bool compare_names, Pairs& nested) {
+  if (list_a.instrs.size() != list_b.instrs.size() || list_a.rows.size() != list_b.rows.size()) return false;
+  Pairs codes;
+  const std::size_t n = list_a.instrs.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Instr &p = list_a.instrs[i], &q = list_b.instrs[i];
+    if (p.op != q.op || p.aux != q.aux || p.target != q.target) return false;
+    const std::uint32_t x = operand(canon, kA, a, p, i + 1 < n ? &list_a.instrs[i + 1] : nullptr, compare_names);
+    const std::uint32_t y = operand(canon, kB, b, q, i + 1 < n ? &list_b.instrs[i + 1] : nullptr, compare_names);
+    if (!same_operand(canon, x, y, p.op == Op::LOAD_CONST, codes)) return false;
+  }
+  if (!std::equal(list_a.rows.begin(), list_a.rows.end(), list_b.rows.begin(), [](const ExceptionRow& x, const ExceptionRow& y) {
+    return x.begin == y.begin && x.end == y.end && x.target == y.target && x.depth == y.depth && x.lasti == y.lasti;
+  })) return false;
+  for (const auto& [x, y] : codes.list()) nested.many(x, y);
+  return true;
+}
+
+}  // namespace depyf::verify_detail

@@ -1,0 +1,1189 @@
+#include "verify/lockstep.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "verify/side.h"
+#include "verify/words.h"
+
+namespace depyf::verify_detail {
+
+namespace {
+
+using TokenId = std::uint32_t;
+constexpr TokenId kNoToken = kNone;
+
+/// What is known about a runtime value during one walk.
+enum class TokenKind : std::uint8_t {
+  Leaf,      // some value; two values with one Leaf are the same on both sides
+  Constant,  // a: number in Canon
+  Nullary,   // a pure operation without operands: op, a
+  Code,      // a code object: a = CodeId, of `side`
+  Pure,      // op, a, b on items
+  Object,    // built by `side` and not yet given away: op, items; LIST_APPEND and LIST_EXTEND: items = {earlier version, more}
+};
+
+struct Token {
+  TokenKind kind = TokenKind::Leaf;
+  Which side = kA;
+  Op op = Op::UNKNOWN;
+  std::uint32_t a = 0, b = 0;
+  std::uint32_t items_at = 0, items_count = 0;
+  TokenId forward = kNoToken;
+  std::uint32_t mark = 0, mark_class = 0;
+};
+
+/// Tokens of one walk; reset() between walks.
+class Tokens {
+ public:
+  void reset() {
+    tokens_.clear();
+    items_.clear();
+    for (std::uint32_t slot : used_) table_[slot] = kNoToken;
+    used_.clear();
+    if (table_.empty()) table_.assign(256, kNoToken);
+  }
+
+  TokenId find(TokenId id) {
+    while (tokens_[id].forward != kNoToken) {
+      const TokenId next = tokens_[id].forward;
+      if (tokens_[next].forward != kNoToken) tokens_[id].forward = tokens_[next].forward;
+      id = next;
+    }
+    return id;
+  }
+  Token& operator[](TokenId id) { return tokens_[id]; }
+  std::size_t size() const { return tokens_.size(); }
+  TokenId item(const Token& token, std::size_t i) const { return items_[token.items_at + i]; }
+
+  TokenId leaf() {
+    tokens_.emplace_back();
+    return static_cast<TokenId>(tokens_.size() - 1);
+  }
+
+  TokenId object(Which side, Op op, std::span<const TokenId> items) {
+    Token token;
+    token.kind = TokenKind::Object;
+    token.side = side;
+    token.op = op;
+    return append(token, items);
+  }
+
+  /// Equal tokens for equal arguments. Items must be found ones.
+  TokenId consed(TokenKind kind, Op op, std::uint32_t a, std::uint32_t b, std::span<const TokenId> items, Which side = kA) {
+    if (used_.size() * 2 >= table_.size()) grow();
+    Token token;
+    token.kind = kind;
+    token.side = side;
+    token.op = op;
+    token.a = a;
+    token.b = b;
+    std::uint32_t slot = static_cast<std::uint32_t>(hash(token, items) & (table_.size() - 1));
+    for (; table_[slot] != kNoToken; slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1)) {
+      const Token& other = tokens_[table_[slot]];
+      if (other.kind == kind && other.op == op && other.a == a && other.b == b && other.side == side && other.items_count == items.size() &&
+          std::equal(items.begin(), items.end(), items_.begin() + other.items_at))
+        return table_[slot];
+    }
+    const TokenId id = append(token, items);
+    table_[slot] = id;
+    used_.push_back(slot);
+    return id;
+  }
+
+ private:
+  std::vector<Token> tokens_;
+  std::vector<TokenId> items_;
+  std::vector<TokenId> table_;
+  std::vector<std::uint32_t> used_;
+
+  static std::uint64_t hash(const Token& token, std::span<const TokenId> items) {
+    std::uint64_t h = (static_cast<std::uint64_t>(token.kind) << 16) ^ (static_cast<std::uint64_t>(token.op) << 8) ^ token.side;
+    const auto mix = [&](std::uint64_t x) {
+      h ^= x;
+      h *= 0x9E3779B97F4A7C15u;
+      h ^= h >> 29;
+    };
+    mix(token.a);
+    mix(token.b);
+    for (TokenId item : items) mix(item);
+    return h;
+  }
+
+  TokenId append(Token token, std::span<const TokenId> items) {
+    token.items_at = static_cast<std::uint32_t>(items_.size());
+    token.items_count = static_cast<std::uint32_t>(items.size());
+    items_.insert(items_.end(), items.begin(), items.end());
+    tokens_.push_back(token);
+    return static_cast<TokenId>(tokens_.size() - 1);
+  }
+
+  void grow() {
+    std::vector<TokenId> ids;
+    for (std::uint32_t slot : used_) ids.push_back(table_[slot]);
+    table_.assign(table_.size() * 2, kNoToken);
+    used_.clear();
+    for (TokenId id : ids) {
+      const Token& token = tokens_[id];
+      auto slot = static_cast<std::uint32_t>(hash(token, {items_.data() + token.items_at, token.items_count}) & (table_.size() - 1));
+      while (table_[slot] != kNoToken) slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1);
+      table_[slot] = id;
+      used_.push_back(slot);
+    }
+  }
+};
+
+/// What is known at a node about the values that are live there, without reference to one walk: classes of equal values.
+struct Class {
+  TokenKind kind = TokenKind::Leaf;  // Leaf (also for Pure ones, whose structure is not kept), Constant, Nullary, Code, Object
+  Which side = kA;
+  Op op = Op::UNKNOWN;
+  std::uint32_t a = 0;
+  std::uint32_t items_at = 0, items_count = 0;  // Object: classes; the first is what it grew from, or kNone
+  bool operator==(const Class&) const = default;
+};
+
+struct State {
+  std::vector<std::uint32_t> class_of;                              // by key: of side A, then of side B
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> locals;      // sorted: (name, class), of names whose value is live elsewhere too
+  std::vector<Class> classes;
+  std::vector<std::uint32_t> items;
+  bool operator==(const State&) const = default;
+};
+
+struct Position {
+  std::uint32_t block = 0, index = 0;  // index into BlockFacts::events; their number: the terminator
+  auto operator<=>(const Position&) const = default;
+};
+
+struct NodeKey {
+  Position at[2];
+  auto operator<=>(const NodeKey&) const = default;
+};
+
+struct Node {
+  NodeKey key;
+  std::vector<ValueId> keys[2];  // the live values, by id
+  State state;
+  bool queued = false;
+};
+
+enum class Stop : std::uint8_t { Here, Spin };
+
+constexpr std::uint32_t kSpins = UINT32_MAX;  // as Position::index: the side goes round for ever without an effect
+
+/// Raised inside a walk when the two sides part, or when the budget ends.
+struct Parted {
+  Difference difference;
+};
+
+class Lockstep {
+ public:
+  Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested)
+      : canon_(canon), compare_names_(compare_names), nested_(nested) {
+    sides_[kA].lifted = &a;
+    sides_[kB].lifted = &b;
+  }
+
+  std::optional<Difference> run() {
+    try {
+      prepare();
+      walk_all();
+    } catch (const Parted& parted) {
+      return parted.difference;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct SideState {
+    const Lifted* lifted = nullptr;
+    Facts facts;
+    Position at;
+    std::vector<TokenId> env;            // by value
+    std::vector<std::uint32_t> epoch;    // env is valid where this is the walk's
+    struct Undo {
+      ValueId id;
+      TokenId token;
+      std::uint32_t epoch;
+    };
+    std::vector<Undo> undo;
+  };
+
+  Canon& canon_;
+  bool compare_names_;
+  Pairs& nested_;
+  SideState sides_[2];
+  Tokens tokens_;
+  std::uint32_t walk_ = 0;
+  bool undoing_ = false;
+  bool crossed_ = false;        // a side entered a block that has other ways in
+  bool loaded_globals_stay_ = true;
+
+  std::vector<TokenId> local_;           // by name: token of its present value
+  std::vector<std::uint32_t> local_epoch_;
+  std::vector<std::uint32_t> local_names_;  // names with a token in this walk
+
+  std::vector<std::pair<std::uint32_t, TokenId>> entry_tokens_;  // of the handler being entered: (kind, arg) -> token
+
+  std::map<NodeKey, std::uint32_t> node_ids_;
+  std::vector<Node> nodes_;
+  std::priority_queue<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::pair<std::uint64_t, std::uint32_t>>, std::greater<>> queue_;
+
+  std::size_t budget_ = 0;
+  std::uint32_t mark_ = 0;
+  std::uint64_t changes_ = 1;             // counts what a handler could see: stores and pairings
+  std::map<std::uint64_t, std::uint64_t> handler_seen_;  // (handler A, handler B) -> changes_ at the last visit in this walk
+
+  // ---------------------------------------------------------------- reporting
+
+  std::uint32_t offset(Which side) const {
+    const SideState& s = sides_[side];
+    const LiftedBlock& block = s.lifted->blocks[s.at.block];
+    const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+    return s.at.index < events.size() ? (*s.lifted)[events[s.at.index]].offset : block.term_offset;
+  }
+
+  [[noreturn]] void part(std::string text) const {
+    Parted parted;
+    parted.difference.offset_a = offset(kA);
+    parted.difference.offset_b = offset(kB);
+    parted.difference.text = std::move(text);
+    throw parted;
+  }
+
+  void spend(std::size_t n) {
+    if (budget_ < n) part("not proven: the comparison is larger than its budget");
+    budget_ -= n;
+  }
+
+  std::string here(Which side) const {
+    const SideState& s = sides_[side];
+    const Words words(*s.lifted, canon_.module(side));
+    const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+    return s.at.index < events.size() ? words.event(events[s.at.index]) : words.terminator(s.lifted->blocks[s.at.block]);
+  }
+
+  [[noreturn]] void part_here() const { part(here(kA) + ", but the other " + here(kB)); }
+
+  // ---------------------------------------------------------------- tokens of values
+
+  void prepare() {
+    std::size_t size = 0;
+    for (Which side : {kA, kB}) {
+      SideState& s = sides_[side];
+      size += s.lifted->values.size() + s.lifted->blocks.size();
+    }
+    budget_ = 20000 + 100 * size;
+    for (Which side : {kA, kB}) {
+      SideState& s = sides_[side];
+      s.facts = gather(*s.lifted, canon_.module(side), 10000 + 100 * size);
+      if (!s.facts.complete) {
+        Parted parted;
+        parted.difference.text = "not proven: the code is larger than the budget of the comparison";
+        parted.difference.has_offsets = false;
+        throw parted;
+      }
+      s.env.assign(s.lifted->values.size(), kNoToken);
+      s.epoch.assign(s.lifted->values.size(), 0);
+      for (const Value& value : s.lifted->values)
+        if (value.kind == ValueKind::Operation && (value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) &&
+            is_installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
+          loaded_globals_stay_ = false;
+    }
+  }
+
+  void begin_walk() {
+    tokens_.reset();
+    ++walk_;
+    local_names_.clear();
+    handler_seen_.clear();
+    entry_tokens_.clear();
+    for (SideState& s : sides_) s.undo.clear();
+  }
+
+  void set(Which side, ValueId id, TokenId token) {
+    SideState& s = sides_[side];
+    if (undoing_) s.undo.push_back({id, s.env[id.index], s.epoch[id.index]});
+    s.env[id.index] = token;
+    s.epoch[id.index] = walk_;
+  }
+
+  TokenId get(Which side, ValueId id) {
+    SideState& s = sides_[side];
+    if (!id.valid()) return tokens_.leaf();
+    if ((*s.lifted)[id].kind == ValueKind::Null) return tokens_.consed(TokenKind::Nullary, Op::PUSH_NULL, 0, 0, {});
+    if (s.epoch[id.index] != walk_) {
+      // Nothing is known about it: equal to nothing.
+      s.env[id.index] = tokens_.leaf();
+      s.epoch[id.index] = walk_;
+    }
+    return tokens_.find(s.env[id.index]);
+  }
+
+  TokenId constant(std::uint32_t number) {
+    const Literal& literal = canon_[number];
+    if (literal.kind == ConstKind::Code) return tokens_.consed(TokenKind::Code, Op::LOAD_CONST, literal.code.index, 0, {}, literal.side);
+    return tokens_.consed(TokenKind::Constant, Op::LOAD_CONST, number, 0, {});
+  }
+
+  TokenId& local(std::uint32_t name) {
+    if (name >= local_.size()) {
+      local_.resize(name + 1, kNoToken);
+      local_epoch_.resize(name + 1, 0);
+    }
+    if (local_epoch_[name] != walk_) {
+      local_epoch_[name] = walk_;
+      local_[name] = kNoToken;
+      local_names_.push_back(name);
+    }
+    return local_[name];
+  }
+
+  TokenId load_local(std::uint32_t name) {
+    TokenId& token = local(name);
+    if (token == kNoToken) token = tokens_.leaf();
+    return tokens_.find(token);
+  }
+
+  std::uint32_t local_name(Which side, const Value& value) { return canon_.slot(side, sides_[side].lifted->code, value.arg, false); }
+
+  // ---------------------------------------------------------------- pure operations
+
+  const Literal* literal(TokenId token) {
+    const Token& t = tokens_[token];
+    return t.kind == TokenKind::Constant ? &canon_[t.a] : nullptr;
+  }
+
+  bool all_constant(std::span<const TokenId> items, bool plain) {
+    return std::all_of(items.begin(), items.end(), [&](TokenId item) {
+      const Literal* l = literal(item);
+      return l && (!plain || l->plain);
+    });
+  }
+
+  TokenId fold(ConstKind kind, std::span<const TokenId> items) {
+    std::vector<std::uint32_t> numbers;
+    for (TokenId item : items) numbers.push_back(tokens_[item].a);
+    return constant(kind == ConstKind::Tuple ? canon_.tuple(numbers) : canon_.slice(numbers));
+  }
+
+  /// Truth of a constant, when it is known; -1 else.
+  int truth(TokenId token) {
+    const Literal* l = literal(token);
+    if (!l) return -1;
+    switch (l->kind) {
+      case ConstKind::None: case ConstKind::False: return 0;
+      case ConstKind::True: case ConstKind::Ellipsis: return 1;
+      case ConstKind::Int: return l->small ? !l->empty : 1;
+      case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Tuple: case ConstKind::FrozenSet: return !l->empty;
+      case ConstKind::StopIteration: case ConstKind::Float: case ConstKind::Complex: case ConstKind::List: case ConstKind::Set: case ConstKind::Dict:
+      case ConstKind::Slice: case ConstKind::Code: case ConstKind::Object: return -1;
+    }
+    return -1;
+  }
+
+  static bool is_singleton(const Literal* l) {
+    return l && (l->kind == ConstKind::None || l->kind == ConstKind::True || l->kind == ConstKind::False || l->kind == ConstKind::Ellipsis);
+  }
+
+  /// The items of a list, tuple … that only the stack knows; `base` is what it grew from, kNoToken when it was built here.
+  void flatten(TokenId object, std::vector<TokenId>& items, TokenId& base) {
+    items.clear();
+    base = kNoToken;
+    std::vector<TokenId> chain;
+    object = tokens_.find(object);
+    while (true) {
+      const Token& t = tokens_[object];
+      if (t.kind != TokenKind::Object) {
+        base = object;
+        break;
+      }
+      chain.push_back(object);
+      if (t.op != Op::LIST_APPEND && t.op != Op::LIST_EXTEND) break;
+      object = tokens_.find(tokens_.item(t, 0));
+    }
+    for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+      const Token t = tokens_[*at];
+      if (t.op == Op::LIST_EXTEND) {
+        for (std::uint32_t number : canon_.items(tokens_[tokens_.item(t, 1)].a)) items.push_back(constant(number));
+      } else {
+        for (std::uint32_t i = t.op == Op::LIST_APPEND ? 1 : 0; i < t.items_count; ++i) items.push_back(tokens_.find(tokens_.item(t, i)));
+      }
+    }
+    spend(items.size() / 8 + chain.size() / 8);
+  }
+
+  /// What the object is when its versions are forgotten.
+  Op object_op(TokenId object) {
+    Token t = tokens_[object];
+    while (t.kind == TokenKind::Object && (t.op == Op::LIST_APPEND || t.op == Op::LIST_EXTEND)) {
+      spend(1);
+      t = tokens_[tokens_.find(tokens_.item(t, 0))];
+    }
+    return t.kind == TokenKind::Object ? t.op : Op::BUILD_LIST;
+  }
+
+  /// Executes `id` when it has no effect and gives its value a token; false when it is an effect, where both sides must meet.
+  bool evaluate(Which side, ValueId id) {
+    SideState& s = sides_[side];
+    const Value& value = (*s.lifted)[id];
+    if (value.kind != ValueKind::Operation) return false;
+    if (s.facts.values[id.index].transparent) return true;
+    const CodeId code = s.lifted->code;
+    std::vector<TokenId> items;
+    const auto operands = [&] {
+      for (ValueId operand : value.operands) items.push_back(get(side, operand));
+    };
+    switch (value.op) {
+      case Op::LOAD_CONST: set(side, id, constant(canon_.constant(side, code, ConstId(value.arg)))); return true;
+      case Op::LOAD_COMMON: set(side, id, tokens_.consed(TokenKind::Nullary, value.op, value.arg, 0, {})); return true;
+      case Op::LOAD_CLOSURE:
+        set(side, id, tokens_.consed(TokenKind::Nullary, value.op, canon_.slot(side, code, value.arg, true), 0, {}));
+        return true;
+      case Op::LOAD_FAST:
+        if (!s.facts.values[id.index].bound) return false;
+        set(side, id, load_local(local_name(side, value)));
+        return true;
+      case Op::LOAD_GLOBAL:
+        if (!loaded_globals_stay_ || !is_installed_by_dynamo(canon_.module(side)[StrId(value.arg)])) return false;
+        set(side, id, tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0, {}));
+        return true;
+      case Op::IS: {
+        operands();
+        const Literal *x = literal(items[0]), *y = literal(items[1]);
+        const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object, fresh_y = tokens_[items[1]].kind == TokenKind::Object;
+        if (is_singleton(x) && is_singleton(y)) set(side, id, constant(canon_.boolean((items[0] == items[1]) != (value.arg != 0))));
+        else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x)) set(side, id, constant(canon_.boolean(value.arg != 0)));
+        else set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
+        return true;
+      }
+      case Op::COMPARE: {
+        // Comparing small integers runs no code: the dispatch loops of irreducible code depend on it.
+        operands();
+        const Literal *x = literal(items[0]), *y = literal(items[1]);
+        if (!x || !y || x->kind != ConstKind::Int || y->kind != ConstKind::Int || !x->small || !y->small) return false;
+        bool holds = false;
+        switch (static_cast<CompareOp>(value.arg)) {
+          case CompareOp::Lt: holds = x->integer < y->integer; break;
+          case CompareOp::Le: holds = x->integer <= y->integer; break;
+          case CompareOp::Eq: holds = x->integer == y->integer; break;
+          case CompareOp::Ne: holds = x->integer != y->integer; break;
+          case CompareOp::Gt: holds = x->integer > y->integer; break;
+          case CompareOp::Ge: holds = x->integer >= y->integer; break;
+          case CompareOp::Is: case CompareOp::IsNot: case CompareOp::In: case CompareOp::NotIn: return false;
+        }
+        set(side, id, constant(canon_.boolean(holds)));
+        return true;
+      }
+      case Op::BUILD_STRING:
+        operands();
+        set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
+        return true;
+      case Op::BUILD_TUPLE: case Op::BUILD_SLICE:
+        operands();
+        // Immutable: whether it is a constant or built each time is the compiler's choice.
+        if (all_constant(items, false)) set(side, id, fold(value.op == Op::BUILD_TUPLE ? ConstKind::Tuple : ConstKind::Slice, items));
+        else set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      case Op::BUILD_LIST:
+        operands();
+        set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      case Op::BUILD_SET:
+        operands();
+        if (!all_constant(items, true)) return false;
+        set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      case Op::BUILD_MAP: {
+        operands();
+        for (std::size_t i = 0; i < items.size(); i += 2)
+          if (const Literal* l = literal(items[i]); !l || !l->plain) return false;
+        set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      }
+      case Op::BUILD_CONST_KEY_MAP: {
+        operands();
+        const Literal* keys = literal(items.back());
+        if (!keys || keys->kind != ConstKind::Tuple || !keys->plain || keys->items_count + 1 != items.size()) return false;
+        const std::uint32_t number = tokens_[items.back()].a;
+        std::vector<TokenId> pairs;
+        for (std::uint32_t i = 0; i + 1 < items.size(); ++i) {
+          pairs.push_back(constant(canon_.items(number)[i]));
+          pairs.push_back(items[i]);
+        }
+        set(side, id, tokens_.object(side, Op::BUILD_MAP, pairs));
+        return true;
+      }
+      case Op::LIST_APPEND:
+        if (value.aux & kInPlace) return false;
+        operands();
+        set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      case Op::LIST_EXTEND: {
+        if (value.aux & kInPlace) return false;
+        operands();
+        const Literal* more = literal(items[1]);
+        if (!more || more->kind != ConstKind::Tuple) return false;
+        set(side, id, tokens_.object(side, value.op, items));
+        return true;
+      }
+      case Op::LIST_TO_TUPLE: {
+        operands();
+        if (tokens_[items[0]].kind != TokenKind::Object) return false;
+        std::vector<TokenId> content;
+        TokenId base;
+        flatten(items[0], content, base);
+        if (base != kNoToken) return false;
+        if (all_constant(content, false)) set(side, id, fold(ConstKind::Tuple, content));
+        else set(side, id, tokens_.object(side, Op::BUILD_TUPLE, content));
+        return true;
+      }
+      case Op::POP_TOP: case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR: case Op::LOAD_BUILD_CLASS:
+      case Op::LOAD_FAST_AND_CLEAR: case Op::STORE_FAST: case Op::DELETE_FAST: case Op::LOAD_DEREF: case Op::STORE_DEREF: case Op::DELETE_DEREF:
+      case Op::LOAD_CLASSDEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: case Op::LOAD_NAME: case Op::STORE_NAME: case Op::DELETE_NAME:
+      case Op::LOAD_LOCALS: case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::LOAD_ATTR: case Op::LOAD_METHOD: case Op::LOAD_SUPER_ATTR: case Op::STORE_ATTR:
+      case Op::DELETE_ATTR: case Op::LOAD_SUBSCR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR: case Op::LOAD_SLICE: case Op::STORE_SLICE: case Op::UNARY:
+      case Op::BINARY: case Op::INPLACE: case Op::CONTAINS: case Op::TO_BOOL: case Op::BUILD_TUPLE_UNPACK: case Op::BUILD_LIST_UNPACK:
+      case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK: case Op::SET_ADD: case Op::MAP_ADD: case Op::SET_UPDATE: case Op::DICT_UPDATE:
+      case Op::DICT_MERGE: case Op::FORMAT: case Op::CONVERT: case Op::BUILD_INTERPOLATION: case Op::BUILD_TEMPLATE: case Op::CALL: case Op::CALL_KW:
+      case Op::CALL_EX: case Op::MAKE_FUNCTION: case Op::SET_FUNCTION_ATTRIBUTE: case Op::INTRINSIC_1: case Op::INTRINSIC_2: case Op::GET_ITER:
+      case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_ANEXT: case Op::GET_AWAITABLE: case Op::FOR_ITER: case Op::YIELD_VALUE:
+      case Op::YIELD_FROM: case Op::SEND: case Op::END_SEND: case Op::CLEANUP_THROW: case Op::END_ASYNC_FOR: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX:
+      case Op::IMPORT_NAME: case Op::IMPORT_FROM: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: case Op::WITH_EXCEPT_START:
+      case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO: case Op::POP_EXCEPT: case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH:
+      case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR: case Op::MATCH_MAPPING:
+      case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN: case Op::COPY_DICT_WITHOUT_KEYS: case Op::JUMP:
+      case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE: case Op::BRANCH_FALSE_OR_POP:
+      case Op::BRANCH_TRUE_OR_POP: case Op::RETURN_VALUE: case Op::SETUP_FINALLY: case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK:
+      case Op::BREAK_LOOP: case Op::CONTINUE_LOOP: case Op::BEGIN_FINALLY: case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY:
+      case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH: case Op::UNKNOWN:
+        return false;
+    }
+    return false;
+  }
+
+  // ---------------------------------------------------------------- correspondence of values
+
+  struct Pairing {
+    TokenId a, b;
+  };
+
+  /// Do the two stand for the same value from here on? Objects that nobody else knows are paired for good when they were built alike.
+  /// With `log`, forwarded tokens are noted so that the caller can take them back.
+  bool same(TokenId x, TokenId y, std::vector<TokenId>* log = nullptr) {
+    std::vector<Pairing> work{{x, y}};
+    std::vector<TokenId> items_x, items_y;
+    while (!work.empty()) {
+      const TokenId a = tokens_.find(work.back().a), b = tokens_.find(work.back().b);
+      work.pop_back();
+      spend(1);
+      if (a == b) continue;
+      const Token s = tokens_[a], t = tokens_[b];
+      if (s.kind != t.kind) return false;
+      switch (s.kind) {
+        case TokenKind::Leaf: case TokenKind::Constant: case TokenKind::Nullary: return false;
+        case TokenKind::Code: {
+          if (s.side == t.side) return false;
+          const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
+          const CodeId ca(s.side == kA ? s.a : t.a), cb(s.side == kA ? t.a : s.a);
+          if (ma[ma[ca].name] != mb[mb[cb].name]) return false;
+          nested_.many(ca, cb);
+          break;  // what the pair is worth is proven in its turn
+        }
+        case TokenKind::Pure:
+          // Same operation on values that became one only after both were computed.
+          if (s.op != t.op || s.a != t.a || s.b != t.b || s.items_count != t.items_count) return false;
+          for (std::uint32_t i = 0; i < s.items_count; ++i) work.push_back({tokens_.item(s, i), tokens_.item(t, i)});
+          break;
+        case TokenKind::Object: {
+          if (s.side == t.side || object_op(a) != object_op(b)) return false;
+          TokenId base_x, base_y;
+          flatten(a, items_x, base_x);
+          flatten(b, items_y, base_y);
+          if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken)) return false;
+          const TokenId both = tokens_.leaf();
+          tokens_[a].forward = tokens_[b].forward = both;
+          ++changes_;
+          if (log) {
+            log->push_back(a);
+            log->push_back(b);
+          }
+          if (base_x != kNoToken) work.push_back({base_x, base_y});
+          for (std::size_t i = 0; i < items_x.size(); ++i) work.push_back({items_x[i], items_y[i]});
+          break;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool same_values(ValueId x, ValueId y) { return same(get(kA, x), get(kB, y)); }
+
+  // ---------------------------------------------------------------- going on
+
+  /// Takes edge `which` of the block that `side` stands at the end of.
+  void take(Which side, unsigned which) {
+    SideState& s = sides_[side];
+    const Edge& edge = s.lifted->blocks[s.at.block].edges[which];
+    if (!edge.to.valid()) part("not proven: the graph is damaged");
+    bind(side, edge.to, edge.args);
+    if (s.facts.blocks[edge.to.index].predecessors > 1) crossed_ = true;
+    s.at = {edge.to.index, 0};
+  }
+
+  /// Parameters get their arguments' tokens, all at once.
+  void bind(Which side, BlockId to, std::span<const ValueId> args) {
+    const std::vector<ValueId>& params = sides_[side].lifted->blocks[to.index].params;
+    std::vector<TokenId> values;
+    for (ValueId arg : args) values.push_back(get(side, arg));
+    for (std::size_t i = 0; i < params.size(); ++i) set(side, params[i], i < values.size() ? values[i] : tokens_.leaf());
+    spend(1 + params.size());
+  }
+
+  /// To the next effect, or the next terminator that decides something.
+  Stop advance(Which side) {
+    SideState& s = sides_[side];
+    std::size_t jumps = 0;
+    while (true) {
+      const BlockFacts& facts = s.facts.blocks[s.at.block];
+      const LiftedBlock& block = s.lifted->blocks[s.at.block];
+      while (s.at.index < facts.events.size()) {
+        if (!evaluate(side, facts.events[s.at.index])) return Stop::Here;
+        spend(1);
+        ++s.at.index;
+      }
+      unsigned which = 0;
+      if (block.term == TermKind::Branch) {
+        const int known = truth(get(side, facts.test));
+        if (known < 0) return Stop::Here;
+        which = (known != 0) != facts.flipped ? 0 : 1;
+      } else if (block.term != TermKind::Jump) {
+        return Stop::Here;
+      }
+      // A loop without effects comes back to a block that was passed before the blocks are used up.
+      if (++jumps > s.lifted->blocks.size() + 1) return Stop::Spin;
+      take(side, which);
+    }
+  }
+
+  /// Both go on to where they must meet; a node is made there when one of them crossed a merge or when `always`. True when a node was made.
+  bool meet(bool always) {
+    if (!always) crossed_ = false;
+    const Stop stop_a = advance(kA), stop_b = advance(kB);
+    if (stop_a != stop_b)
+      part(stop_a == Stop::Spin ? "goes round for ever without an effect, but the other " + here(kB)
+                                : here(kA) + ", but the other goes round for ever without an effect");
+    if (stop_a == Stop::Spin) sides_[kA].at.index = sides_[kB].at.index = kSpins;
+    if (!always && !crossed_ && stop_a == Stop::Here) return false;
+    arrive();
+    return true;
+  }
+
+  // ---------------------------------------------------------------- effects
+
+  /// Does `op` in a body raise or run anything? Only asked for operations that evaluate() refused.
+  bool raises(Which side, ValueId id) const {
+    const SideState& s = sides_[side];
+    const Value& value = (*s.lifted)[id];
+    if (value.kind != ValueKind::Operation) return false;
+    if (value.op == Op::DELETE_FAST) return !s.facts.values[id.index].bound;
+    return value.op != Op::STORE_FAST && value.op != Op::STORE_DEREF && value.op != Op::MAKE_FUNCTION && value.op != Op::SET_FUNCTION_ATTRIBUTE &&
+           value.op != Op::LOAD_FAST_AND_CLEAR && value.op != Op::POP_EXCEPT;
+  }
+
+  void effect() {
+    SideState &a = sides_[kA], &b = sides_[kB];
+    const ValueId va = a.facts.blocks[a.at.block].events[a.at.index], vb = b.facts.blocks[b.at.block].events[b.at.index];
+    const Value &x = (*a.lifted)[va], &y = (*b.lifted)[vb];
+    if (x.kind != y.kind) part_here();
+    if (x.kind == ValueKind::Previous) return;  // PUSH_EXC_INFO: the exception it stacks is the handler's own on both sides
+    // A method call and a call of the attribute are the same; lift has made their calls alike.
+    const auto plain = [](Op op) { return op == Op::LOAD_METHOD ? Op::LOAD_ATTR : op; };
+    const Op op = plain(x.op);
+    if (op != plain(y.op) || x.operands.size() != y.operands.size() || x.aux != y.aux ||
+        canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) != canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
+      part_here();
+    for (std::size_t i = 0; i < x.operands.size(); ++i) {
+      if (blank_operand(x, y, i)) continue;
+      if (!same_values(x.operands[i], y.operands[i])) part_here();
+    }
+    if (raises(kA, va) || raises(kB, vb)) handlers();
+
+    const std::uint32_t name = op == Op::LOAD_FAST || op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR ? local_name(kA, x) : kNone;
+    TokenId result = kNoToken;
+    if (op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR) result = load_local(name);
+    else result = tokens_.leaf();
+    if (op == Op::STORE_FAST) local(name) = get(kA, x.operands[0]);
+    else if (op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR) local(name) = tokens_.leaf();
+    if (name != kNone && op != Op::LOAD_FAST) ++changes_;
+    set(kA, va, result);
+    set(kB, vb, result);
+    results(va, vb);
+    spend(1 + x.operands.size());
+  }
+
+  /// The several results of one effect.
+  void results(ValueId va, ValueId vb) {
+    const std::vector<ValueFacts>&fa = sides_[kA].facts.values, &fb = sides_[kB].facts.values;
+    std::vector<std::pair<std::uint32_t, TokenId>> tokens;
+    for (std::uint32_t i = fa[va.index].results; i != kNone; i = fa[i].next_result) {
+      tokens.emplace_back(sides_[kA].lifted->values[i].arg, tokens_.leaf());
+      set(kA, ValueId(i), tokens.back().second);
+    }
+    std::sort(tokens.begin(), tokens.end());
+    for (std::uint32_t i = fb[vb.index].results; i != kNone; i = fb[i].next_result) {
+      const std::uint32_t arg = sides_[kB].lifted->values[i].arg;
+      const auto found = std::lower_bound(tokens.begin(), tokens.end(), std::pair<std::uint32_t, TokenId>{arg, 0});
+      set(kB, ValueId(i), found != tokens.end() && found->first == arg ? found->second : tokens_.leaf());
+    }
+    spend(tokens.size());
+  }
+
+  /// Operands that follow from where the code stands: a class's line number, the qualified name of a function (3.10 and before).
+  bool blank_operand(const Value& x, const Value& y, std::size_t i) {
+    const Value &p = (*sides_[kA].lifted)[x.operands[i]], &q = (*sides_[kB].lifted)[y.operands[i]];
+    if (p.op != Op::LOAD_CONST || q.op != Op::LOAD_CONST || p.kind != ValueKind::Operation || q.kind != ValueKind::Operation) return false;
+    const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
+    const Const &c = ma[ConstId(p.arg)], &d = mb[ConstId(q.arg)];
+    if (x.op == Op::STORE_NAME) return c.kind == ConstKind::Int && d.kind == ConstKind::Int && ma[StrId(x.arg)] == "__firstlineno__";
+    if (x.op != Op::MAKE_FUNCTION || x.aux != 1 || i + 1 != x.operands.size() || compare_names_) return false;
+    const auto last = [](std::string_view text) { return text.substr(text.rfind('.') + 1); };
+    return c.kind == ConstKind::Str && d.kind == ConstKind::Str && last(c.text) == last(d.text);
+  }
+
+  // ---------------------------------------------------------------- handlers
+
+  BlockId handler(Which side) const {
+    const SideState& s = sides_[side];
+    const LiftedBlock& block = s.lifted->blocks[s.at.block];
+    return block.region.valid() ? s.lifted->regions[block.region.index].handler : BlockId::none();
+  }
+
+  /// Where an exception raised here goes on both sides.
+  void handlers() {
+    const BlockId ha = handler(kA), hb = handler(kB);
+    if (ha.valid() != hb.valid())
+      part(here(kA) + (ha.valid() ? " under an exception handler, but the other does so outside of it" : " outside of the exception handler that the other has"));
+    if (!ha.valid()) return;
+    std::uint64_t& seen = handler_seen_[(std::uint64_t{ha.index} << 32) | hb.index];
+    if (seen == changes_) return;
+    seen = changes_;
+    const bool outer = undoing_;
+    const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
+    const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
+    undoing_ = true;
+    entry_tokens_.clear();
+    for (Which side : {kA, kB}) {
+      SideState& s = sides_[side];
+      const BlockId to = side == kA ? ha : hb;
+      bind(side, to, s.lifted->blocks[s.at.block].handler_args);
+      for (ValueId id : s.facts.blocks[to.index].at_entry) {
+        const Value& value = (*s.lifted)[id];
+        const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 + (value.kind == ValueKind::Previous ? value.arg : 0);
+        auto found = std::find_if(entry_tokens_.begin(), entry_tokens_.end(), [&](const auto& entry) { return entry.first == what; });
+        if (found == entry_tokens_.end()) found = entry_tokens_.insert(found, {what, tokens_.leaf()});
+        set(side, id, found->second);
+      }
+      s.at = {to.index, 0};
+    }
+    const bool crossed = crossed_;
+    meet(true);
+    crossed_ = crossed;
+    take_back(kA, undo_a);
+    take_back(kB, undo_b);
+    sides_[kA].at = back_a;
+    sides_[kB].at = back_b;
+    undoing_ = outer;
+  }
+
+  void take_back(Which side, std::size_t to) {
+    SideState& s = sides_[side];
+    while (s.undo.size() > to) {
+      const auto& entry = s.undo.back();
+      s.env[entry.id.index] = entry.token;
+      s.epoch[entry.id.index] = entry.epoch;
+      s.undo.pop_back();
+    }
+  }
+
+  // ---------------------------------------------------------------- terminators
+
+  /// The value of a test that is a bool already, so that testing it runs nothing.
+  bool is_bool(Which side, ValueId id) {
+    const Value& value = (*sides_[side].lifted)[id];
+    if (value.kind == ValueKind::Operation)
+      return value.op == Op::IS || value.op == Op::CONTAINS || value.op == Op::EXC_MATCH || value.op == Op::TO_BOOL || value.op == Op::MATCH_MAPPING ||
+             value.op == Op::MATCH_SEQUENCE || (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) ||
+             (value.op == Op::COMPARE && value.aux == 1);
+    return value.kind == ValueKind::Result && value.op == Op::MATCH_CLASS && value.arg == 1;
+  }
+
+  /// Goes along edge `ea` of A and `eb` of B, makes the node there, and comes back.
+  void along(unsigned ea, unsigned eb, TokenId item = kNoToken) {
+    const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
+    const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
+    undoing_ = true;
+    if (item != kNoToken)
+      for (Which side : {kA, kB}) {
+        const ValueId id = sides_[side].lifted->blocks[sides_[side].at.block].item;
+        if (id.valid()) set(side, id, item);
+      }
+    take(kA, ea);
+    take(kB, eb);
+    meet(true);
+    take_back(kA, undo_a);
+    take_back(kB, undo_b);
+    sides_[kA].at = back_a;
+    sides_[kB].at = back_b;
+    undoing_ = false;
+  }
+
+  void terminator() {
+    const LiftedBlock &x = sides_[kA].lifted->blocks[sides_[kA].at.block], &y = sides_[kB].lifted->blocks[sides_[kB].at.block];
+    if (x.term != y.term) part_here();
+    switch (x.term) {
+      case TermKind::Jump: return;  // advance() follows these
+      case TermKind::Branch: {
+        const BlockFacts &fa = sides_[kA].facts.blocks[sides_[kA].at.block], &fb = sides_[kB].facts.blocks[sides_[kB].at.block];
+        if (!same_values(fa.test, fb.test)) part_here();
+        if (!is_bool(kA, fa.test) && !is_bool(kB, fb.test)) handlers();
+        for (unsigned holds : {0u, 1u}) along(holds ^ unsigned{fa.flipped}, holds ^ unsigned{fb.flipped});
+        return;
+      }
+      case TermKind::ForIter:
+        if (!same_values(x.value, y.value)) part_here();
+        handlers();
+        along(0, 0, tokens_.leaf());
+        along(1, 1);
+        return;
+      case TermKind::Send:
+        if (!same_values(x.value, y.value)) part_here();
+        along(0, 0);
+        along(1, 1);
+        return;
+      case TermKind::Return:
+        if (!same_values(x.value, y.value)) part_here();
+        return;
+      case TermKind::Raise:
+        if (x.raise_args.size() != y.raise_args.size()) part_here();
+        for (std::size_t i = 0; i < x.raise_args.size(); ++i)
+          if (!same_values(x.raise_args[i], y.raise_args[i])) part_here();
+        handlers();
+        return;
+      case TermKind::Reraise:
+        if (!same_values(x.value, y.value)) part_here();
+        handlers();
+        return;
+      case TermKind::Unreachable: return;
+    }
+  }
+
+  // ---------------------------------------------------------------- nodes
+
+  bool live(const SideState& s, ValueId id) const {
+    const ValueFacts& facts = s.facts.values[id.index];
+    return facts.last_use == kLiveOut || facts.last_use > s.at.index;
+  }
+
+  /// The values of `side` that something after its position reads.
+  std::vector<ValueId> live_values(Which side) {
+    const SideState& s = sides_[side];
+    const BlockFacts& facts = s.facts.blocks[s.at.block];
+    std::vector<ValueId> out = facts.live_in;
+    const auto add = [&](ValueId id) {
+      if (live(s, id)) out.push_back(id);
+    };
+    for (ValueId id : s.lifted->blocks[s.at.block].params) add(id);
+    for (ValueId id : facts.at_entry) add(id);
+    const std::size_t passed = std::min<std::size_t>(s.at.index, facts.events.size());
+    for (std::size_t i = 0; i < passed; ++i) {
+      add(facts.events[i]);
+      for (std::uint32_t r = s.facts.values[facts.events[i].index].results; r != kNone; r = s.facts.values[r].next_result) add(ValueId(r));
+    }
+    std::sort(out.begin(), out.end());
+    spend(1 + out.size() + passed / 4);
+    return out;
+  }
+
+  /// The present knowledge about the node's keys, in canonical form.
+  State extract(const Node& node) {
+    State out;
+    ++mark_;
+    std::vector<TokenId> objects;  // classes whose items are still to be numbered
+    const auto class_of = [&](TokenId id) {
+      id = tokens_.find(id);
+      Token& token = tokens_[id];
+      if (token.mark == mark_) return token.mark_class;
+      token.mark = mark_;
+      token.mark_class = static_cast<std::uint32_t>(out.classes.size());
+      Class made;
+      made.kind = token.kind == TokenKind::Pure ? TokenKind::Leaf : token.kind;
+      if (made.kind != TokenKind::Leaf) {
+        made.side = token.side;
+        made.op = token.kind == TokenKind::Object ? Op::UNKNOWN : token.op;
+        made.a = token.a;
+      }
+      out.classes.push_back(made);
+      if (token.kind == TokenKind::Object) objects.push_back(id);
+      return tokens_[id].mark_class;
+    };
+    for (Which side : {kA, kB})
+      for (ValueId id : node.keys[side]) out.class_of.push_back(class_of(get(side, id)));
+    std::vector<TokenId> items;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const TokenId object = objects[i];
+      TokenId base;
+      flatten(object, items, base);
+      const std::uint32_t at = tokens_[object].mark_class;
+      std::vector<std::uint32_t> classes{base == kNoToken ? kNone : class_of(base)};
+      for (TokenId item : items) classes.push_back(class_of(item));
+      Class& made = out.classes[at];
+      made.op = object_op(object);
+      made.items_at = static_cast<std::uint32_t>(out.items.size());
+      made.items_count = static_cast<std::uint32_t>(classes.size());
+      out.items.insert(out.items.end(), classes.begin(), classes.end());
+      spend(classes.size());
+    }
+    if (!out.classes.empty()) {
+      for (std::uint32_t name : local_names_) {
+        if (local_[name] == kNoToken) continue;
+        const Token& token = tokens_[tokens_.find(local_[name])];
+        if (token.mark == mark_) out.locals.emplace_back(name, token.mark_class);
+      }
+      std::sort(out.locals.begin(), out.locals.end());
+      spend(local_names_.size() / 8 + 1);
+    }
+    return out;
+  }
+
+  /// Tokens for the classes of a state.
+  std::vector<TokenId> instantiate(const State& state) {
+    std::vector<TokenId> out(state.classes.size(), kNoToken);
+    // Objects hold each other without cycles, but in any order: first the simple ones, then objects whose items are done.
+    std::vector<std::uint32_t> work;
+    for (std::uint32_t c = 0; c < state.classes.size(); ++c) work.push_back(c);
+    std::reverse(work.begin(), work.end());
+    std::vector<TokenId> items;
+    while (!work.empty()) {
+      const std::uint32_t c = work.back();
+      if (out[c] != kNoToken) {
+        work.pop_back();
+        continue;
+      }
+      const Class& from = state.classes[c];
+      if (from.kind != TokenKind::Object) {
+        out[c] = from.kind == TokenKind::Leaf ? tokens_.leaf() : tokens_.consed(from.kind, from.op, from.a, 0, {}, from.side);
+        work.pop_back();
+        continue;
+      }
+      bool ready = true;
+      for (std::uint32_t i = 0; i < from.items_count; ++i) {
+        const std::uint32_t item = state.items[from.items_at + i];
+        if (item != kNone && out[item] == kNoToken) {
+          ready = false;
+          work.push_back(item);
+        }
+      }
+      spend(1 + from.items_count);
+      if (!ready) continue;
+      work.pop_back();
+      items.clear();
+      for (std::uint32_t i = 1; i < from.items_count; ++i) items.push_back(out[state.items[from.items_at + i]]);
+      if (state.items[from.items_at] == kNone) {
+        out[c] = tokens_.object(from.side, from.op, items);
+      } else {
+        // Grown from something that is known to both: the same chain again.
+        TokenId grown = out[state.items[from.items_at]];
+        if (items.empty()) grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown});
+        for (TokenId item : items) grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown, item});
+        out[c] = grown;
+      }
+    }
+    return out;
+  }
+
+  /// Both sides stand where they must meet: a node, new or known.
+  void arrive() {
+    const NodeKey key{{sides_[kA].at, sides_[kB].at}};
+    const auto [found, fresh] = node_ids_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+    const std::uint32_t id = found->second;
+    if (fresh) {
+      nodes_.emplace_back();
+      nodes_[id].key = key;
+      for (Which side : {kA, kB}) nodes_[id].keys[side] = live_values(side);
+      nodes_[id].state = extract(nodes_[id]);
+      enqueue(id);
+      return;
+    }
+    State incoming = extract(nodes_[id]);
+    spend(1 + incoming.class_of.size());
+    if (incoming == nodes_[id].state) return;
+    State joined = join(nodes_[id], incoming);
+    if (joined == nodes_[id].state) return;
+    nodes_[id].state = std::move(joined);
+    enqueue(id);
+  }
+
+  void enqueue(std::uint32_t id) {
+    Node& node = nodes_[id];
+    if (node.queued) return;
+    node.queued = true;
+    const std::uint64_t a = sides_[kA].facts.blocks[node.key.at[kA].block].number, b = sides_[kB].facts.blocks[node.key.at[kB].block].number;
+    queue_.emplace((a << 32) | b, id);
+  }
+
+  /// What holds on both ways into the node: values are equal when they are equal on both. An object that one way has already given
+  /// away, and that the other way holds alike on both sides, counts as given away on both.
+  State join(const Node& node, const State& incoming) {
+    const State& known = node.state;
+    const std::vector<TokenId> old_tokens = instantiate(known), new_tokens = instantiate(incoming);
+    pair_alike(node, known, old_tokens, incoming, new_tokens);
+    pair_alike(node, incoming, new_tokens, known, old_tokens);
+
+    using Two = std::pair<TokenId, TokenId>;
+    std::set<Two> poisoned;
+    while (true) {
+      State out;
+      std::map<Two, std::uint32_t> ids;
+      std::vector<Two> order;
+      const auto class_of = [&](TokenId x, TokenId y) {
+        const Two two{tokens_.find(x), tokens_.find(y)};
+        const auto [found, fresh] = ids.try_emplace(two, static_cast<std::uint32_t>(out.classes.size()));
+        if (fresh) {
+          out.classes.emplace_back();
+          order.push_back(two);
+        }
+        return found->second;
+      };
+      for (std::size_t i = 0; i < known.class_of.size(); ++i)
+        out.class_of.push_back(class_of(old_tokens[known.class_of[i]], new_tokens[incoming.class_of[i]]));
+      std::map<TokenId, TokenId> partner, partner_back;
+      bool conflict = false;
+      std::vector<TokenId> items_x, items_y;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto [x, y] = order[i];
+        const Token s = tokens_[x], t = tokens_[y];
+        Class& made = out.classes[i];
+        if (s.kind != t.kind || s.kind == TokenKind::Leaf || s.kind == TokenKind::Pure) continue;
+        if (s.kind != TokenKind::Object) {
+          if (x == y) {
+            made.kind = s.kind;
+            made.side = s.side;
+            made.op = s.op;
+            made.a = s.a;
+          }
+          continue;
+        }
+        // Distinct objects must stay distinct: one object of one way goes with one object of the other.
+        const TokenId px = partner.try_emplace(x, y).first->second, py = partner_back.try_emplace(y, x).first->second;
+        if (px != y || py != x) {
+          conflict |= poisoned.insert({x, y}).second;
+          conflict |= poisoned.insert({x, px}).second;
+          conflict |= poisoned.insert({py, y}).second;
+          continue;
+        }
+        if (poisoned.count({x, y}) || s.side != t.side || object_op(x) != object_op(y)) continue;
+        TokenId base_x, base_y;
+        flatten(x, items_x, base_x);
+        flatten(y, items_y, base_y);
+        if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken)) continue;
+        std::vector<std::uint32_t> classes{base_x == kNoToken ? kNone : class_of(base_x, base_y)};
+        for (std::size_t k = 0; k < items_x.size(); ++k) classes.push_back(class_of(items_x[k], items_y[k]));
+        Class& object = out.classes[i];
+        object.kind = TokenKind::Object;
+        object.side = s.side;
+        object.op = object_op(x);
+        object.items_at = static_cast<std::uint32_t>(out.items.size());
+        object.items_count = static_cast<std::uint32_t>(classes.size());
+        out.items.insert(out.items.end(), classes.begin(), classes.end());
+        spend(classes.size());
+      }
+      spend(4 * order.size());
+      if (conflict) continue;
+      std::size_t at = 0;
+      for (const auto& [name, class_old] : known.locals) {
+        while (at < incoming.locals.size() && incoming.locals[at].first < name) ++at;
+        if (at == incoming.locals.size() || incoming.locals[at].first != name) continue;
+        const Two two{tokens_.find(old_tokens[class_old]), tokens_.find(new_tokens[incoming.locals[at].second])};
+        if (const auto found = ids.find(two); found != ids.end()) out.locals.emplace_back(name, found->second);
+      }
+      return out;
+    }
+  }
+
+  /// Values that `there` knows to be one and the same on both sides, and that `here` holds as two objects built alike, become one here too.
+  void pair_alike(const Node& node, const State& here, const std::vector<TokenId>& here_tokens, const State& there, const std::vector<TokenId>& there_tokens) {
+    std::map<TokenId, std::size_t> of_a;
+    const std::size_t split = node.keys[kA].size();
+    for (std::size_t i = 0; i < split; ++i) {
+      const TokenId token = tokens_.find(there_tokens[there.class_of[i]]);
+      if (tokens_[token].kind == TokenKind::Leaf) of_a.try_emplace(token, i);
+    }
+    for (std::size_t j = split; j < there.class_of.size(); ++j) {
+      const auto found = of_a.find(tokens_.find(there_tokens[there.class_of[j]]));
+      if (found == of_a.end()) continue;
+      const TokenId x = tokens_.find(here_tokens[here.class_of[found->second]]), y = tokens_.find(here_tokens[here.class_of[j]]);
+      if (x == y || tokens_[x].kind != TokenKind::Object || tokens_[y].kind != TokenKind::Object) continue;
+      std::vector<TokenId> log;
+      if (!same(x, y, &log))
+        for (TokenId id : log) tokens_[id].forward = kNoToken;
+    }
+    spend(there.class_of.size());
+  }
+
+  void walk_all() {
+    begin_walk();
+    for (SideState& s : sides_) s.at = {s.lifted->entry.index, 0};
+    meet(true);
+    while (!queue_.empty()) {
+      const std::uint32_t id = queue_.top().second;
+      queue_.pop();
+      nodes_[id].queued = false;
+      walk(id);
+    }
+  }
+
+  void walk(std::uint32_t id) {
+    begin_walk();
+    {
+      const Node& node = nodes_[id];
+      const std::vector<TokenId> tokens = instantiate(node.state);
+      std::size_t key = 0;
+      for (Which side : {kA, kB})
+        for (ValueId value : node.keys[side]) set(side, value, tokens[node.state.class_of[key++]]);
+      for (const auto& [name, cls] : node.state.locals) local(name) = tokens[cls];
+      sides_[kA].at = node.key.at[kA];
+      sides_[kB].at = node.key.at[kB];
+    }
+    if (sides_[kA].at.index == kSpins) return handlers();  // only an asynchronous exception ends this
+    while (true) {
+      const bool event_a = sides_[kA].at.index < sides_[kA].facts.blocks[sides_[kA].at.block].events.size();
+      const bool event_b = sides_[kB].at.index < sides_[kB].facts.blocks[sides_[kB].at.block].events.size();
+      if (event_a != event_b) part_here();
+      if (!event_a) {
+        terminator();
+        return;
+      }
+      effect();
+      ++sides_[kA].at.index;
+      ++sides_[kB].at.index;
+      if (meet(false)) return;
+    }
+  }
+};
+
+}  // namespace
+
+bool is_installed_by_dynamo(std::string_view name) {
+  const auto starts = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  return starts("__compiled_fn_") || starts("__resume_at_") || starts("__import_");
+}
+
+std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested) {
+  return Lockstep(canon, a, b, compare_names, nested).run();
+}
+
+}  // namespace depyf::verify_detail

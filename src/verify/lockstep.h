@@ -1,0 +1,25 @@
+#pragma once
+// Bisimulation of two lifted and simplified graphs.
+#include <optional>
+
+#include "lift/lifted.h"
+#include "verify/canon.h"
+
+namespace depyf::verify_detail {
+
+/// Walks both graphs over their EFFECTS in order (whatever may raise, run code of the program or be seen by it), from the entry along every edge
+/// and every handler, and demands the same operation on corresponding values. Values correspond when
+/// · they came out of corresponding effects, or are the same constant, or the same version of the same local;
+/// · they are the same pure operation on corresponding values;
+/// · they are lists, tuples, dicts … built alike and not yet given away: at the first use that pairs them they become one object, so that two uses of
+///   one build never equal two builds (the pairing is one to one).
+/// At merges only what corresponds on every way in is kept (partition refinement), and what follows is walked again when a
+/// correspondence is lost; every loop makes progress on both sides. The work is bounded: when the budget ends the answer is a Difference that says so.
+/// Blocks, jumps, the order of pure operations and stack slots do not matter. Neither does the moment when a value is freed, but for stores and `del`.
+/// What is trusted: lift and simplify (both sides pass through them), and that nobody writes into the frame's locals from outside.
+std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested);
+
+/// The name of a global that Dynamo itself installs and never rebinds: loading it is pure.
+bool is_installed_by_dynamo(std::string_view name);
+
+}  // namespace depyf::verify_detail

@@ -1,0 +1,248 @@
+#include "verify/verify.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "bytecode/instr.h"
+#include "flow/cfg.h"
+#include "lift/lifted.h"
+#include "opcode/tables.h"
+#include "pyc/pyc.h"
+#include "simplify/simplify.h"
+#include "support/error.h"
+#include "verify/canon.h"
+#include "verify/exact.h"
+#include "verify/lockstep.h"
+
+namespace depyf {
+
+namespace {
+
+using namespace verify_detail;
+
+/// The opcodes as they stand in the code, without EXTENDED_ARG and CACHE: whatever decode() leaves out shows here.
+std::vector<std::uint8_t> raw_opcodes(const CodeObject& code) {
+  std::vector<std::uint8_t> out;
+  const VersionTable* table = version_table(code.version);
+  if (!table) return out;
+  for (std::size_t i = 0; i < code.code.size(); i += 2) {
+    const std::uint8_t opcode = code.code[i];
+    if (opcode != table->extended_arg) out.push_back(opcode);
+    i += 2 * std::size_t{table->opcodes[opcode].caches};
+  }
+  return out;
+}
+
+class Verifier {
+ public:
+  Verifier(Module& a, Module& b, const VerifyOptions& options) : a_(a), b_(b), options_(options), canon_(a, b) {}
+
+  Verdict run(CodeId root_a, CodeId root_b) {
+    pairs_.many(root_a, root_b);
+    Verdict out;
+    out.kind = VerdictKind::Identical;
+    // Pairs of nested code objects are added while their parents are compared.
+    std::size_t i = 0;
+    for (; i < pairs_.list().size() && (i == 0 || options_.nested); ++i) {
+      const auto [x, y] = pairs_.list()[i];
+      const Verdict one = compare(x, y, i == 0);
+      out.kind = std::max(out.kind, one.kind);
+      if (one.kind == VerdictKind::Different) {
+        out.detail = (i ? "in " + path(x) + ": " : "") + one.detail;
+        return out;
+      }
+    }
+    // Functions that only dead code makes decide no more than whether the two are identical.
+    if (options_.nested && out.kind == VerdictKind::Identical) {
+      adopt(dead_);
+      for (; i < pairs_.list().size() && out.kind == VerdictKind::Identical; ++i) {
+        const auto [x, y] = pairs_.list()[i];
+        if (compare(x, y, false).kind != VerdictKind::Identical) out.kind = VerdictKind::Exact;
+        adopt(dead_);
+      }
+    }
+    return out;
+  }
+
+ private:
+  Module &a_, &b_;
+  const VerifyOptions& options_;
+  Canon canon_;
+  Pairs pairs_, dead_;
+
+  std::string path(CodeId id) const {
+    std::vector<std::string_view> names;
+    for (; id.valid(); id = a_[id].parent) names.push_back(a_[a_[id].name]);
+    std::string out;
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      if (!out.empty()) out += '/';
+      out += *name;
+    }
+    return out;
+  }
+
+  static Verdict different(const Difference& difference) {
+    Verdict out;
+    if (difference.has_offsets) out.detail = "at offset " + std::to_string(difference.offset_a) + " / " + std::to_string(difference.offset_b) + ": ";
+    out.detail += difference.text;
+    return out;
+  }
+
+  Verdict compare(CodeId x, CodeId y, bool root) {
+    if (std::optional<std::string> header = header_difference(x, y, root)) {
+      Verdict out;
+      out.detail = *header;
+      return out;
+    }
+    InstrList list_a, list_b;
+    Cfg cfg_a, cfg_b;
+    try {
+      list_a = decode(a_, x);
+      list_b = decode(b_, y);
+      cfg_a = build_cfg(a_, x, list_a);
+      cfg_b = build_cfg(b_, y, list_b);
+    } catch (const Error& error) {
+      Verdict out;
+      out.detail = std::string("not proven: ") + error.what();
+      return out;
+    }
+    Pairs nested;
+    const std::optional<Difference> first = exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
+    Verdict out;
+    if (!first) {
+      const bool sequence = same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) && raw_opcodes(a_[x]) == raw_opcodes(b_[y]);
+      out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
+      adopt(nested);
+      return out;
+    }
+    Pairs lifted_nested;
+    if (std::optional<Verdict> refused = equivalent(x, y, cfg_a, cfg_b, *first, lifted_nested)) return *refused;
+    adopt(lifted_nested);
+    out.kind = VerdictKind::Equivalent;
+    return out;
+  }
+
+  void adopt(const Pairs& nested) {
+    for (const auto& [x, y] : nested.list()) pairs_.many(x, y);
+  }
+
+  /// Nothing when the two are equivalent.
+  std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, const Difference& first, Pairs& nested) {
+    try {
+      Lifted lifted_a = lift(a_, x, cfg_a), lifted_b = lift(b_, y, cfg_b);
+      SimplifyOptions simplify_a, simplify_b;
+      simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
+      simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
+      simplify(lifted_a, a_, simplify_a);
+      simplify(lifted_b, b_, simplify_b);
+      const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, nested);
+      if (!difference) return std::nullopt;
+      return different(*difference);
+    } catch (const Error& error) {
+      Verdict out = different(first);
+      out.detail += std::string(" (and no more can be proven: ") + error.what() + ")";
+      return out;
+    }
+  }
+
+  /// Slots of `mine` that may be promoted: plain locals, no arguments, which the other side does not use. What stands in for the original (B) may
+  /// name its values as it likes, when it reads them again; of the original only temporaries that Dynamo or this decompiler made up,
+  /// because leaving out a store to a local that somebody named frees its value earlier and is seen by debuggers. Where the frame's locals may be
+  /// looked at, nothing is promoted.
+  std::vector<bool> temporaries(Which side, CodeId mine, const Cfg& cfg, CodeId other, const Cfg& other_cfg) {
+    const Module& module = canon_.module(side);
+    const CodeObject& code = module[mine];
+    std::vector<bool> out(code.slots.size(), false);
+    if (looks_at_locals(a_, side == kA ? cfg : other_cfg) || looks_at_locals(b_, side == kA ? other_cfg : cfg)) return out;
+    std::vector<bool> used(canon_.str_count() + 1, false);
+    const Which other_side = side == kA ? kB : kA;
+    for (const Instr& instr : other_cfg.instrs)
+      if (arg_kind(instr.op) == ArgKind::Local || arg_kind(instr.op) == ArgKind::Deref) {
+        const std::uint32_t name = canon_.slot(other_side, other, instr.arg, false) / 4;
+        if (name >= used.size()) used.resize(name + 1, false);
+        used[name] = true;
+      }
+    const std::size_t arguments = code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+    for (const Instr& instr : cfg.instrs)
+      if (instr.op == Op::LOAD_FAST && instr.arg < out.size()) out[instr.arg] = true;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Slot& slot = code.slots[i];
+      const std::uint32_t name = canon_.str(side, slot.name);
+      const bool made_up = is_made_up(module[slot.name]);
+      out[i] = (side == kB ? out[i] || made_up : made_up) && i >= arguments && slot.kind == kLocal && !(name < used.size() && used[name]);
+    }
+    return out;
+  }
+
+  static bool looks_at_locals(const Module& module, const Cfg& cfg) {
+    for (const Instr& instr : cfg.instrs) {
+      if (instr.op == Op::LOAD_LOCALS) return true;
+      if (instr.op != Op::LOAD_GLOBAL && instr.op != Op::LOAD_NAME) continue;
+      const std::string_view name = module[StrId(instr.arg)];
+      if (name == "locals" || name == "vars" || name == "dir" || name == "eval" || name == "exec") return true;
+    }
+    return false;
+  }
+
+  /// tmp_3, graph_out_0 (torch/_dynamo/output_graph.py, new_var) or __temp_1.
+  static bool is_made_up(std::string_view name) {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    if (last == std::string_view::npos || last + 1 == name.size()) return false;
+    const std::string_view stem = name.substr(0, last + 1);
+    return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
+  }
+
+  // ---------------------------------------------------------------- headers
+
+  std::optional<std::string> header_difference(CodeId id_a, CodeId id_b, bool root) {
+    const CodeObject &x = a_[id_a], &y = b_[id_b];
+    const auto numbers = [](std::string_view what, std::uint64_t p, std::uint64_t q) {
+      return std::string(what) + " " + std::to_string(p) + ", but the other has " + std::to_string(q);
+    };
+    if (x.version != y.version) return "the versions differ: 3." + std::to_string(x.version.minor) + " and 3." + std::to_string(y.version.minor);
+    if (x.argcount != y.argcount) return numbers("argument count", x.argcount, y.argcount);
+    if (x.posonlyargcount != y.posonlyargcount) return numbers("number of positional-only arguments", x.posonlyargcount, y.posonlyargcount);
+    if (x.kwonlyargcount != y.kwonlyargcount) return numbers("number of keyword-only arguments", x.kwonlyargcount, y.kwonlyargcount);
+    // Where the function stands, and its docstring, are names of the root.
+    const std::uint32_t ignored = options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod;
+    if ((x.flags & ~ignored) != (y.flags & ~ignored)) return numbers("flags", x.flags, y.flags);
+    const std::size_t arguments = x.argcount + x.kwonlyargcount + ((x.flags & kVarArgs) != 0) + ((x.flags & kVarKeywords) != 0);
+    for (std::size_t i = 0; i < arguments; ++i) {
+      const StrId p = i < x.slots.size() ? x.slots[i].name : StrId(), q = i < y.slots.size() ? y.slots[i].name : StrId();
+      if (canon_.str(kA, p) != canon_.str(kB, q)) return "argument " + std::to_string(i) + " is named " + name(a_, p) + ", but the other's is " + name(b_, q);
+    }
+    // A function is made with one cell for each free variable, in this order.
+    const std::vector<StrId> free_a = free_variables(x), free_b = free_variables(y);
+    const auto names = [](const Module& module, const std::vector<StrId>& list) {
+      std::string out = "(";
+      for (StrId id : list) (out += out.size() > 1 ? ", " : "") += module[id];
+      return out + ")";
+    };
+    if (!std::equal(free_a.begin(), free_a.end(), free_b.begin(), free_b.end(), [&](StrId p, StrId q) { return a_[p] == b_[q]; }))
+      return "free variables " + names(a_, free_a) + ", but the other has " + names(b_, free_b);
+    if (options_.compare_names || !root) {
+      if (canon_.str(kA, x.name) != canon_.str(kB, y.name)) return "named " + name(a_, x.name) + ", but the other is " + name(b_, y.name);
+      const ConstId p = docstring(a_, id_a), q = docstring(b_, id_b);
+      if (p.valid() != q.valid() || (p.valid() && a_[p].text != b_[q].text))
+        return "docstring " + (p.valid() ? describe_const(a_, p) : "missing") + ", but the other's is " + (q.valid() ? describe_const(b_, q) : "missing");
+    }
+    if (options_.compare_names && canon_.str(kA, x.qualname) != canon_.str(kB, y.qualname))
+      return "qualified name " + name(a_, x.qualname) + ", but the other's is " + name(b_, y.qualname);
+    return std::nullopt;
+  }
+
+  static std::string name(const Module& module, StrId id) { return id.valid() ? quoted(module[id]) : "nothing"; }
+
+  static std::vector<StrId> free_variables(const CodeObject& code) {
+    std::vector<StrId> out;
+    for (const Slot& slot : code.slots)
+      if (slot.kind & kFree) out.push_back(slot.name);
+    return out;
+  }
+};
+
+}  // namespace
+
+Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b, const VerifyOptions& options) { return Verifier(a, b, options).run(code_a, code_b); }
+
+}  // namespace depyf
