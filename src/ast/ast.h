@@ -88,6 +88,7 @@ struct Body {
   CodeId code;
   std::span<StmtId> stmts;
   bool done = false;                          // rewritten
+  std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to declare for a lambda or comprehension
 };
 
 struct Diagnostic {

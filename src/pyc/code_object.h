@@ -111,4 +111,11 @@ struct Module {
   }
 };
 
+/// The docstring of a function's code object, or none. (Up to 3.13 every `def` keeps its first constant for it; later a flag tells.)
+inline ConstId docstring(const Module& module, const CodeObject& code) {
+  if (code.consts.empty() || module[code.consts[0]].kind != ConstKind::Str) return ConstId::none();
+  if (code.version >= PyVersion{3, 14} && !(code.flags & kHasDocstring)) return ConstId::none();
+  return code.consts[0];
+}
+
 }  // namespace depyf

@@ -1,0 +1,114 @@
+#include "ast/walk.h"
+
+namespace depyf {
+namespace {
+
+void push(std::vector<ExprId>& out, ExprId id) {
+  if (id) out.push_back(id);
+}
+
+void push_parameters(const Ast& ast, std::uint32_t function, std::vector<ExprId>& out) {
+  if (function >= ast.functions.size()) return;
+  const Function& f = ast.functions[function];
+  for (const Parameter& p : f.parameters) {
+    push(out, p.default_value);
+    push(out, p.annotation);
+  }
+  for (const TypeParam& p : f.type_params) {
+    push(out, p.bound);
+    push(out, p.default_value);
+  }
+}
+
+bool opaque(StmtKind kind) { return kind == StmtKind::FunctionDef || kind == StmtKind::ClassDef; }
+
+std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
+  switch (which) {
+    case ListRef::Body: return s.body;
+    case ListRef::Orelse: return s.orelse;
+    case ListRef::Final: return s.final;
+    case ListRef::Arms: return s.arms;
+  }
+  return {};
+}
+
+constexpr ListRef::Which kLists[] = {ListRef::Body, ListRef::Arms, ListRef::Orelse, ListRef::Final};
+
+}  // namespace
+
+std::span<StmtId>& list_of(Ast& ast, ListRef ref) {
+  Stmt& s = ast[ref.owner];
+  switch (ref.which) {
+    case ListRef::Body: return s.body;
+    case ListRef::Orelse: return s.orelse;
+    case ListRef::Final: return s.final;
+    case ListRef::Arms: return s.arms;
+  }
+  return s.body;
+}
+
+void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<ListRef>& out) {
+  std::size_t next = out.size();
+  auto visit = [&](std::span<const StmtId> list) {
+    for (StmtId id : list) {
+      const Stmt& s = ast[id];
+      if (opaque(s.kind)) continue;
+      for (ListRef::Which which : kLists)
+        if (!lists_of(s, which).empty()) out.push_back({id, which});
+    }
+  };
+  out.push_back({});
+  visit(body);
+  for (++next; next < out.size(); ++next) visit(lists_of(ast[out[next].owner], out[next].which));
+}
+
+void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out) {
+  std::vector<StmtId> work(body.rbegin(), body.rend());
+  while (!work.empty()) {
+    const StmtId id = work.back();
+    work.pop_back();
+    out.push_back(id);
+    const Stmt& s = ast[id];
+    if (opaque(s.kind)) continue;
+    for (std::size_t i = std::size(kLists); i-- > 0;) {
+      const auto list = lists_of(s, kLists[i]);
+      work.insert(work.end(), list.rbegin(), list.rend());
+    }
+  }
+}
+
+void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out) {
+  const Stmt& s = ast[statement];
+  for (ExprId id : s.e) push(out, id);
+  for (ExprId id : s.list) push(out, id);
+  if (s.kind == StmtKind::ClassDef)
+    for (std::uint32_t decorator : s.extra) push(out, ExprId(decorator));
+  if (s.kind == StmtKind::FunctionDef) push_parameters(ast, s.function, out);
+  if (s.type_params < ast.type_param_lists.size())
+    for (const TypeParam& p : ast.type_param_lists[s.type_params]) {
+      push(out, p.bound);
+      push(out, p.default_value);
+    }
+}
+
+void collect_below(const Ast& ast, std::vector<ExprId>& order) {
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    const Expr& e = ast[order[next]];
+    if (e.kind == ExprKind::Lambda) {
+      push_parameters(ast, e.a, order);
+    } else {
+      for (ExprId kid : e.kids) push(order, kid);
+    }
+  }
+}
+
+std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body) {
+  std::vector<StmtId> statements;
+  collect_statements(ast, body, statements);
+  std::vector<ExprId> order;
+  for (StmtId id : statements) append_roots(ast, id, order);
+  collect_below(ast, order);
+  return order;
+}
+
+}  // namespace depyf

@@ -1,0 +1,35 @@
+#pragma once
+// Walks without recursion. None enters what belongs to another code object: bodies of FunctionDef and ClassDef, the expression of a Lambda.
+#include <span>
+#include <vector>
+
+#include "ast/ast.h"
+
+namespace depyf {
+
+/// One list of statements: of a statement, or (owner none) the one a walk started from.
+struct ListRef {
+  enum Which : std::uint8_t { Body, Orelse, Final, Arms };
+  StmtId owner;
+  Which which = Body;
+};
+
+/// The list itself; `owner` must not be none.
+std::span<StmtId>& list_of(Ast& ast, ListRef ref);
+
+/// Every list of statements below `body`, itself first; a list comes before those inside it.
+void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<ListRef>& out);
+
+/// Every statement below `body` (arms of Try and Match too), each before those inside it.
+void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out);
+
+/// The expressions that one statement holds itself, in the order of ast.def; none of them is ExprId::none().
+void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out);
+
+/// Adds to `order` everything below the expressions already in it, each before what is inside it: a walk back meets operands first.
+void collect_below(const Ast& ast, std::vector<ExprId>& order);
+
+/// Every expression below `body`, each before what is inside it.
+std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body);
+
+}  // namespace depyf

@@ -1,0 +1,74 @@
+// `assert` from the test and raise it is compiled to.
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+enum class Certainty : std::uint8_t { No, Likely, Sure };
+
+/// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (since 3.9; before, a global).
+Certainty assertion(const Rewriter& r, StmtId id, ExprId& message) {
+  const Stmt& s = r.ast[id];
+  if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
+  ExprId type = s.e[0];
+  message = ExprId::none();
+  if (const Expr& e = r.ast[type]; e.kind == ExprKind::Call) {
+    if (e.kids.size() != 2 || r.ast[e.kids[1]].kind == ExprKind::Starred || r.ast[e.kids[1]].kind == ExprKind::Keyword) return Certainty::No;
+    type = e.kids[0];
+    message = e.kids[1];
+  }
+  const Expr& e = r.ast[type];
+  if (e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError) return Certainty::Sure;
+  if (r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global) return Certainty::Likely;
+  return Certainty::No;
+}
+
+StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId message) {
+  Stmt s;
+  s.kind = StmtKind::Assert;
+  s.origin = r.ast[at].origin;
+  s.offsets = r.ast[at].offsets;
+  s.e = {test, message, ExprId::none()};
+  const StmtId id = r.ast.add(s);
+  r.absorb(id, raise);
+  return id;
+}
+
+}  // namespace
+
+void restore_asserts(Rewriter& r) {
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    std::vector<StmtId> out;
+    bool changed = false;
+    for (StmtId id : list) {
+      const Stmt s = r.ast[id];
+      ExprId message;
+      if (s.kind == StmtKind::If && s.body.size() == 1 && assertion(r, s.body[0], message) != Certainty::No) {
+        out.push_back(make_assert(r, id, s.body[0], negate(r.ast, s.e[0]), message));
+        out.insert(out.end(), s.orelse.begin(), s.orelse.end());
+        changed = true;
+      } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message) != Certainty::No) {
+        out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
+        out.insert(out.end(), s.body.begin(), s.body.end());
+        changed = true;
+      } else {
+        out.push_back(id);
+      }
+    }
+    if (changed) list.swap(out);
+    return changed;
+  });
+  // Without an `if` the test was a false constant.
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    bool changed = false;
+    for (StmtId& id : list) {
+      ExprId message;
+      if (assertion(r, id, message) != Certainty::Sure) continue;
+      id = make_assert(r, id, id, r.ast.constant(r.make_constant(ConstKind::False), r.ast[id].origin), message);
+      changed = true;
+    }
+    return changed;
+  });
+}
+
+}  // namespace depyf

@@ -1,0 +1,268 @@
+// `global`, `nonlocal`, and what unreachable code of the source leaves behind in a code object: variables that nothing binds,
+// cells that nothing captures, generators without a `yield`.
+#include <algorithm>
+#include <unordered_map>
+
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+enum Use : std::uint32_t {
+  kLoadedFast = 1, kStoredFast = 2, kLoadedDeref = 4, kStoredDeref = 8, kLoadedGlobal = 16, kStoredGlobal = 32, kLoadedName = 64,
+  kStoredName = 128, kCaptured = 256,
+};
+
+std::uint32_t use_of(NameScope scope, bool stored) {
+  switch (scope) {
+    case NameScope::Fast: return stored ? kStoredFast : kLoadedFast;
+    case NameScope::Deref: return stored ? kStoredDeref : kLoadedDeref;
+    case NameScope::Global: return stored ? kStoredGlobal : kLoadedGlobal;
+    case NameScope::Name: return stored ? kStoredName : kLoadedName;
+    case NameScope::ClassDeref: return stored ? kStoredDeref : kLoadedDeref;
+  }
+  return 0;
+}
+
+struct Uses {
+  Rewriter& r;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_name;  // StrId of the name as written -> Use bits
+  std::vector<std::uint32_t> order;                           // names in order of appearance
+  bool yields = false;
+
+  void add(std::uint32_t name, std::uint32_t use) {
+    auto [at, fresh] = by_name.try_emplace(name, 0);
+    if (fresh) order.push_back(name);
+    at->second |= use;
+  }
+  std::uint32_t of(StrId name) const {
+    const auto at = by_name.find(name.index);
+    return at == by_name.end() ? 0 : at->second;
+  }
+  void add_name(ExprId id, bool stored) {
+    const Expr& e = r.ast[id];
+    add(e.a, use_of(static_cast<NameScope>(e.op), stored));
+  }
+  void add_target(ExprId id) {
+    std::vector<ExprId> work = {id};
+    while (!work.empty()) {
+      const ExprId at = work.back();
+      work.pop_back();
+      if (!at) continue;
+      const Expr& e = r.ast[at];
+      if (e.kind == ExprKind::Name) add_name(at, true);
+      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) work.insert(work.end(), e.kids.rbegin(), e.kids.rend());
+    }
+  }
+
+  void statement(StmtId id) {
+    const Stmt& s = r.ast[id];
+    switch (s.kind) {
+      case StmtKind::Assign: case StmtKind::Delete:
+        for (ExprId target : s.list) add_target(target);
+        break;
+      case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::For:
+        add_target(s.e[0]);
+        break;
+      case StmtKind::With:
+        for (std::size_t i = 1; i < s.list.size(); i += 2) add_target(s.list[i]);
+        break;
+      case StmtKind::Handler:
+        if (s.a != UINT32_MAX) add(s.a, use_of(static_cast<NameScope>(s.flag), true));
+        break;
+      case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::TypeAlias: case StmtKind::While: case StmtKind::If:
+      case StmtKind::Match: case StmtKind::Raise: case StmtKind::Try: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom:
+      case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue:
+      case StmtKind::Comment: case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar:
+        break;
+    }
+  }
+
+  void expression(ExprId id, bool in_comprehension) {
+    const Expr& e = r.ast[id];
+    if (e.kind == ExprKind::Name) {
+      if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(id, false);
+    } else if (e.kind == ExprKind::CellRef) {
+      add(e.a, kCaptured);
+    } else if (e.kind == ExprKind::NamedExpr || e.kind == ExprKind::Comprehension) {
+      add_target(e.kids[0]);
+    } else if (e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchMapping) {
+      if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
+    } else if (e.kind == ExprKind::Yield || e.kind == ExprKind::YieldFrom) {
+      yields = true;
+    }
+  }
+
+  void collect() {
+    std::vector<StmtId> statements;
+    collect_statements(r.ast, r.body, statements);
+    for (StmtId id : statements) statement(id);
+    // Inside a class or module a comprehension's own scope has plain globals, so those say nothing of a declaration.
+    const bool split = r.role == Role::Class || r.role == Role::Module;
+    std::vector<ExprId> work, inside;
+    for (StmtId id : statements) append_roots(r.ast, id, work);
+    for (std::size_t next = 0; next < work.size(); ++next) {
+      const Expr& e = r.ast[work[next]];
+      expression(work[next], false);
+      const bool comprehension = e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp || e.kind == ExprKind::DictComp;
+      std::vector<ExprId>& below = split && comprehension ? inside : work;
+      for (ExprId kid : e.kids)
+        if (kid) below.push_back(kid);
+    }
+    collect_below(r.ast, inside);
+    for (ExprId id : inside) expression(id, true);
+  }
+};
+
+/// Does a function around `code` have a variable of this name?
+bool enclosing_function_has(const Module& module, CodeId code, StrId name) {
+  for (CodeId at = module[code].parent; at; at = module[at].parent) {
+    const CodeObject& object = module[at];
+    if (!(object.flags & kOptimized)) continue;
+    for (const Slot& slot : object.slots)
+      if (slot.name == name) return true;
+  }
+  return false;
+}
+
+bool compiler_name(std::string_view name) {
+  return name.empty() || name[0] == '.' || name == "__class__" || name == "__classdict__" || name == "__conditional_annotations__";
+}
+
+void add_once(std::vector<StrId>& list, StrId name) {
+  if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+}
+
+}  // namespace
+
+void find_declarations(Rewriter& r) {
+  if (r.role == Role::GenericScope) return;
+  Uses uses{r, {}, {}, false};
+  uses.collect();
+  Body& own = r.ast.bodies[r.code.index];
+  const bool statements = r.role != Role::Lambda && r.role != Role::Comprehension;
+  std::vector<StrId>& globals = statements ? r.globals : own.outer_globals;
+  std::vector<StrId>& nonlocals = statements ? r.nonlocals : own.outer_nonlocals;
+
+  // Only names that are spelt the same as in the table of variables can be looked up there.
+  std::unordered_map<std::uint32_t, std::uint8_t> slot_kind;
+  const std::uint32_t arguments = r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
+  std::vector<std::uint32_t> slot_names;
+  for (const Slot& slot : r.object.slots) {
+    const StrId name = unmangled(r.module, r.code, slot.name);
+    slot_names.push_back(name.index);
+    slot_kind[name.index] |= slot.kind;
+  }
+
+  for (std::uint32_t name : uses.order) {
+    const StrId id(name);
+    const std::uint32_t use = uses.by_name[name];
+    const std::string_view text = r.module[id];
+    if (compiler_name(text)) continue;
+    const auto slot = slot_kind.find(name);
+    const std::uint8_t kind = slot == slot_kind.end() ? 0 : slot->second;
+    if (use & kStoredGlobal) {
+      add_once(globals, id);
+    } else if (use & kLoadedGlobal) {
+      if (r.role == Role::Class || r.role == Role::Module || enclosing_function_has(r.module, r.code, id)) add_once(globals, id);
+    }
+    if ((use & kStoredDeref) && (kind & kFree) && !(kind & kCell)) add_once(nonlocals, id);
+    if (r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName) && !(text.starts_with("__") && text.ends_with("__")) &&
+        enclosing_function_has(r.module, r.code, id))
+      add_once(r.unbound, id);
+  }
+  // What lambdas and comprehensions inside cannot declare themselves.
+  for (ExprId id : collect_expressions(r.ast, r.body)) {
+    const CodeId nested = r.function_code(id);
+    if (!nested || nested.index >= r.ast.bodies.size()) continue;
+    const Body& inner = r.ast.bodies[nested.index];
+    for (StrId name : inner.outer_globals)
+      if (statements ? r.role == Role::Function : true) add_once(globals, name);
+    for (StrId name : inner.outer_nonlocals) {
+      const auto slot = slot_kind.find(name.index);
+      if (!statements || (slot != slot_kind.end() && (slot->second & kFree))) add_once(nonlocals, name);
+    }
+  }
+
+  if (statements) {
+    for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
+      const StrId name(slot_names[i]);
+      const std::string_view text = r.module[name];
+      const std::uint8_t kind = r.object.slots[i].kind;
+      const std::uint32_t use = uses.of(name);
+      if (kind & kFree) {
+        const bool by_super = text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
+        const bool declared = text == "__class__" || !compiler_name(text);
+        if (use == 0 && declared && !by_super && r.role == Role::Function) add_once(r.nonlocals, name);
+        continue;
+      }
+      if (r.role != Role::Function) continue;
+      const bool bound = i < arguments || (use & (kStoredFast | kStoredDeref));
+      if (!bound && use != 0 && !compiler_name(text)) add_once(r.unbound, name);
+      if ((kind & kCell) && !(use & kCaptured) && !compiler_name(text)) add_once(r.unused_cells, name);
+    }
+  }
+  r.lacks_yield = r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
+}
+
+void insert_declarations(Rewriter& r) {
+  std::vector<StmtId> head, tail;
+  auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
+    if (names.empty()) return;
+    std::vector<std::uint32_t> ids;
+    for (StrId name : names) ids.push_back(name.index);
+    const StmtId id = r.add_statement(kind);
+    r.ast[id].extra = r.ast.arena.copy(ids);
+    head.push_back(id);
+  };
+  declare(StmtKind::Global, r.globals);
+  declare(StmtKind::Nonlocal, r.nonlocals);
+
+  // Code that is compiled to nothing, but seen by the compiler's symbol table.
+  std::vector<StmtId> unreachable;
+  auto name_expr = [&](StrId name) { return r.ast.name(name); };
+  for (StrId name : r.unbound) {
+    const StmtId id = r.add_statement(StmtKind::Assign);
+    const ExprId targets[] = {name_expr(name)};
+    r.ast[id].list = r.ast.arena.copy(targets);
+    r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::None));
+    unreachable.push_back(id);
+  }
+  if (!r.unused_cells.empty()) {
+    std::vector<ExprId> names;
+    for (StrId name : r.unused_cells) names.push_back(name_expr(name));
+    const ExprId value = names.size() == 1 ? names[0] : r.ast.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, r.ast.arena.copy(names), {}, {}});
+    r.ast.functions.push_back({});
+    const StmtId id = r.add_statement(StmtKind::Expr);
+    r.ast[id].e[0] = r.ast.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(r.ast.functions.size() - 1));
+    unreachable.push_back(id);
+  }
+  if (r.empty_annotations) {
+    const StmtId id = r.add_statement(StmtKind::AnnAssign);
+    r.ast[id].e = {name_expr(r.module.intern("_")), r.ast.constant(r.make_constant(ConstKind::None)), ExprId::none()};
+    unreachable.push_back(id);
+  }
+  auto never = [&](std::span<const StmtId> body) {
+    const StmtId id = r.add_statement(StmtKind::If);
+    r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::False));
+    r.ast[id].body = r.ast.arena.copy(body);
+    return id;
+  };
+  if (!unreachable.empty()) head.push_back(never(unreachable));
+  if (r.lacks_yield) {
+    const StmtId id = r.add_statement(StmtKind::Expr);
+    r.ast[id].e[0] = r.ast.expr(ExprKind::Yield, {ExprId::none()});
+    const StmtId ids[] = {id};
+    tail.push_back(never(ids));
+  }
+  if (head.empty() && tail.empty()) return;
+  // Nothing but the docstring may precede `from __future__`.
+  std::size_t at = 0;
+  while (at < r.body.size() && r.ast[r.body[at]].kind == StmtKind::ImportFrom && r.text(StrId(r.ast[r.body[at]].a)) == "__future__") ++at;
+  std::vector<StmtId> all(r.body.begin(), r.body.end());
+  all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), head.begin(), head.end());
+  all.insert(all.end(), tail.begin(), tail.end());
+  r.body = r.ast.arena.copy(all);
+}
+
+}  // namespace depyf

@@ -1,0 +1,469 @@
+// Functions, lambdas, comprehensions, classes, type parameters and type aliases from the calls and function values that make them.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "ast/comprehension.h"
+#include "rewrite/annotations.h"
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::uint8_t intrinsic(Intrinsic1 i) { return static_cast<std::uint8_t>(i); }
+constexpr std::uint8_t intrinsic(Intrinsic2 i) { return static_cast<std::uint8_t>(64 + static_cast<std::uint8_t>(i)); }
+
+enum Part : std::size_t { kDefaults, kKeywordDefaults, kAnnotations, kClosure, kAnnotate };
+
+struct Definition {
+  enum Kind : std::uint8_t { None, Function, Class, Alias } kind = None;
+  ExprId value;                       // FunctionValue, class call, or the tuple of a type alias
+  std::vector<ExprId> decorators;
+  std::vector<TypeParam> type_params;
+  std::unordered_map<std::uint32_t, ExprId> arguments;  // of the scope of type parameters: StrId of `.defaults` … -> value
+};
+
+class Definer {
+ public:
+  explicit Definer(Rewriter& r) : r_(r), ast_(r.ast) {}
+
+  void run() {
+    std::vector<ExprId> order = collect_expressions(ast_, r_.body);
+    for (std::size_t i = order.size(); i-- > 0;) expression(order[i]);
+    if (r_.role == Role::GenericScope) return;
+    r_.edit_lists([&](std::vector<StmtId>& list) {
+      bool changed = false;
+      for (StmtId& id : list) {
+        const StmtId made = statement(id);
+        changed = changed || made != id;
+        id = made;
+      }
+      return changed;
+    });
+    hoist_rest();
+  }
+
+ private:
+  // --- expressions
+
+  void expression(ExprId id) {
+    const Expr e = ast_[id];
+    if (e.kind == ExprKind::FunctionValue) {
+      if (role_of(r_.module, CodeId(e.a)) == Role::Lambda) lambda(id);
+    } else if (e.kind == ExprKind::Call && e.kids.size() == 2) {
+      if (const CodeId code = r_.function_code(e.kids[0]); code && role_of(r_.module, code) == Role::Comprehension) comprehension(id, code, e.kids[1]);
+    } else if (e.kind == ExprKind::Await) {
+      const Expr inner = ast_[e.kids[0]];  // an asynchronous comprehension is a coroutine that is awaited at once
+      if (inner.kind == ExprKind::ListComp || inner.kind == ExprKind::SetComp || inner.kind == ExprKind::DictComp) ast_[id] = inner;
+    }
+  }
+
+  std::span<const StmtId> body_of(CodeId code) const {
+    return code.index < ast_.bodies.size() ? std::span<const StmtId>(ast_.bodies[code.index].stmts) : std::span<const StmtId>();
+  }
+
+  void lambda(ExprId id) {
+    const Expr e = ast_[id];
+    const ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
+    if (!value) return;
+    const std::uint32_t function = make_function(id, {}, {});
+    Expr made{ExprKind::Lambda, 0, function, {}, {}, e.origin};
+    const ExprId kids[] = {value};
+    made.kids = ast_.arena.copy(kids);
+    ast_[id] = made;
+  }
+
+  void comprehension(ExprId id, CodeId code, ExprId iter) {
+    const std::string_view name = r_.text(r_.module[code].name);
+    const ExprKind kind = name == "<listcomp>"   ? ExprKind::ListComp
+                          : name == "<setcomp>"  ? ExprKind::SetComp
+                          : name == "<dictcomp>" ? ExprKind::DictComp
+                                                 : ExprKind::GeneratorExp;
+    std::vector<StmtId> loop;
+    for (StmtId at : body_of(code)) {
+      const Stmt& s = ast_[at];
+      if (s.kind == StmtKind::Return) continue;
+      if (s.kind == StmtKind::Assign && loop.empty()) {  // the collection
+        const Expr& value = ast_[s.e[0]];
+        if (value.kids.empty() && (value.kind == ExprKind::List || value.kind == ExprKind::Set || value.kind == ExprKind::Dict)) continue;
+      }
+      loop.push_back(at);
+    }
+    if (loop.size() != 1 || ast_[loop[0]].kind != StmtKind::For) return;
+    const ExprId made = comprehension_from_loop(ast_, kind, loop, iter);
+    if (!made) return;
+    const Expr copy = ast_[made];
+    const Origin origin = ast_[id].origin;
+    ast_[id] = copy;
+    ast_[id].origin = origin;
+  }
+
+  // --- functions
+
+  /// The items of a tuple that is known.
+  bool items(ExprId tuple, std::vector<ExprId>& out) {
+    if (!tuple) return true;
+    const Expr e = ast_[tuple];
+    if (const Const* c = r_.constant(tuple)) {
+      if (c->kind != ConstKind::Tuple) return false;
+      for (ConstId item : c->items) out.push_back(ast_.constant(item, e.origin));
+      return true;
+    }
+    if (e.kind != ExprKind::Tuple) return false;
+    for (ExprId kid : e.kids)
+      if (ast_[kid].kind == ExprKind::Starred) return false;
+    out.assign(e.kids.begin(), e.kids.end());
+    return true;
+  }
+
+  /// Parameters and their defaults and annotations; index in Ast::functions.
+  std::uint32_t make_function(ExprId value, const std::unordered_map<std::uint32_t, ExprId>& arguments, std::vector<TypeParam> type_params,
+                              ExprId* returns = nullptr) {
+    const Expr e = ast_[value];
+    const CodeId code(e.a);
+    const CodeObject& object = r_.module[code];
+    Function f;
+    f.code = code;
+    f.type_params = std::move(type_params);
+    auto resolve = [&](ExprId id) {
+      if (id && ast_[id].kind == ExprKind::Name)
+        if (const auto at = arguments.find(ast_[id].a); at != arguments.end()) return at->second;
+      return id;
+    };
+
+    std::unordered_map<std::uint32_t, std::size_t> by_name;
+    std::size_t slot = 0;
+    auto add = [&](ParamKind kind) {
+      if (slot >= object.slots.size()) return;
+      by_name[object.slots[slot].name.index] = f.parameters.size();
+      f.parameters.push_back({unmangled(r_.module, code, object.slots[slot].name), kind, ExprId::none(), ExprId::none()});
+      ++slot;
+    };
+    for (std::uint32_t i = 0; i < object.argcount; ++i) add(i < object.posonlyargcount ? ParamKind::PositionalOnly : ParamKind::Positional);
+    const std::size_t positional = f.parameters.size();
+    slot += object.kwonlyargcount;  // *args and **kwargs come last among the variables, but *args before keyword-only ones in source
+    if (object.flags & kVarArgs) add(ParamKind::VarArgs);
+    const std::size_t after_varargs = slot;
+    slot = object.argcount;
+    for (std::uint32_t i = 0; i < object.kwonlyargcount; ++i) add(ParamKind::KeywordOnly);
+    slot = after_varargs;
+    if (object.flags & kVarKeywords) add(ParamKind::VarKeywords);
+
+    std::vector<ExprId> defaults;
+    if (items(resolve(e.kids[kDefaults]), defaults))
+      for (std::size_t i = 0; i < defaults.size() && i < positional; ++i)
+        f.parameters[positional - 1 - i].default_value = defaults[defaults.size() - 1 - i];
+
+    auto for_each_pair = [&](ExprId mapping, auto&& use) {
+      if (!mapping) return;
+      const Expr m = ast_[mapping];
+      std::vector<ExprId> pairs;
+      if (m.kind == ExprKind::Dict) {
+        pairs.assign(m.kids.begin(), m.kids.end());
+      } else if (!items(mapping, pairs)) {
+        return;
+      }
+      for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
+        if (const Const* key = r_.constant(pairs[i]); key && key->kind == ConstKind::Str) use(r_.module.intern(key->text), pairs[i + 1]);
+    };
+    for_each_pair(resolve(e.kids[kKeywordDefaults]), [&](StrId name, ExprId v) {
+      if (const auto at = by_name.find(name.index); at != by_name.end()) f.parameters[at->second].default_value = v;
+    });
+    auto annotate = [&](StrId name, ExprId v) {
+      if (r_.text(name) == "return") {
+        if (returns) *returns = v;
+      } else if (const auto at = by_name.find(name.index); at != by_name.end()) {
+        f.parameters[at->second].annotation = v;
+      }
+    };
+    const bool text = object.flags & kFutureAnnotations;
+    for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) { annotate(name, annotation_expression(r_, v, text)); });
+    if (const CodeId annotations = r_.function_code(e.kids[kAnnotate]))
+      for (const Annotation& a : annotations_of(r_, annotations)) annotate(a.name, a.value);
+
+    ast_.functions.push_back(std::move(f));
+    return static_cast<std::uint32_t>(ast_.functions.size() - 1);
+  }
+
+  // --- type parameters
+
+  ExprId evaluated(ExprId evaluator) {
+    const CodeId code = r_.function_code(evaluator);
+    return code ? body_as_expression(r_, body_of(code)) : ExprId::none();
+  }
+
+  /// A type parameter, when `id` makes one: Intrinsic TypeVar … over its name.
+  bool type_param(ExprId id, TypeParam& out) {
+    Expr e = ast_[id];
+    if (e.kind != ExprKind::Intrinsic) return false;
+    if (e.op == intrinsic(Intrinsic2::SetTypeParamDefault)) {
+      out.default_value = evaluated(e.kids[1]);
+      e = ast_[e.kids[0]];
+      if (e.kind != ExprKind::Intrinsic) return false;
+    }
+    if (e.op == intrinsic(Intrinsic1::TypeVar)) {
+      out.kind = TypeParamKind::TypeVar;
+    } else if (e.op == intrinsic(Intrinsic1::ParamSpec)) {
+      out.kind = TypeParamKind::ParamSpec;
+    } else if (e.op == intrinsic(Intrinsic1::TypeVarTuple)) {
+      out.kind = TypeParamKind::TypeVarTuple;
+    } else if (e.op == intrinsic(Intrinsic2::TypeVarWithBound) || e.op == intrinsic(Intrinsic2::TypeVarWithConstraints)) {
+      out.kind = TypeParamKind::TypeVar;
+      out.bound = evaluated(e.kids[1]);
+    } else {
+      return false;
+    }
+    const Const* name = r_.constant(e.kids[0]);
+    if (!name || name->kind != ConstKind::Str) return false;
+    out.name = r_.module.intern(name->text);
+    return true;
+  }
+
+  /// What the function `<generic parameters of X>` makes when it is called with `arguments`.
+  void generic(CodeId code, std::span<const ExprId> arguments, Definition& d) {
+    const CodeObject& object = r_.module[code];
+    for (std::size_t i = 0; i < arguments.size() && i < object.slots.size(); ++i) d.arguments[object.slots[i].name.index] = arguments[i];
+    std::vector<ExprId> work;
+    const auto body = body_of(code);
+    std::vector<StmtId> statements;
+    collect_statements(ast_, body, statements);
+    std::vector<ExprId> roots;
+    std::unordered_map<std::uint32_t, ExprId> assigned;
+    for (StmtId id : statements) {
+      if (const StrId name = r_.assigned_name(ast_[id])) assigned[name.index] = ast_[id].e[0];
+      append_roots(ast_, id, roots);
+    }
+    work.assign(roots.rbegin(), roots.rend());
+    while (!work.empty()) {
+      const ExprId id = work.back();
+      work.pop_back();
+      TypeParam param;
+      if (type_param(id, param)) {
+        d.type_params.push_back(param);
+        continue;
+      }
+      const Expr e = ast_[id];
+      if (e.kind == ExprKind::Intrinsic && e.op == intrinsic(Intrinsic2::SetFunctionTypeParams)) {
+        ExprId function = e.kids[0];
+        if (ast_[function].kind == ExprKind::Name)
+          if (const auto at = assigned.find(ast_[function].a); at != assigned.end()) function = at->second;
+        if (r_.function_code(function)) {
+          d.kind = Definition::Function;
+          d.value = function;
+        }
+      } else if (is_class_call(id)) {
+        d.kind = Definition::Class;
+        d.value = id;
+      } else if (const ExprId alias = alias_tuple(id)) {
+        d.kind = Definition::Alias;
+        d.value = alias;
+      }
+      if (e.kind == ExprKind::Lambda) continue;
+      for (std::size_t i = e.kids.size(); i-- > 0;)
+        if (e.kids[i]) work.push_back(e.kids[i]);
+    }
+  }
+
+  bool is_class_call(ExprId id) const {
+    const Expr& e = ast_[id];
+    return e.kind == ExprKind::Call && e.kids.size() >= 3 && ast_[e.kids[0]].kind == ExprKind::ClassBuilder && r_.function_code(e.kids[1]).valid();
+  }
+
+  ExprId alias_tuple(ExprId id) const {
+    const Expr& e = ast_[id];
+    if (e.kind != ExprKind::Intrinsic || e.op != intrinsic(Intrinsic1::TypeAlias)) return ExprId::none();
+    const Expr& tuple = ast_[e.kids[0]];
+    return tuple.kind == ExprKind::Tuple && tuple.kids.size() == 3 && r_.function_code(tuple.kids[2]) ? e.kids[0] : ExprId::none();
+  }
+
+  Definition definition(ExprId value) {
+    Definition d;
+    while (value) {
+      const Expr& e = ast_[value];
+      if (const CodeId code = r_.function_code(value)) {
+        if (role_of(r_.module, code) == Role::Function) {
+          d.kind = Definition::Function;
+          d.value = value;
+        }
+        break;
+      }
+      if (is_class_call(value)) {
+        d.kind = Definition::Class;
+        d.value = value;
+        break;
+      }
+      if (const ExprId alias = alias_tuple(value)) {
+        d.kind = Definition::Alias;
+        d.value = alias;
+        break;
+      }
+      if (e.kind != ExprKind::Call) break;
+      if (const CodeId code = r_.function_code(e.kids[0]); code && role_of(r_.module, code) == Role::GenericScope) {
+        generic(code, e.kids.subspan(1), d);
+        break;
+      }
+      if (e.kids.size() != 2 || ast_[e.kids[1]].kind == ExprKind::Starred || ast_[e.kids[1]].kind == ExprKind::Keyword) break;
+      d.decorators.push_back(e.kids[0]);
+      value = e.kids[1];
+    }
+    return d;
+  }
+
+  // --- statements
+
+  StmtId statement(StmtId id) {
+    const Stmt s = ast_[id];
+    const StrId name = r_.assigned_name(s);
+    if (!name) return id;
+    Definition d = definition(s.e[0]);
+    if (d.kind == Definition::None || (d.kind == Definition::Alias && !d.decorators.empty())) return id;
+    return define(id, s, name, d);
+  }
+
+  StmtId define(StmtId id, const Stmt& s, StrId name, Definition& d) {
+    Stmt made;
+    made.origin = s.origin;
+    made.offsets = s.offsets;
+    made.a = name.index;
+    if (d.kind == Definition::Function) {
+      made.kind = StmtKind::FunctionDef;
+      const CodeId code(ast_[d.value].a);
+      made.flag = (r_.module[code].flags & (kCoroutine | kAsyncGenerator)) != 0;
+      ExprId returns;
+      made.function = make_function(d.value, d.arguments, std::move(d.type_params), &returns);
+      made.e[0] = returns;
+      made.list = ast_.arena.copy(d.decorators);
+      made.body = ast_.bodies[code.index].stmts;
+    } else {
+      if (!d.type_params.empty()) {
+        made.type_params = static_cast<std::uint32_t>(ast_.type_param_lists.size());
+        ast_.type_param_lists.push_back(std::move(d.type_params));
+      }
+      const Expr e = ast_[d.value];
+      if (d.kind == Definition::Class) {
+        made.kind = StmtKind::ClassDef;
+        const CodeId code = r_.function_code(e.kids[1]);
+        std::vector<ExprId> bases;
+        for (ExprId base : e.kids.subspan(3))
+          if (!is_generic_base(base)) bases.push_back(base);
+        made.list = ast_.arena.copy(bases);
+        std::vector<std::uint32_t> decorators;
+        for (ExprId decorator : d.decorators) decorators.push_back(decorator.index);
+        made.extra = ast_.arena.copy(decorators);
+        made.body = ast_.bodies[code.index].stmts;
+        Function f;
+        f.code = code;
+        ast_.functions.push_back(f);
+        made.function = static_cast<std::uint32_t>(ast_.functions.size() - 1);
+      } else {
+        made.kind = StmtKind::TypeAlias;
+        made.a = UINT32_MAX;
+        const ExprId value = evaluated(e.kids[2]);
+        if (!value) return id;
+        made.e = {s.list[0], value, ExprId::none()};
+      }
+    }
+    return ast_.add(made);
+  }
+
+  bool is_generic_base(ExprId id) const {
+    const Expr& e = ast_[id];
+    if (e.kind == ExprKind::NamedExpr) return r_.is_name(e.kids[0], ".generic_base");
+    return r_.is_name(id, ".generic_base") || (e.kind == ExprKind::Intrinsic && e.op == intrinsic(Intrinsic1::SubscriptGeneric));
+  }
+
+  // --- what no compiler makes: function values elsewhere than in a definition become definitions before the statement
+
+  void hoist_rest() {
+    bool any = false;
+    for (ExprId id : collect_expressions(ast_, r_.body)) any = any || hoistable(id);
+    if (!any) return;
+    std::uint32_t count = 0;
+    r_.edit_lists([&](std::vector<StmtId>& list) {
+      std::vector<StmtId> out;
+      for (StmtId id : list) {
+        std::vector<ExprId> order;
+        append_roots(ast_, id, order);
+        collect_below(ast_, order);
+        for (std::size_t i = order.size(); i-- > 0;)
+          if (hoistable(order[i])) out.push_back(hoist(order[i], count++));
+        out.push_back(id);
+      }
+      const bool changed = out.size() != list.size();
+      list.swap(out);
+      return changed;
+    });
+  }
+
+  bool hoistable(ExprId id) const { return ast_[id].kind == ExprKind::FunctionValue || is_class_call(id); }
+
+  StmtId hoist(ExprId id, std::uint32_t number) {
+    Definition d;
+    d.kind = is_class_call(id) ? Definition::Class : Definition::Function;
+    const Expr e = ast_[id];
+    d.value = ast_.add(e);
+    const CodeId code = d.kind == Definition::Class ? r_.function_code(e.kids[1]) : CodeId(e.a);
+    std::string spelt;
+    for (char ch : r_.text(r_.module[code].name))
+      if (ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || static_cast<unsigned char>(ch) >= 0x80) spelt += ch;
+    const StrId name = r_.module.intern("__function_" + std::to_string(number) + "_" + spelt);
+    Stmt s;
+    s.kind = StmtKind::Assign;
+    s.origin = e.origin;
+    const StmtId made = define(StmtId::none(), s, name, d);
+    ast_[id] = Expr{ExprKind::Name, 0, name.index, {}, {}, e.origin};
+    return made;
+  }
+
+  Rewriter& r_;
+  Ast& ast_;
+};
+
+}  // namespace
+
+ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
+  // Arms still to be read, innermost last: the test and value of an `if`, and its other arm.
+  struct Arm {
+    ExprId test, value;
+    std::span<const StmtId> other;
+    Origin origin;
+  };
+  std::vector<Arm> open;
+  std::span<const StmtId> list = body;
+  for (;;) {
+    ExprId value;
+    const Stmt s = list.empty() ? Stmt{} : r.ast[list[0]];
+    if (s.kind == StmtKind::If) {
+      const auto rest = list.subspan(1);
+      if (!s.orelse.empty() && !rest.empty()) return ExprId::none();
+      const std::span<const StmtId> other = s.orelse.empty() ? rest : std::span<const StmtId>(s.orelse);
+      if (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Raise) {
+        list = other;
+        continue;
+      }
+      // An arm that falls through goes on behind the `if`.
+      if (s.orelse.empty() && !rest.empty() && (s.body.empty() || r.ast[s.body.back()].kind == StmtKind::Pass)) return ExprId::none();
+      open.push_back({s.e[0], ExprId::none(), other, s.origin});
+      list = s.body;
+      continue;
+    }
+    if (s.kind == StmtKind::Return && s.e[0]) {
+      value = s.e[0];
+    } else if (list.empty() || s.kind == StmtKind::Return || (s.kind == StmtKind::Pass && list.size() == 1)) {
+      value = r.ast.constant(r.make_constant(ConstKind::None), s.origin);
+    } else {
+      return ExprId::none();
+    }
+    while (!open.empty() && open.back().value) {
+      value = r.ast.expr(ExprKind::IfExp, {open.back().test, open.back().value, value}, UINT32_MAX, 0, open.back().origin);
+      open.pop_back();
+    }
+    if (open.empty()) return value;
+    open.back().value = value;
+    list = open.back().other;
+  }
+}
+
+void restore_definitions(Rewriter& r) { Definer(r).run(); }
+
+}  // namespace depyf

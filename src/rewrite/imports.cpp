@@ -1,0 +1,113 @@
+// `import` and `from … import` from the stores of what IMPORT_NAME and IMPORT_FROM gave.
+#include <string>
+
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::uint8_t kLazy = 1;
+
+bool is_module(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportModule; }
+bool is_member(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportedName; }
+
+StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& module, std::span<const std::uint32_t> names) {
+  Stmt s;
+  s.kind = kind;
+  s.flag = module.op == kLazy;
+  s.origin = r.ast[at].origin;
+  s.offsets = r.ast[at].offsets;
+  s.extra = r.ast.arena.copy(names);
+  if (kind == StmtKind::ImportFrom) {
+    const Const* level = r.constant(module.kids[0]);
+    s.level = level && level->kind == ConstKind::Int && level->integer > 0 ? static_cast<std::uint32_t>(level->integer) : 0;
+    s.a = r.text(StrId(module.a)).empty() ? UINT32_MAX : module.a;
+  }
+  return r.ast.add(s);
+}
+
+/// `import a.b.c` or `import a.b.c as name`; none when the value does not fit.
+StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
+  std::vector<std::string_view> attributes;  // last first
+  while (is_member(r, value)) {
+    attributes.push_back(r.text(StrId(r.ast[value].a)));
+    value = r.ast[value].kids[0];
+  }
+  if (!is_module(r, value)) return StmtId::none();
+  const Expr module = r.ast[value];
+  if (!r.is_none(module.kids[1])) return StmtId::none();
+  std::string_view dotted = r.text(StrId(module.a));
+  StrId as = name;
+  if (attributes.empty()) {
+    if (r.text(name) == dotted.substr(0, dotted.find('.'))) as = StrId::none();
+    else if (dotted.find('.') != dotted.npos) return StmtId::none();
+  } else {
+    for (std::string_view attribute : attributes) {
+      const std::size_t dot = dotted.rfind('.');
+      if (dot == dotted.npos || dotted.substr(dot + 1) != attribute) return StmtId::none();
+      dotted = dotted.substr(0, dot);
+    }
+    if (dotted.find('.') != dotted.npos) return StmtId::none();
+  }
+  const std::uint32_t names[] = {module.a, as.index};
+  return import_statement(r, StmtKind::Import, id, module, names);
+}
+
+}  // namespace
+
+void restore_imports(Rewriter& r) {
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    std::vector<StmtId> out;
+    bool changed = false;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const StmtId id = list[i];
+      const Stmt s = r.ast[id];
+      StmtId made;
+      if (s.kind == StmtKind::ImportStar && is_module(r, s.e[0])) {
+        const std::uint32_t names[] = {r.module.intern("*").index, UINT32_MAX};
+        made = import_statement(r, StmtKind::ImportFrom, id, r.ast[s.e[0]], names);
+      } else if (const StrId name = r.assigned_name(s)) {
+        const Expr value = r.ast[s.e[0]];
+        if (value.kind == ExprKind::ImportedName && is_module(r, value.kids[0]) && !r.is_none(r.ast[value.kids[0]].kids[1])) {
+          std::vector<std::uint32_t> names;
+          std::size_t end = i;
+          for (; end < list.size(); ++end) {
+            const Stmt& member = r.ast[list[end]];
+            const StrId target = r.assigned_name(member);
+            if (!target || !is_member(r, member.e[0]) || r.ast[member.e[0]].kids[0] != value.kids[0]) break;
+            const std::uint32_t imported = r.ast[member.e[0]].a;
+            names.push_back(imported);
+            names.push_back(imported == target.index ? UINT32_MAX : target.index);
+          }
+          made = import_statement(r, StmtKind::ImportFrom, id, r.ast[value.kids[0]], names);
+          for (std::size_t j = i + 1; j < end; ++j) r.absorb(made, list[j]);
+          i = end - 1;
+        } else {
+          made = plain_import(r, id, name, s.e[0]);
+        }
+      }
+      changed = changed || made;
+      out.push_back(made ? made : id);
+    }
+    if (changed) list.swap(out);
+    return changed;
+  });
+
+  // An import whose value goes elsewhere than into a name has no statement: the function behind it says the same.
+  for (ExprId id : collect_expressions(r.ast, r.body)) {
+    const Expr e = r.ast[id];
+    if (e.kind == ExprKind::ImportModule) {
+      const ExprId none = r.ast.constant(r.make_constant(ConstKind::None));
+      const ExprId function = r.ast.name(r.module.intern("__import__"), e.origin);
+      Const text;
+      text.kind = ConstKind::Str;
+      text.text = r.text(StrId(e.a));
+      const ExprId kids[] = {function, r.ast.constant(r.module.add(text), e.origin), none, none, e.kids[1], e.kids[0]};
+      r.ast[id] = Expr{ExprKind::Call, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
+    } else if (e.kind == ExprKind::ImportedName) {
+      r.ast[id].kind = ExprKind::Attribute;
+    }
+  }
+}
+
+}  // namespace depyf

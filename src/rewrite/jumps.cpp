@@ -1,0 +1,88 @@
+// Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop.
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+enum class Tail : std::uint8_t { None, Return, Continue };
+
+bool implied(const Rewriter& r, StmtId id, Tail tail) {
+  const Stmt& s = r.ast[id];
+  if (tail == Tail::Return) return s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0]));
+  if (tail == Tail::Continue) return s.kind == StmtKind::Continue;
+  return false;
+}
+
+struct Work {
+  ListRef list;
+  Tail tail;
+};
+
+}  // namespace
+
+void drop_implied_jumps(Rewriter& r) {
+  const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
+  std::vector<Work> work = {{{}, has_end ? Tail::Return : Tail::None}};
+  std::vector<StmtId> ifs;
+  while (!work.empty()) {
+    const Work at = work.back();
+    work.pop_back();
+    std::span<StmtId> list = at.list.owner ? list_of(r.ast, at.list) : r.body;
+    std::size_t size = list.size();
+    while (size > 0 && implied(r, list[size - 1], at.tail)) {
+      --size;
+      if (size > 0) r.absorb(list[size - 1], list[size]);
+    }
+    list = list.first(size);
+    if (at.list.owner) {
+      list_of(r.ast, at.list) = list;
+    } else {
+      r.body = list;
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Stmt& s = r.ast[list[i]];
+      const Tail tail = i + 1 == list.size() ? at.tail : Tail::None;
+      auto push = [&](ListRef::Which which, Tail t) { work.push_back({{list[i], which}, t}); };
+      switch (s.kind) {
+        case StmtKind::If:
+          ifs.push_back(list[i]);
+          push(ListRef::Body, tail);
+          push(ListRef::Orelse, tail);
+          break;
+        case StmtKind::For: case StmtKind::While:
+          push(ListRef::Body, Tail::Continue);
+          push(ListRef::Orelse, tail);
+          break;
+        case StmtKind::Match:
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, tail});
+          break;
+        case StmtKind::With:
+          push(ListRef::Body, Tail::None);
+          break;
+        case StmtKind::Try:
+          push(ListRef::Body, Tail::None);
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, Tail::None});
+          push(ListRef::Orelse, s.final.empty() ? tail : Tail::None);
+          push(ListRef::Final, Tail::None);
+          break;
+        case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign:
+        case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert:
+        case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass:
+        case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler: case StmtKind::Case: case StmtKind::Append:
+        case StmtKind::ImportStar:
+          break;
+      }
+    }
+  }
+  for (StmtId id : ifs) {
+    Stmt& s = r.ast[id];
+    if (!s.body.empty() || s.orelse.empty()) continue;
+    const ExprId test = negate(r.ast, s.e[0]);
+    Stmt& again = r.ast[id];
+    again.e[0] = test;
+    again.body = again.orelse;
+    again.orelse = {};
+  }
+}
+
+}  // namespace depyf

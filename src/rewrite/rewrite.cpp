@@ -1,0 +1,63 @@
+#include "rewrite/rewrite.h"
+
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+struct Pass {
+  const char* name;
+  void (*run)(Rewriter&);
+};
+
+/// In this order: names and scopes are read from the raw body, then definitions swallow what made them, then the rest is tidied.
+constexpr Pass kPasses[] = {
+    {"unmangle names", unmangle_names},
+    {"find declarations", find_declarations},
+    {"restore annotations", restore_annotations},
+    {"restore definitions", restore_definitions},
+    {"restore imports", restore_imports},
+    {"restore asserts", restore_asserts},
+    {"restore strings", restore_strings},
+    {"clean scope body", clean_scope_body},
+    {"drop implied jumps", drop_implied_jumps},
+    {"tidy conditions", tidy_conditions},
+    {"insert declarations", insert_declarations},
+    {"insert docstring", insert_docstring},
+};
+
+}  // namespace
+
+Role role_of(const Module& module, CodeId id) {
+  const CodeObject& code = module[id];
+  if (!(code.flags & kOptimized)) return code.parent || module[code.name] != "<module>" ? Role::Class : Role::Module;
+  const std::string_view name = module[code.name];
+  if (name.empty() || name[0] != '<') return Role::Function;
+  if (name == "<lambda>") return Role::Lambda;
+  if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>") return Role::Comprehension;
+  if (name.starts_with("<generic parameters of ")) return Role::GenericScope;
+  return Role::Function;
+}
+
+Rewriter::Rewriter(Ast& tree, CodeId id)
+    : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts) {}
+
+void Rewriter::absorb(StmtId into, StmtId from) {
+  Stmt& a = ast[into];
+  const Stmt& b = ast[from];
+  if (b.offsets.empty() || into == from) return;
+  std::vector<std::uint32_t> all(a.offsets.begin(), a.offsets.end());
+  all.insert(all.end(), b.offsets.begin(), b.offsets.end());
+  a.offsets = ast.arena.copy(all);
+}
+
+void rewrite(Ast& ast, CodeId code) {
+  if (ast.bodies[code.index].done) return;
+  Rewriter r(ast, code);
+  for (const Pass& pass : kPasses) pass.run(r);
+  Body& body = ast.bodies[code.index];
+  body.stmts = r.body;
+  body.done = true;
+}
+
+}  // namespace depyf

@@ -1,0 +1,121 @@
+#pragma once
+// What the passes of rewrite/ share: the body under work and small helpers.
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ast/ast.h"
+#include "ast/negate.h"
+#include "ast/walk.h"
+
+namespace depyf {
+
+/// What kind of body a code object is.
+enum class Role : std::uint8_t { Module, Class, Function, Lambda, Comprehension, GenericScope };
+
+Role role_of(const Module& module, CodeId code);
+
+struct Rewriter {
+  Ast& ast;
+  Module& module;
+  CodeId code;
+  const CodeObject& object;
+  Role role;
+  std::span<StmtId> body;
+
+  // What find_declarations() learns from the raw body and insert_declarations() writes.
+  std::vector<StrId> globals, nonlocals;
+  std::vector<StrId> unbound;        // variables of this scope that no reachable statement binds
+  std::vector<StrId> unused_cells;   // captured by no reachable function
+  bool lacks_yield = false;          // a generator without a reachable `yield`
+  bool empty_annotations = false;    // SETUP_ANNOTATIONS without a reachable annotation
+  ExprId docstring;                  // class and module: what the body stored in __doc__
+
+  Rewriter(Ast& tree, CodeId id);
+
+  std::string_view text(StrId id) const { return id ? module[id] : std::string_view(); }
+  bool is_name(ExprId id, std::string_view name) const {
+    return id && ast[id].kind == ExprKind::Name && module[StrId(ast[id].a)] == name;
+  }
+  const Const* constant(ExprId id) const { return id && ast[id].kind == ExprKind::Constant ? &module[ConstId(ast[id].a)] : nullptr; }
+  bool is_constant(ExprId id, ConstKind kind) const {
+    const Const* c = constant(id);
+    return c && c->kind == kind;
+  }
+  bool is_none(ExprId id) const { return is_constant(id, ConstKind::None); }
+  ConstId make_constant(ConstKind kind) {
+    Const c;
+    c.kind = kind;
+    return module.add(c);
+  }
+  /// The code object of a FunctionValue, none for any other expression.
+  CodeId function_code(ExprId id) const { return id && ast[id].kind == ExprKind::FunctionValue ? CodeId(ast[id].a) : CodeId::none(); }
+
+  /// The name of a plain `name = value`, else none.
+  StrId assigned_name(const Stmt& s) const {
+    if (s.kind != StmtKind::Assign || s.list.size() != 1 || ast[s.list[0]].kind != ExprKind::Name) return StrId::none();
+    return StrId(ast[s.list[0]].a);
+  }
+  bool assigns(const Stmt& s, std::string_view name) const {
+    const StrId assigned = assigned_name(s);
+    return assigned && module[assigned] == name;
+  }
+
+  StmtId add_statement(StmtKind kind, Origin origin = {}) {
+    Stmt s;
+    s.kind = kind;
+    s.origin = origin;
+    return ast.add(s);
+  }
+  std::span<StmtId> one(StmtId id) {
+    const StmtId ids[] = {id};
+    return ast.arena.copy(ids);
+  }
+
+  /// Calls `change` with every list of statements below the body, inner ones first; what it returns true for is written back.
+  /// The arms of Try and Match are no such lists.
+  template <class Change>
+  void edit_lists(Change change) {
+    std::vector<ListRef> refs;
+    collect_lists(ast, body, refs);
+    std::vector<StmtId> list;
+    for (std::size_t i = refs.size(); i-- > 0;) {
+      if (refs[i].which == ListRef::Arms) continue;
+      const std::span<const StmtId> old = refs[i].owner ? list_of(ast, refs[i]) : body;
+      list.assign(old.begin(), old.end());
+      if (!change(list)) continue;
+      const std::span<StmtId> made = ast.arena.copy(list);
+      if (refs[i].owner) {
+        list_of(ast, refs[i]) = made;
+      } else {
+        body = made;
+      }
+    }
+  }
+
+  /// `into` takes over the bytecode offsets of `from`, which it replaces.
+  void absorb(StmtId into, StmtId from);
+};
+
+/// `name` as it is written inside code object `scope`: without the prefix that the class around it adds to private names.
+StrId unmangled(Module& module, CodeId scope, StrId name);
+
+/// The value of a body that only returns one, with `if` statements read as conditional expressions; none when it does more.
+/// A guard `if format > 2: raise NotImplementedError` of annotation functions is passed over.
+ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body);
+
+// The passes, in the order of rewrite.cpp.
+void unmangle_names(Rewriter& r);
+void find_declarations(Rewriter& r);
+void restore_annotations(Rewriter& r);
+void restore_definitions(Rewriter& r);
+void restore_imports(Rewriter& r);
+void restore_asserts(Rewriter& r);
+void restore_strings(Rewriter& r);
+void clean_scope_body(Rewriter& r);
+void drop_implied_jumps(Rewriter& r);
+void tidy_conditions(Rewriter& r);
+void insert_declarations(Rewriter& r);
+void insert_docstring(Rewriter& r);
+
+}  // namespace depyf

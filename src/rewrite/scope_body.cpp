@@ -1,0 +1,74 @@
+// What the compiler adds to the bodies of classes and modules, and docstrings.
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+namespace {
+
+/// A statement at the start of a class body that no source has.
+bool class_prologue(const Rewriter& r, const Stmt& s) {
+  const StrId name = r.assigned_name(s);
+  if (!name) return false;
+  const std::string_view text = r.text(name);
+  const Expr& value = r.ast[s.e[0]];
+  if (text == "__module__") return r.is_name(s.e[0], "__name__");
+  if (text == "__qualname__") return r.is_constant(s.e[0], ConstKind::Str);
+  if (text == "__firstlineno__") return r.is_constant(s.e[0], ConstKind::Int);
+  if (text == "__type_params__") return r.is_name(s.e[0], ".type_params");
+  if (text == "__classdict__") return value.kind == ExprKind::LocalsDict;
+  if (text == "__conditional_annotations__") return value.kind == ExprKind::Set && value.kids.empty();
+  return false;
+}
+
+/// A statement at the end of a class body that no source has; after `break` and the like it may have copies.
+bool class_epilogue(const Rewriter& r, const Stmt& s) {
+  if (s.kind != StmtKind::Assign) return false;
+  for (ExprId target : s.list)
+    if (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__")) return true;
+  return r.assigns(s, "__static_attributes__") && (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
+}
+
+void take_docstring(Rewriter& r) {
+  if (r.body.empty()) return;
+  const Stmt& s = r.ast[r.body[0]];
+  if (!r.assigns(s, "__doc__") || !r.is_constant(s.e[0], ConstKind::Str)) return;
+  r.docstring = s.e[0];
+  r.body = r.body.subspan(1);
+}
+
+}  // namespace
+
+void clean_scope_body(Rewriter& r) {
+  if (r.role != Role::Class && r.role != Role::Module) return;
+  if (r.role == Role::Class) {
+    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]])) r.body = r.body.subspan(1);
+    r.edit_lists([&](std::vector<StmtId>& list) { return std::erase_if(list, [&](StmtId id) { return class_epilogue(r, r.ast[id]); }) > 0; });
+  }
+  take_docstring(r);
+  // Neither has a `return`; code that compile(…, "eval") made returns its value.
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    for (StmtId id : list) {
+      Stmt& s = r.ast[id];
+      if (s.kind != StmtKind::Return || !s.e[0]) continue;
+      if (r.role == Role::Class || r.is_none(s.e[0])) {
+        s.e[0] = ExprId::none();
+      } else {
+        s.kind = StmtKind::Expr;
+      }
+    }
+    return false;
+  });
+}
+
+void insert_docstring(Rewriter& r) {
+  ExprId text = r.docstring;
+  if (r.role == Role::Function)
+    if (const ConstId id = docstring(r.module, r.object)) text = r.ast.constant(id);
+  if (!text) return;
+  const StmtId statement = r.add_statement(StmtKind::Expr, r.ast[text].origin);
+  r.ast[statement].e[0] = text;
+  std::vector<StmtId> all = {statement};
+  all.insert(all.end(), r.body.begin(), r.body.end());
+  r.body = r.ast.arena.copy(all);
+}
+
+}  // namespace depyf
