@@ -101,8 +101,6 @@ void drop_dead(Lifted& lifted, const Module& module) {
   for (std::uint32_t b : order.blocks) {
     LiftedBlock& block = lifted.blocks[b];
     std::erase_if(block.body, [&](ValueId id) { return !live[id.index]; });
-    for (ValueId& id : block.stack_in)
-      if (id.valid() && !live[id.index] && (lifted[id].kind == ValueKind::Param || lifted[id].kind == ValueKind::Operation)) id = ValueId::none();
   }
 }
 

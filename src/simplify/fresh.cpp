@@ -15,6 +15,7 @@
 // site declared unknown from the start ("blocked"), so the result never depends on a guess. The same holds when a loop brings back another
 // record than the one it was entered with, and in a handler for objects that the protected block touched.
 #include <algorithm>
+#include <iterator>
 
 #include "simplify/rules.h"
 
@@ -488,15 +489,29 @@ class Fresh {
       return true;
     }
     if (value.op == Op::CALL_EX) {
-      // Without a mapping the callee gets exactly the items as positional arguments.
-      if (args.size() != 2 || !is_sequence(args[1])) return false;
-      std::vector<ValueId> operands, items;
+      // Without a mapping the callee gets exactly the items as positional arguments; a dict display that only this call reads, with keys that are
+      // distinct names, arrives as exactly those keywords in that order.
+      if (args.size() > 3 || !is_sequence(args[1])) return false;
+      std::vector<ValueId> operands, items, values;
+      std::vector<ConstId> names;
+      if (args.size() == 3 && !keywords(args[2], names, values)) return false;
       sequence(args[1], items);
       operands.push_back(escape(args[0]));
       for (ValueId raw : items) operands.push_back(escape(raw));
       Value call = value;
       call.op = Op::CALL;
-      call.arg = static_cast<std::uint32_t>(items.size());
+      call.arg = static_cast<std::uint32_t>(items.size() + values.size());
+      if (!names.empty()) {
+        for (ValueId raw : values) operands.push_back(escape(raw));
+        Const tuple;
+        tuple.kind = ConstKind::Tuple;
+        tuple.items = module_.arena.copy(names);
+        operands.push_back(emit(Op::LOAD_CONST, module_.add(tuple).index, {}));
+        call.op = Op::CALL_KW;
+        // Right before the call as a rule.
+        auto at = std::find(body_.rbegin(), body_.rend(), find(args[2]));
+        if (at != body_.rend()) body_.erase(std::next(at).base());
+      }
       call.operands = lifted_.arena.copy(operands);
       changes_.push_back({id, call});
       body_.push_back(id);
@@ -514,6 +529,34 @@ class Fresh {
       return true;
     }
     return false;
+  }
+
+  /// A dict display of names that only one operation reads.
+  bool keywords(ValueId id, std::vector<ConstId>& names, std::vector<ValueId>& values) const {
+    const ValueId map = find(id);
+    const Value& value = lifted_[map];
+    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || value.op != Op::BUILD_MAP || uses_[map.index] != 1 || value.block != block_ || value.operands.size() > 2 * kLongest) return false;
+    std::vector<std::string_view> seen;
+    for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
+      const Const* key = constant(value.operands[i]);
+      if (!key || key->kind != ConstKind::Str || !is_name(key->text)) return false;
+      seen.push_back(key->text);
+      names.push_back(ConstId(lifted_[find(value.operands[i])].arg));
+      values.push_back(value.operands[i + 1]);
+    }
+    std::sort(seen.begin(), seen.end());
+    return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
+  }
+
+  /// An ASCII identifier that is no keyword and that a class body would not mangle.
+  static bool is_name(std::string_view text) {
+    static constexpr std::string_view kKeywords[] = {
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for",
+        "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
+    if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text.starts_with("__")) return false;
+    for (char c : text)
+      if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) return false;
+    return std::find(std::begin(kKeywords), std::end(kKeywords), text) == std::end(kKeywords);
   }
 
   void change_operands(ValueId id, Value value, const std::vector<ValueId>& operands) {
@@ -675,10 +718,7 @@ class Fresh {
       block.raise_args = lifted_.arena.copy(result.raise_args);
       for (int k = 0; k < 2; ++k) block.edges[k].args = lifted_.arena.copy(result.args[k]);
       block.handler_args = lifted_.arena.copy(result.handler_args);
-      for (ValueId& id : block.stack_in) {
-        id = find(id);
-        if (id.valid() && virtual_site_[id.index] && !kept_[id.index]) id = ValueId::none();
-      }
+      for (ValueId& id : block.stack_in) id = find(id);
     }
     // The rest (results, operands of what has no block) goes through the plain replacements.
     for (Value& value : lifted_.values)

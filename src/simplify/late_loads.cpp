@@ -1,4 +1,5 @@
-// Rule "late load": a load without effect stands right before the expression that reads it, in the order of its operands, once for each use.
+// Rule "late load": a load without effect, or a tuple, list or slice of such, stands right before the expression that reads it, in the order of its operands;
+// a load once for each use.
 //
 // Loads: constants, cells, globals that Dynamo installed, and locals that are definitely bound (pure_values()).
 // Proof: such a load has no effect and cannot raise, so only what it reads could change. Constants and cells do not; nobody rebinds Dynamo's
@@ -16,6 +17,8 @@ constexpr std::size_t kWalkBudget = 1u << 16;
 
 bool changes_slot(Op op) { return op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR; }
 
+bool is_build(Op op) { return op == Op::BUILD_TUPLE || op == Op::BUILD_LIST || op == Op::BUILD_SLICE || op == Op::BUILD_MAP; }
+
 bool is_load(Op op) {
   return op == Op::LOAD_CONST || op == Op::LOAD_COMMON || op == Op::LOAD_CLOSURE || op == Op::LOAD_FAST || op == Op::LOAD_GLOBAL;
 }
@@ -24,7 +27,11 @@ class LateLoads {
  public:
   LateLoads(Lifted& lifted, const Module& module)
       : lifted_(lifted), order_(lifted), uses_(count_uses(lifted)), load_(pure_values(lifted, module, order_)), slots_(module[lifted.code].slots.size()) {
-    for (std::size_t i = 0; i < load_.size(); ++i) load_[i] = load_[i] && is_load(lifted.values[i].op);
+    build_.assign(load_.size(), false);
+    for (std::size_t i = 0; i < load_.size(); ++i) {
+      build_[i] = load_[i] && is_build(lifted.values[i].op);
+      load_[i] = load_[i] && is_load(lifted.values[i].op);
+    }
   }
 
   void run() {
@@ -36,6 +43,8 @@ class LateLoads {
     start_.assign(n, ValueId::none());
     previous_ = next_ = start_;
     waiting_.assign(n, false);
+    holder_.assign(n, ValueId::none());
+    build_.resize(n, false);
     waiting_for_.resize(slots_);
     for (std::uint32_t b : order_.blocks) block(lifted_.blocks[b]);
   }
@@ -44,13 +53,15 @@ class LateLoads {
   Lifted& lifted_;
   Order order_;
   std::vector<std::uint32_t> uses_;
-  std::vector<bool> load_;
+  std::vector<bool> load_, build_;
   std::size_t slots_;
   // The block's operations as a linked list; none() is both ends.
   std::vector<ValueId> start_, previous_, next_;
   std::vector<bool> waiting_;
+  std::vector<ValueId> holder_;  // of a waiting operation: the waiting build that reads it
   std::vector<std::vector<ValueId>> waiting_for_;  // by slot: waiting loads of it
   ValueId first_, last_;
+  std::vector<ValueId> pending_;
 
   ValueId copy_of(ValueId load, std::uint32_t block) {
     Value value = lifted_[load];
@@ -195,10 +206,19 @@ class LateLoads {
     (at.valid() ? previous_[at.index] : last_) = id;
   }
 
-  void place_load(ValueId id, ValueId at) {
-    insert(id, at);
-    start_[id.index] = id;
-    waiting_[id.index] = false;
+  /// A waiting load, or a waiting build with all that it is built from; returns where it starts.
+  ValueId place(ValueId root, ValueId at) {
+    pending_.assign(1, root);
+    while (!pending_.empty()) {
+      const ValueId id = pending_.back();
+      pending_.pop_back();
+      insert(id, at);
+      at = id;
+      waiting_[id.index] = false;
+      for (ValueId operand : lifted_[id].operands)
+        if (waiting_[operand.index] && holder_[operand.index] == id) pending_.push_back(operand);
+    }
+    return start_[root.index] = at;
   }
 
   /// Places the loads among the operands; returns where the whole expression starts.
@@ -209,14 +229,18 @@ class LateLoads {
       ValueId id = operands[k];
       if (!id.valid()) continue;
       if (waiting_[id.index]) {
-        place_load(id, at);
-        at = id;
+        at = place(id, at);
         continue;
       }
       ValueId before = at.valid() ? previous_[at.index] : last_;
       if (before == id && uses_[id.index] == 1) at = start_[id.index];
     }
     return at;
+  }
+
+  ValueId outermost(ValueId id) const {
+    while (holder_[id.index].valid()) id = holder_[id.index];
+    return id;
   }
 
   void block(LiftedBlock& block) {
@@ -230,10 +254,21 @@ class LateLoads {
         if (value.op == Op::LOAD_FAST && value.arg < waiting_for_.size()) waiting_for_[value.arg].push_back(id);
         continue;
       }
+      if (build_[id.index] && uses_[id.index] == 1) {
+        // A fresh object made of nothing but such loads: no effect between here and its reader can touch it or what it is made of.
+        bool all = true;
+        for (ValueId operand : value.operands) all &= waiting_[operand.index] && !holder_[operand.index].valid();
+        if (all) {
+          for (ValueId operand : value.operands) holder_[operand.index] = id;
+          waiting_[id.index] = true;
+          loads.push_back(id);
+          continue;
+        }
+      }
       ValueId at = place_operands(value.operands);
       if (changes_slot(value.op) && value.arg < waiting_for_.size()) {
         for (ValueId load : waiting_for_[value.arg])
-          if (waiting_[load.index]) place_load(load, at);
+          if (waiting_[load.index]) at = place(outermost(load), at);
         waiting_for_[value.arg].clear();
       }
       insert(id, ValueId::none());
@@ -244,7 +279,7 @@ class LateLoads {
     end.push_back(block.value);
     place_operands(end);
     for (ValueId id : loads) {
-      if (waiting_[id.index]) place_load(id, ValueId::none());
+      if (waiting_[id.index]) place(outermost(id), ValueId::none());
       if (lifted_[id].op == Op::LOAD_FAST && lifted_[id].arg < waiting_for_.size()) waiting_for_[lifted_[id].arg].clear();
     }
     block.body.clear();

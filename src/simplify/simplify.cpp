@@ -22,6 +22,23 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::ve
   }
 }
 
+/// The stack at a block's entry names only what still is.
+void forget_removed(Lifted& lifted) {
+  std::vector<bool> stands(lifted.values.size(), false);
+  for (const LiftedBlock& block : lifted.blocks) {
+    for (ValueId id : block.body) stands[id.index] = true;
+    for (ValueId id : block.params) stands[id.index] = true;
+  }
+  for (LiftedBlock& block : lifted.blocks)
+    for (ValueId& id : block.stack_in) {
+      if (!id.valid()) continue;
+      const Value& value = lifted[id];
+      const ValueId home = value.kind == ValueKind::Result && value.op != Op::FOR_ITER ? value.operands[0] : id;
+      const ValueKind kind = lifted[home].kind;
+      if ((kind == ValueKind::Operation || kind == ValueKind::Param) && !stands[home.index]) id = ValueId::none();
+    }
+}
+
 }  // namespace
 
 bool made_by_dynamo(const Module& module, CodeId id) {
@@ -46,6 +63,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   if (options.drop_dead) simplifying::drop_dead(lifted, module);
   simplifying::remove_trivial_params(lifted);
   if (options.late_loads) simplifying::sink_loads(lifted, module);
+  forget_removed(lifted);
 #ifndef NDEBUG
   check(lifted);
 #endif
