@@ -185,7 +185,11 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list)
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list);
-  if (version >= PyVersion{3, 12}) absorb_gaps(cfg, version >= PyVersion{3, 13});
+  const bool branches_on_bools = version >= PyVersion{3, 13};
+  if (cfg.regions.empty()) return cfg;
+  if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);
+  if (version >= PyVersion{3, 12}) absorb_gaps(cfg, branches_on_bools);
+  join_blocks(cfg);
   return cfg;
 }
 

@@ -82,7 +82,8 @@ void absorb_branches(Cfg& cfg) {
   }
 }
 
-/// Joins blocks that only a difference of regions kept apart.
+}  // namespace
+
 void join_blocks(Cfg& cfg) {
   const std::uint32_t n = cfg.size();
   std::vector<std::uint32_t> entries(n, 0);
@@ -121,7 +122,30 @@ void join_blocks(Cfg& cfg) {
   cfg.entry = BlockId(moved[cfg.entry.index]);
 }
 
-}  // namespace
+void remove_blocks(Cfg& cfg, const std::vector<std::uint8_t>& gone) {
+  std::vector<BlockId> moved(cfg.size());
+  std::vector<Instr> instrs;
+  std::uint32_t kept = 0;
+  instrs.reserve(cfg.instrs.size());
+  for (std::uint32_t b = 0; b < gone.size(); ++b) {
+    if (gone[b]) continue;
+    Block block = cfg.blocks[b];
+    const auto first = static_cast<std::uint32_t>(instrs.size());
+    instrs.insert(instrs.end(), cfg.instrs.begin() + block.first, cfg.instrs.begin() + block.end);
+    block.first = first;
+    block.end = static_cast<std::uint32_t>(instrs.size());
+    moved[b] = BlockId(kept);
+    cfg.blocks[kept++] = block;
+  }
+  cfg.blocks.resize(kept);
+  cfg.instrs = std::move(instrs);
+  for (Block& block : cfg.blocks) {
+    if (block.next) block.next = moved[block.next.index];
+    if (block.target) block.target = moved[block.target.index];
+  }
+  for (Region& region : cfg.regions) region.handler = moved[region.handler.index];
+  cfg.entry = moved[cfg.entry.index];
+}
 
 void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
   if (cfg.regions.empty()) return;
@@ -229,7 +253,6 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
       if (candidate[preds[k]]) lead(preds[k], to);
   }
   for (std::uint32_t b : candidates) cfg.blocks[b].region = RegionId(home[b]);
-  join_blocks(cfg);
 }
 
 }  // namespace depyf

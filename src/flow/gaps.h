@@ -30,7 +30,18 @@ std::uint32_t count_multiple_entries(const Cfg& cfg);
 /// cannot tell a block that never raises. `branches_on_bools`: BRANCH_FALSE and BRANCH_TRUE never call __bool__ (3.13+: TO_BOOL does).
 void absorb_gaps(Cfg& cfg, bool branches_on_bools);
 
-/// The graph before absorb_gaps.
+/// 3.11+: takes out the regions whose handler only restores the exception state and raises again (COPY 3; POP_EXCEPT 1; RERAISE 1), so that
+/// handlers look like those of ≤ 3.10: an exception that leaves one restores the state by itself. Does nothing and returns false where
+/// the code would lose something: an exception could leave a handler without being caught inside, or another state be restored.
+bool drop_cleanups(Cfg& cfg, bool branches_on_bools);
+
+/// Takes out the blocks marked in `gone`, to which no edge may lead.
+void remove_blocks(Cfg& cfg, const std::vector<std::uint8_t>& gone);
+
+/// Joins neighbours that only a difference of regions kept apart.
+void join_blocks(Cfg& cfg);
+
+/// The graph as the table or the block stack has it, before any of these.
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list);
 
 }  // namespace depyf

@@ -22,7 +22,7 @@ using namespace depyf;
 
 struct Totals {
   std::uint64_t files = 0, unreadable = 0, codes = 0, errors = 0, blocks = 0, instrs = 0, decoded = 0, regions = 0, depth = 0, irreducible = 0,
-                multiple_before = 0, multiple_after = 0;
+                multiple_before = 0, multiple_after = 0, cleanups_kept = 0;
   double worst_growth = 1;
 };
 
@@ -108,6 +108,11 @@ void check(const std::string& path, bool verbose, Totals& totals) {
         totals.multiple_after += n;
         complain(std::to_string(n) + " regions with several entries", &cfg);
       }
+      Cfg dropped = before;
+      if (module.version >= PyVersion{3, 11} && !drop_cleanups(dropped, module.version >= PyVersion{3, 13})) {
+        ++totals.cleanups_kept;
+        complain("cleanup regions kept", &cfg);
+      }
       if (const std::string wrong = check_depths(cfg); !wrong.empty()) {
         ++totals.depth;
         complain(wrong, &cfg);
@@ -145,11 +150,11 @@ int main(int argc, char** argv) {
   for (const std::string& path : paths) check(path, verbose, t);
   std::printf(
       "files %llu (unreadable %llu), code objects %llu, errors %llu, depth conflicts %llu, irreducible %llu, blocks %llu, "
-      "instructions %llu of %llu decoded (worst growth %.2f), regions %llu, of several entries %llu before and %llu after absorbing gaps\n",
+      "instructions %llu of %llu decoded (worst growth %.2f), regions %llu, of several entries %llu before and %llu after absorbing gaps, code objects that keep their cleanups %llu\n",
       static_cast<unsigned long long>(t.files), static_cast<unsigned long long>(t.unreadable), static_cast<unsigned long long>(t.codes),
       static_cast<unsigned long long>(t.errors), static_cast<unsigned long long>(t.depth), static_cast<unsigned long long>(t.irreducible),
       static_cast<unsigned long long>(t.blocks), static_cast<unsigned long long>(t.instrs), static_cast<unsigned long long>(t.decoded),
       t.worst_growth, static_cast<unsigned long long>(t.regions), static_cast<unsigned long long>(t.multiple_before),
-      static_cast<unsigned long long>(t.multiple_after));
+      static_cast<unsigned long long>(t.multiple_after), static_cast<unsigned long long>(t.cleanups_kept));
   return t.errors || t.depth || t.irreducible || t.unreadable ? 1 : 0;
 }

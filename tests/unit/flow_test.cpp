@@ -356,5 +356,47 @@ TEST_F(FlowTest, AsyncForOfThreeSevenIsBroughtToEndAsyncFor) {
   EXPECT_EQ(trace(other, other.regions[0].handler, {true}).substr(0, 5), "COPY1");
 }
 
+class CleanupTest : public FlowTest {
+ protected:
+  /// try: LOAD_GLOBAL except: `body`     at 3: the handler, its cleanup follows it
+  InstrList handler(const std::vector<Instr>& body, std::uint32_t uncovered = 0) {
+    std::vector<Instr> instrs{op(Op::LOAD_GLOBAL), op(Op::POP_TOP), to(Op::JUMP, 0), op(Op::PUSH_EXC_INFO), op(Op::POP_TOP)};
+    instrs.insert(instrs.end(), body.begin(), body.end());
+    const auto end = static_cast<std::uint32_t>(instrs.size());
+    for (const Instr& instr : {op(Op::POP_EXCEPT, 1), to(Op::JUMP, end + 5), op(Op::COPY, 3), op(Op::POP_EXCEPT, 1), op(Op::RERAISE, 1, 1),
+                               op(Op::LOAD_CONST), op(Op::RETURN_VALUE)})
+      instrs.push_back(instr);
+    instrs[2].target = end + 5;
+    return list(instrs, {{0, 2, 3, 0, false}, {3, end - uncovered, end + 2, 1, true}});
+  }
+};
+
+TEST_F(CleanupTest, TheRegionThatOnlyRestoresTheExceptionStateIsDropped) {
+  version(11);
+  const Cfg cfg = build_cfg(module, code, handler({op(Op::LOAD_GLOBAL), op(Op::POP_TOP)}));
+  ASSERT_EQ(cfg.regions.size(), 1u);
+  EXPECT_FALSE(cfg.regions[0].parent.valid());
+  EXPECT_FALSE(cfg[cfg.regions[0].handler].region.valid());
+  EXPECT_EQ(trace(cfg, cfg.regions[0].handler), "PUSH_EXC_INFO POP_TOP LOAD_GLOBAL POP_TOP POP_EXCEPT LOAD_CONST RETURN_VALUE");
+  EXPECT_EQ(cfg[cfg.regions[0].handler].end - cfg[cfg.regions[0].handler].first, 6u) << "one block, jump included";
+  for (const Instr& instr : cfg.instrs) EXPECT_NE(instr.op, Op::RERAISE);
+}
+
+TEST_F(CleanupTest, ItStaysWhereItDoesNotCoverTheWholeHandler) {
+  version(11);
+  EXPECT_EQ(build_cfg(module, code, handler({op(Op::LOAD_GLOBAL), op(Op::POP_TOP)}, 2)).regions.size(), 1u + 1u);
+  EXPECT_EQ(build_cfg(module, code, handler({op(Op::LOAD_CONST), op(Op::POP_TOP)}, 2)).regions.size(), 1u) << "what is left out cannot raise";
+}
+
+TEST_F(CleanupTest, ItStaysWhereAnotherStateWouldBeRestored) {
+  version(11);
+  // The saved state is exchanged for another value before something can raise, and back.
+  EXPECT_EQ(build_cfg(module, code, handler({op(Op::LOAD_CONST), op(Op::SWAP, 2), op(Op::LOAD_GLOBAL), op(Op::POP_TOP), op(Op::SWAP, 2),
+                                             op(Op::POP_TOP)})).regions.size(), 2u);
+  // An exception of the handler's own is saved on top.
+  EXPECT_EQ(build_cfg(module, code, handler({op(Op::LOAD_CONST), op(Op::PUSH_EXC_INFO), op(Op::LOAD_GLOBAL), op(Op::POP_TOP), op(Op::POP_TOP),
+                                             op(Op::POP_EXCEPT, 1)})).regions.size(), 2u);
+}
+
 }  // namespace
 }  // namespace depyf
