@@ -65,7 +65,7 @@ void place_failure(Ast& ast, CodeId code, const std::string& reason) {
   raise.kind = StmtKind::Raise;
   raise.e[0] = call;
   StmtId stmts[] = {ast.add(comment), ast.add(raise)};
-  ast.bodies[code.index] = {code, ast.arena.copy(stmts), true};
+  ast.bodies[code.index] = {code, ast.arena.copy(stmts), true, {}, {}};
 }
 
 /// One code object; a failure stays inside it.

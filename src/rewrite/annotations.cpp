@@ -53,7 +53,7 @@ void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, 
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text) {
   const Const* c = r.constant(value);
   if (!from_text || !c || c->kind != ConstKind::Str) return value;
-  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(c->text).index, 1, r.ast[value].origin);
+  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(c->text).index, 0, r.ast[value].origin);
 }
 
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
