@@ -27,6 +27,7 @@ enum class ValueKind : std::uint8_t {
   Traceback,      // ≤ 3.10
   Previous,       // exception state saved at a handler's entry (PUSH_EXC_INFO's new value; ≤ 3.10: three of them, arg 0 … 2)
   Lasti,
+  Select,         // made by structure/: an expression with control flow inside; operands = {the first tested value}
 };
 
 struct Value {

@@ -1,0 +1,773 @@
+#include "structure/build.h"
+
+#include <algorithm>
+
+#include "structure/operations.h"
+
+namespace depyf {
+namespace {
+
+/// How far ahead a pattern over several operations is looked for.
+constexpr std::size_t kLookAhead = 512;
+
+bool yields_no_value(Op op, std::uint32_t aux) {
+  switch (op) {
+    case Op::STORE_FAST: case Op::DELETE_FAST: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL:
+    case Op::STORE_NAME: case Op::DELETE_NAME: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
+    case Op::STORE_SLICE: case Op::IMPORT_STAR: case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR: case Op::POP_EXCEPT: case Op::POP_TOP:
+      return true;
+    case Op::LIST_APPEND: case Op::SET_ADD: case Op::MAP_ADD: case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE:
+      return (aux >> 31) != 0;
+    default:  // every other operation has a result
+      return false;
+  }
+}
+
+}  // namespace
+
+bool BlockBuilder::is_store(Op op) {
+  return op == Op::STORE_FAST || op == Op::STORE_DEREF || op == Op::STORE_GLOBAL || op == Op::STORE_NAME || op == Op::STORE_ATTR ||
+         op == Op::STORE_SUBSCR || op == Op::STORE_SLICE;
+}
+
+bool BlockBuilder::simple_store(ValueId v) const {
+  const Value& value = s_.at(v);
+  return value.kind == ValueKind::Operation &&
+         (value.op == Op::STORE_FAST || value.op == Op::STORE_DEREF || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_NAME);
+}
+
+void BlockBuilder::seed(ValueId v, ExprId placeholder) {
+  pending_.push_back({v, placeholder, s_.uses[v.index], {}});
+  if (s_.uses[v.index] == 0) pending_.pop_back();
+}
+
+void BlockBuilder::emit(StmtId statement) {
+  if (expression_only_) failed = true;
+  out.push_back(statement);
+}
+
+void BlockBuilder::run(const std::vector<ValueId>& body) {
+  body_ = &body;
+  for (std::size_t i = 0; i < body.size() && !(failed && expression_only_); ++i) {
+    if (i < skip_until_) continue;
+    operation(i);
+  }
+  skip_until_ = 0;
+}
+
+ExprId BlockBuilder::constant_again(ValueId v) { return s_.ast.constant(ConstId(s_.at(v).arg), origin(v)); }
+
+/// True when `v` needs no pending entry: a temporary, a shared import, a value built in another block.
+bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
+  if (s_.named[v.index]) {
+    out = s_.ast.name(s_.named[v.index], origin(v));
+    return true;
+  }
+  if (s_.built[v.index]) {
+    out = s_.built[v.index];
+    return true;
+  }
+  return false;
+}
+
+bool BlockBuilder::movable(const Pending& entry) const {
+  const Value& value = s_.at(entry.value);
+  if (!entry.targets.empty() || value.kind != ValueKind::Operation) return false;
+  return value.op == Op::LOAD_CONST || value.op == Op::LOAD_FAST || value.op == Op::LOAD_CLOSURE || value.op == Op::LOAD_COMMON;
+}
+
+ExprId BlockBuilder::use(Pending& entry) {
+  if (entry.targets.size() == 1 && s_.ast[entry.targets[0]].kind == ExprKind::Name)
+    return s_.ast.expr(ExprKind::NamedExpr, {entry.targets[0], entry.expr}, UINT32_MAX, 0, origin(entry.value));
+  return entry.expr;
+}
+
+StmtId BlockBuilder::assign_statement(const Pending& entry) {
+  Stmt st;
+  st.kind = StmtKind::Assign;
+  st.list = s_.ast.arena.copy(entry.targets);
+  st.e[0] = entry.expr;
+  st.origin = s_.ast[entry.expr].origin;
+  return s_.ast.add(st);
+}
+
+/// Temporaries for pending_[0 … index], in order of evaluation.
+void BlockBuilder::spill_through(std::size_t index) {
+  if (expression_only_) {
+    failed = true;
+    return;
+  }
+  for (std::size_t i = 0; i <= index; ++i) {
+    Pending& entry = pending_[i];
+    if (entry.remaining == 0) continue;
+    StrId name = s_.temporary_for(entry.value);
+    entry.targets.push_back(s_.ast.name(name, origin(entry.value)));
+    out.push_back(assign_statement(entry));
+  }
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+}
+
+/// A statement comes between the values that are pending and their use: those that could tell get temporaries.
+void BlockBuilder::spill_for_statement() {
+  std::size_t last = pending_.size();
+  while (last > 0 && movable(pending_[last - 1])) --last;
+  if (last == 0) return;
+  spill_through(last - 1);
+}
+
+/// Before a store to a local: pending loads of it must not move past the store.
+void BlockBuilder::spill_loads_of(std::uint32_t slot) {
+  for (std::size_t i = pending_.size(); i > 0; --i) {
+    const Value& value = s_.at(pending_[i - 1].value);
+    if (value.kind == ValueKind::Operation && value.op == Op::LOAD_FAST && value.arg == slot) {
+      spill_through(i - 1);
+      return;
+    }
+  }
+}
+
+std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operands) {
+  std::vector<ExprId> kids(operands.size());
+  // Fast way: the operands are the top of the pending values, in order.
+  std::size_t top = pending_.size();
+  std::size_t i = operands.size();
+  for (; i > 0; --i) {
+    ValueId v = operands[i - 1];
+    if (!v || s_.at(v).kind == ValueKind::Null) continue;
+    ExprId ready;
+    if (operand_ready(v, ready)) {
+      kids[i - 1] = ready;
+      continue;
+    }
+    if (top == 0 || pending_[top - 1].value != v) break;
+    Pending& entry = pending_[top - 1];
+    if (entry.remaining > 1 && !s_.chained[v.index]) break;
+    if (entry.targets.size() > 1) break;
+    --top;
+  }
+  if (i == 0) {
+    std::size_t at = top;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      ValueId v = operands[k];
+      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null) continue;
+      kids[k] = use(pending_[at++]);
+    }
+    pending_.resize(top);
+    return kids;
+  }
+  // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure value.
+  std::size_t spill = 0;
+  for (ValueId v : operands) {
+    if (!v) continue;
+    for (std::size_t p = pending_.size(); p > 0; --p) {
+      if (pending_[p - 1].value != v) continue;
+      if (!movable(pending_[p - 1]) || (pending_[p - 1].remaining > 1 && !s_.is_const(v))) spill = std::max(spill, p);
+      break;
+    }
+  }
+  if (spill > 0) {
+    spill_through(spill - 1);
+    if (failed && expression_only_) return kids;
+  }
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    ValueId v = operands[k];
+    if (!v || s_.at(v).kind == ValueKind::Null) continue;
+    kids[k] = ExprId::none();
+    if (operand_ready(v, kids[k])) continue;
+    bool found = false;
+    for (std::size_t p = pending_.size(); p > 0; --p) {
+      Pending& entry = pending_[p - 1];
+      if (entry.value != v) continue;
+      found = true;
+      kids[k] = entry.expr;
+      if (--entry.remaining == 0) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(p) - 1);
+      else kids[k] = s_.is_const(v) ? constant_again(v) : kids[k];
+      break;
+    }
+    if (found) continue;
+    if (s_.is_const(v)) {
+      kids[k] = constant_again(v);
+    } else if (expression_only_) {
+      if (external || k != 0) failed = true;
+      external = v;
+    } else {
+      kids[k] = s_.ast.name(s_.temporary_for(v), origin(v));
+    }
+  }
+  return kids;
+}
+
+ExprId BlockBuilder::take(ValueId v) {
+  const ValueId one[] = {s_.resolve(v)};
+  return take_operands(one)[0];
+}
+
+std::vector<ExprId> BlockBuilder::take_all(std::span<const ValueId> values) {
+  std::vector<ValueId> list;
+  for (ValueId v : values) list.push_back(s_.resolve(v));
+  return take_operands(list);
+}
+
+void BlockBuilder::finish() {
+  // The last pending value may be what the next block's loop or `with` starts from.
+  std::vector<Pending> keep;
+  while (!pending_.empty()) {
+    Pending& entry = pending_.back();
+    const Value& value = s_.at(entry.value);
+    if (value.kind != ValueKind::Operation || !entry.targets.empty()) break;
+    bool handed_on = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || ((value.op == Op::GET_ITER || value.op == Op::GET_AITER) && entry.remaining == 1) ||
+                     (value.op == Op::LOAD_CONST);
+    if (!handed_on && value.op == Op::LOAD_FAST && entry.remaining == 1) handed_on = true;
+    if (!handed_on) break;
+    keep.push_back(std::move(entry));
+    pending_.pop_back();
+    if (value.op != Op::LOAD_CONST) break;
+  }
+  if (!pending_.empty()) spill_through(pending_.size() - 1);
+  for (Pending& entry : keep)
+    if (!s_.is_const(entry.value)) s_.built[entry.value.index] = entry.expr;
+}
+
+void BlockBuilder::finish_with(ExprId& test) {
+  (void)test;
+  finish();
+}
+
+void BlockBuilder::operation(std::size_t position) {
+  ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  if (value.kind == ValueKind::Null || value.kind == ValueKind::Result || value.kind == ValueKind::Param) return;
+  for (ValueId& operand : value.operands) operand = s_.resolve(operand);
+  const std::uint32_t uses = s_.uses[v.index];
+
+  if (value.kind == ValueKind::Select) {
+    const Select& select = s_.selects[s_.select_of[v.index]];
+    ExprId e;
+    if (select.kind == Select::Prebuilt) {
+      // operands: what is evaluated before the loop
+      std::vector<ExprId> kids = take_operands(value.operands);
+      e = select.rest;
+      if (!kids.empty() && kids[0]) {
+        // the first generator's iterable
+        Expr& comprehension = s_.ast[s_.ast[e].kids.back()];
+        (void)comprehension;
+      }
+    } else {
+      std::vector<ExprId> kids = take_operands(value.operands);
+      if (failed && expression_only_) return;
+      ExprId first = kids[0];
+      if (select.kind == Select::IfExp) {
+        e = s_.ast.expr(ExprKind::IfExp, {first, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
+      } else {
+        std::uint8_t op = select.kind == Select::Or;
+        std::vector<ExprId> list;
+        const Expr left = s_.ast[first];
+        if (left.kind == ExprKind::BoolOp && left.op == op) list.assign(left.kids.begin(), left.kids.end());
+        else list.push_back(first);
+        std::vector<ExprId> right;
+        const Expr rest = s_.ast[select.rest];
+        if (rest.kind == ExprKind::BoolOp && rest.op == op) right.assign(rest.kids.begin(), rest.kids.end());
+        else right.push_back(select.rest);
+        if (select.chained) {
+          const Expr a = s_.ast[list.back()], b = s_.ast[right.front()];
+          std::vector<ExprId> operands(a.kids.begin(), a.kids.end());
+          operands.insert(operands.end(), b.kids.begin() + 1, b.kids.end());
+          std::vector<std::uint32_t> ops(a.extra.begin(), a.extra.end());
+          ops.insert(ops.end(), b.extra.begin(), b.extra.end());
+          Expr chain = a;
+          chain.kids = s_.ast.arena.copy(operands);
+          chain.extra = s_.ast.arena.copy(ops);
+          list.back() = s_.ast.add(chain);
+          right.erase(right.begin());
+        }
+        list.insert(list.end(), right.begin(), right.end());
+        if (list.size() == 1) {
+          e = list[0];
+        } else {
+          Expr both;
+          both.kind = ExprKind::BoolOp;
+          both.op = op;
+          both.kids = s_.ast.arena.copy(list);
+          both.origin = origin(v);
+          e = s_.ast.add(both);
+        }
+      }
+    }
+    if (uses == 0) {
+      spill_for_statement();
+      Stmt st;
+      st.kind = StmtKind::Expr;
+      st.e[0] = e;
+      st.origin = origin(v);
+      emit(s_.ast.add(st));
+    } else {
+      pending_.push_back({v, e, uses, {}});
+    }
+    return;
+  }
+  if (value.kind != ValueKind::Operation) return;
+
+  switch (value.op) {
+    case Op::POP_EXCEPT:
+      return;
+    case Op::POP_TOP:
+      return;
+    case Op::LOAD_CONST:
+      if (uses > 0) pending_.push_back({v, constant_again(v), uses, {}});
+      return;
+    case Op::UNPACK_SEQUENCE:
+    case Op::UNPACK_EX:
+      if (unpack(position)) return;
+      break;
+    case Op::INPLACE:
+      inplace(position);
+      return;
+    case Op::LOAD_ATTR:
+    case Op::LOAD_SUBSCR:
+    case Op::LOAD_SLICE:
+      if (augmented_load(position)) return;
+      break;
+    case Op::WITH_ENTER:
+    case Op::ASYNC_WITH_ENTER: {
+      std::vector<ExprId> kids = take_operands(value.operands);
+      pending_.push_back({v, kids[0], 1, {}});
+      return;
+    }
+    case Op::GET_AWAITABLE: {
+      // of an `async with`: the awaitable is the result of entering
+      const Value& operand = s_.at(value.operands[0]);
+      if (operand.kind == ValueKind::Result && s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) && !pending_.empty() &&
+          pending_.back().value == operand.operands[0]) {
+        s_.built[v.index] = pending_.back().expr;
+        return;
+      }
+      break;
+    }
+    case Op::YIELD_FROM: {
+      const Value& operand = s_.at(value.operands[0]);
+      if (operand.kind == ValueKind::Operation && operand.op == Op::GET_AWAITABLE && s_.built[value.operands[0].index]) {
+        if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
+        return;
+      }
+      break;
+    }
+    case Op::IMPORT_NAME: {
+      // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
+      if (position + 1 < body_->size()) {
+        const Value& next = s_.at((*body_)[position + 1]);
+        if (next.kind == ValueKind::Operation && (next.op == Op::IMPORT_FROM) && !next.operands.empty() && s_.resolve(next.operands[0]) == v) {
+          std::vector<ExprId> kids = take_operands(value.operands);
+          s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
+          return;
+        }
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  if (is_store(value.op)) {
+    store(position);
+    return;
+  }
+
+  std::span<const ValueId> operands = value.operands;
+  if (value.op == Op::YIELD_FROM) {
+    std::vector<ExprId> kids = take_operands(operands);
+    if (failed && expression_only_) return;
+    kids.resize(1);
+    ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+    if (uses == 0) {
+      spill_for_statement();
+      Stmt st;
+      st.kind = StmtKind::Expr;
+      st.e[0] = e;
+      st.origin = origin(v);
+      emit(s_.ast.add(st));
+    } else {
+      pending_.push_back({v, e, uses, {}});
+    }
+    return;
+  }
+  std::vector<ExprId> kids = take_operands(operands);
+  if (failed && expression_only_) return;
+  if (yields_no_value(value.op, value.aux) || uses == 0) {
+    if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
+    spill_for_statement();
+    emit(make_statement(s_.ast, s_.lifted, v, kids));
+    return;
+  }
+  pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
+}
+
+// ------------------------------------------------------------------ stores
+
+void BlockBuilder::store(std::size_t position) {
+  ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  for (AugStore& aug : augmented_) {
+    if (aug.store != v) continue;
+    Pending entry = std::move(pending_.back());
+    pending_.pop_back();
+    const Expr& binary = s_.ast[entry.expr];
+    Stmt st;
+    st.kind = StmtKind::AugAssign;
+    st.flag = binary.op;
+    st.e[0] = aug.target;
+    st.e[1] = binary.kids[1];
+    st.origin = origin(v);
+    spill_for_statement();
+    emit(s_.ast.add(st));
+    return;
+  }
+  if (pending_.size() >= 2 && parallel_assignment(position)) return;
+  std::vector<ExprId> kids = take_operands(value.operands.subspan(1));
+  if (failed && expression_only_) return;
+  ExprId target = make_target(s_.ast, s_.lifted, v, kids);
+  assign_target(value.operands[0], target, v);
+}
+
+void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op) {
+  const Value& what = s_.at(value);
+  if (!unpacks_.empty() && what.kind == ValueKind::Result && what.operands[0] == unpacks_.back().op) {
+    OpenUnpack& open = unpacks_.back();
+    if (open.elements.size() == open.star) target = s_.ast.expr(ExprKind::Starred, {target});
+    open.elements.push_back(target);
+    if (open.elements.size() < open.count) return;
+    Expr tuple;
+    tuple.kind = ExprKind::Tuple;
+    tuple.kids = s_.ast.arena.copy(open.elements);
+    tuple.origin = origin(open.op);
+    ValueId op = open.op;
+    unpacks_.pop_back();
+    assign_target(s_.at(op).operands[0], s_.ast.add(tuple), op);
+    return;
+  }
+  const bool simple = simple_store(store_op);
+  if (!pending_.empty() && pending_.back().value == value) {
+    Pending& entry = pending_.back();
+    const Expr& e = s_.ast[entry.expr];
+    const Expr& t = s_.ast[target];
+    if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.remaining == 1 && entry.targets.empty() && t.kind == ExprKind::Name && simple &&
+        s_.ast[e.kids[0]].kind == ExprKind::Name && s_.ast[e.kids[0]].a == t.a) {
+      Stmt st;
+      st.kind = StmtKind::AugAssign;
+      st.flag = e.op;
+      st.e[0] = target;
+      st.e[1] = e.kids[1];
+      st.origin = origin(store_op);
+      pending_.pop_back();
+      spill_for_statement();
+      emit(s_.ast.add(st));
+      return;
+    }
+    entry.targets.push_back(target);
+    if (--entry.remaining > 0) return;
+    Pending done = std::move(entry);
+    pending_.pop_back();
+    if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
+    spill_for_statement();
+    emit(assign_statement(done));
+    return;
+  }
+  const ValueId one[] = {value};
+  ExprId e = take_operands(one)[0];
+  if (failed && expression_only_) return;
+  if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
+  spill_for_statement();
+  Stmt st;
+  st.kind = StmtKind::Assign;
+  st.list = s_.ast.arena.copy(std::vector<ExprId>{target});
+  st.e[0] = e;
+  st.origin = origin(store_op);
+  emit(s_.ast.add(st));
+}
+
+/// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+ rewrites it, a run of plain
+/// stores takes them in any order.
+bool BlockBuilder::parallel_assignment(std::size_t position) {
+  const std::vector<ValueId>& body = *body_;
+  // A run of plain stores that takes the last m pending values.
+  std::size_t run = 0;
+  while (position + run < body.size() && run < pending_.size() && simple_store(body[position + run])) ++run;
+  for (std::size_t m = run; m >= 2; --m) {
+    std::size_t base = pending_.size() - m;
+    std::vector<ValueId> store_of(m);
+    bool all = true;
+    for (std::size_t k = 0; k < m && all; ++k) {
+      ValueId stored = s_.resolve(s_.at(body[position + k]).operands[0]);
+      std::size_t at = m;
+      for (std::size_t j = 0; j < m; ++j)
+        if (pending_[base + j].value == stored) at = j;
+      all = at < m && !store_of[at] && pending_[base + at].remaining == 1 && pending_[base + at].targets.empty();
+      if (all) store_of[at] = body[position + k];
+    }
+    if (!all) continue;
+    std::vector<ExprId> targets, values;
+    for (std::size_t j = 0; j < m; ++j) {
+      targets.push_back(make_target(s_.ast, s_.lifted, store_of[j], {}));
+      values.push_back(pending_[base + j].expr);
+    }
+    pending_.resize(base);
+    Expr t;
+    t.kind = ExprKind::Tuple;
+    t.kids = s_.ast.arena.copy(targets);
+    Expr e;
+    e.kind = ExprKind::Tuple;
+    e.kids = s_.ast.arena.copy(values);
+    Stmt st;
+    st.kind = StmtKind::Assign;
+    st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(t)});
+    st.e[0] = s_.ast.add(e);
+    st.origin = origin(body[position]);
+    spill_for_statement();
+    emit(s_.ast.add(st));
+    skip_until_ = position + m;
+    return true;
+  }
+  // Stores with operands of their own, in order of the values.
+  ValueId first = s_.resolve(s_.at(body[position]).operands[0]);
+  // operands of the first target are pending above the values
+  std::size_t extra = s_.at(body[position]).operands.size() - 1;
+  std::size_t top = pending_.size();
+  {
+    std::size_t own = 0;
+    std::span<const ValueId> ops = s_.at(body[position]).operands.subspan(1);
+    for (std::size_t k = ops.size(); k > 0; --k) {
+      if (top > 0 && own < extra && pending_[top - 1].value == s_.resolve(ops[k - 1])) {
+        --top;
+        ++own;
+      }
+    }
+  }
+  std::size_t base = top;
+  for (std::size_t j = 0; j < top; ++j)
+    if (pending_[j].value == first) base = j;
+  if (base + 1 >= top) return false;
+  std::vector<ValueId> stores;
+  std::size_t last = position;
+  for (std::size_t i = position; i < body.size() && i < position + kLookAhead && stores.size() < top - base; ++i) {
+    const Value& value = s_.at(body[i]);
+    if (value.kind != ValueKind::Operation || !is_store(value.op)) {
+      if (value.kind == ValueKind::Operation && yields_no_value(value.op, value.aux)) return false;
+      continue;
+    }
+    if (s_.resolve(value.operands[0]) != pending_[base + stores.size()].value) return false;
+    stores.push_back(body[i]);
+    last = i;
+  }
+  if (stores.size() != top - base) return false;
+  for (std::size_t j = base; j < top; ++j)
+    if (pending_[j].remaining != 1 || !pending_[j].targets.empty()) return false;
+  // Values move aside; the targets' operands are evaluated by a run over the operations in between.
+  std::vector<ExprId> values, targets;
+  for (std::size_t j = base; j < top; ++j) values.push_back(pending_[j].expr);
+  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(base), pending_.begin() + static_cast<std::ptrdiff_t>(top));
+  std::size_t done = 0;
+  for (std::size_t i = position; i <= last; ++i) {
+    if (done < stores.size() && body[i] == stores[done]) {
+      std::vector<ExprId> kids = take_operands(s_.at(body[i]).operands.subspan(1));
+      targets.push_back(make_target(s_.ast, s_.lifted, body[i], kids));
+      ++done;
+    } else {
+      operation(i);
+    }
+  }
+  Expr t;
+  t.kind = ExprKind::Tuple;
+  t.kids = s_.ast.arena.copy(targets);
+  Expr e;
+  e.kind = ExprKind::Tuple;
+  e.kids = s_.ast.arena.copy(values);
+  Stmt st;
+  st.kind = StmtKind::Assign;
+  st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(t)});
+  st.e[0] = s_.ast.add(e);
+  st.origin = origin(body[position]);
+  spill_for_statement();
+  emit(s_.ast.add(st));
+  skip_until_ = last + 1;
+  return true;
+}
+
+// ------------------------------------------------------------------ unpacking
+
+namespace {
+std::uint32_t element_count(const Value& v) { return v.op == Op::UNPACK_EX ? v.arg + 1 + v.aux : v.arg; }
+}  // namespace
+
+/// The elements are stored one after the other, first element first, with nothing but the targets' own operands in between.
+bool BlockBuilder::unpack_is_regular(std::size_t position) const {
+  struct Open {
+    ValueId op;
+    std::uint32_t next, count;
+  };
+  std::vector<Open> open{{(*body_)[position], 0, element_count(s_.at((*body_)[position]))}};
+  if (open[0].count == 0) return true;
+  auto expected = [&](ValueId v) {
+    const Value& value = s_.at(v);
+    return value.kind == ValueKind::Result && value.operands[0] == open.back().op && value.arg == open.back().count - 1 - open.back().next &&
+           s_.uses[v.index] == 1;
+  };
+  for (std::size_t i = position + 1; i < body_->size(); ++i) {
+    const Value& value = s_.at((*body_)[i]);
+    if (value.kind != ValueKind::Operation) continue;
+    bool store = is_store(value.op);
+    bool nested = value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX;
+    if (store || nested) {
+      if (!expected(s_.resolve(value.operands[0]))) return false;
+      ++open.back().next;
+      if (nested) open.push_back({(*body_)[i], 0, element_count(value)});
+      while (!open.empty() && open.back().next == open.back().count) open.pop_back();
+      if (open.empty()) return true;
+    } else if (yields_no_value(value.op, value.aux)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+bool BlockBuilder::unpack(std::size_t position) {
+  ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  if (expression_only_) {
+    failed = true;
+    return true;
+  }
+  bool inner = !unpacks_.empty();
+  if (!inner && !unpack_is_regular(position)) {
+    unpack_to_temporaries(v);
+    return true;
+  }
+  std::uint32_t count = element_count(value);
+  if (count == 0) {
+    Expr tuple;
+    tuple.kind = ExprKind::Tuple;
+    assign_target(value.operands[0], s_.ast.add(tuple), v);
+    return true;
+  }
+  // The source must be on top, so that the finished tuple can be assigned to it.
+  if (!inner && (pending_.empty() || pending_.back().value != value.operands[0])) {
+    ExprId ready;
+    if (!operand_ready(value.operands[0], ready)) {
+      std::vector<ExprId> kids = take_operands(value.operands);
+      pending_.push_back({value.operands[0], kids[0], 1, {}});
+    } else {
+      pending_.push_back({value.operands[0], ready, 1, {}});
+    }
+  }
+  unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}});
+  return true;
+}
+
+void BlockBuilder::unpack_to_temporaries(ValueId op) {
+  const Value value = s_.at(op);
+  const ValueId one[] = {value.operands[0]};
+  ExprId e = take_operands(one)[0];
+  std::uint32_t count = element_count(value);
+  std::vector<ExprId> elements(count);
+  for (ValueId r : s_.results_of(op)) {
+    std::uint32_t index = count - 1 - s_.at(r).arg;
+    if (index < count) elements[index] = s_.ast.name(s_.temporary_for(r));
+  }
+  for (ExprId& element : elements)
+    if (!element) element = s_.ast.name(s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
+  if (value.op == Op::UNPACK_EX) elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
+  Expr tuple;
+  tuple.kind = ExprKind::Tuple;
+  tuple.kids = s_.ast.arena.copy(elements);
+  Stmt st;
+  st.kind = StmtKind::Assign;
+  st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(tuple)});
+  st.e[0] = e;
+  st.origin = origin(op);
+  spill_for_statement();
+  emit(s_.ast.add(st));
+}
+
+// ------------------------------------------------------------------ augmented assignment
+
+/// `o.a += v`, `o[i] += v`: the object (and index) are used twice, by this load and by the store of the in-place result.
+bool BlockBuilder::augmented_load(std::size_t position) {
+  ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  std::size_t n = value.operands.size();
+  if (expression_only_ || pending_.size() < n) return false;
+  if (s_.uses[v.index] != 1) return false;
+  for (std::size_t k = 0; k < n; ++k) {
+    const Pending& entry = pending_[pending_.size() - n + k];
+    if (entry.value != value.operands[k] || entry.remaining != 2 || !entry.targets.empty()) return false;
+  }
+  ValueId in_place, store;
+  for (std::size_t i = position + 1; i < body_->size(); ++i) {
+    ValueId w = (*body_)[i];
+    const Value& next = s_.at(w);
+    if (next.kind != ValueKind::Operation || next.operands.empty()) continue;
+    if (!in_place) {
+      if (s_.resolve(next.operands[0]) == v) {
+        if (next.op != Op::INPLACE || s_.uses[w.index] != 1) return false;
+        in_place = w;
+      }
+    } else if (s_.resolve(next.operands[0]) == in_place) {
+      store = w;
+      break;
+    }
+  }
+  if (!store) return false;
+  const Value& st = s_.at(store);
+  Op expected = value.op == Op::LOAD_ATTR ? Op::STORE_ATTR : value.op == Op::LOAD_SUBSCR ? Op::STORE_SUBSCR : Op::STORE_SLICE;
+  if (st.op != expected || st.operands.size() != n + 1 || (value.op == Op::LOAD_ATTR && st.arg != value.arg)) return false;
+  for (std::size_t k = 0; k < n; ++k)
+    if (s_.resolve(st.operands[k + 1]) != value.operands[k]) return false;
+  std::vector<ExprId> kids;
+  for (std::size_t k = 0; k < n; ++k) kids.push_back(pending_[pending_.size() - n + k].expr);
+  pending_.resize(pending_.size() - n);
+  ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+  augmented_.push_back({store, e});
+  pending_.push_back({v, e, 1, {}});
+  return true;
+}
+
+void BlockBuilder::inplace(std::size_t position) {
+  ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  std::uint32_t uses = s_.uses[v.index];
+  bool plain = false;  // stored at once to the variable that was read, or by the store of an augmented target
+  if (uses == 1) {
+    for (const AugStore& aug : augmented_) plain |= s_.resolve(s_.at(aug.store).operands[0]) == v;
+    if (!plain && position + 1 < body_->size()) {
+      ValueId next = (*body_)[position + 1];
+      const Value& left = s_.at(value.operands[0]);
+      if (simple_store(next) && s_.resolve(s_.at(next).operands[0]) == v && left.kind == ValueKind::Operation && left.arg == s_.at(next).arg)
+        plain = left.op == Op::LOAD_FAST || left.op == Op::LOAD_DEREF || left.op == Op::LOAD_GLOBAL || left.op == Op::LOAD_NAME || left.op == Op::LOAD_CLASSDEREF;
+    }
+  }
+  if (plain) {
+    std::vector<ExprId> kids = take_operands(value.operands);
+    if (failed && expression_only_) return;
+    pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
+    return;
+  }
+  if (expression_only_) {
+    failed = true;
+    return;
+  }
+  std::vector<ExprId> kids = take_operands(value.operands);
+  spill_for_statement();
+  ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
+  Stmt copy;
+  copy.kind = StmtKind::Assign;
+  copy.list = s_.ast.arena.copy(std::vector<ExprId>{temp});
+  copy.e[0] = kids[0];
+  copy.origin = origin(v);
+  emit(s_.ast.add(copy));
+  Stmt st;
+  st.kind = StmtKind::AugAssign;
+  st.flag = static_cast<std::uint8_t>(value.arg);
+  st.e[0] = temp;
+  st.e[1] = kids[1];
+  st.origin = origin(v);
+  emit(s_.ast.add(st));
+}
+
+}  // namespace depyf

@@ -1,0 +1,79 @@
+#pragma once
+// One block's operations -> statements and the expressions that are left over. Stack order is kept: a value becomes part of the
+// expression that consumes it only when nothing was evaluated in between that could tell; otherwise it gets a temporary.
+#include <vector>
+
+#include "structure/graph.h"
+
+namespace depyf {
+
+class BlockBuilder {
+ public:
+  /// `expression_only`: nothing may become a statement; `failed` tells that something had to.
+  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
+
+  /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.
+  void seed(ValueId v, ExprId placeholder);
+  void run(const std::vector<ValueId>& body);
+  /// The expression of a value that the block's end uses (condition, returned value, edge argument).
+  ExprId take(ValueId v);
+  /// Several at once, in order of evaluation.
+  std::vector<ExprId> take_all(std::span<const ValueId> values);
+  /// Gives every value still pending a temporary (iterators and context managers are left in Structurer::built).
+  void finish();
+  /// Likewise, while `test` (already taken) is still to be evaluated: what is pending was evaluated before it.
+  void finish_with(ExprId& test);
+  void emit(StmtId statement);
+
+  std::vector<StmtId> out;
+  bool failed = false;
+  std::size_t pending_count() const { return pending_.size(); }
+  ValueId external;               // expression_only: the value from outside that was used, if any
+
+ private:
+  struct Pending {
+    ValueId value;
+    ExprId expr;
+    std::uint32_t remaining;      // uses not yet seen
+    std::vector<ExprId> targets;  // stores seen so far: a chained assignment, or a walrus
+  };
+  struct OpenUnpack {
+    ValueId op;
+    std::uint32_t count, star;    // star: element with `*`, UINT32_MAX
+    std::vector<ExprId> elements;
+  };
+  enum class Operand { Ready, Pending, External };
+
+  void operation(std::size_t position);
+  bool operand_ready(ValueId v, ExprId& out);
+  std::vector<ExprId> take_operands(std::span<const ValueId> operands);
+  ExprId use(Pending& entry);
+  bool movable(const Pending& entry) const;
+  void spill_through(std::size_t index);
+  void spill_for_statement();
+  void spill_loads_of(std::uint32_t slot);
+  void store(std::size_t position);
+  void assign_target(ValueId value, ExprId target, ValueId store_op);
+  bool parallel_assignment(std::size_t position);
+  bool unpack(std::size_t position);
+  void unpack_to_temporaries(ValueId op);
+  bool unpack_is_regular(std::size_t position) const;
+  bool augmented_load(std::size_t position);
+  void inplace(std::size_t position);
+  StmtId assign_statement(const Pending& entry);
+  ExprId constant_again(ValueId v);
+  Origin origin(ValueId v) const { return {s_.at(v).offset, s_.at(v).line}; }
+  static bool is_store(Op op);
+  bool simple_store(ValueId v) const;
+
+  Structurer& s_;
+  bool expression_only_;
+  const std::vector<ValueId>* body_ = nullptr;
+  std::vector<Pending> pending_;
+  std::vector<OpenUnpack> unpacks_;
+  std::size_t skip_until_ = 0;
+  struct AugStore { ValueId store; ExprId target; };
+  std::vector<AugStore> augmented_;
+};
+
+}  // namespace depyf

@@ -1,0 +1,1139 @@
+// The graph -> raw statements, by its dominator tree.
+//
+// Ramsey, "Beyond Relooper: Recursive Translation of Unstructured Control Flow to Structured Control Flow" (ICFP 2022), for a language without
+// labelled exits: a node's branches hold the nodes that only they reach; a node that several branches reach (a merge) stands after the
+// statement of its immediate dominator, and is reached by falling off the end. A loop's exits are the end of its test, `break`, and the
+// code that leads out of it. Each handler region has a node of its own (`try`), which dominates the protected code, the handlers and what follows.
+// Work is kept on an explicit stack.
+#include <algorithm>
+#include <functional>
+
+#include "flow/dominators.h"
+#include "structure/build.h"
+#include "structure/graph.h"
+#include "structure/operations.h"
+#include "support/error.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+struct Context {
+  std::uint32_t follow = kNone;   // node that is reached by falling off the end
+  std::uint32_t header = kNone;   // `continue`
+  std::uint32_t exit = kNone;     // `break`
+  RegionId region;
+};
+
+class Emitter {
+ public:
+  explicit Emitter(Structurer& s) : s_(s), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())) {}
+
+  std::span<StmtId> run() {
+    build_graph();
+    find_loops();
+    std::uint32_t top = list();
+    later([=, this] { gen(node_of_entry(), top, Context{}); });
+    while (!work_.empty()) {
+      auto task = std::move(work_.back());
+      work_.pop_back();
+      task();
+    }
+    return s_.ast.arena.copy(lists_[top]);
+  }
+
+ private:
+  // ---------------------------------------------------------------- graph
+  std::uint32_t try_node(RegionId r) const { return blocks_ + r.index; }
+  std::uint32_t end_node(RegionId r) const { return blocks_ + regions_ + r.index; }
+  bool is_block(std::uint32_t n) const { return n < blocks_; }
+  bool is_try(std::uint32_t n) const { return n >= blocks_ && n < blocks_ + regions_; }
+  RegionId region_of(std::uint32_t n) const {
+    if (is_block(n)) return s_.nodes[n].region;
+    if (is_try(n)) return s_.regions[n - blocks_].parent;
+    return region_of(s_.regions[n - blocks_ - regions_].handler.index);
+  }
+  std::uint32_t node_of_entry() const { return wrapped(RegionId(), s_.entry); }
+
+  /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region that the edge enters.
+  std::uint32_t wrapped(RegionId from, BlockId to) const {
+    RegionId r = s_.nodes[to.index].region;
+    RegionId outermost;
+    while (r && !s_.is_ancestor(r, from)) {
+      outermost = r;
+      r = s_.regions[r.index].parent;
+    }
+    return outermost ? try_node(outermost) : to.index;
+  }
+
+  std::uint32_t target(BlockId from, int k) const { return targets_[from.index * 2 + static_cast<std::uint32_t>(k)]; }
+
+  void build_graph() {
+    const std::uint32_t n = blocks_ + 2 * regions_;
+    targets_.assign(std::size_t{blocks_} * 2, kNone);
+    std::vector<std::uint32_t> entries_from_outside(regions_, 0);
+    // entry of each region, and how often it is entered from outside
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive) continue;
+      for (int k = 0; k < node.edge_count(); ++k) enter(node.region, node.edges[k].to, entries_from_outside);
+    }
+    enter(RegionId(), s_.entry, entries_from_outside);
+    std::vector<std::vector<std::uint32_t>> succ(n);
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive) continue;
+      for (int k = 0; k < node.edge_count(); ++k) {
+        std::uint32_t t = wrapped(node.region, node.edges[k].to);
+        // Back to the start of a region that is also entered again from outside: the loop is around the `try`.
+        if (t < blocks_) {
+          for (RegionId r = node.region; r; r = s_.regions[r.index].parent)
+            if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1) t = try_node(r);
+        }
+        targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
+        succ[b].push_back(t);
+        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) exits_.push_back({r, t});
+      }
+      if (node.term == TermKind::Reraise) {
+        RegionId r = region_handled_by(node.value);
+        if (r) {
+          targets_[b * 2] = end_node(r);
+          succ[b].push_back(end_node(r));
+        }
+      }
+    }
+    for (std::uint32_t r = 0; r < regions_; ++r) {
+      const StructRegion& region = s_.regions[r];
+      if (region.kind == RegionKind::Erased) continue;
+      RegionId id(r);
+      auto& list = succ[try_node(id)];
+      if (!region.entry) throw Error("structure: a protected region without an entry");
+      list.push_back(wrapped(id, region.entry));
+      if (region.kind == RegionKind::With) {
+        if (region.resume) resume_.push_back({id, wrapped(region.parent, region.resume)});
+        if (region.resume) list.push_back(wrapped(region.parent, region.resume));
+      } else {
+        list.push_back(wrapped(region.parent, region.handler));
+      }
+    }
+    std::vector<std::vector<std::uint32_t>> real = succ;
+    for (auto [r, t] : exits_) succ[try_node(r)].push_back(t);
+    graph_ = adjacency(succ);
+    dom_ = dominators(graph_, node_of_entry());
+    // in-edges that are no back edges
+    forward_in_.assign(n, 0);
+    header_.assign(n, 0);
+    preds_.assign(n, {});
+    for (std::uint32_t u = 0; u < n; ++u) {
+      if (dom_.number[u] == kNone) continue;
+      for (std::uint32_t t : real[u]) {
+        preds_[t].push_back(u);
+        if (dom_.number[t] <= dom_.number[u]) {
+          if (!dom_.dominates(t, u)) throw Error("structure: the control flow is irreducible");
+          header_[t] = 1;
+        } else {
+          ++forward_in_[t];
+        }
+      }
+    }
+    children_.assign(n, {});
+    for (std::uint32_t u : dom_.order)
+      if (dom_.idom[u] != kNone) children_[dom_.idom[u]].push_back(u);
+  }
+
+  void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
+    for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
+      StructRegion& region = s_.regions[r.index];
+      ++count[r.index];
+      if (region.entry && region.entry != to) throw Error("structure: a protected region is entered at two places");
+      region.entry = to;
+    }
+  }
+
+  RegionId region_handled_by(ValueId exception) const {
+    if (!exception) return {};
+    const Value& v = s_.at(exception);
+    if (v.kind != ValueKind::Exception && v.kind != ValueKind::ExceptionType) return {};
+    for (std::uint32_t r = 0; r < regions_; ++r)
+      if (s_.regions[r].kind == RegionKind::Finally && s_.regions[r].handler == v.block) return RegionId(r);
+    return {};
+  }
+
+  static Graph adjacency(const std::vector<std::vector<std::uint32_t>>& succ) {
+    Graph g;
+    g.offsets.push_back(0);
+    for (const auto& list : succ) {
+      g.edges.insert(g.edges.end(), list.begin(), list.end());
+      g.offsets.push_back(static_cast<std::uint32_t>(g.edges.size()));
+    }
+    return g;
+  }
+
+  // ---------------------------------------------------------------- loops
+
+  /// Innermost loop of each node (Havlak's walk from the latches, inner loops first).
+  void find_loops() {
+    const std::uint32_t n = static_cast<std::uint32_t>(forward_in_.size());
+    loop_.assign(n, kNone);
+    outer_.assign(n, kNone);
+    for (std::size_t i = dom_.order.size(); i > 0; --i) {
+      std::uint32_t h = dom_.order[i - 1];
+      if (!header_[h]) continue;
+      std::vector<std::uint32_t> stack;
+      for (std::uint32_t p : preds_[h])
+        if (dom_.number[p] >= dom_.number[h] && dom_.dominates(h, p)) stack.push_back(p);
+      while (!stack.empty()) {
+        std::uint32_t u = stack.back();
+        stack.pop_back();
+        std::uint32_t at = outermost_loop(u);
+        if (at == h) continue;
+        if (at != kNone) {
+          outer_[at] = h;
+          u = at;
+        } else {
+          loop_[u] = h;
+          if (u == h) continue;
+        }
+        for (std::uint32_t p : preds_[u])
+          if (dom_.dominates(h, p) && !(dom_.number[p] >= dom_.number[u] && dom_.dominates(u, p))) stack.push_back(p);
+      }
+      loop_[h] = h;
+    }
+  }
+
+  std::uint32_t outermost_loop(std::uint32_t u) const {
+    std::uint32_t l = loop_[u];
+    if (l == kNone) return kNone;
+    while (outer_[l] != kNone) l = outer_[l];
+    return l;
+  }
+
+  bool in_loop(std::uint32_t u, std::uint32_t h) const {
+    for (std::uint32_t l = loop_[u]; l != kNone; l = outer_[l])
+      if (l == h) return true;
+    return false;
+  }
+
+  // ---------------------------------------------------------------- statements
+
+  std::uint32_t list() {
+    lists_.emplace_back();
+    return static_cast<std::uint32_t>(lists_.size() - 1);
+  }
+  void later(std::function<void()> task) { work_.push_back(std::move(task)); }
+  std::span<StmtId> close(std::uint32_t l) { return s_.ast.arena.copy(lists_[l]); }
+
+  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line}; }
+
+  StmtId statement(StmtKind kind, Origin origin = {}) {
+    Stmt st;
+    st.kind = kind;
+    st.origin = origin;
+    return s_.ast.add(st);
+  }
+
+  bool terminates(std::uint32_t l) const {
+    if (lists_[l].empty()) return false;
+    return ends_.size() > lists_[l].back().index && ends_[lists_[l].back().index];
+  }
+  void mark_end(StmtId st) {
+    if (ends_.size() <= st.index) ends_.resize(st.index + 1, 0);
+    ends_[st.index] = 1;
+  }
+  void append_end(std::uint32_t l, StmtKind kind, Origin origin = {}) {
+    StmtId st = statement(kind, origin);
+    lists_[l].push_back(st);
+    mark_end(st);
+  }
+
+  ExprId reference(ValueId v) {
+    v = s_.resolve(v);
+    if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), {s_.at(v).offset, s_.at(v).line});
+    if (s_.built[v.index] && !s_.named[v.index]) return s_.built[v.index];
+    return s_.ast.name(s_.temporary_for(v));
+  }
+
+  void assign_params(const std::vector<ValueId>& params, const std::vector<ExprId>& values, std::uint32_t l) {
+    if (params.empty()) return;
+    std::vector<ExprId> targets;
+    for (ValueId p : params) targets.push_back(s_.ast.name(s_.temporary_for(p)));
+    auto tuple = [&](const std::vector<ExprId>& items) {
+      if (items.size() == 1) return items[0];
+      Expr e;
+      e.kind = ExprKind::Tuple;
+      e.kids = s_.ast.arena.copy(items);
+      return s_.ast.add(e);
+    };
+    StmtId st = statement(StmtKind::Assign);
+    s_.ast[st].list = s_.ast.arena.copy(std::vector<ExprId>{tuple(targets)});
+    s_.ast[st].e[0] = tuple(values);
+    lists_[l].push_back(st);
+  }
+
+  /// Parameters of the block that edge k leads to which somebody reads, with their arguments.
+  void used_params(const Edge& edge, std::vector<ValueId>& params, std::vector<ValueId>& args) {
+    const Node& to = s_.nodes[edge.to.index];
+    for (std::size_t i = 0; i < to.params.size() && i < edge.args.size(); ++i) {
+      if (s_.uses[to.params[i].index] == 0) continue;
+      if (s_.resolve(edge.args[i]) == to.params[i]) continue;
+      params.push_back(to.params[i]);
+      args.push_back(s_.resolve(edge.args[i]));
+    }
+  }
+
+  struct Seed {
+    std::uint32_t block = kNone;
+    ValueId value;
+    StmtId statement;   // For, With or Handler that takes the target
+    std::uint32_t item = 0;
+  };
+
+  ExprId placeholder() { return s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}}); }
+
+  /// The block's own statements, appended to `l`. The builder is left so that the terminator can take its values.
+  void build(std::uint32_t b, std::uint32_t l, BlockBuilder& builder) {
+    Node& node = s_.nodes[b];
+    const Seed* seed = nullptr;
+    for (const Seed& candidate : seeds_)
+      if (candidate.block == b) seed = &candidate;
+    ExprId hole;
+    if (seed && s_.uses[seed->value.index] > 0) {
+      hole = placeholder();
+      builder.seed(seed->value, hole);
+    }
+    builder.run(node.body);
+    (void)l;
+    if (hole) plug(*seed, hole, builder);
+  }
+
+  void plug(const Seed& seed, ExprId hole, BlockBuilder& builder) {
+    ExprId found;
+    if (!builder.out.empty()) {
+      Stmt& first = s_.ast[builder.out.front()];
+      if (first.kind == StmtKind::Assign && first.e[0] == hole && first.list.size() == 1) {
+        found = first.list[0];
+        builder.out.erase(builder.out.begin());
+      }
+    }
+    if (!found) {
+      StrId name = s_.temporary_for(seed.value);
+      found = s_.ast.name(name);
+      s_.ast[hole] = s_.ast[found];
+    }
+    Stmt& st = s_.ast[seed.statement];
+    switch (st.kind) {
+      case StmtKind::For: st.e[0] = found; break;
+      case StmtKind::With: st.list[1] = found; break;
+      case StmtKind::Handler: st.a = s_.ast[found].a; break;
+      default: break;
+    }
+  }
+
+  void flush(BlockBuilder& builder, std::uint32_t l) {
+    lists_[l].insert(lists_[l].end(), builder.out.begin(), builder.out.end());
+    builder.out.clear();
+  }
+
+  // ---------------------------------------------------------------- nodes
+
+  bool const_return(std::uint32_t n) const {
+    if (!is_block(n)) return false;
+    const Node& node = s_.nodes[n];
+    if (node.term != TermKind::Return || !node.params.empty()) return false;
+    for (ValueId v : node.body)
+      if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
+    return s_.is_const(node.value);
+  }
+
+  /// Children in the dominator tree that stand after n's statement.
+  std::vector<std::uint32_t> merges_of(std::uint32_t n) const {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t c : children_[n]) {
+      if (is_inline(n, c)) continue;
+      out.push_back(c);
+    }
+    return out;
+  }
+
+  bool is_inline(std::uint32_t parent, std::uint32_t c) const {
+    if (forward_in_[c] != 1 && !(c >= blocks_ + regions_)) return false;
+    for (std::uint32_t p : preds_[c])
+      if (p == parent) return c < blocks_ + regions_;
+    return false;
+  }
+
+  void gen(std::uint32_t n, std::uint32_t l, Context ctx) {
+    if (n >= blocks_ + regions_) return;  // end of a finally body
+    if (generated_.size() <= n) generated_.resize(blocks_ + 2 * regions_, 0);
+    generated_[n] = 1;
+    if (header_[n] && open_.count(n) == 0) {
+      gen_loop(n, l, ctx);
+      return;
+    }
+    if (is_try(n)) {
+      gen_try(RegionId(n - blocks_), l, ctx);
+      return;
+    }
+    gen_sequence(n, l, ctx, merges_of(n));
+  }
+
+  /// n's own part, then `merges` one after the other.
+  void gen_sequence(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
+    Context part = ctx;
+    schedule(merges, l, ctx);
+    if (!merges.empty()) part.follow = merges.front();
+    later([=, this] { gen_part(n, l, part); });
+  }
+
+  void schedule(const std::vector<std::uint32_t>& merges, std::uint32_t l, Context ctx) {
+    for (std::size_t i = merges.size(); i > 0; --i) {
+      Context c = ctx;
+      if (i < merges.size()) c.follow = merges[i];
+      std::uint32_t m = merges[i - 1];
+      later([=, this] { gen(m, l, c); });
+    }
+  }
+
+  void gen_part(std::uint32_t b, std::uint32_t l, Context ctx) {
+    Node& node = s_.nodes[b];
+    BlockBuilder builder(s_, false);
+    build(b, l, builder);
+    switch (node.term) {
+      case TermKind::Jump: {
+        std::vector<ValueId> params, args;
+        used_params(node.edges[0], params, args);
+        std::vector<ExprId> values;
+        if (!args.empty()) values = builder.take_all(args);
+        builder.finish();
+        flush(builder, l);
+        assign_params(params, values, l);
+        go(BlockId(b), 0, l, ctx, false);
+        return;
+      }
+      case TermKind::Branch: {
+        ExprId test = builder.take(node.value);
+        // values that outlive the block
+        builder.finish_with(test);
+        flush(builder, l);
+        gen_if(b, test, l, ctx);
+        return;
+      }
+      case TermKind::ForIter: {
+        builder.finish();
+        flush(builder, l);
+        gen_for(b, l, ctx, merges_of(b));
+        return;
+      }
+      case TermKind::Return: {
+        ExprId value = builder.take(node.value);
+        builder.finish();
+        flush(builder, l);
+        StmtId st = statement(StmtKind::Return, end_origin(node));
+        s_.ast[st].e[0] = value;
+        lists_[l].push_back(st);
+        mark_end(st);
+        return;
+      }
+      case TermKind::Raise: {
+        std::vector<ExprId> args = builder.take_all(node.raise_args);
+        builder.finish();
+        flush(builder, l);
+        StmtId st = statement(StmtKind::Raise, end_origin(node));
+        for (std::size_t i = 0; i < args.size() && i < 2; ++i) s_.ast[st].e[i] = args[i];
+        lists_[l].push_back(st);
+        mark_end(st);
+        return;
+      }
+      case TermKind::Reraise: {
+        builder.finish();
+        flush(builder, l);
+        std::uint32_t t = targets_[std::size_t{b} * 2];
+        if (t != kNone) {
+          if (ctx.follow != t) throw Error("structure: the end of a finally body is reached from within");
+          return;
+        }
+        append_end(l, StmtKind::Raise, end_origin(node));
+        return;
+      }
+      case TermKind::Unreachable:
+        builder.finish();
+        flush(builder, l);
+        return;
+      case TermKind::Send:
+        throw Error("structure: a SEND loop of an unknown shape");
+    }
+  }
+
+  // ---------------------------------------------------------------- edges
+
+  /// What an edge becomes: nothing (fall off the end), continue, break, the target's own code, or a copy of it.
+  void go(BlockId from, int k, std::uint32_t l, Context ctx, bool with_args = true) {
+    const Edge& edge = s_.nodes[from.index].edges[k];
+    std::uint32_t t = target(from, k);
+    if (with_args) {
+      std::vector<ValueId> params, args;
+      used_params(edge, params, args);
+      std::vector<ExprId> values;
+      for (ValueId v : args) values.push_back(reference(v));
+      assign_params(params, values, l);
+    }
+    Origin origin = end_origin(s_.nodes[from.index]);
+    go_to(from.index, t, l, ctx, origin);
+  }
+
+  void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx, Origin origin) {
+    if (t == ctx.follow) return;
+    if (t == ctx.header) {
+      append_end(l, StmtKind::Continue, origin);
+      return;
+    }
+    if (t == ctx.exit) {
+      append_end(l, StmtKind::Break, origin);
+      return;
+    }
+    const bool leaves_region = !s_.is_ancestor(ctx.region, region_of(t));
+    if (!leaves_region && forward_in_[t] == 1 && dom_.idom[t] == from) {
+      gen(t, l, ctx);
+      return;
+    }
+    if (const_return(t)) {
+      gen_part(t, l, ctx);
+      return;
+    }
+    if (!leaves_region && copyable(t, ctx)) {
+      copy(t, l, ctx, 0);
+      return;
+    }
+    throw Error("structure: a jump that no statement expresses, from offset " + std::to_string(origin.offset));
+  }
+
+  /// A short straight tail that ends in return, raise, or a place that can be reached by a statement.
+  bool copyable(std::uint32_t t, const Context& ctx) const {
+    std::size_t size = 0;
+    for (int steps = 0; steps < 4; ++steps) {
+      if (t == ctx.follow || t == ctx.header || t == ctx.exit) return true;
+      if (!is_block(t) || header_[t]) return false;
+      const Node& node = s_.nodes[t];
+      if (node.region != ctx.region) return false;
+      size += node.body.size();
+      if (size > 60) return false;
+      if (node.term == TermKind::Return || node.term == TermKind::Raise) return true;
+      if (node.term != TermKind::Jump) return false;
+      t = targets_[std::size_t{t} * 2];
+    }
+    return false;
+  }
+
+  void copy(std::uint32_t t, std::uint32_t l, Context ctx, int depth) {
+    if (depth == 0) s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
+    BlockBuilder builder(s_, false);
+    const Node& node = s_.nodes[t];
+    if (node.term != TermKind::Jump) {
+      gen_part(t, l, ctx);
+      return;
+    }
+    build(t, l, builder);
+    std::vector<ValueId> params, args;
+    used_params(node.edges[0], params, args);
+    std::vector<ExprId> values;
+    if (!args.empty()) values = builder.take_all(args);
+    builder.finish();
+    flush(builder, l);
+    assign_params(params, values, l);
+    std::uint32_t next = targets_[std::size_t{t} * 2];
+    if (next == ctx.follow || next == ctx.header || next == ctx.exit) {
+      go_to(t, next, l, ctx, end_origin(node));
+      return;
+    }
+    copy(next, l, ctx, depth + 1);
+  }
+
+  // ---------------------------------------------------------------- if
+
+  bool ends_at_once(std::uint32_t t, const Context& ctx) const {
+    if (t == ctx.follow) return false;
+    if (t == ctx.header || t == ctx.exit) return true;
+    if (!is_block(t) || header_[t]) return false;
+    const Node& node = s_.nodes[t];
+    return node.term == TermKind::Return || node.term == TermKind::Raise;
+  }
+
+  void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, Context ctx) {
+    const BlockId from(b);
+    Node& node = s_.nodes[b];
+    std::uint32_t yes = target(from, 0), no = target(from, 1);
+    StmtId st = statement(StmtKind::If, end_origin(node));
+    s_.ast[st].e[0] = test;
+    std::vector<ValueId> params, args;
+    used_params(node.edges[0], params, args);
+    bool yes_empty = yes == ctx.follow && params.empty();
+    // The arm that stands first in the bytecode is the body; an arm without code is no body.
+    int body = 0;
+    auto place = [&](std::uint32_t t) { return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t; };
+    if (yes_empty || (place(no) < place(yes) && place(no) > b && !(no == ctx.follow))) body = 1;
+    if (no == ctx.follow && !yes_empty) body = 0;
+    if ((no == ctx.header || no == ctx.exit) && ends_at_once(no, ctx) && !yes_empty && yes != ctx.header && yes != ctx.exit) {
+      // `if not c: continue` before more code, or `if c: …` at a loop's end
+      body = place(yes) < b ? 0 : 0;
+    }
+    if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
+    std::uint32_t then = list(), rest = list();
+    const int other = 1 - body;
+    later([=, this] {
+      if (terminates(then)) {
+        s_.ast[st].body = close(then);
+        lists_[l].push_back(st);
+        go(from, other, l, ctx);
+        return;
+      }
+      later([=, this] {
+        Stmt& done = s_.ast[st];
+        done.body = close(then);
+        done.orelse = close(rest);
+        if (done.body.empty() && !done.orelse.empty()) {
+          done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
+          Stmt& again = s_.ast[st];
+          again.body = again.orelse;
+          again.orelse = {};
+        } else if (done.body.empty()) {
+          StmtId pass = statement(StmtKind::Pass);
+          s_.ast[st].body = s_.ast.arena.copy(std::vector<StmtId>{pass});
+        }
+        lists_[l].push_back(st);
+      });
+      go(from, other, rest, ctx);
+    });
+    later([=, this] { go(from, body, then, ctx); });
+  }
+
+  // ---------------------------------------------------------------- loops
+
+  /// Nodes that the loop's statement holds: the loop itself and what only leads out of it.
+  struct LoopShape {
+    std::vector<std::uint32_t> inside, after;  // children of the header in the dominator tree: in the body, after the loop
+    std::uint32_t exit = kNone;                // what `break` reaches
+    bool else_needed = false;
+  };
+
+  LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
+    LoopShape shape;
+    for (std::uint32_t c : children_[h]) (in_loop(c, h) ? shape.inside : shape.after).push_back(c);
+    // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
+    std::vector<std::uint32_t> stack{h};
+    for (std::uint32_t c : shape.inside) stack.push_back(c);
+    std::vector<std::uint32_t> breaks;
+    auto outside = [&](std::uint32_t t) {
+      if (t == h) return false;
+      if (!dom_.dominates(h, t)) return true;
+      for (std::uint32_t a : shape.after)
+        if (dom_.dominates(a, t)) return true;
+      return false;
+    };
+    while (!stack.empty()) {
+      std::uint32_t u = stack.back();
+      stack.pop_back();
+      if (u != h)
+        for (std::uint32_t c : children_[u]) stack.push_back(c);
+      for (std::uint32_t t : graph_.successors(u)) {
+        if (is_try(u) && !real_edge(u, t)) continue;
+        if (!outside(t) || (u == h && t == natural_exit)) continue;
+        breaks.push_back(t);
+      }
+    }
+    if (breaks.empty()) return shape;
+    auto count = [&](std::uint32_t t) { return std::count(breaks.begin(), breaks.end(), t); };
+    if (natural_exit != kNone && count(natural_exit) > 0) {
+      shape.exit = natural_exit;
+      return shape;
+    }
+    std::uint32_t best = kNone;
+    for (std::uint32_t t : breaks) {
+      if (const_return(t) && is_single_return(t)) continue;
+      if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
+    }
+    if (best == kNone) return shape;
+    shape.exit = best;
+    shape.else_needed = natural_exit != kNone;
+    return shape;
+  }
+
+  bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
+  bool real_edge(std::uint32_t u, std::uint32_t t) const { return std::find(preds_[t].begin(), preds_[t].end(), u) != preds_[t].end(); }
+
+  /// What is best reached by `break`: code that follows the loop, the later the better.
+  std::uint64_t rank(std::uint32_t t, const LoopShape& shape) const {
+    bool own = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
+    return (own ? 0 : 1ull << 40) + (own ? dom_.number[t] : dom_.number.size() - dom_.number[t]);
+  }
+
+  void gen_loop(std::uint32_t h, std::uint32_t l, Context ctx) {
+    open_.insert({h, 1});
+    if (is_block(h)) {
+      Node& node = s_.nodes[h];
+      bool quiet = true;
+      for (ValueId v : node.body) quiet &= s_.is_const(v) || s_.is_op(v, Op::POP_TOP);
+      if (node.term == TermKind::ForIter && quiet) {
+        gen_for(h, l, ctx, {});
+        return;
+      }
+      if (node.term == TermKind::Branch && gen_while(h, l, ctx)) return;
+    }
+    LoopShape shape = shape_of(h, kNone);
+    StmtId st = statement(StmtKind::While);
+    s_.ast[st].e[0] = true_constant();
+    std::uint32_t body = list();
+    Context inner = ctx;
+    inner.follow = h;
+    inner.header = h;
+    inner.exit = shape.exit;
+    std::vector<std::uint32_t> inside;
+    for (std::uint32_t c : shape.inside)
+      if (!is_inline(h, c)) inside.push_back(c);
+    // single-entry code after the loop that is no `break` target is held by the branch that leads to it
+    std::vector<std::uint32_t> after;
+    for (std::uint32_t c : shape.after)
+      if (c == shape.exit || !is_inline(h, c)) after.push_back(c);
+    later([=, this] {
+      Stmt& done = s_.ast[st];
+      done.body = close(body);
+      if (shape.exit == kNone) mark_end(st);
+      lists_[l].push_back(st);
+      leave_loop(h, shape.exit, after, l, ctx);
+    });
+    if (is_try(h)) {
+      later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &shape_inside(h, inside)); });
+    } else {
+      gen_sequence(h, body, inner, inside);
+    }
+  }
+
+  std::vector<std::uint32_t>& shape_inside(std::uint32_t h, const std::vector<std::uint32_t>& inside) { return inside_[h] = inside; }
+
+  /// After a loop: what `break` reaches, and what else stands behind.
+  void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after, std::uint32_t l, Context ctx) {
+    std::erase(after, kNone);
+    if (exit != kNone && std::find(after.begin(), after.end(), exit) == after.end()) {
+      if (after.empty()) {
+        go_outer(h, exit, l, ctx);
+        return;
+      }
+    }
+    schedule(after, l, ctx);
+    if (exit != kNone && !after.empty() && after.front() != exit) {
+      // falls into the first of them, which is no exit
+      throw Error("structure: several ways out of a loop");
+    }
+  }
+
+  void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx) {
+    if (t == ctx.follow) return;
+    go_to(from, t, l, ctx, {});
+  }
+
+  ExprId true_constant() {
+    Const c;
+    c.kind = ConstKind::True;
+    return s_.ast.constant(s_.module.add(c));
+  }
+
+  bool gen_while(std::uint32_t h, std::uint32_t l, Context ctx) {
+    Node& node = s_.nodes[h];
+    const BlockId from(h);
+    bool in0 = in_loop(target(from, 0), h), in1 = in_loop(target(from, 1), h);
+    if (in0 == in1) return false;
+    const int stay = in0 ? 0 : 1;
+    if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;
+    std::uint32_t exit = target(from, 1 - stay);
+    {
+      // the whole block is the test
+      std::uint32_t temporaries = s_.temporaries;
+      BlockBuilder probe(s_, true);
+      probe.run(node.body);
+      bool fits = !probe.failed && !probe.external;
+      if (fits) {
+        ExprId e = probe.take(node.value);
+        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external;
+      }
+      s_.temporaries = temporaries;
+      if (!fits) return false;
+    }
+    LoopShape shape = shape_of(h, exit);
+    if (shape.else_needed && ends_at_once(exit, Context{})) return false;
+    BlockBuilder builder(s_, false);
+    build(h, l, builder);
+    ExprId test = builder.take(node.value);
+    StmtId st = statement(StmtKind::While, end_origin(node));
+    s_.ast[st].e[0] = stay == 0 ? test : negate(s_.ast, test);
+    gen_loop_rest(st, h, stay, 1 - stay, shape, exit, l, ctx);
+    return true;
+  }
+
+  /// The body, the `else` and what follows of a `for` or a `while` with a test.
+  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape, std::uint32_t exit, std::uint32_t l, Context ctx) {
+    const BlockId from(h);
+    std::uint32_t body = list(), orelse = list();
+    Context inner = ctx;
+    inner.follow = h;
+    inner.header = h;
+    inner.exit = shape.exit;
+    std::vector<std::uint32_t> inside, after;
+    for (std::uint32_t c : shape.inside)
+      if (!is_inline(h, c)) inside.push_back(c);
+    for (std::uint32_t c : shape.after) {
+      if (shape.else_needed && c == exit) continue;
+      if (c != shape.exit && c != exit && is_inline(h, c)) continue;
+      after.push_back(c);
+    }
+    later([=, this] {
+      s_.ast[st].body = close(body);
+      later([=, this] {
+        s_.ast[st].orelse = close(orelse);
+        lists_[l].push_back(st);
+        if (shape.else_needed) {
+          leave_loop(h, shape.exit, after, l, ctx);
+        } else if (!after.empty() && after.front() == exit) {
+          schedule(after, l, ctx);
+        } else if (after.empty()) {
+          go(from, leave, l, ctx, false);
+        } else {
+          throw Error("structure: several ways out of a loop");
+        }
+      });
+      if (shape.else_needed) {
+        Context e = ctx;
+        e.follow = shape.exit;
+        go(from, leave, orelse, e, false);
+      }
+    });
+    schedule(inside, body, inner);
+    Context first = inner;
+    if (!inside.empty()) first.follow = inside.front();
+    later([=, this] { go(from, stay, body, first, false); });
+  }
+
+  void gen_for(std::uint32_t h, std::uint32_t l, Context ctx, std::vector<std::uint32_t>) {
+    Node& node = s_.nodes[h];
+    const BlockId from(h);
+    StmtId st = statement(StmtKind::For, end_origin(node));
+    s_.ast[st].flag = node.async_for;
+    ValueId iterator = s_.resolve(node.value);
+    ExprId iterable = s_.built[iterator.index];
+    if (!iterable) iterable = s_.ast.name(s_.temporary_for(iterator));
+    s_.ast[st].e[1] = iterable;
+    std::uint32_t body = target(from, 0), exit = target(from, 1);
+    ValueId item = node.item;
+    const Edge& edge = node.edges[0];
+    const Node& first = s_.nodes[edge.to.index];
+    // the item may be handed over as the block's parameter
+    for (std::size_t i = 0; i < first.params.size() && i < edge.args.size(); ++i)
+      if (s_.resolve(edge.args[i]) == item && s_.uses[first.params[i].index] > 0) item = first.params[i];
+    if (is_block(body) && !header_[body] && forward_in_[body] == 1 && s_.uses[item.index] > 0) {
+      seeds_.push_back({body, item, st, 0});
+    } else {
+      s_.ast[st].e[0] = s_.ast.name(s_.temporary_for(item));
+    }
+    LoopShape shape;
+    if (header_[h]) {
+      shape = shape_of(h, exit);
+    } else {
+      // a loop that never comes around: every way through the body leaves it
+      for (std::uint32_t c : children_[h]) (c == body || dom_.dominates(body, c) ? shape.inside : shape.after).push_back(c);
+      std::vector<std::uint32_t> stack{body};
+      std::uint32_t best = kNone;
+      bool natural = false;
+      while (!stack.empty()) {
+        std::uint32_t u = stack.back();
+        stack.pop_back();
+        for (std::uint32_t c : children_[u]) stack.push_back(c);
+        for (std::uint32_t t : graph_.successors(u)) {
+          if (is_try(u) && !real_edge(u, t)) continue;
+          if (dom_.dominates(body, t)) continue;
+          natural |= t == exit;
+          if (!(const_return(t) && is_single_return(t)) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
+        }
+      }
+      shape.exit = natural ? exit : best;
+      shape.else_needed = !natural && best != kNone;
+    }
+    gen_loop_rest(st, h, 0, 1, shape, exit, l, ctx);
+  }
+
+  // ---------------------------------------------------------------- try
+
+  struct Arm {
+    StmtId handler;
+    std::uint32_t list;
+  };
+
+  void gen_try(RegionId r, std::uint32_t l, Context ctx, const std::vector<std::uint32_t>* only = nullptr) {
+    const StructRegion& region = s_.regions[r.index];
+    const std::uint32_t n = try_node(r);
+    const std::uint32_t entry = wrapped(r, region.entry);
+    Context inner = ctx;
+    inner.region = r;
+    // what stands after the statement
+    std::vector<std::uint32_t> merges;
+    std::vector<BlockId> tests;  // the chain of `except` tests
+    auto collect = [&](std::uint32_t node, std::uint32_t skip1, std::uint32_t skip2) {
+      for (std::uint32_t c : children_[node])
+        if (c != skip1 && c != skip2 && !is_inline_arm(node, c)) merges.push_back(c);
+    };
+    if (region.kind == RegionKind::Except) {
+      for (BlockId t = region.handler;;) {
+        tests.push_back(t);
+        if (!is_test(t, region.handler)) break;
+        std::uint32_t next = target(t, 1);
+        if (!is_block(next)) break;
+        BlockId b(next);
+        if (forward_in_[next] != 1 || !(is_test(b, region.handler) || falls_through_chain(b, region.handler))) break;
+        t = b;
+      }
+      collect(n, entry, wrapped(region.parent, region.handler));
+      for (BlockId t : tests)
+        if (is_test(t, region.handler)) collect(t.index, kNone, kNone);
+    } else if (region.kind == RegionKind::Finally) {
+      collect(n, entry, wrapped(region.parent, region.handler));
+    } else {
+      collect(n, entry, kNone);
+    }
+    if (only) {
+      // the statement is a loop's body: what is outside the loop is placed by the loop
+      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n); });
+    }
+    std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
+    merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
+    if (merges.size() > 1) {
+      std::vector<std::uint32_t> kept;
+      for (std::uint32_t m : merges)
+        if (!const_return(m)) kept.push_back(m);
+      if (kept.empty()) kept.push_back(merges.back());
+      merges = kept;
+    } else if (merges.size() == 1 && const_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
+      // `return 1` as the last thing the protected code does
+      if (region.kind != RegionKind::Except) {
+        // stays after the statement
+      }
+    }
+    // `else`: reached from the protected code alone, while the handlers go elsewhere
+    std::uint32_t otherwise = kNone;
+    if (region.kind == RegionKind::Except && !merges.empty() && only_from(merges[0], r)) {
+      bool handlers_fall = merges.size() > 1;
+      if (!handlers_fall && ctx.follow != kNone && ctx.follow != ctx.header) handlers_fall = handlers_reach(tests, ctx.follow);
+      if (handlers_fall) {
+        otherwise = merges[0];
+        merges.erase(merges.begin());
+      }
+    }
+    Context after = ctx;
+    std::uint32_t next = merges.empty() ? ctx.follow : merges.front();
+    inner.follow = otherwise != kNone ? otherwise : next;
+    Context arm = ctx;
+    arm.follow = next;
+    schedule(merges, l, after);
+
+    if (region.kind == RegionKind::With) {
+      StmtId st = statement(StmtKind::With);
+      Stmt& with = s_.ast[st];
+      with.flag = region.async;
+      with.list = s_.ast.arena.copy(std::vector<ExprId>{ExprId(), ExprId()});
+      ExprId manager = s_.built[region.with_enter.index];
+      s_.ast[st].list[0] = manager ? manager : s_.ast.name(s_.temporary_for(region.with_enter));
+      s_.ast[st].origin = {s_.at(region.with_enter).offset, s_.at(region.with_enter).line};
+      ValueId result = with_result(region);
+      if (result && s_.uses[result.index] > 0) {
+        if (is_block(entry) && !header_[entry]) seeds_.push_back({entry, result, st, 1});
+        else s_.ast[st].list[1] = s_.ast.name(s_.temporary_for(result));
+      }
+      std::uint32_t body = list();
+      later([=, this] {
+        s_.ast[st].body = close(body);
+        lists_[l].push_back(st);
+        if (next == kNone && terminates(body) && merges.empty()) mark_end(st);
+      });
+      later([=, this] { gen(entry, body, inner); });
+      return;
+    }
+
+    StmtId st = statement(StmtKind::Try);
+    std::uint32_t body = list(), orelse = list(), final = list();
+    auto arms = std::make_shared<std::vector<Arm>>();
+    later([=, this] {
+      std::vector<StmtId> handlers;
+      bool all_end = terminates(body) || (otherwise != kNone && terminates(orelse));
+      for (const Arm& a : *arms) {
+        s_.ast[a.handler].body = close(a.list);
+        handlers.push_back(a.handler);
+        all_end &= terminates(a.list);
+      }
+      Stmt& done = s_.ast[st];
+      done.body = close(body);
+      done.orelse = close(orelse);
+      done.final = close(final);
+      if (s_.regions[r.index].kind == RegionKind::Finally && done.final.empty()) {
+        StmtId pass = statement(StmtKind::Pass);
+        s_.ast[st].final = s_.ast.arena.copy(std::vector<StmtId>{pass});
+      }
+      s_.ast[st].arms = s_.ast.arena.copy(handlers);
+      if (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final))) mark_end(st);
+      lists_[l].push_back(st);
+    });
+    if (region.kind == RegionKind::Finally) {
+      std::uint32_t handler = wrapped(region.parent, region.handler);
+      Context f = ctx;
+      f.follow = end_node(r);
+      later([=, this] { gen(handler, final, f); });
+    } else {
+      for (std::size_t i = tests.size(); i > 0; --i) {
+        BlockId t = tests[i - 1];
+        later([=, this] { gen_handler(r, t, *arms, arm); });
+      }
+    }
+    if (otherwise != kNone) {
+      Context e = ctx;
+      e.follow = next;
+      later([=, this] { gen(otherwise, orelse, e); });
+    }
+    later([=, this] { gen(entry, body, inner); });
+  }
+
+  bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {
+    return is_block(parent) && is_inline(parent, c);
+  }
+
+  bool is_test(BlockId b, BlockId handler) const {
+    const Node& node = s_.nodes[b.index];
+    if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::EXC_MATCH)) return false;
+    const Value& e = s_.at(s_.at(node.value).operands[0]);
+    return (e.kind == ValueKind::Exception || e.kind == ValueKind::ExceptionType) && e.block == handler;
+  }
+
+  /// After the last test: raises again (the implicit end), or is a bare `except`.
+  bool falls_through_chain(BlockId b, BlockId handler) const {
+    const Node& node = s_.nodes[b.index];
+    if (node.term == TermKind::Reraise && node.body.empty()) {
+      const Value& e = s_.at(node.value);
+      return e.block == handler;
+    }
+    for (ValueId v : node.body) {
+      if (s_.is_const(v)) continue;
+      if (!s_.is_op(v, Op::POP_TOP)) return false;
+      const Value& e = s_.at(s_.at(v).operands[0]);
+      return e.kind == ValueKind::Exception && e.block == handler;
+    }
+    return false;
+  }
+
+  void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, Context ctx) {
+    const StructRegion& region = s_.regions[r.index];
+    Node& node = s_.nodes[t.index];
+    if (node.term == TermKind::Reraise && node.body.empty() && t != region.handler) return;
+    StmtId st = statement(StmtKind::Handler, end_origin(node));
+    std::uint32_t body = list();
+    arms.push_back({st, body});
+    if (!is_test(t, region.handler)) {
+      gen_clause_body(t.index, body, ctx, ValueId(), st);
+      return;
+    }
+    BlockBuilder builder(s_, false);
+    std::vector<ValueId> ops(node.body);
+    std::erase(ops, node.value);
+    builder.run(ops);
+    const Value& match = s_.at(node.value);
+    s_.ast[st].e[0] = builder.take(match.operands[1]);
+    builder.finish();
+    if (!builder.out.empty()) throw Error("structure: the type of an except clause needs statements");
+    std::uint32_t next = target(t, 0);
+    ValueId exception;
+    if (is_block(next)) {
+      for (ValueId v : s_.nodes[next].body) {
+        if (s_.is_const(v) || s_.is_op(v, Op::POP_TOP)) continue;
+        const Value& first = s_.at(v);
+        if (!first.operands.empty()) {
+          const Value& stored = s_.at(s_.resolve(first.operands[0]));
+          if (stored.kind == ValueKind::Exception && stored.block == region.handler) exception = s_.resolve(first.operands[0]);
+        }
+        break;
+      }
+    }
+    if (exception && forward_in_[next] == 1) seeds_.push_back({next, exception, st, 0});
+    go(t, 0, body, ctx);
+  }
+
+  void gen_clause_body(std::uint32_t b, std::uint32_t l, Context ctx, ValueId, StmtId) {
+    generated_.resize(blocks_ + 2 * regions_, 0);
+    if (header_[b] && open_.count(b) == 0) gen_loop(b, l, ctx);
+    else gen_sequence(b, l, ctx, merges_inside(b));
+  }
+  std::vector<std::uint32_t> merges_inside(std::uint32_t b) const { return merges_of(b); }
+
+  bool only_from(std::uint32_t m, RegionId r) const {
+    for (std::uint32_t p : preds_[m]) {
+      if (dom_.number[p] == kNone) continue;
+      if (dom_.number[p] >= dom_.number[m] && dom_.dominates(m, p)) continue;
+      if (p == try_node(r)) return false;
+      if (!s_.is_ancestor(r, region_of(p))) return false;
+    }
+    return true;
+  }
+
+  /// Does a handler run into `follow` by itself?
+  bool handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow) const {
+    std::vector<std::uint32_t> stack;
+    for (BlockId t : tests) stack.push_back(t.index);
+    for (std::size_t i = 0; i < stack.size(); ++i) {
+      std::uint32_t u = stack[i];
+      if (is_block(u) && i >= tests.size()) {
+      }
+      for (std::uint32_t t : graph_.successors(u))
+        if (t == follow) return true;
+      for (std::uint32_t c : children_[u])
+        if (std::find(stack.begin(), stack.end(), c) == stack.end()) stack.push_back(c);
+      if (stack.size() > 100000) break;
+    }
+    return false;
+  }
+
+  ValueId with_result(const StructRegion& region) const {
+    if (!region.async) {
+      for (ValueId v : s_.results_of(region.with_enter))
+        if (s_.at(v).arg == 1) return v;
+      return {};
+    }
+    // the awaited value
+    for (const Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      for (ValueId v : node.body) {
+        if (!s_.is_op(v, Op::YIELD_FROM)) continue;
+        const Value& get = s_.at(s_.at(v).operands[0]);
+        if (get.kind != ValueKind::Operation || get.op != Op::GET_AWAITABLE) continue;
+        const Value& awaited = s_.at(get.operands[0]);
+        if (awaited.kind == ValueKind::Result && awaited.operands[0] == region.with_enter) return v;
+      }
+    }
+    return {};
+  }
+
+  Structurer& s_;
+  const std::uint32_t blocks_, regions_;
+  Graph graph_;
+  Dominators dom_;
+  struct Exit { RegionId region; std::uint32_t to; };
+  std::vector<Exit> exits_, resume_;
+  std::vector<std::uint32_t> targets_, forward_in_;
+  std::vector<std::uint8_t> header_;
+  std::vector<std::vector<std::uint32_t>> preds_, children_;
+  std::vector<std::uint32_t> loop_, outer_;
+  std::vector<std::vector<StmtId>> lists_;
+  std::vector<std::function<void()>> work_;
+  std::vector<Seed> seeds_;
+  std::vector<std::uint8_t> ends_, generated_;
+  std::unordered_map<std::uint32_t, int> open_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;
+};
+
+}  // namespace
+
+std::span<StmtId> Structurer::emit() { return Emitter(*this).run(); }
+
+}  // namespace depyf

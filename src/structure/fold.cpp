@@ -1,0 +1,356 @@
+// Control flow inside expressions: `and`, `or`, `not` in conditions, conditional expressions, chained comparisons.
+//
+// A block whose operations all end up in one expression is an operand. Two blocks that decide together become one; a diamond whose arms
+// differ in one value handed to the merge becomes a Select value. Blocks are visited in postorder, so operands are folded before what
+// holds them, and every fold removes at least one edge.
+#include <algorithm>
+
+#include "structure/build.h"
+#include "structure/graph.h"
+#include "structure/operations.h"
+
+namespace depyf {
+namespace {
+
+/// An arm: entered from one place, and nothing but the evaluation of one expression.
+struct Arm {
+  ExprId expr;
+  ValueId external;  // what it takes from outside, as the left side of a comparison
+  explicit operator bool() const { return static_cast<bool>(expr); }
+};
+
+class Folder {
+ public:
+  explicit Folder(Structurer& s) : s_(s) {}
+
+  bool is_arm_block(BlockId a, const Edge& edge) const {
+    const Node& arm = s_.nodes[edge.to.index];
+    return edge.to != a && edge.to != s_.entry && arm.pred_count == 1 && arm.params.empty() && arm.region == s_.nodes[a.index].region;
+  }
+
+  /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold replaces.
+  Arm as_expression(BlockId block, ValueId root, std::uint32_t inside_uses) {
+    Node& node = s_.nodes[block.index];
+    root = s_.resolve(root);
+    if (s_.is_const(root)) {
+      // constants and nothing else
+      for (ValueId v : node.body)
+        if (v != root && s_.uses[v.index] != 0) return {};
+      if (node.body.empty() || std::find(node.body.begin(), node.body.end(), root) == node.body.end()) {
+        if (!node.body.empty()) return {};
+      }
+      return {s_.ast.constant(ConstId(s_.at(root).arg), {s_.at(root).offset, s_.at(root).line}), {}};
+    }
+    if (node.body.empty() || node.body.back() != root) {
+      if (node.body.empty()) return {};
+      // a walrus ends in a store
+      bool walrus = std::find(node.body.begin(), node.body.end(), root) != node.body.end();
+      if (!walrus) return {};
+    }
+    std::uint32_t saved = s_.uses[root.index];
+    if (saved < inside_uses) return {};
+    s_.uses[root.index] = saved - inside_uses + 1;
+    std::uint32_t temporaries = s_.temporaries;
+    BlockBuilder builder(s_, true);
+    builder.run(node.body);
+    ExprId e;
+    if (!builder.failed) {
+      e = builder.take(root);
+      if (!e || builder.failed || !builder.out.empty() || builder.pending_count() != 0) e = ExprId::none();
+      if (s_.at(root).block != block && s_.at(root).kind != ValueKind::Select) e = ExprId::none();
+    }
+    s_.uses[root.index] = saved;
+    s_.temporaries = temporaries;
+    if (!e) return {};
+    if (builder.external) {
+      const Expr& tree = s_.ast[e];
+      const Expr& first = tree.kind == ExprKind::BoolOp && tree.op == 0 ? s_.ast[tree.kids[0]] : tree;
+      if (first.kind != ExprKind::Compare || first.kids[0]) return {};
+    }
+    return {e, builder.external};
+  }
+
+  /// The value whose comparison a following link of a chain takes up: the right side of the comparison that `test` ends in.
+  ValueId right_side(ValueId test) const {
+    const Value& v = s_.at(test);
+    if (v.kind != ValueKind::Operation || (v.op != Op::COMPARE && v.op != Op::IS && v.op != Op::CONTAINS)) return {};
+    return s_.forward[v.operands[1].index] ? s_.forward[v.operands[1].index] : v.operands[1];
+  }
+
+  bool chain_fits(const Arm& arm, ValueId first) {
+    if (!arm.external) return true;
+    ValueId right = right_side(first);
+    return right && s_.resolve(right) == arm.external && s_.uses[arm.external.index] == 2;
+  }
+
+  bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
+    if (x.to != y.to || x.args.size() != y.args.size()) return false;
+    for (std::size_t i = 0; i < x.args.size(); ++i) {
+      ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
+      if (a != b && !(x_carry && a == x_carry && b == y_carry)) return false;
+    }
+    return true;
+  }
+
+  std::uint32_t count_in(const Edge& edge, ValueId v) {
+    std::uint32_t n = 0;
+    for (ValueId arg : edge.args) n += s_.resolve(arg) == v;
+    return n;
+  }
+
+  Edge replace_in(const Edge& edge, ValueId from, ValueId to) {
+    std::vector<ValueId> args;
+    for (ValueId arg : edge.args) args.push_back(s_.resolve(arg) == from ? to : s_.resolve(arg));
+    return Edge{edge.to, s_.lifted.arena.copy(args)};
+  }
+
+  ValueId select(BlockId a, ValueId first, Select select, std::uint32_t uses) {
+    Value v;
+    v.kind = ValueKind::Select;
+    v.block = a;
+    v.offset = s_.at(first).offset;
+    v.line = s_.at(first).line;
+    const ValueId operands[] = {first};
+    v.operands = s_.lifted.arena.copy(operands);
+    ValueId id = s_.add_value(v);
+    s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
+    s_.selects.push_back(select);
+    s_.uses[id.index] = uses;
+    s_.nodes[a.index].body.push_back(id);
+    return id;
+  }
+
+  void kill(BlockId b) {
+    Node& node = s_.nodes[b.index];
+    node.alive = false;
+    node.body.clear();
+    node.pred_count = 0;
+  }
+
+  /// Replaces a's condition by one that decides over `edges`.
+  void set_branch(BlockId a, ValueId condition, Edge yes, Edge no) {
+    Node& node = s_.nodes[a.index];
+    node.value = condition;
+    node.edges[0] = yes;
+    node.edges[1] = no;
+  }
+
+  bool join_conditions(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId first = s_.resolve(node.value);
+    for (int side = 0; side < 2; ++side) {  // 0: the arm is entered when true (and), 1: when false (or)
+      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      if (!is_arm_block(a, arm_edge)) continue;
+      BlockId b = arm_edge.to;
+      Node& arm = s_.nodes[b.index];
+      if (arm.term != TermKind::Branch) continue;
+      const ValueId second = s_.resolve(arm.value);
+      for (int k = 1; k >= 0; --k) {
+        // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that joins `other`.
+        const int straight = side == 0 ? 1 : 0;
+        const bool negated = k != straight;
+        const Edge joined = arm.edges[k], free = arm.edges[1 - k];
+        const bool carries = count_in(other, first) > 0;
+        if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
+        if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0)) continue;
+        if (count_in(arm_edge, first) > 0 || count_in(free, first) > 0) continue;
+        std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
+        Arm e = as_expression(b, second, second_uses);
+        if (!e || !chain_fits(e, first)) continue;
+        if (e.external && (side != 0 || negated)) continue;
+        if (e.external) s_.chained[e.external.index] = 1;
+        Select sel;
+        sel.kind = side == 0 ? Select::And : Select::Or;
+        sel.chained = static_cast<bool>(e.external);
+        sel.rest = negated ? negate(s_.ast, e.expr) : e.expr;
+        std::uint32_t carried = count_in(other, first);
+        s_.uses[first.index] -= carried;      // its own use as condition is now the Select's operand
+        std::uint32_t free_carried = count_in(free, second);
+        ValueId v = select(a, first, sel, 1 + carried + free_carried);
+        Edge out_other = replace_in(other, first, v);
+        Edge out_free = replace_in(free, second, v);
+        --s_.nodes[other.to.index].pred_count;  // two edges become one
+        for (ValueId arg : joined.args) {
+          ValueId r = s_.resolve(arg);
+          if (r != second) --s_.uses[r.index];
+        }
+        kill(b);
+        if (side == 0) set_branch(a, v, out_free, out_other);
+        else set_branch(a, v, out_other, out_free);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// `a and b`, `a or b` as a value: one edge hands the tested value itself to the merge, the arm hands over the other operand.
+  bool join_values(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId first = s_.resolve(node.value);
+    for (int side = 0; side < 2; ++side) {
+      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      if (count_in(other, first) != 1 || !is_arm_block(a, arm_edge)) continue;
+      BlockId b = arm_edge.to;
+      Node& arm = s_.nodes[b.index];
+      if (arm.term != TermKind::Jump) continue;
+      const Edge out = arm.edges[0];
+      if (out.to != other.to || out.args.size() != other.args.size()) continue;
+      ValueId second;
+      bool fits = true;
+      for (std::size_t i = 0; i < out.args.size(); ++i) {
+        ValueId x = s_.resolve(other.args[i]), y = s_.resolve(out.args[i]);
+        if (x == first) second = y;
+        else fits &= x == y;
+      }
+      if (!fits || !second || count_in(out, second) != 1) continue;
+      Arm e = as_expression(b, second, 1);
+      if (!e || !chain_fits(e, first)) continue;
+      if (e.external && side != 0) continue;
+      if (e.external) s_.chained[e.external.index] = 1;
+      Select sel;
+      sel.kind = side == 0 ? Select::And : Select::Or;
+      sel.chained = static_cast<bool>(e.external);
+      sel.rest = e.expr;
+      s_.uses[first.index] -= 1;
+      for (ValueId arg : out.args)
+        if (s_.resolve(arg) != second) --s_.uses[s_.resolve(arg).index];
+      ValueId v = select(a, first, sel, 1);
+      Edge merged = replace_in(other, first, v);
+      --s_.nodes[out.to.index].pred_count;
+      kill(b);
+      node.term = TermKind::Jump;
+      node.value = ValueId();
+      node.edges[0] = merged;
+      return true;
+    }
+    return false;
+  }
+
+  bool conditional_value(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId test = s_.resolve(node.value);
+    const Edge yes = node.edges[0], no = node.edges[1];
+    if (!is_arm_block(a, yes) || !is_arm_block(a, no) || yes.to == no.to) return false;
+    Node& b = s_.nodes[yes.to.index];
+    Node& c = s_.nodes[no.to.index];
+    if (b.term != TermKind::Jump || c.term != TermKind::Jump) return false;
+    const Edge x = b.edges[0], y = c.edges[0];
+    if (x.to != y.to || x.args.size() != y.args.size()) return false;
+    std::size_t differing = SIZE_MAX;
+    for (std::size_t i = 0; i < x.args.size(); ++i) {
+      if (s_.resolve(x.args[i]) == s_.resolve(y.args[i])) continue;
+      if (differing != SIZE_MAX) return false;
+      differing = i;
+    }
+    if (differing == SIZE_MAX) return false;
+    ValueId p = s_.resolve(x.args[differing]), q = s_.resolve(y.args[differing]);
+    if (count_in(x, p) != 1 || count_in(y, q) != 1) return false;
+    Arm ep = as_expression(yes.to, p, 1);
+    if (!ep || ep.external) return false;
+    Arm eq = as_expression(no.to, q, 1);
+    if (!eq || eq.external) return false;
+    Select sel;
+    sel.kind = Select::IfExp;
+    sel.rest = ep.expr;
+    sel.orelse = eq.expr;
+    ValueId v = select(a, test, sel, 1);
+    for (std::size_t i = 0; i < y.args.size(); ++i)
+      if (i != differing) --s_.uses[s_.resolve(y.args[i]).index];
+    Edge merged = replace_in(x, p, v);
+    --s_.nodes[x.to.index].pred_count;
+    kill(yes.to);
+    kill(no.to);
+    node.term = TermKind::Jump;
+    node.value = ValueId();
+    node.edges[0] = merged;
+    return true;
+  }
+
+  /// `if (b if a else c):` — both arms decide over the same two successors.
+  bool conditional_condition(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId test = s_.resolve(node.value);
+    const Edge yes = node.edges[0], no = node.edges[1];
+    if (!is_arm_block(a, yes) || !is_arm_block(a, no) || yes.to == no.to) return false;
+    Node& b = s_.nodes[yes.to.index];
+    Node& c = s_.nodes[no.to.index];
+    if (b.term != TermKind::Branch || c.term != TermKind::Branch) return false;
+    if (count_in(yes, test) || count_in(no, test)) return false;
+    int flip = -1;
+    if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {})) flip = 0;
+    else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {})) flip = 1;
+    if (flip < 0) return false;
+    // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are.
+    for (int k = 0; k < 2; ++k)
+      if (is_loop_header(b.edges[k].to)) return false;
+    ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
+    for (int k = 0; k < 2; ++k)
+      if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
+    Arm ep = as_expression(yes.to, p, 1);
+    if (!ep || ep.external) return false;
+    Arm eq = as_expression(no.to, q, 1);
+    if (!eq || eq.external) return false;
+    Select sel;
+    sel.kind = Select::IfExp;
+    sel.rest = ep.expr;
+    sel.orelse = flip ? negate(s_.ast, eq.expr) : eq.expr;
+    ValueId v = select(a, test, sel, 1);
+    for (int k = 0; k < 2; ++k) {
+      for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
+      --s_.nodes[c.edges[k].to.index].pred_count;
+    }
+    Edge out_yes = b.edges[0], out_no = b.edges[1];
+    kill(yes.to);
+    kill(no.to);
+    set_branch(a, v, out_yes, out_no);
+    return true;
+  }
+
+  bool is_loop_header(BlockId b) const { return b.index < headers_.size() && headers_[b.index]; }
+
+  bool fold_at(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    if (!node.alive || node.term != TermKind::Branch) return false;
+    return join_values(a) || join_conditions(a) || conditional_value(a) || conditional_condition(a);
+  }
+
+  bool run() {
+    bool any = false;
+    std::vector<BlockId> order = s_.reverse_postorder_blocks();
+    std::vector<std::uint32_t> number(s_.nodes.size(), UINT32_MAX);
+    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+    headers_.assign(s_.nodes.size(), 0);
+    for (BlockId b : order) {
+      const Node& node = s_.nodes[b.index];
+      for (int k = 0; k < node.edge_count(); ++k)
+        if (number[node.edges[k].to.index] <= number[b.index]) headers_[node.edges[k].to.index] = 1;
+    }
+    for (std::size_t i = order.size(); i > 0; --i) {
+      BlockId a = order[i - 1];
+      for (;;) {
+        if (!s_.nodes[a.index].alive) break;
+        if (s_.can_merge(a)) {
+          s_.merge(a);
+          continue;
+        }
+        if (!fold_at(a)) break;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+ private:
+  Structurer& s_;
+  std::vector<std::uint8_t> headers_;
+};
+
+}  // namespace
+
+void Structurer::fold_expressions() {
+  Folder folder(*this);
+  while (folder.run()) {
+  }
+}
+
+}  // namespace depyf

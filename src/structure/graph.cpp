@@ -1,0 +1,291 @@
+#include "structure/graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace depyf {
+
+Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
+    : lifted(l), ast(a), module(*a.module), options(o), entry(l.entry) {
+  nodes.resize(l.blocks.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    LiftedBlock& block = l.blocks[i];
+    Node& node = nodes[i];
+    node.params = std::move(block.params);
+    node.body = std::move(block.body);
+    node.term = block.term;
+    node.value = block.value;
+    node.item = block.item;
+    node.raise_args = block.raise_args;
+    node.edges[0] = block.edges[0];
+    node.edges[1] = block.edges[1];
+    node.region = block.region;
+    node.term_offset = block.term_offset;
+    node.term_line = block.term_line;
+  }
+  regions.reserve(l.regions.size());
+  for (const Region& region : l.regions) {
+    StructRegion r;
+    r.parent = region.parent;
+    r.handler = region.handler;
+    regions.push_back(std::move(r));
+  }
+  const std::size_t n = l.values.size();
+  forward.resize(n);
+  select_of.assign(n, UINT32_MAX);
+  chained.assign(n, 0);
+  named.resize(n);
+  built.resize(n);
+  count_uses();
+  count_preds();
+}
+
+ValueId Structurer::resolve(ValueId v) {
+  if (!v) return v;
+  ValueId root = v;
+  while (forward[root.index]) root = forward[root.index];
+  while (forward[v.index]) {
+    ValueId next = forward[v.index];
+    forward[v.index] = root;
+    v = next;
+  }
+  return root;
+}
+
+ValueId Structurer::add_value(const Value& value) {
+  ValueId id = lifted.add(value);
+  forward.emplace_back();
+  select_of.push_back(UINT32_MAX);
+  chained.push_back(0);
+  named.emplace_back();
+  built.emplace_back();
+  uses.push_back(0);
+  return id;
+}
+
+StrId Structurer::temporary_for(ValueId v) {
+  StrId& name = named[v.index];
+  if (!name) name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
+  return name;
+}
+
+std::vector<ValueId> Structurer::results_of(ValueId op) const {
+  std::vector<ValueId> out;
+  for (std::uint32_t i = op.index + 1; i < lifted.values.size(); ++i) {
+    const Value& v = lifted.values[i];
+    if (v.kind != ValueKind::Result || v.operands.empty() || v.operands[0] != op) break;
+    out.push_back(ValueId(i));
+  }
+  return out;
+}
+
+void Structurer::add_edge_uses(const Edge& edge, int delta) {
+  for (ValueId arg : edge.args) uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
+}
+
+void Structurer::count_uses() {
+  uses.assign(lifted.values.size(), 0);
+  for (Node& node : nodes) {
+    if (!node.alive) continue;
+    for (ValueId v : node.body) {
+      for (ValueId& operand : lifted.values[v.index].operands) {
+        operand = resolve(operand);
+        if (operand) ++uses[operand.index];
+      }
+    }
+    if (node.value) {
+      node.value = resolve(node.value);
+      ++uses[node.value.index];
+    }
+    for (ValueId& v : node.raise_args) {
+      v = resolve(v);
+      ++uses[v.index];
+    }
+    for (int i = 0; i < node.edge_count(); ++i)
+      for (ValueId& arg : node.edges[i].args) {
+        arg = resolve(arg);
+        if (arg) ++uses[arg.index];
+      }
+  }
+}
+
+void Structurer::count_preds() {
+  for (Node& node : nodes) node.pred_count = 0;
+  for (Node& node : nodes) {
+    if (!node.alive) continue;
+    for (int i = 0; i < node.edge_count(); ++i) ++nodes[node.edges[i].to.index].pred_count;
+  }
+  ++nodes[entry.index].pred_count;
+  for (StructRegion& region : regions)
+    if (region.handler && region.kind != RegionKind::Erased) ++nodes[region.handler.index].pred_count;
+}
+
+bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
+  if (!outer) return true;
+  while (inner && inner != outer) inner = regions[inner.index].parent;
+  return inner == outer;
+}
+
+bool Structurer::can_merge(BlockId a) const {
+  const Node& node = nodes[a.index];
+  if (node.term != TermKind::Jump) return false;
+  BlockId b = node.edges[0].to;
+  if (b == a || b == entry) return false;
+  const Node& next = nodes[b.index];
+  return next.pred_count == 1 && next.region == node.region;
+}
+
+void Structurer::merge(BlockId a) {
+  Node& node = nodes[a.index];
+  BlockId b = node.edges[0].to;
+  Node& next = nodes[b.index];
+  Edge edge = node.edges[0];
+  for (std::size_t i = 0; i < next.params.size(); ++i) {
+    ValueId arg = resolve(edge.args[i]);
+    ValueId param = next.params[i];
+    uses[arg.index] += uses[param.index] - 1;
+    forward[param.index] = arg;
+  }
+  for (ValueId v : next.body) lifted.values[v.index].block = a;
+  node.body.insert(node.body.end(), next.body.begin(), next.body.end());
+  node.term = next.term;
+  node.value = next.value;
+  node.item = next.item;
+  node.raise_args = next.raise_args;
+  node.edges[0] = next.edges[0];
+  node.edges[1] = next.edges[1];
+  node.term_offset = next.term_offset;
+  node.term_line = next.term_line;
+  node.async_for = next.async_for;
+  next.alive = false;
+  next.body.clear();
+  next.params.clear();
+  next.pred_count = 0;
+}
+
+std::vector<BlockId> Structurer::reverse_postorder_blocks() {
+  std::vector<std::uint8_t> seen(nodes.size(), 0);
+  std::vector<BlockId> order;
+  struct Visit {
+    BlockId block;
+    RegionId region;  // next region whose handler is to be visited
+    int next;         // next normal edge, counted down
+  };
+  std::vector<Visit> stack;
+  auto push = [&](BlockId b) {
+    if (!b || seen[b.index]) return;
+    seen[b.index] = 1;
+    stack.push_back({b, nodes[b.index].region, nodes[b.index].edge_count() - 1});
+  };
+  push(entry);
+  while (!stack.empty()) {
+    Visit& top = stack.back();
+    if (top.region) {  // handlers first, so that they come late in the reversed order
+      const StructRegion& region = regions[top.region.index];
+      top.region = region.parent;
+      if (region.kind != RegionKind::Erased) push(region.handler);
+    } else if (top.next >= 0) {
+      push(nodes[top.block.index].edges[top.next--].to);
+    } else {
+      order.push_back(top.block);
+      stack.pop_back();
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+void Structurer::thread_empty_blocks() {
+  // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
+  // than once, because it tells a `try` inside a loop from a loop inside a `try`.
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (!node.alive) continue;
+    for (int k = 0; k < node.edge_count(); ++k) {
+      for (int steps = 0; steps < 64; ++steps) {
+        Edge& edge = node.edges[k];
+        Node& empty = nodes[edge.to.index];
+        if (!empty.body.empty() || empty.term != TermKind::Jump || edge.to == entry || empty.edges[0].to == edge.to) break;
+        const Node& target = nodes[empty.edges[0].to.index];
+        if (target.region != empty.region && is_ancestor(empty.region, target.region) && empty.pred_count > 1) break;
+        bool only_passed_on = true;
+        for (ValueId p : empty.params) {
+          std::uint32_t passed = 0;
+          for (ValueId arg : empty.edges[0].args) passed += resolve(arg) == p;
+          only_passed_on &= uses[p.index] == passed;
+        }
+        if (!only_passed_on) break;
+        std::vector<ValueId> args;
+        for (ValueId arg : empty.edges[0].args) {
+          ValueId v = resolve(arg);
+          for (std::size_t p = 0; p < empty.params.size(); ++p)
+            if (empty.params[p] == v) { v = resolve(edge.args[p]); break; }
+          args.push_back(v);
+        }
+        add_edge_uses(edge, -1);
+        BlockId to = empty.edges[0].to;
+        --empty.pred_count;
+        edge = Edge{to, lifted.arena.copy(args)};
+        add_edge_uses(edge, 1);
+        ++nodes[to.index].pred_count;
+        if (empty.pred_count == 0) {
+          add_edge_uses(empty.edges[0], -1);
+          --nodes[to.index].pred_count;
+          empty.alive = false;
+        }
+      }
+    }
+  }
+}
+
+void Structurer::merge_straight_lines() {
+  for (BlockId block : reverse_postorder_blocks())
+    while (nodes[block.index].alive && can_merge(block)) merge(block);
+}
+
+bool Structurer::same_const(ConstId a, ConstId b) const {
+  if (a == b) return true;
+  const Const &x = module[a], &y = module[b];
+  if (x.kind != y.kind) return false;
+  switch (x.kind) {
+    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: return true;
+    case ConstKind::Int: return x.big == y.big && x.integer == y.integer && x.text == y.text;
+    case ConstKind::Str: case ConstKind::Bytes: return x.text == y.text;
+    case ConstKind::Float: case ConstKind::Complex:
+      return std::memcmp(&x.re, &y.re, sizeof x.re) == 0 && std::memcmp(&x.im, &y.im, sizeof x.im) == 0;
+    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
+      if (x.items.size() != y.items.size() || x.items.size() > 64) return false;
+      for (std::size_t i = 0; i < x.items.size(); ++i)
+        if (x.items[i] != y.items[i] && (module[x.items[i]].items.size() > 0 || !same_const(x.items[i], y.items[i]))) return false;
+      return true;
+    }
+    case ConstKind::Code: {
+      const CodeObject &p = module[x.code], &q = module[y.code];
+      return p.name == q.name && p.code.size() == q.code.size() && std::equal(p.code.begin(), p.code.end(), q.code.begin());
+    }
+    case ConstKind::Object: return x.object == y.object;
+  }
+  return false;
+}
+
+bool Structurer::same_tree(ExprId a, ExprId b) {
+  std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
+  while (!work.empty()) {
+    auto [p, q] = work.back();
+    work.pop_back();
+    if (p == q) continue;
+    if (!p || !q) return false;
+    const Expr &x = ast[p], &y = ast[q];
+    if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() || !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
+      return false;
+    if (x.kind == ExprKind::Constant ? !same_const(ConstId(x.a), ConstId(y.a)) : x.a != y.a) return false;
+    for (std::size_t i = 0; i < x.kids.size(); ++i) work.push_back({x.kids[i], y.kids[i]});
+  }
+  return true;
+}
+
+void Structurer::diagnose(std::uint8_t level, std::uint32_t offset, std::string message) {
+  ast.diagnostics.push_back({Diagnostic::Ladder, level, lifted.code, offset, std::move(message)});
+}
+
+}  // namespace depyf

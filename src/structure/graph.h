@@ -1,0 +1,131 @@
+#pragma once
+// The graph that structure/ works on: the lifted blocks, merged and rewired until only statements' control flow is left.
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ast/ast.h"
+#include "lift/lifted.h"
+#include "structure/structure.h"
+
+namespace depyf {
+
+/// What kind of statement a handler region is.
+enum class RegionKind : std::uint8_t {
+  Unclassified,
+  Except,        // try/except
+  ExceptStar,    // try/except*
+  Finally,       // try/finally
+  With,          // with: the handler calls the exit function
+  Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
+};
+
+struct Clause {
+  ValueId type;            // none: bare except
+  ValueId exception;       // the value that `as name` stores
+  BlockId test;            // the block that computes `type`; none for a bare except
+  BlockId body;
+};
+
+struct StructRegion {
+  RegionId parent;
+  BlockId handler;
+  RegionKind kind = RegionKind::Unclassified;
+  BlockId entry;                // the protected block that control enters
+  std::vector<Clause> clauses;  // Except, ExceptStar
+  ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
+  bool async = false;           // With
+  BlockId resume;               // With: where control goes when the exit function swallows the exception
+  bool is_star() const { return kind == RegionKind::ExceptStar; }
+};
+
+struct Node {
+  std::vector<ValueId> params;
+  std::vector<ValueId> body;
+  TermKind term = TermKind::Unreachable;
+  ValueId value, item;
+  std::span<ValueId> raise_args;
+  Edge edges[2];
+  RegionId region;
+  std::uint32_t pred_count = 0;   // normal edges
+  std::uint32_t term_offset = 0;
+  std::int32_t term_line = 0;
+  bool alive = true;
+  bool async_for = false;         // ForIter of an `async for`
+  int edge_count() const {
+    switch (term) {
+      case TermKind::Jump: return 1;
+      case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: return 2;
+      case TermKind::Return: case TermKind::Raise: case TermKind::Reraise: case TermKind::Unreachable: return 0;
+    }
+    return 0;
+  }
+};
+
+/// An expression with control flow inside: `first` (the tested value) is its one operand, the rest is built already.
+struct Select {
+  enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt } kind = And;
+  bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
+  bool negate_rest = false;
+  ExprId rest, orelse;            // IfExp: rest is the body
+};
+
+/// State shared by the steps of structure/.
+
+class Structurer {
+ public:
+  Structurer(Lifted& lifted, Ast& ast, const StructureOptions& options);
+  void run();
+
+  // ---- shared by the steps (fold.cpp, regions.cpp, build.cpp, emit.cpp)
+  Lifted& lifted;
+  Ast& ast;
+  Module& module;
+  const StructureOptions& options;
+  std::vector<Node> nodes;
+  std::vector<StructRegion> regions;
+  BlockId entry;
+  std::vector<ValueId> forward;              // parameter -> the value that replaced it
+  std::vector<std::uint32_t> uses;           // by value
+  std::vector<std::uint8_t> chained;         // by value: right side of a comparison that the next comparison takes up
+  std::vector<Select> selects;
+  std::vector<std::uint32_t> select_of;      // by value: index in selects, UINT32_MAX
+  std::vector<StrId> named;                  // by value: the temporary that holds it
+  std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
+  std::uint32_t temporaries = 0;
+
+  Node& operator[](BlockId id) { return nodes[id.index]; }
+  const Value& at(ValueId v) const { return lifted.values[v.index]; }
+  ValueId resolve(ValueId v);
+  bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
+  bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
+  ValueId add_value(const Value& value);
+  StrId temporary_for(ValueId v);
+  std::vector<ValueId> results_of(ValueId op) const;
+  void count_uses();
+  void count_preds();
+  void add_edge_uses(const Edge& edge, int delta);
+  /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
+  bool can_merge(BlockId a) const;
+  void merge(BlockId a);
+  void thread_empty_blocks();
+  void merge_straight_lines();
+  bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor
+  std::vector<BlockId> reverse_postorder_blocks();
+  bool same_const(ConstId a, ConstId b) const;
+  bool same_tree(ExprId a, ExprId b);
+  BlockId split_test(BlockId b, BlockId test);
+  void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
+
+  // ---- steps
+  void fold_expressions();        // fold.cpp
+  void fold_async_for();          // loops.cpp
+  void join_loop_tests();         // loops.cpp
+  void fold_inlined_comprehensions();
+  void classify_regions();        // regions.cpp
+  void strip_cleanups();          // regions.cpp
+  std::span<StmtId> emit();       // emit.cpp
+};
+
+}  // namespace depyf

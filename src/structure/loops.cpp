@@ -1,0 +1,152 @@
+// Loops as the compiler lays them out, brought back to one header with one test.
+#include <algorithm>
+
+#include "structure/graph.h"
+
+namespace depyf {
+
+/// `async for`: a block that awaits the next item under a region whose handler is END_ASYNC_FOR. It becomes a ForIter.
+void Structurer::fold_async_for() {
+  bool any = false;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    StructRegion& region = regions[i];
+    if (region.kind == RegionKind::Erased) continue;
+    Node& handler = nodes[region.handler.index];
+    ValueId end;
+    for (ValueId v : handler.body)
+      if (!is_const(v)) {
+        end = v;
+        break;
+      }
+    if (!is_op(end, Op::END_ASYNC_FOR)) continue;
+    BlockId header;
+    for (std::size_t b = 0; b < nodes.size(); ++b)
+      if (nodes[b].alive && nodes[b].region == RegionId(static_cast<std::uint32_t>(i))) header = header ? BlockId() : BlockId(static_cast<std::uint32_t>(b));
+    if (!header) continue;
+    Node& node = nodes[header.index];
+    if (node.term != TermKind::Jump) continue;
+    ValueId item;
+    for (ValueId v : node.body)
+      if (is_op(v, Op::YIELD_FROM)) item = v;
+    if (!item) continue;
+    // What is left of the handler after END_ASYNC_FOR is what follows the loop.
+    std::erase(handler.body, end);
+    node.value = resolve(at(end).operands[0]);
+    node.item = item;
+    node.term = TermKind::ForIter;
+    node.edges[1] = Edge{region.handler, {}};
+    node.body.clear();
+    node.async_for = true;
+    node.region = region.parent;
+    region.kind = RegionKind::Erased;
+    // the rest of the handler runs after the loop, as ordinary code
+    any = true;
+  }
+  if (any) {
+    count_uses();
+    count_preds();
+    thread_empty_blocks();
+    merge_straight_lines();
+  }
+}
+
+namespace {
+
+bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
+  const Node &x = s.nodes[a.index], &y = s.nodes[b.index];
+  if (x.term != TermKind::Branch || y.term != TermKind::Branch || x.region != y.region || !x.params.empty() || !y.params.empty()) return false;
+  if (x.body.size() != y.body.size() || x.body.size() > 256) return false;
+  for (int k = 0; k < 2; ++k)
+    if (x.edges[k].to != y.edges[k].to || !x.edges[k].args.empty() || !y.edges[k].args.empty()) return false;
+  auto position = [](const Node& n, ValueId v) {
+    for (std::size_t i = 0; i < n.body.size(); ++i)
+      if (n.body[i] == v) return i;
+    return SIZE_MAX;
+  };
+  for (std::size_t i = 0; i < x.body.size(); ++i) {
+    const Value &p = s.at(x.body[i]), &q = s.at(y.body[i]);
+    if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
+    if (p.kind == ValueKind::Select) {
+      const Select &m = s.selects[s.select_of[x.body[i].index]], &n = s.selects[s.select_of[y.body[i].index]];
+      if (m.kind != n.kind || m.chained != n.chained || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
+    } else if (p.op == Op::LOAD_CONST ? !s.same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
+      return false;
+    }
+    for (std::size_t k = 0; k < p.operands.size(); ++k) {
+      ValueId m = s.resolve(p.operands[k]), n = s.resolve(q.operands[k]);
+      if (m == n) continue;
+      std::size_t at = position(x, m);
+      if (at == SIZE_MAX || at != position(y, n)) return false;
+    }
+  }
+  ValueId m = s.resolve(x.value), n = s.resolve(y.value);
+  return m == n || (position(x, m) != SIZE_MAX && position(x, m) == position(y, n));
+}
+
+}  // namespace
+
+/// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
+void Structurer::join_loop_tests() {
+  std::vector<BlockId> order = reverse_postorder_blocks();
+  std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
+  for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+  std::vector<std::vector<BlockId>> preds(nodes.size());
+  for (BlockId b : order)
+    for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);
+  bool any = false;
+  for (BlockId target : order) {
+    // a loop's first block with a test before it and the same test behind it
+    for (BlockId last : preds[target.index]) {
+      if (!nodes[last.index].alive || nodes[last.index].term != TermKind::Branch || number[last.index] < number[target.index]) continue;
+      for (BlockId first : preds[target.index]) {
+        if (first == last || !nodes[first.index].alive || number[first.index] >= number[target.index]) continue;
+        BlockId copy = last;
+        if (!same_block_shape(*this, first, copy)) {
+          // the test may stand at the end of a block that does other things before
+          copy = split_test(last, first);
+          if (!copy) continue;
+        }
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+          if (!nodes[i].alive) continue;
+          for (int k = 0; k < nodes[i].edge_count(); ++k)
+            if (nodes[i].edges[k].to == copy) nodes[i].edges[k].to = first;
+        }
+        nodes[copy.index].alive = false;
+        nodes[copy.index].body.clear();
+        any = true;
+        break;
+      }
+    }
+  }
+  if (any) {
+    count_uses();
+    count_preds();
+  }
+}
+
+/// Cuts off the end of block `b` so that it is as long as `test`, when it has the same shape; none otherwise.
+BlockId Structurer::split_test(BlockId b, BlockId test) {
+  const std::size_t n = nodes[test.index].body.size();
+  // `test` itself may have code of its own before its condition: then it is no loop test.
+  if (nodes[b.index].body.size() <= n) return {};
+  Node tail = nodes[b.index];
+  tail.body.assign(nodes[b.index].body.end() - static_cast<std::ptrdiff_t>(n), nodes[b.index].body.end());
+  tail.params.clear();
+  BlockId id(static_cast<std::uint32_t>(nodes.size()));
+  nodes.push_back(tail);
+  if (!same_block_shape(*this, test, id)) {
+    nodes.pop_back();
+    return {};
+  }
+  Node& head = nodes[b.index];
+  head.body.resize(head.body.size() - n);
+  head.term = TermKind::Jump;
+  head.value = ValueId();
+  head.edges[0] = Edge{id, {}};
+  for (ValueId v : nodes[id.index].body) lifted.values[v.index].block = id;
+  return id;
+}
+
+void Structurer::fold_inlined_comprehensions() {}
+
+}  // namespace depyf

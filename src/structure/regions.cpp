@@ -1,0 +1,460 @@
+// What statement each handler region is, and the removal of what the compiler copied to every way out of it.
+//
+// CPython duplicates the body of `finally`, the call of a context manager's exit function and the unbinding of `except … as name` at each
+// exit of the protected code (compile.c, compiler_unwind_fblock). Here each exit edge is led past its copy, so that in the graph the exit
+// leads straight to where the program goes on.
+#include <algorithm>
+#include <unordered_map>
+
+#include "structure/graph.h"
+
+namespace depyf {
+namespace {
+
+bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
+  if (!v) return false;
+  const Value& value = s.at(v);
+  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) && value.block == handler;
+}
+
+class Regions {
+ public:
+  explicit Regions(Structurer& s) : s_(s) {}
+
+  void erase(RegionId r) {
+    s_.regions[r.index].kind = RegionKind::Erased;
+    RegionId parent = s_.regions[r.index].parent;
+    for (Node& node : s_.nodes)
+      if (node.region == r) node.region = parent;
+    for (StructRegion& child : s_.regions)
+      if (child.parent == r) child.parent = parent;
+  }
+
+  /// Regions that only restore the interpreter's exception state: their handler pops it and raises again.
+  void erase_implicit() {
+    std::vector<std::uint8_t> gone(s_.regions.size(), 0);
+    for (std::size_t i = 0; i < s_.regions.size(); ++i) {
+      const StructRegion& region = s_.regions[i];
+      const Node& h = s_.nodes[region.handler.index];
+      if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.resolve(h.value), region.handler)) continue;
+      bool pops = false, other = false;
+      for (ValueId v : h.body) (s_.is_op(v, Op::POP_EXCEPT) ? pops : other) = true;
+      if (pops && !other) gone[i] = 1;
+    }
+    erase_all(gone);
+  }
+
+  void erase_all(const std::vector<std::uint8_t>& gone) {
+    auto outer = [&](RegionId r) {
+      while (r && gone[r.index]) r = s_.regions[r.index].parent;
+      return r;
+    };
+    for (Node& node : s_.nodes) node.region = outer(node.region);
+    for (std::size_t i = 0; i < s_.regions.size(); ++i) {
+      s_.regions[i].parent = outer(s_.regions[i].parent);
+      if (gone[i]) s_.regions[i].kind = RegionKind::Erased;
+    }
+  }
+
+  bool inside(BlockId b, RegionId r) const { return s_.is_ancestor(r, s_.nodes[b.index].region); }
+
+  /// Unreachable blocks go, so that they count nowhere.
+  void sweep() {
+    std::vector<std::uint8_t> seen(s_.nodes.size(), 0);
+    for (BlockId b : s_.reverse_postorder_blocks()) seen[b.index] = 1;
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i)
+      if (!seen[i]) {
+        s_.nodes[i].alive = false;
+        s_.nodes[i].body.clear();
+      }
+    // a region that protects nothing any more
+    std::vector<std::uint8_t> used(s_.regions.size(), 0);
+    for (const Node& node : s_.nodes)
+      if (node.alive)
+        for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent) used[r.index] = 1;
+    for (std::size_t i = 0; i < s_.regions.size(); ++i)
+      if (!used[i]) s_.regions[i].kind = RegionKind::Erased;
+    s_.count_uses();
+    s_.count_preds();
+  }
+
+  void classify(RegionId r) {
+    StructRegion& region = s_.regions[r.index];
+    const BlockId h = region.handler;
+    const Node& node = s_.nodes[h.index];
+    for (ValueId v : node.body) {
+      if (!s_.is_op(v, Op::WITH_EXCEPT_START)) continue;
+      ValueId exit = s_.resolve(s_.at(v).operands[0]);
+      const Value& function = s_.at(exit);
+      if (function.kind != ValueKind::Result) break;
+      region.with_enter = function.operands[0];
+      region.async = s_.is_op(region.with_enter, Op::ASYNC_WITH_ENTER);
+      if (!region.async && !s_.is_op(region.with_enter, Op::WITH_ENTER)) break;
+      if (node.term == TermKind::Branch) region.resume = node.edges[0].to;
+      region.kind = RegionKind::With;
+      return;
+    }
+    // except: a chain of tests of the exception, or the exception thrown away at once
+    ValueId first_effect;
+    for (ValueId v : node.body)
+      if (!s_.is_const(v)) {
+        first_effect = v;
+        break;
+      }
+    bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
+                 is_exception_of(s_, s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
+    bool dropped = s_.is_op(first_effect, Op::POP_TOP) && is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
+    region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
+  }
+
+  // ---------------------------------------------------------------- with
+
+  /// Takes away the calls of the exit function; what control does after them is what the program does after the statement.
+  void strip_with(RegionId r) {
+    StructRegion& region = s_.regions[r.index];
+    std::vector<std::uint8_t> gone(s_.lifted.values.size(), 0);
+    for (Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      bool any = false;
+      for (ValueId v : node.body) {
+        const Value& value = s_.at(v);
+        if (value.kind != ValueKind::Operation || value.operands.empty()) continue;
+        ValueId callee = s_.resolve(value.operands[0]);
+        bool exit_call = value.op == Op::CALL && value.operands.size() == 4 && s_.at(callee).kind == ValueKind::Result && s_.at(callee).arg == 0 &&
+                         s_.at(callee).operands[0] == region.with_enter;
+        bool awaits = region.async && (value.op == Op::GET_AWAITABLE || value.op == Op::YIELD_FROM) && gone[callee.index];
+        if (exit_call || awaits) {
+          gone[v.index] = 1;
+          any = true;
+        }
+      }
+      if (any) std::erase_if(node.body, [&](ValueId v) { return gone[v.index] != 0; });
+    }
+  }
+
+  // ---------------------------------------------------------------- finally
+
+  struct Position {
+    BlockId block;
+    std::size_t at;
+  };
+
+  bool same_value(ValueId h, ValueId t, const std::unordered_map<std::uint32_t, ValueId>& map) {
+    h = s_.resolve(h);
+    t = s_.resolve(t);
+    if (h == t) return true;
+    auto found = map.find(h.index);
+    if (found != map.end()) return s_.resolve(found->second) == t;
+    if (s_.is_const(h) && s_.is_const(t)) return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));
+    return s_.at(h).kind == ValueKind::Null && s_.at(t).kind == ValueKind::Null;
+  }
+
+  /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
+  /// none when the body never completes.
+  bool match_copy(BlockId handler, BlockId t, Position& out, bool& completes) {
+    std::unordered_map<std::uint32_t, ValueId> map;
+    std::unordered_map<std::uint32_t, std::uint64_t> visited;  // handler block -> position in the copy
+    struct Pair {
+      BlockId h;
+      std::size_t hi;
+      BlockId t;
+      std::size_t ti;
+    };
+    std::vector<Pair> work{{handler, 0, t, 0}};
+    visited[handler.index] = t.index;
+    completes = false;
+    bool first = true;
+    while (!work.empty()) {
+      Pair p = work.back();
+      work.pop_back();
+      const RegionId base_h = s_.nodes[handler.index].region;
+      for (;;) {
+        const Node& hn = s_.nodes[p.h.index];
+        const Node& tn = s_.nodes[p.t.index];
+        auto silent = [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_EXCEPT) || (s_.is_op(v, Op::POP_TOP)); };
+        while (p.hi < hn.body.size() && silent(hn.body[p.hi])) ++p.hi;
+        if (p.hi == hn.body.size()) {
+          if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
+            Position here{p.t, p.ti};
+            while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump)
+              here = {s_.nodes[here.block.index].edges[0].to, 0};
+            if (completes && (out.block != here.block || out.at != here.at)) return false;
+            completes = true;
+            out = here;
+            break;
+          }
+        }
+        while (p.ti < tn.body.size() && silent(tn.body[p.ti])) ++p.ti;
+        if (p.hi < hn.body.size()) {
+          if (p.ti == tn.body.size()) {
+            if (tn.term != TermKind::Jump) return false;
+            p.t = tn.edges[0].to;
+            p.ti = 0;
+            continue;
+          }
+          ValueId a = hn.body[p.hi], b = tn.body[p.ti];
+          const Value &x = s_.at(a), &y = s_.at(b);
+          if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
+          if (x.kind == ValueKind::Select) {
+            const Select &m = s_.selects[s_.select_of[a.index]], &n = s_.selects[s_.select_of[b.index]];
+            if (m.kind != n.kind || m.chained != n.chained || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
+          } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
+            return false;
+          }
+          for (std::size_t i = 0; i < x.operands.size(); ++i)
+            if (!same_value(x.operands[i], y.operands[i], map)) return false;
+          map[a.index] = b;
+          if (x.kind == ValueKind::Operation) {
+            std::vector<ValueId> ra = s_.results_of(a), rb = s_.results_of(b);
+            for (std::size_t i = 0; i < ra.size() && i < rb.size(); ++i) map[ra[i].index] = rb[i];
+          }
+          ++p.hi;
+          ++p.ti;
+          continue;
+        }
+        // both at the end of their blocks
+        if (hn.term == TermKind::Jump) {
+          BlockId next = hn.edges[0].to;
+          // the copy may have the join merged into one of its blocks, or not
+          auto seen = visited.find(next.index);
+          std::size_t ti = p.ti;
+          BlockId tb = p.t;
+          while (ti == s_.nodes[tb.index].body.size() && s_.nodes[tb.index].term == TermKind::Jump && s_.nodes[tb.index].edges[0].to != tb) {
+            const Edge& e = s_.nodes[tb.index].edges[0];
+            const Edge& he = hn.edges[0];
+            const Node &hp = s_.nodes[next.index], &tp = s_.nodes[e.to.index];
+            if (hp.params.size() == tp.params.size())
+              for (std::size_t i = 0; i < hp.params.size(); ++i) {
+                if (!same_value(he.args[i], e.args[i], map)) return false;
+                map[hp.params[i].index] = tp.params[i];
+              }
+            tb = e.to;
+            ti = 0;
+            break;
+          }
+          std::uint64_t key = (std::uint64_t{ti} << 32) | tb.index;
+          if (seen != visited.end()) {
+            if (seen->second != key) return false;
+            break;
+          }
+          visited[next.index] = key;
+          p = {next, 0, tb, ti};
+          continue;
+        }
+        if (p.ti != tn.body.size()) return false;
+        if (hn.term != tn.term) return false;
+        if (hn.value && !same_value(hn.value, tn.value, map)) return false;
+        if (hn.raise_args.size() != tn.raise_args.size()) return false;
+        for (std::size_t i = 0; i < hn.raise_args.size(); ++i)
+          if (!same_value(hn.raise_args[i], tn.raise_args[i], map)) return false;
+        if (hn.item && tn.item) map[hn.item.index] = tn.item;
+        for (int k = 0; k < hn.edge_count(); ++k) {
+          const Edge &he = hn.edges[k], &te = tn.edges[k];
+          const Node &hp = s_.nodes[he.to.index], &tp = s_.nodes[te.to.index];
+          if (hp.params.size() == tp.params.size() && he.args.size() == te.args.size())
+            for (std::size_t i = 0; i < he.args.size(); ++i) {
+              if (!same_value(he.args[i], te.args[i], map)) return false;
+              map[hp.params[i].index] = tp.params[i];
+            }
+          auto seen = visited.find(he.to.index);
+          if (seen != visited.end()) {
+            if (seen->second != te.to.index) return false;
+            continue;
+          }
+          visited[he.to.index] = te.to.index;
+          work.push_back({he.to, 0, te.to, 0});
+        }
+        break;
+      }
+      // handlers of statements inside the body
+      const Node& hn = s_.nodes[p.h.index];
+      const Node& tn = s_.nodes[p.t.index];
+      if (hn.region && hn.region != base_h && tn.region && !s_.is_ancestor(hn.region, base_h)) {
+        BlockId hh = s_.regions[hn.region.index].handler, th = s_.regions[tn.region.index].handler;
+        if (hh != th && !visited.count(hh.index)) {
+          visited[hh.index] = th.index;
+          work.push_back({hh, 0, th, 0});
+        }
+      }
+      if (first) first = false;
+      if (visited.size() > 4096) return false;
+    }
+    return true;
+  }
+
+  /// The rest of a block from `at` on, as a block of its own.
+  BlockId split(Position p) {
+    if (p.at == 0) return p.block;
+    Node rest = s_.nodes[p.block.index];
+    rest.body.assign(rest.body.begin() + static_cast<std::ptrdiff_t>(p.at), rest.body.end());
+    rest.params.clear();
+    rest.pred_count = 0;
+    BlockId id(static_cast<std::uint32_t>(s_.nodes.size()));
+    for (ValueId v : rest.body) s_.lifted.values[v.index].block = id;
+    Node& head = s_.nodes[p.block.index];
+    head.body.resize(p.at);
+    head.term = TermKind::Jump;
+    head.value = head.item = ValueId();
+    head.raise_args = {};
+    head.edges[0] = Edge{id, {}};
+    head.async_for = false;
+    s_.nodes.push_back(std::move(rest));
+    return id;
+  }
+
+  /// False when a way out has no copy: then the statement is no `finally`.
+  bool strip_finally(RegionId r) {
+    const StructRegion& region = s_.regions[r.index];
+    std::vector<BlockId> exits;
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      if (!s_.nodes[i].alive || !s_.is_ancestor(r, s_.nodes[i].region)) continue;
+      for (int k = 0; k < s_.nodes[i].edge_count(); ++k) {
+        BlockId to = s_.nodes[i].edges[k].to;
+        if (!inside(to, r) && std::find(exits.begin(), exits.end(), to) == exits.end()) exits.push_back(to);
+      }
+    }
+    std::vector<Position> resume(exits.size());
+    for (std::size_t i = 0; i < exits.size(); ++i) {
+      bool completes = false;
+      if (!match_copy(region.handler, exits[i], resume[i], completes)) return false;
+      if (!completes) resume[i] = {BlockId(), 0};
+    }
+    std::vector<BlockId> after(exits.size());
+    for (std::size_t i = 0; i < exits.size(); ++i) {
+      if (!resume[i].block) {  // the body of `finally` never completes
+        Node nothing;
+        nothing.term = TermKind::Unreachable;
+        nothing.region = region.parent;
+        after[i] = BlockId(static_cast<std::uint32_t>(s_.nodes.size()));
+        s_.nodes.push_back(nothing);
+        continue;
+      }
+      after[i] = split(resume[i]);
+      // a later copy may end in the block that was just split
+      for (std::size_t j = i + 1; j < exits.size(); ++j)
+        if (resume[j].block == resume[i].block && resume[j].at >= resume[i].at && resume[i].at != 0)
+          resume[j] = {after[i], resume[j].at - resume[i].at};
+    }
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      if (!s_.nodes[i].alive || !s_.is_ancestor(r, s_.nodes[i].region)) continue;
+      Node& node = s_.nodes[i];
+      for (int k = 0; k < node.edge_count(); ++k) {
+        Edge& edge = node.edges[k];
+        if (inside(edge.to, r)) continue;
+        auto at = std::find(exits.begin(), exits.end(), edge.to);
+        if (at == exits.end()) continue;
+        BlockId from = edge.to;
+        BlockId to = after[static_cast<std::size_t>(at - exits.begin())];
+        // values handed to the copy and used after it
+        for (std::size_t p = 0; p < s_.nodes[from.index].params.size(); ++p)
+          if (from != to && !s_.forward[s_.nodes[from.index].params[p].index]) s_.forward[s_.nodes[from.index].params[p].index] = s_.resolve(edge.args[p]);
+        edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>()};
+      }
+    }
+    return true;
+  }
+
+  /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
+  bool unbinds_name(RegionId r) const {
+    const Node& h = s_.nodes[s_.regions[r.index].handler.index];
+    if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.forward[h.value.index] ? s_.forward[h.value.index] : h.value, s_.regions[r.index].handler)) return false;
+    std::vector<ValueId> ops;
+    for (ValueId v : h.body)
+      if (!s_.is_const(v) && !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP)) ops.push_back(v);
+    if (ops.size() != 2) return false;
+    const Value &store = s_.at(ops[0]), &remove = s_.at(ops[1]);
+    auto pair = [&](Op a, Op b) { return store.op == a && remove.op == b && store.arg == remove.arg; };
+    if (!pair(Op::STORE_FAST, Op::DELETE_FAST) && !pair(Op::STORE_NAME, Op::DELETE_NAME) && !pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) &&
+        !pair(Op::STORE_DEREF, Op::DELETE_DEREF))
+      return false;
+    ValueId stored = store.operands[0];
+    if (!s_.is_const(stored) || s_.module[ConstId(s_.at(stored).arg)].kind != ConstKind::None) return false;
+    // the region starts right after the exception was stored under that name
+    for (const Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      for (int k = 0; k < node.edge_count(); ++k) {
+        if (s_.is_ancestor(r, node.region) || !inside(node.edges[k].to, r)) continue;
+        for (std::size_t i = node.body.size(); i > 0; --i) {
+          const Value& last = s_.at(node.body[i - 1]);
+          if (s_.is_const(node.body[i - 1]) || last.op == Op::POP_TOP) continue;
+          return last.op == store.op && last.arg == store.arg && s_.at(last.operands[0]).kind == ValueKind::Exception;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// A returned value that was computed before the exit: the return belongs to the protected code.
+  void absorb_returns() {
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      Node& node = s_.nodes[i];
+      if (!node.alive || node.term != TermKind::Jump) continue;
+      const Edge edge = node.edges[0];
+      const Node& end = s_.nodes[edge.to.index];
+      if (end.term != TermKind::Return || end.region == node.region) continue;
+      bool bare = true;
+      for (ValueId v : end.body) bare &= s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT);
+      if (!bare) continue;
+      ValueId value = s_.resolve(end.value);
+      for (std::size_t p = 0; p < end.params.size(); ++p)
+        if (end.params[p] == value) value = s_.resolve(edge.args[p]);
+      if (s_.is_const(value) || s_.at(value).kind == ValueKind::Param || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
+      node.term = TermKind::Return;
+      node.value = value;
+      node.term_offset = end.term_offset;
+      node.term_line = end.term_line;
+    }
+  }
+
+  void run() {
+    for (Node& node : s_.nodes)
+      if (node.alive) std::erase_if(node.body, [&](ValueId v) { return s_.is_op(v, Op::POP_EXCEPT); });
+    // Children come after their parents, so backwards is innermost first.
+    std::vector<RegionId> order;
+    for (std::size_t i = s_.regions.size(); i > 0; --i) order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));
+    std::vector<std::uint32_t> depth(s_.regions.size(), 0);
+    for (std::size_t i = 0; i < s_.regions.size(); ++i)
+      for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
+    std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
+    for (RegionId r : order) {
+      StructRegion& region = s_.regions[r.index];
+      if (region.kind == RegionKind::Erased) continue;
+      classify(r);
+      if (region.kind == RegionKind::With) {
+        strip_with(r);
+      } else if (region.kind == RegionKind::Finally) {
+        const bool unbinds = unbinds_name(r);
+        if (strip_finally(r)) {
+          if (unbinds) erase(r);
+        } else {
+          region.kind = RegionKind::Except;
+          s_.diagnose(0, s_.nodes[region.handler.index].term_offset, "a `finally` whose copies differ is shown as `except: …; raise`");
+        }
+      }
+      sweep();
+      absorb_returns();
+      sweep();
+      s_.thread_empty_blocks();
+      s_.merge_straight_lines();
+      s_.count_uses();
+      s_.count_preds();
+    }
+  }
+
+ private:
+  Structurer& s_;
+};
+
+}  // namespace
+
+void Structurer::classify_regions() {
+  Regions regions_step(*this);
+  regions_step.erase_implicit();
+  regions_step.sweep();
+}
+
+void Structurer::strip_cleanups() {
+  Regions(*this).run();
+}
+
+}  // namespace depyf
