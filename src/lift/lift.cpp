@@ -488,7 +488,11 @@ class Lifter {
     const Block& source = cfg_[block_];
     const std::uint64_t n = in.arg;
     switch (in.op) {
-      case Op::POP_TOP: drop(1); return false;
+      case Op::POP_TOP:
+        // Throwing the exception away tells an `except` without a name from a `finally`.
+        if (!stack_.empty() && out_[stack_.back()].kind == ValueKind::Exception) emit(in.op, 0, 0, operands({stack_.back()}));
+        drop(1);
+        return false;
       case Op::COPY: {
         ValueId id = peek(n);
         aliased_[id.index] = true;

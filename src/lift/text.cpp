@@ -89,7 +89,7 @@ class Writer {
     }
     const Value& value = lifted_[id];
     switch (value.kind) {
-      case ValueKind::Operation: case ValueKind::Param: break;
+      case ValueKind::Operation: case ValueKind::Param: case ValueKind::Select: break;
       case ValueKind::Result:
         if (value.op == Op::FOR_ITER) break;
         reference(value.operands[0]);
