@@ -79,7 +79,7 @@ class Gatherer {
         case ValueKind::Exception: case ValueKind::ExceptionType: case ValueKind::Traceback: case ValueKind::Lasti:
           out_.blocks[value.block.index].at_entry.push_back(ValueId(i));
           break;
-        case ValueKind::Operation: case ValueKind::Param: case ValueKind::Result: case ValueKind::Null: break;
+        case ValueKind::Operation: case ValueKind::Param: case ValueKind::Result: case ValueKind::Null: case ValueKind::Select: break;
       }
     }
     for (std::uint32_t b : order_) {

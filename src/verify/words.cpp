@@ -48,7 +48,7 @@ std::string Words::value(ValueId id, unsigned depth) const {
     case ValueKind::Traceback: return "the traceback";
     case ValueKind::Previous: return "the previous exception";
     case ValueKind::Lasti: return "the last instruction";
-    case ValueKind::Operation: break;
+    case ValueKind::Operation: case ValueKind::Select: break;
   }
   switch (arg_kind(v.op)) {
     case ArgKind::Const: return describe_const(module_, ConstId(v.arg));
