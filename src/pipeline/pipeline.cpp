@@ -45,7 +45,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options) {
   InstrList instrs = decode(module, code);
   Cfg cfg = build_cfg(module, code, instrs);
   Lifted lifted = lift(module, code, cfg);
-  simplify(lifted, module);
+  if (made_by_dynamo(module, code)) simplify(lifted, module);
   structure(lifted, ast, structure_options(options));
   rewrite(ast, code);
 }
@@ -175,7 +175,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Flow) return to_text(cfg, module);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  simplify(lifted, module);
+  if (stage == Stage::Simplify || made_by_dynamo(module, code)) simplify(lifted, module);
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;
   ast.module = &module;
