@@ -36,8 +36,8 @@ bool BlockBuilder::simple_store(ValueId v) const {
          (value.op == Op::STORE_FAST || value.op == Op::STORE_DEREF || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_NAME);
 }
 
-void BlockBuilder::seed(ValueId v, ExprId placeholder) {
-  pending_.push_back({v, placeholder, s_.uses[v.index], {}});
+void BlockBuilder::seed(ValueId v, ExprId placeholder, bool once) {
+  pending_.push_back({v, placeholder, once ? 1 : s_.uses[v.index], {}});
   if (s_.uses[v.index] == 0) pending_.pop_back();
 }
 

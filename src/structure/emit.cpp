@@ -111,8 +111,9 @@ class Emitter {
       if (!region.entry) throw Error("structure: a protected region without an entry");
       list.push_back(wrapped(id, region.entry));
       if (region.kind == RegionKind::With) {
-        if (region.resume) resume_.push_back({id, wrapped(region.parent, region.resume)});
-        if (region.resume) list.push_back(wrapped(region.parent, region.resume));
+        // where control goes on when the exit function swallows the exception
+        const Node& handler = s_.nodes[region.handler.index];
+        if (handler.term == TermKind::Branch) list.push_back(wrapped(region.parent, handler.edges[0].to));
       } else {
         list.push_back(wrapped(region.parent, region.handler));
       }
@@ -300,7 +301,7 @@ class Emitter {
     ExprId hole;
     if (seed && s_.uses[seed->value.index] > 0) {
       hole = placeholder();
-      builder.seed(seed->value, hole);
+      builder.seed(seed->value, hole, s_.ast[seed->statement].kind == StmtKind::Handler);
     }
     builder.run(node.body);
     (void)l;
@@ -618,7 +619,7 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
-    for (std::uint32_t c : children_[h]) (in_loop(c, h) ? shape.inside : shape.after).push_back(c);
+    for (std::uint32_t c : children_[h]) (in_loop(c, h) || part_of_try(h, c) ? shape.inside : shape.after).push_back(c);
     // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
@@ -656,6 +657,14 @@ class Emitter {
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     return shape;
+  }
+
+  /// The protected code and the handlers of the `try` that a loop consists of, also where they only lead out of the loop.
+  bool part_of_try(std::uint32_t h, std::uint32_t c) const {
+    if (!is_try(h)) return false;
+    const RegionId r(h - blocks_);
+    const StructRegion& region = s_.regions[r.index];
+    return c == wrapped(r, region.entry) || (region.kind != RegionKind::With && c == wrapped(region.parent, region.handler));
   }
 
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
@@ -899,7 +908,7 @@ class Emitter {
     }
     if (only) {
       // the statement is a loop's body: what is outside the loop is placed by the loop
-      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n); });
+      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n) && dom_.idom[m] == n; });
     }
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
@@ -1011,17 +1020,8 @@ class Emitter {
   /// After the last test: raises again (the implicit end), or is a bare `except`.
   bool falls_through_chain(BlockId b, BlockId handler) const {
     const Node& node = s_.nodes[b.index];
-    if (node.term == TermKind::Reraise && node.body.empty()) {
-      const Value& e = s_.at(node.value);
-      return e.block == handler;
-    }
-    for (ValueId v : node.body) {
-      if (s_.is_const(v)) continue;
-      if (!s_.is_op(v, Op::POP_TOP)) return false;
-      const Value& e = s_.at(s_.at(v).operands[0]);
-      return e.kind == ValueKind::Exception && e.block == handler;
-    }
-    return false;
+    if (node.term == TermKind::Reraise && node.body.empty()) return s_.at(node.value).block == handler;
+    return node.term != TermKind::Branch || !is_test(b, handler);
   }
 
   void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, Context ctx) {
@@ -1119,7 +1119,7 @@ class Emitter {
   Graph graph_;
   Dominators dom_;
   struct Exit { RegionId region; std::uint32_t to; };
-  std::vector<Exit> exits_, resume_;
+  std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
   std::vector<std::uint8_t> header_;
   std::vector<std::vector<std::uint32_t>> preds_, children_;

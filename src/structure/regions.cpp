@@ -90,7 +90,6 @@ class Regions {
       region.with_enter = function.operands[0];
       region.async = s_.is_op(region.with_enter, Op::ASYNC_WITH_ENTER);
       if (!region.async && !s_.is_op(region.with_enter, Op::WITH_ENTER)) break;
-      if (node.term == TermKind::Branch) region.resume = node.edges[0].to;
       region.kind = RegionKind::With;
       return;
     }
@@ -416,10 +415,13 @@ class Regions {
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
     std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
+    for (RegionId r : order)
+      if (s_.regions[r.index].kind != RegionKind::Erased) classify(r);
+    for (Node& node : s_.nodes)
+      if (node.alive) std::erase_if(node.body, [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
     for (RegionId r : order) {
       StructRegion& region = s_.regions[r.index];
       if (region.kind == RegionKind::Erased) continue;
-      classify(r);
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {
