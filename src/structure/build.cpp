@@ -139,6 +139,11 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
       kids[i - 1] = ready;
       continue;
     }
+    if (expression_only_ && i == 1 && !external && !s_.is_const(v) &&
+        std::none_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.value == v; })) {
+      external = v;  // the left side of a chained comparison
+      continue;
+    }
     if (top == 0 || pending_[top - 1].value != v) break;
     Pending& entry = pending_[top - 1];
     if (entry.remaining > 1 && !s_.chained[v.index]) break;
@@ -149,7 +154,7 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
     std::size_t at = top;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       ValueId v = operands[k];
-      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null) continue;
+      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null || (k == 0 && v == external)) continue;
       kids[k] = use(pending_[at++]);
     }
     pending_.resize(top);
@@ -397,7 +402,9 @@ void BlockBuilder::operation(std::size_t position) {
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return;
   }
-  pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
+  ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+  if (value.op == Op::IS && value.aux == kNoneBranch) s_.ast[e].op = kEitherPolarity;
+  pending_.push_back({v, e, uses, {}});
 }
 
 // ------------------------------------------------------------------ stores

@@ -61,7 +61,7 @@ class Emitter {
     RegionId r = s_.nodes[to.index].region;
     RegionId outermost;
     while (r && !s_.is_ancestor(r, from)) {
-      outermost = r;
+      if (s_.regions[r.index].kind != RegionKind::Scope) outermost = r;
       r = s_.regions[r.index].parent;
     }
     return outermost ? try_node(outermost) : to.index;
@@ -93,7 +93,8 @@ class Emitter {
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
         succ[b].push_back(t);
-        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) exits_.push_back({r, t});
+        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent)
+          exits_.push_back({s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r, t});
       }
       if (node.term == TermKind::Reraise) {
         RegionId r = region_handled_by(node.value);
@@ -105,7 +106,7 @@ class Emitter {
     }
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
-      if (region.kind == RegionKind::Erased) continue;
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       RegionId id(r);
       auto& list = succ[try_node(id)];
       if (!region.entry) throw Error("structure: a protected region without an entry");
@@ -146,6 +147,7 @@ class Emitter {
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
     for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
       StructRegion& region = s_.regions[r.index];
+      if (region.kind == RegionKind::Scope) continue;
       ++count[r.index];
       if (region.entry && region.entry != to) throw Error("structure: a protected region is entered at two places");
       region.entry = to;
@@ -578,6 +580,7 @@ class Emitter {
       // `if not c: continue` before more code, or `if c: …` at a loop's end
       body = place(yes) < b ? 0 : 0;
     }
+    if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
     std::uint32_t then = list(), rest = list();
     const int other = 1 - body;
@@ -592,7 +595,7 @@ class Emitter {
         Stmt& done = s_.ast[st];
         done.body = close(then);
         done.orelse = close(rest);
-        if (done.body.empty() && !done.orelse.empty()) {
+        if (done.body.empty() && !done.orelse.empty() && negation_is_free(s_.ast, done.e[0])) {
           done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
           Stmt& again = s_.ast[st];
           again.body = again.orelse;
@@ -762,7 +765,7 @@ class Emitter {
       bool fits = !probe.failed && !probe.external;
       if (fits) {
         ExprId e = probe.take(node.value);
-        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external;
+        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external && (stay == 0 || negation_is_free(s_.ast, e));
       }
       s_.temporaries = temporaries;
       if (!fits) return false;
@@ -939,6 +942,8 @@ class Emitter {
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
     arm.follow = next;
+    for (std::uint32_t i = 0; i < regions_; ++i)
+      if (s_.regions[i].kind == RegionKind::Scope && s_.regions[i].owner == r) arm.region = RegionId(i);
     schedule(merges, l, after);
 
     if (region.kind == RegionKind::With) {

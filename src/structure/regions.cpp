@@ -106,6 +106,59 @@ class Regions {
     region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
   }
 
+  /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
+  /// the handler where the exception state is popped. A handler inside pops its own.
+  void scope_handlers() {
+    const std::size_t count = s_.regions.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (s_.regions[i].kind != RegionKind::Except) continue;
+      const RegionId owner(static_cast<std::uint32_t>(i));
+      const RegionId parent = s_.regions[i].parent;
+      const RegionId scope(static_cast<std::uint32_t>(s_.regions.size()));
+      std::vector<BlockId> members;
+      std::unordered_map<std::uint32_t, std::uint32_t> depth_at;
+      std::vector<BlockId> work{s_.regions[i].handler};
+      depth_at[work[0].index] = 1;
+      auto reach = [&](BlockId b, std::uint32_t depth) {
+        if (depth_at.emplace(b.index, depth).second) work.push_back(b);
+      };
+      while (!work.empty()) {
+        BlockId b = work.back();
+        work.pop_back();
+        std::uint32_t depth = depth_at[b.index];
+        members.push_back(b);
+        for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
+          if (s_.regions[r.index].kind != RegionKind::Erased && s_.regions[r.index].kind != RegionKind::Scope && r != owner) reach(s_.regions[r.index].handler, depth + 1);
+        bool left = false;
+        for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
+          if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
+          left = true;
+          if (k + 1 < s_.nodes[b.index].body.size() || s_.nodes[b.index].term != TermKind::Jump) {
+            BlockId rest = split({b, k + 1});
+            s_.nodes[rest.index].region = s_.nodes[b.index].region;
+          }
+        }
+        if (left) continue;
+        for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) reach(s_.nodes[b.index].edges[k].to, depth);
+      }
+      StructRegion region;
+      region.parent = parent;
+      region.kind = RegionKind::Scope;
+      region.owner = owner;
+      region.handler = s_.regions[i].handler;
+      s_.regions.push_back(region);
+      for (BlockId b : members) {
+        RegionId r = s_.nodes[b.index].region;
+        if (r == parent) {
+          s_.nodes[b.index].region = scope;
+          continue;
+        }
+        while (r && r != scope && s_.regions[r.index].parent != parent && s_.regions[r.index].parent != scope) r = s_.regions[r.index].parent;
+        if (r && r != scope && r != owner && s_.regions[r.index].parent == parent) s_.regions[r.index].parent = scope;
+      }
+    }
+  }
+
   // ---------------------------------------------------------------- with
 
   /// Takes away the calls of the exit function; what control does after them is what the program does after the statement.
@@ -406,8 +459,6 @@ class Regions {
   }
 
   void run() {
-    for (Node& node : s_.nodes)
-      if (node.alive) std::erase_if(node.body, [&](ValueId v) { return s_.is_op(v, Op::POP_EXCEPT); });
     // Children come after their parents, so backwards is innermost first.
     std::vector<RegionId> order;
     for (std::size_t i = s_.regions.size(); i > 0; --i) order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));
@@ -415,13 +466,9 @@ class Regions {
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
     std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
-    for (RegionId r : order)
-      if (s_.regions[r.index].kind != RegionKind::Erased) classify(r);
-    for (Node& node : s_.nodes)
-      if (node.alive) std::erase_if(node.body, [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
     for (RegionId r : order) {
       StructRegion& region = s_.regions[r.index];
-      if (region.kind == RegionKind::Erased) continue;
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {
@@ -453,6 +500,13 @@ void Structurer::classify_regions() {
   Regions regions_step(*this);
   regions_step.erase_implicit();
   regions_step.sweep();
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].kind != RegionKind::Erased) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
+  regions_step.scope_handlers();
+  for (Node& node : nodes)
+    if (node.alive) std::erase_if(node.body, [&](ValueId v) { return is_op(v, Op::POP_TOP) || is_op(v, Op::POP_EXCEPT); });
+  count_uses();
+  count_preds();
 }
 
 void Structurer::strip_cleanups() {
