@@ -962,6 +962,7 @@ class Emitter {
       std::uint32_t body = list();
       later([=, this] {
         s_.ast[st].body = close(body);
+        join_with_inner_with(st);
         lists_[l].push_back(st);
         if (next == kNone && terminates(body) && merges.empty()) mark_end(st);
       });
@@ -989,6 +990,7 @@ class Emitter {
         s_.ast[st].final = s_.ast.arena.copy(std::vector<StmtId>{pass});
       }
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
+      join_with_inner_try(st);
       if (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final))) mark_end(st);
       lists_[l].push_back(st);
     });
@@ -1009,6 +1011,30 @@ class Emitter {
       later([=, this] { gen(otherwise, orelse, e); });
     }
     later([=, this] { gen(entry, body, inner); });
+  }
+
+  /// `try: try: … except …  finally: …` is one statement.
+  void join_with_inner_try(StmtId st) {
+    Stmt& outer = s_.ast[st];
+    if (outer.final.empty() || !outer.arms.empty() || outer.body.size() != 1) return;
+    const Stmt& inner = s_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::Try || !inner.final.empty()) return;
+    outer.flag = inner.flag;
+    outer.arms = inner.arms;
+    outer.orelse = inner.orelse;
+    outer.body = inner.body;
+  }
+
+  /// `with a: with b: …` is `with a, b: …`.
+  void join_with_inner_with(StmtId st) {
+    Stmt& outer = s_.ast[st];
+    if (outer.body.size() != 1) return;
+    const Stmt& inner = s_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::With || inner.flag != outer.flag) return;
+    std::vector<ExprId> items(outer.list.begin(), outer.list.end());
+    items.insert(items.end(), inner.list.begin(), inner.list.end());
+    outer.body = inner.body;
+    outer.list = s_.ast.arena.copy(items);
   }
 
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {

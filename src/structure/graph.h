@@ -122,6 +122,7 @@ class Structurer {
   // ---- steps
   void fold_expressions();        // fold.cpp
   void fold_async_for();          // loops.cpp
+  void join_module_ends();        // structure.cpp
   void join_loop_tests();         // loops.cpp
   void fold_inlined_comprehensions();
   void classify_regions();        // regions.cpp

@@ -201,6 +201,20 @@ class Regions {
     return s_.at(h).kind == ValueKind::Null && s_.at(t).kind == ValueKind::Null;
   }
 
+  /// Two places from which control does the same little thing: return the same constant. (Short exits are copied to each way out.)
+  bool same_end(Position a, Position b) {
+    auto returned = [&](Position p) {
+      const Node& node = s_.nodes[p.block.index];
+      if (node.term != TermKind::Return) return ValueId();
+      for (std::size_t i = p.at; i < node.body.size(); ++i)
+        if (!s_.is_const(node.body[i])) return ValueId();
+      ValueId v = s_.resolve(node.value);
+      return s_.is_const(v) ? v : ValueId();
+    };
+    ValueId x = returned(a), y = returned(b);
+    return x && y && s_.same_const(ConstId(s_.at(x).arg), ConstId(s_.at(y).arg));
+  }
+
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
   /// none when the body never completes.
   bool match_copy(BlockId handler, BlockId t, Position& out, bool& completes) {
@@ -230,7 +244,7 @@ class Regions {
             Position here{p.t, p.ti};
             while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump)
               here = {s_.nodes[here.block.index].edges[0].to, 0};
-            if (completes && (out.block != here.block || out.at != here.at)) return false;
+            if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here)) return false;
             completes = true;
             out = here;
             break;
