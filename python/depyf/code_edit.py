@@ -183,26 +183,28 @@ def reorder_cells(code, cellvars, freevars):
 def rename_qualified(code, old_prefix, new_prefix):
     """`code` with `old_prefix + ".<locals>."` of the functions inside it replaced by the new one.
 
-    From 3.11 on the qualified name is part of the code object; before, it is a constant beside it.
+    From 3.11 on a function's qualified name is part of its code object; before, it is a constant in
+    the code that makes the function. A class body stores its own in every version.
     """
     if old_prefix == new_prefix:
         return code
     old, new = old_prefix + ".<locals>.", new_prefix + ".<locals>."
 
     def rebuild(current, consts):
-        changes = {}
-        if sys.version_info >= (3, 11):
-            if current.co_qualname.startswith(old):
-                changes["co_qualname"] = new + current.co_qualname[len(old) :]
-        else:
-            names = {c.co_name for c in consts if isinstance(c, types.CodeType)}
-            consts = tuple(
-                new + c[len(old) :]
-                if type(c) is str and c.startswith(old) and c.rpartition(".")[2] in names
-                else c
-                for c in consts
-            )
+        ends = set()
+        if "__qualname__" in current.co_names:
+            ends.add(current.co_name)
+        if sys.version_info < (3, 11):
+            ends.update(c.co_name for c in consts if isinstance(c, types.CodeType))
+        consts = tuple(
+            new + c[len(old) :]
+            if type(c) is str and c.startswith(old) and c.rpartition(".")[2] in ends
+            else c
+            for c in consts
+        )
         current = _with_consts(current, consts)
-        return replace(current, **changes) if changes else current
+        if sys.version_info >= (3, 11) and current.co_qualname.startswith(old):
+            current = replace(current, co_qualname=new + current.co_qualname[len(old) :])
+        return current
 
     return _rebuilt(code, rebuild)

@@ -138,13 +138,13 @@ class CompareResult(tuple):
         return self[0] != "different"
 
 
-def compare(code_a, code_b):
+def compare(code_a, code_b, names=True):
     """Prove, without running them, that two functions or code objects do the same thing.
 
     Returns a CompareResult. Constants count by type and value (0.0 is not -0.0, 1 is not True),
-    other objects by identity.
+    other objects by identity. With `names=False`, names of functions and docstrings do not count.
     """
-    return CompareResult(_core.compare(code_of(code_a), code_of(code_b)))
+    return CompareResult(_core.compare(code_of(code_a), code_of(code_b), names))
 
 
 class Decompiler:

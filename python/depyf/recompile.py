@@ -103,18 +103,15 @@ def recompile(
         path = os.path.abspath(filename_template.replace("%s", function_name))
 
     result = None
-    for keep_temporaries in (False, True):
-        attempt = _attempt(
-            original_code,
-            reference,
-            path,
-            _core.decompile(
-                original_code, indentation, temp_prefix, function_name, keep_temporaries
-            ),
-            function_name,
-            indentation,
+    # The readable form first; then the faithful one, which keeps temporaries and frozensets.
+    for faithful in (False, True):
+        decompiled = _core.decompile(
+            original_code, indentation, temp_prefix, function_name, faithful, not faithful
         )
-        # The readable form is shown even where only the faithful one could be proven wrong too.
+        attempt = _attempt(
+            original_code, reference, path, decompiled, function_name, indentation
+        )
+        # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
             result = attempt
         if attempt.proven:
@@ -133,9 +130,10 @@ def _attempt(original, reference, path, decompiled, function_name, indentation):
         source, added_lines = _as_module(source, reference, filename, flags, indentation)
         if added_lines:
             line_map = _shifted(line_map, added_lines)
-        candidate = _compile(source, reference, filename, flags, function_name)
+        candidate = _compile(source, original, reference, filename, flags, function_name)
         candidate = _fit(candidate, reference, constants)
-        verdict, detail = _core.compare(original, candidate, names=False)
+        verdict, detail = _core.compare(original, _dressed(candidate, original))
+        candidate = _dressed(candidate, reference)
         if verdict in PROVEN:
             code = candidate
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -247,19 +245,19 @@ def _indented(source, margin):
     )
 
 
-def _compile(source, reference, filename, flags, function_name):
+def _compile(source, original, reference, filename, flags, function_name):
     """The code object of `source`'s function, with exactly the variables of `reference`."""
     cells, frees = set(reference.co_cellvars), set(reference.co_freevars)
     if not frees:
         module = compile(source, filename, "exec", flags, True, 0)
         code = _find(module, function_name)
         if code is not None and set(code.co_cellvars) == cells and not code.co_freevars:
-            return rename_qualified(code, _qualname(code), _original_qualname(reference))
+            return rename_qualified(code, _qualname(code), _original_qualname(original))
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, True, 0)
     _declare(tree, function_name, reference)
     code = _find(compile(tree, filename, "exec", flags, True, 0), _BODY)
     prefix = _FACTORY + ".<locals>." + _BODY if frees else _BODY
-    return rename_qualified(code, prefix, _original_qualname(reference))
+    return rename_qualified(code, prefix, _original_qualname(original))
 
 
 def _qualname(code):
@@ -376,15 +374,21 @@ def _fit(code, reference, constants):
 
     arguments = code.co_argcount + code.co_kwonlyargcount
     arguments += bool(code.co_flags & _CO_VARARGS) + bool(code.co_flags & _CO_VARKEYWORDS)
-    changes = {
-        "co_name": reference.co_name,
-        "co_flags": code.co_flags & ~_ADOPTED_FLAGS | reference.co_flags & _ADOPTED_FLAGS,
-    }
-    if hasattr(code, "co_qualname"):
-        changes["co_qualname"] = reference.co_qualname
     if code.co_varnames[:arguments] != reference.co_varnames[:arguments]:
         # Names that no source can spell, such as `.0`; locals are reached by position.
-        changes["co_varnames"] = reference.co_varnames[:arguments] + code.co_varnames[arguments:]
+        names = reference.co_varnames[:arguments] + code.co_varnames[arguments:]
+        code = replace(code, co_varnames=names)
+    return code
+
+
+def _dressed(code, like):
+    """`code` with the names and those flags of `like` that do not change what it does."""
+    changes = {
+        "co_name": like.co_name,
+        "co_flags": code.co_flags & ~_ADOPTED_FLAGS | like.co_flags & _ADOPTED_FLAGS,
+    }
+    if hasattr(code, "co_qualname"):
+        changes["co_qualname"] = like.co_qualname
     return replace(code, **changes)
 
 

@@ -46,7 +46,8 @@ struct Extent {
 
 class Converter {
  public:
-  Converter(PyObject* code_type, ObjectTable& objects) : code_type_(code_type), objects_(objects) {
+  Converter(PyObject* code_type, ObjectTable& objects, bool set_literals)
+      : code_type_(code_type), objects_(objects), set_literals_(set_literals) {
     module_.version = running_version();
   }
 
@@ -183,7 +184,7 @@ class Converter {
     if (type == &PyTuple_Type) {
       const Py_ssize_t size = PyTuple_Size(value);
       for (Py_ssize_t i = 0; i < size; ++i) frame.items.push_back(Ref::borrowed(PyTuple_GetItem(value, i)));
-    } else if (type == &PyFrozenSet_Type) {
+    } else if (type == &PyFrozenSet_Type && set_literals_) {
       frame.kind = ConstKind::FrozenSet;
       Ref iterator = Ref::checked(PyObject_GetIter(value));
       while (PyObject* item = PyIter_Next(iterator.get())) frame.items.push_back(Ref(item));
@@ -325,6 +326,7 @@ class Converter {
 
   PyObject* code_type_;
   ObjectTable& objects_;
+  bool set_literals_;
   Module module_;
   std::vector<Extent> extents_;                        // by ConstId
   std::unordered_map<PyObject*, ConstId> known_;       // containers and objects, by identity
@@ -354,8 +356,8 @@ PyVersion running_version() {
   return version;
 }
 
-Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects) {
-  return Converter(code_type, objects).convert(code);
+Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects, bool set_literals) {
+  return Converter(code_type, objects, set_literals).convert(code);
 }
 
 std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {

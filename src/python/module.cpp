@@ -56,8 +56,8 @@ void append(const Ref& list, const Ref& item) {
 bool is_code(PyObject* object) { return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(code_type); }
 
 /// A live code object, or the bytes of a .pyc file.
-Module read(PyObject* input, ObjectTable& objects) {
-  if (is_code(input)) return from_live_code(input, code_type, objects);
+Module read(PyObject* input, ObjectTable& objects, bool set_literals = true) {
+  if (is_code(input)) return from_live_code(input, code_type, objects, set_literals);
   if (PyBytes_Check(input)) {
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -106,22 +106,23 @@ Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
 }
 
 const char decompile_doc[] =
-    "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False)\n--\n\n"
+    "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
+    "          set_literals=True)\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
     "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
-    "stands there; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
+    "stands there, also a frozenset with set_literals=False; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
     "'broken' or 'note'. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", nullptr};
+  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
-  int keep_temporaries = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszp", const_cast<char**>(keywords), &input, &indentation,
-                                   &temp_prefix, &name, &keep_temporaries)) {
+  int keep_temporaries = 0, set_literals = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszpp", const_cast<char**>(keywords), &input, &indentation,
+                                   &temp_prefix, &name, &keep_temporaries, &set_literals)) {
     return nullptr;
   }
   if (indentation < 1 || indentation > 16) {
@@ -130,7 +131,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   return guarded([&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(input, objects);
+    Module module = read(input, objects, set_literals != 0);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
     options.indentation = static_cast<std::uint32_t>(indentation);

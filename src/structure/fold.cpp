@@ -158,7 +158,6 @@ class Folder {
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
         if (e.external && (side != 0 || negated)) continue;
-        if (negated && !negation_is_free(s_.ast, e.expr)) continue;
         if (e.external) s_.chained[e.external.index] = 1;
         Select sel;
         sel.kind = side == 0 ? Select::And : Select::Or;
@@ -291,7 +290,6 @@ class Folder {
     if (!ep || ep.external) return false;
     Arm eq = as_expression(no.to, q, 1);
     if (!eq || eq.external) return false;
-    if (flip && !negation_is_free(s_.ast, eq.expr)) return false;
     Select sel;
     sel.kind = Select::IfExp;
     sel.rest = ep.expr;

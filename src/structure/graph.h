@@ -18,7 +18,6 @@ enum class RegionKind : std::uint8_t {
   ExceptStar,    // try/except*
   Finally,       // try/finally
   With,          // with: the handler calls the exit function
-  Scope,         // not protected: the code of an Except region's handler, up to POP_EXCEPT
   Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
 };
 
@@ -34,10 +33,10 @@ struct StructRegion {
   BlockId handler;
   RegionKind kind = RegionKind::Unclassified;
   BlockId entry;                // the protected block that control enters
-  RegionId owner;               // Scope: the region whose handler it is
   std::vector<Clause> clauses;  // Except, ExceptStar
   ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;           // With
+  BlockId resume;               // With: where control goes when the exit function swallows the exception
   bool is_star() const { return kind == RegionKind::ExceptStar; }
 };
 
@@ -122,7 +121,6 @@ class Structurer {
   // ---- steps
   void fold_expressions();        // fold.cpp
   void fold_async_for();          // loops.cpp
-  void join_module_ends();        // structure.cpp
   void join_loop_tests();         // loops.cpp
   void fold_inlined_comprehensions();
   void classify_regions();        // regions.cpp

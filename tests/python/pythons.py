@@ -1,0 +1,59 @@
+"""The CPythons 3.7 to 3.15 on this machine, for tests that run under each."""
+
+import functools
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VERSIONS = ["3.%d" % minor for minor in range(7, 16)]
+
+
+@functools.lru_cache(maxsize=None)
+def found():
+    """{"3.11": path ...}; where they are looked for: scripts/generate_opcode_tables --help."""
+    script = os.path.join(ROOT, "scripts", "generate_opcode_tables")
+    listing = subprocess.run(
+        [sys.executable, script, "--list", sys.executable],
+        check=True,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    ).stdout
+    return dict(line.split("\t") for line in listing.splitlines())
+
+
+def path_of(version):
+    """The interpreter of that version; skips the test where there is none."""
+    if version not in found():
+        pytest.skip(
+            "no CPython %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS are looked at)" % version
+        )
+    return found()[version]
+
+
+def run(version, program, *arguments):
+    """Standard output of `program` under that version, with the depyf that is under test."""
+    import depyf
+
+    package_parent = os.path.dirname(os.path.dirname(os.path.abspath(depyf.__file__)))
+    # Only depyf itself: the packages beside it belong to another version.
+    head = (
+        "import sys, importlib.util as u\n"
+        "spec = u.spec_from_file_location('depyf', %r, submodule_search_locations=[%r])\n"
+        "depyf = u.module_from_spec(spec); sys.modules['depyf'] = depyf\n"
+        "spec.loader.exec_module(depyf)\n"
+    ) % (depyf.__file__, os.path.join(package_parent, "depyf"))
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run(
+        [path_of(version), "-c", head + program] + list(arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        env=environment,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout

@@ -1,0 +1,207 @@
+"""depyf._core: live code objects in, tuples out, no leak, no crash."""
+
+import enum
+import gc
+import sys
+import tracemalloc
+import types
+
+import pytest
+
+from depyf import _core
+from depyf.code_edit import replace
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Text(str):
+    pass
+
+
+def returns_constant(value):
+    """A code object that returns `value`, which need not be a literal."""
+
+    def function():
+        return "placeholder"
+
+    code = function.__code__
+    consts = tuple(value if c == "placeholder" else c for c in code.co_consts)
+    return replace(code, co_consts=consts)
+
+
+def nested(depth):
+    value = ()
+    for _ in range(depth):
+        value = (value,)
+    return value
+
+
+def shared(depth):
+    value = ()
+    for _ in range(depth):
+        value = (value, value)
+    return value
+
+
+NOT_LITERALS = [
+    sys,
+    len,
+    {},
+    [],
+    set(),
+    int,
+    range(3),
+    Colour.RED,
+    Text("x"),
+    (1, sys),
+    ((Colour.RED,), 2),
+    frozenset([Text("x")]),
+    slice(sys, None),
+    nested(200),
+    shared(20),
+    object(),
+]
+LITERALS = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1 << 70,
+    -(1 << 70),
+    2.5,
+    -0.0,
+    1j,
+    complex(-0.0, 2),
+    "text",
+    "\ud800 a lone surrogate",
+    b"\x00\xff",
+    ...,
+    (),
+    (1, (2, "x"), None),
+]
+
+
+@pytest.mark.parametrize("value", NOT_LITERALS, ids=lambda v: type(v).__name__)
+def test_what_is_no_literal_is_kept_by_identity(value):
+    source, _, constants, _ = _core.decompile(returns_constant(value), name="f")
+    ((placeholder, kept),) = [(n, c) for n, c in constants.items() if c is value]
+    assert kept is value
+    assert placeholder in source
+
+
+@pytest.mark.parametrize("value", LITERALS, ids=repr)
+def test_literals_are_printed(value):
+    source, _, constants, _ = _core.decompile(returns_constant(value), name="f")
+    assert not constants
+    namespace = {}
+    exec(source, namespace)
+    result = namespace["f"]()
+    assert (type(result), repr(result)) == (type(value), repr(value))
+
+
+def test_a_frozenset_is_a_literal_only_behind_in():
+    def function(x):
+        return x in {1, 2}
+
+    code = function.__code__
+    assert any(type(c) is frozenset for c in code.co_consts)
+    source, _, constants, _ = _core.decompile(code)
+    assert "x in {1, 2}" in source and not constants
+    source, _, constants, _ = _core.decompile(code, set_literals=False)
+    assert list(constants.values()) == [frozenset([1, 2])]
+
+
+def test_placeholders_avoid_names_that_the_code_uses():
+    def function(__const_3__):
+        return __const_3__, __const_7__, "placeholder"  # noqa: F821
+
+    code = function.__code__
+    code = replace(
+        code, co_consts=tuple(sys if c == "placeholder" else c for c in code.co_consts)
+    )
+    source, _, constants, _ = _core.decompile(code)
+    assert list(constants) == ["__const_8__"]
+    assert "__const_8__" in source
+
+
+def test_nesting_costs_no_stack():
+    code = returns_constant(None)
+    for _ in range(3000):
+        code = replace(returns_constant(None), co_consts=(None, code))
+    verdict, _ = _core.compare(code, code)
+    assert verdict != "different"
+    # Freed level by level: CPython's own deallocation of such a chain is recursive.
+    while code is not None:
+        code = next((c for c in code.co_consts if isinstance(c, types.CodeType)), None)
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", len, returns_constant], ids=repr)
+def test_other_input_is_a_type_error(value):
+    for call in (_core.decompile, lambda v: _core.compare(v, v)):
+        with pytest.raises(TypeError, match="expected a code object or the bytes of a .pyc"):
+            call(value)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"not a pyc file at all", b"\xa7\x0d\x0d\x0a" * 5])
+def test_bytes_that_are_no_pyc_are_refused(data):
+    with pytest.raises(_core.DecompilationError):
+        _core.decompile(data)
+
+
+def test_truncated_bytecode_is_refused_or_marked():
+    def function(a):
+        return [a.b(x) for x in range(10)]
+
+    code = function.__code__
+    for length in range(0, len(code.co_code), 2):
+        broken = replace(code, co_code=code.co_code[:length])
+        try:
+            source, _, _, diagnostics = _core.decompile(broken)
+        except _core.DecompilationError as error:
+            assert str(error)
+        else:
+            compile(source, "<decompiled>", "exec")
+
+
+def test_indentation_has_bounds():
+    for indentation in (0, -1, 17):
+        with pytest.raises(ValueError, match="indentation is"):
+            _core.decompile(returns_constant(1), indentation)
+
+
+def test_error_type_is_public_and_no_base_error():
+    import depyf
+
+    assert depyf.DecompilationError is _core.DecompilationError
+    assert issubclass(depyf.DecompilationError, Exception)
+    assert repr(depyf.DecompilationError) == "<class 'depyf.DecompilationError'>"
+
+
+def test_no_leak():
+    code = returns_constant((sys, {}))
+    marker = object()
+    other = returns_constant(marker)
+    for _ in range(20):  # caches fill
+        _core.decompile(code, name="f")
+        _core.compare(code, other)
+    references = sys.getrefcount(marker), sys.getrefcount(code)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(300):
+            _core.decompile(code, name="f")
+            _core.compare(code, other)
+            try:
+                _core.decompile(b"broken")
+            except _core.DecompilationError:
+                pass
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20000
+    assert (sys.getrefcount(marker), sys.getrefcount(code)) == references

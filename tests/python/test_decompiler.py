@@ -1,0 +1,212 @@
+"""depyf.decompile and the names that programs written for the original depyf call."""
+
+import functools
+import types
+
+import pytest
+
+import depyf
+from depyf import Decompiler, code_transform, utils
+from depyf.decompiler import code_of
+
+
+def plain(a, b=2, *rest, key=None, **more):
+    return a + b
+
+
+class Class:
+    def method(self):
+        return 1
+
+    @classmethod
+    def class_method(cls):
+        return 2
+
+    @staticmethod
+    def static_method():
+        return 3
+
+    @property
+    def prop(self):
+        return 4
+
+    def __call__(self):
+        return 5
+
+
+class Inherits(Class):
+    pass
+
+
+class NotCallable:
+    pass
+
+
+@functools.lru_cache(maxsize=None)
+def cached(n):
+    return n
+
+
+def generator():
+    yield 1
+
+
+TAKEN = [
+    (plain, plain),
+    (plain.__code__, plain),
+    (lambda x: x, None),
+    (Class.method, Class.method),
+    (Class().method, Class.method),
+    (Class.class_method, Class.__dict__["class_method"].__func__),
+    (Class.__dict__["static_method"], Class.static_method),
+    (Class(), Class.__call__),
+    (Inherits(), Class.__call__),
+    (functools.partial(plain, 1), plain),
+    (functools.partial(functools.partial(Class().method)), Class.method),
+    (cached, cached.__wrapped__),
+    (generator(), generator),
+    (Class.prop.fget, Class.prop.fget),
+]
+
+
+@pytest.mark.parametrize("thing, function", TAKEN, ids=lambda v: type(v).__name__)
+def test_every_kind_of_callable_is_taken(thing, function):
+    code = code_of(thing)
+    if function is not None:
+        assert code is function.__code__
+    source = depyf.decompile(thing)
+    assert any(isinstance(c, types.CodeType) for c in compile(source, "x", "exec").co_consts)
+
+
+@pytest.mark.parametrize(
+    "thing, message",
+    [
+        (len, "len is written in C"),
+        (str.join, "str.join is written in C"),
+        ([].append, "append is written in C"),
+        (int, "class int has no bytecode of its own"),
+        (Class, "pass one of its methods, such as Class.__init__"),
+        (functools.partial(len), "len is written in C"),
+        (Class.prop, "prop.fget"),
+        (3, "got an int, which is not callable"),
+        ("text", "got a str, which is not callable"),
+        (NotCallable(), "got a NotCallable, which is not callable"),
+        (None, "got a NoneType, which is not callable"),
+        (functools.cmp_to_key(plain), "written in C"),
+    ],
+    ids=repr,
+)
+def test_what_has_no_bytecode_is_refused_with_a_reason(thing, message):
+    for call in (depyf.decompile, Decompiler, depyf.disassemble):
+        with pytest.raises(TypeError, match=message):
+            call(thing)
+
+
+def test_endless_wrapping_is_refused():
+    partial = functools.partial(plain)
+    partial.__setstate__((partial, (), {}, {}))
+    with pytest.raises(TypeError, match="wraps more than 100"):
+        depyf.decompile(partial)
+
+
+def test_decompiler_interface_of_the_original():
+    decompiler = Decompiler(plain.__code__)
+    text = decompiler.decompile(
+        indentation=2, temp_prefix="__t_", overwite_fn_name="other_name"
+    )
+    assert text.startswith("def other_name(a, b")
+    assert "\n  return a + b" in text
+    assert Decompiler(plain).decompile() == depyf.decompile(plain)
+    names = Decompiler.supported_opnames()
+    assert {"LOAD_CONST", "RETURN_VALUE", "LOAD_GLOBAL"} <= set(names)
+    assert names == sorted(names) and not any(name.startswith("<") for name in names)
+
+
+def test_collect_all_code_objects():
+    def outer():
+        def inner():
+            return [x for x in (lambda: ())()]
+
+        return inner, lambda: 1
+
+    found = utils.collect_all_code_objects(outer.__code__)
+    assert found[0] is outer.__code__
+    assert {"outer", "inner", "<lambda>"} <= {code.co_name for code in found}
+    assert len(found) == len(set(map(id, found)))
+
+
+def test_decompile_ensure_never_raises():
+    assert utils.decompile_ensure(plain, "other").startswith("def other(")
+    assert "Failed to decompile." in utils.decompile_ensure(len)
+    assert "Failed to decompile." in utils.decompile_ensure(None)
+    compile(utils.decompile_ensure(None), "text", "exec")
+
+
+def test_safe_create_directory(tmp_path):
+    target = tmp_path / "a" / "b"
+    utils.safe_create_directory(str(target))
+    utils.safe_create_directory(str(target))
+    assert target.is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="exists and is no folder"):
+        utils.safe_create_directory(str(tmp_path / "file"))
+
+
+def enclosed():
+    y, z = 1, 2
+
+    def function(a, b):
+        q = a
+        return (lambda: (a, q)), y, z
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def function(a, b):\n    return a + b\n",
+        'def function(a, b):\n    """A docstring\n  over two lines."""\n    return a + b\n',
+        "def function(a, b): return a + b\n",
+        "def function(a, b):\n    @staticmethod\n    def g():\n        return 1\n    return a + b\n",
+        "def function(a, b):\n    nonlocal z\n    z = 4\n    return a + b\n",
+    ],
+)
+def test_fix_irregular_code_gives_the_variables(source):
+    old = enclosed().__code__
+    text = code_transform.fix_irregular_code(old, source, ["local_1"], ["cell_1"])
+    (code,) = [
+        c
+        for c in utils.collect_all_code_objects(compile(text, "text", "exec"))
+        if c.co_name == "function"
+    ]
+    assert code.co_freevars == old.co_freevars == ("y", "z")
+    assert set(code.co_cellvars) == {"a", "q", "cell_1"}
+    assert "local_1" in code.co_varnames
+    closure = enclosed().__closure__
+    assert types.FunctionType(code, {"staticmethod": staticmethod}, "f", None, closure)(2, 3) == 5
+
+
+def test_fix_irregular_code_refuses_other_source():
+    with pytest.raises(ValueError, match="no function"):
+        code_transform.fix_irregular_code(plain.__code__, "x = 1\n")
+    with pytest.raises(SyntaxError):
+        code_transform.fix_irregular_code(plain.__code__, "def (:\n")
+
+
+def twin(a, b=2, *rest, key=None, **more):
+    return a + b
+
+
+def other(a, b=2, *rest, key=None, **more):
+    return b + a
+
+
+def test_compare_is_false_only_for_different_code():
+    assert depyf.compare(plain, plain).verdict == "identical"
+    assert depyf.compare(plain, twin, names=False)
+    named = depyf.compare(plain, twin)
+    assert not named and "twin" in named.detail
+    different = depyf.compare(plain, other, names=False)
+    assert not different
+    assert different.verdict == "different" and different.detail

@@ -1,0 +1,142 @@
+"""The package as installed: what importing it costs, what its names do, what its binary needs."""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import depyf
+import pythons
+
+HEAVY = {"torch", "numpy", "inspect", "dataclasses", "typing", "ast", "tokenize", "asyncio"}
+
+
+def in_fresh_process(program, *options):
+    return subprocess.run(
+        [sys.executable, *options, "-c", program],
+        check=True,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    ).stdout
+
+
+def test_import_loads_nothing_heavy():
+    loaded = in_fresh_process(
+        "import sys; before = set(sys.modules); import depyf;"
+        "print(*sorted(set(sys.modules) - before))"
+    ).split()
+    assert "depyf" in loaded
+    assert not HEAVY & set(loaded)
+
+
+def test_import_takes_less_than_30_ms():
+    program = (
+        "import time; start = time.perf_counter(); import depyf; depyf.decompile;"
+        "print(time.perf_counter() - start)"
+    )
+    assert min(float(in_fresh_process(program)) for _ in range(5)) < 0.030
+
+
+def test_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert depyf.__version__ == version("depyf")
+
+
+def test_public_names_are_listed_and_unknown_ones_refused():
+    assert set(depyf.__all__) <= set(dir(depyf))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        depyf.no_such_name
+    for name in depyf.__all__:
+        if name not in depyf._LAZY_TORCH:
+            assert getattr(depyf, name) is not None
+
+
+def test_submodule_recompile_is_not_hidden_by_a_function():
+    import depyf.recompile
+
+    assert depyf.recompile.recompile.__module__ == "depyf.recompile"
+
+
+def test_names_that_need_torch_say_so_where_it_is_missing():
+    # A finder in front hides whatever torch this environment has.
+    program = (
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'torch':\n"
+        "            raise ModuleNotFoundError('No module named ' + repr(name), name=name)\n"
+        "sys.meta_path.insert(0, Hide())\n"
+        "import depyf\n"
+        "try:\n"
+        "    with depyf.prepare_debug('nowhere'):\n"
+        "        pass\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    message = in_fresh_process(program)
+    assert "pip install torch" in message
+
+
+def extension():
+    (path,) = glob.glob(os.path.join(os.path.dirname(depyf.__file__), "_core*.so"))
+    return path
+
+
+def test_extension_is_abi3():
+    assert extension().endswith("_core.abi3.so")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF symbols with nm")
+def test_extension_needs_only_the_stable_abi_of_37():
+    from shutil import which
+
+    if which("nm") is None:
+        pytest.skip("binutils (nm) is not installed")
+    listing = subprocess.run(
+        ["nm", "-D", extension()], check=True, stdout=subprocess.PIPE, universal_newlines=True
+    ).stdout
+    needed = set(re.findall(r" U (_?Py\w+)", listing))
+    with open(os.path.join(os.path.dirname(__file__), "stable_abi_37.txt")) as file:
+        stable = {line.strip() for line in file if not line.startswith("#")}
+    assert needed
+    assert not needed - stable
+    exported = set(re.findall(r" T (\S+)", listing))
+    assert exported == {"PyInit__core"}
+    libraries = subprocess.run(
+        ["ldd", extension()], check=True, stdout=subprocess.PIPE, universal_newlines=True
+    ).stdout
+    assert "libpython" not in libraries
+
+
+LIVE = """
+import depyf
+from depyf.decompiler import decompile, Decompiler, DecompilationError
+import types
+def sample(a, b):
+    x = a + b
+    if x:
+        return len(str(x))
+    return types
+try:
+    text = decompile(sample)
+    namespace = {"types": types}
+    exec(text, namespace)
+    assert namespace["sample"](2, 3) == sample(2, 3)
+    assert namespace["sample"](0, 0) is types
+    print("decompiled")
+except DecompilationError as error:
+    assert "3.%d" % sys.version_info[1] in str(error), error
+    print("refused", error)
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_one_binary_serves_every_python(version):
+    answer = pythons.run(version, LIVE)
+    assert answer.startswith(("decompiled", "refused"))
+    if version == "3.11":
+        assert answer == "decompiled\n"
