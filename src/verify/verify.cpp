@@ -20,17 +20,86 @@ namespace {
 
 using namespace verify_detail;
 
-/// The opcodes as they stand in the code, without EXTENDED_ARG and CACHE: whatever decode() leaves out shows here.
-std::vector<std::uint8_t> raw_opcodes(const CodeObject& code) {
-  std::vector<std::uint8_t> out;
+/// An instruction as it stands in the code.
+struct Raw {
+  const OpcodeInfo* info;
+  std::uint32_t operand;
+};
+
+/// Every instruction without EXTENDED_ARG and caches: whatever decode() leaves out shows here.
+std::vector<Raw> raw_instructions(const CodeObject& code) {
+  std::vector<Raw> out;
   const VersionTable* table = version_table(code.version);
   if (!table) return out;
-  for (std::size_t i = 0; i < code.code.size(); i += 2) {
+  std::uint32_t prefix = 0;
+  for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
     const std::uint8_t opcode = code.code[i];
-    if (opcode != table->extended_arg) out.push_back(opcode);
-    i += 2 * std::size_t{table->opcodes[opcode].caches};
+    const std::uint32_t operand = prefix | code.code[i + 1];
+    const OpcodeInfo& info = table->opcodes[opcode];
+    if (opcode == table->extended_arg) {
+      prefix = operand << 8;
+      continue;
+    }
+    prefix = 0;
+    out.push_back({&info, operand});
+    i += 2 * std::size_t{info.caches};
   }
   return out;
+}
+
+bool same_instructions(const CodeObject& a, const CodeObject& b) {
+  const std::vector<Raw> x = raw_instructions(a), y = raw_instructions(b);
+  const auto unseen = [](const Raw& raw) { return raw.info->action == Action::Drop && raw.info->name != "MAKE_CELL"; };
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](const Raw& p, const Raw& q) { return p.info == q.info && (!unseen(p) || p.operand == q.operand); });
+}
+
+/// What decode() takes for granted: cells are made and free variables copied as the variables say, PRECALL counts what CALL does. Empty when
+/// it is so.
+std::string broken_promise(const CodeObject& code) {
+  const std::vector<Raw> raw = raw_instructions(code);
+  std::uint32_t free = 0, copied = 0;
+  bool prologue = false;
+  std::vector<std::uint8_t> made(code.slots.size(), 0);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const std::string_view name = raw[i].info->name;
+    prologue |= name == "RESUME";
+    if (name == "MAKE_CELL") {
+      if (raw[i].operand >= made.size() || made[raw[i].operand]++) return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
+    } else if (name == "COPY_FREE_VARS") {
+      copied += raw[i].operand;
+    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info->name != "CALL" || raw[i + 1].operand != raw[i].operand)) {
+      return "PRECALL counts " + std::to_string(raw[i].operand) + " arguments, but no CALL of as many follows";
+    }
+  }
+  if (!prologue) return {};
+  for (std::size_t i = 0; i < code.slots.size(); ++i) {
+    free += (code.slots[i].kind & kFree) != 0;
+    if (((code.slots[i].kind & kCell) != 0) != (made[i] != 0)) return "the code does not make the cells of its cell variables";
+  }
+  if (free != copied) return "the code copies " + std::to_string(copied) + " free variables and has " + std::to_string(free);
+  return {};
+}
+
+/// From 3.13 on a test compares with True and False: what it tests must have gone through bool() before. lift() takes that for granted.
+bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
+  const VersionTable* table = version_table(code.version);
+  if (!table || std::none_of(table->opcodes.begin(), table->opcodes.end(), [](const OpcodeInfo& info) { return info.op == Op::TO_BOOL; })) return false;
+  for (const Block& block : cfg.blocks) {
+    if (block.end - block.first < 2) continue;
+    const Op test = cfg.instrs[block.end - 1].op;
+    const Instr& before = cfg.instrs[block.end - 2];
+    if (test != Op::BRANCH_TRUE && test != Op::BRANCH_FALSE) continue;
+    switch (arg_kind(before.op)) {
+      case ArgKind::Str: case ArgKind::Local: case ArgKind::Deref: return true;
+      case ArgKind::Const: continue;
+      case ArgKind::Plain: break;
+    }
+    if (before.op == Op::LOAD_SUBSCR || before.op == Op::CALL || before.op == Op::CALL_KW || before.op == Op::CALL_EX || before.op == Op::BINARY ||
+        before.op == Op::INPLACE || before.op == Op::YIELD_VALUE || before.op == Op::YIELD_FROM || before.op == Op::LOAD_SLICE || before.op == Op::GET_LEN ||
+        (before.op == Op::COMPARE && before.aux == 0))
+      return true;
+  }
+  return false;
 }
 
 class Verifier {
@@ -96,6 +165,12 @@ class Verifier {
     }
     InstrList list_a, list_b;
     Cfg cfg_a, cfg_b;
+    const std::string problem_a = broken_promise(a_[x]), problem_b = broken_promise(b_[y]);
+    if (problem_a != problem_b) {
+      Verdict out;
+      out.detail = "not proven: " + (problem_b.empty() ? problem_a : problem_b);
+      return out;
+    }
     try {
       list_a = decode(a_, x);
       list_b = decode(b_, y);
@@ -110,7 +185,7 @@ class Verifier {
     const std::optional<Difference> first = exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     Verdict out;
     if (!first) {
-      const bool sequence = same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) && raw_opcodes(a_[x]) == raw_opcodes(b_[y]);
+      const bool sequence = same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) && same_instructions(a_[x], b_[y]);
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
       adopt(nested);
       return out;
@@ -128,6 +203,11 @@ class Verifier {
 
   /// Nothing when the two are equivalent.
   std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, const Difference& first, Pairs& nested) {
+    if (tests_what_is_no_bool(a_[x], cfg_a) != tests_what_is_no_bool(b_[y], cfg_b)) {
+      Verdict out = different(first);
+      out.detail += " (and one side tests a value that is no bool)";
+      return out;
+    }
     try {
       Lifted lifted_a = lift(a_, x, cfg_a), lifted_b = lift(b_, y, cfg_b);
       SimplifyOptions simplify_a, simplify_b;
