@@ -541,7 +541,8 @@ class Lockstep {
         else set(side, id, tokens_.object(side, Op::BUILD_TUPLE, content));
         return true;
       }
-      case Op::POP_TOP: case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR: case Op::LOAD_BUILD_CLASS:
+      case Op::POP_TOP: return true;  // kept by lift to tell `except:` from `finally:`
+      case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR: case Op::LOAD_BUILD_CLASS:
       case Op::LOAD_FAST_AND_CLEAR: case Op::STORE_FAST: case Op::DELETE_FAST: case Op::LOAD_DEREF: case Op::STORE_DEREF: case Op::DELETE_DEREF:
       case Op::LOAD_CLASSDEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: case Op::LOAD_NAME: case Op::STORE_NAME: case Op::DELETE_NAME:
       case Op::LOAD_LOCALS: case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::LOAD_ATTR: case Op::LOAD_METHOD: case Op::LOAD_SUPER_ATTR: case Op::STORE_ATTR:
@@ -1041,7 +1042,6 @@ class Lockstep {
     const State& known = node.state;
     const std::vector<TokenId> old_tokens = instantiate(known), new_tokens = instantiate(incoming);
     pair_alike(node, known, old_tokens, incoming, new_tokens);
-    pair_alike(node, incoming, new_tokens, known, old_tokens);
 
     using Two = std::pair<TokenId, TokenId>;
     std::set<Two> poisoned;
@@ -1114,24 +1114,44 @@ class Lockstep {
     }
   }
 
-  /// Values that `there` knows to be one and the same on both sides, and that `here` holds as two objects built alike, become one here too.
-  void pair_alike(const Node& node, const State& here, const std::vector<TokenId>& here_tokens, const State& there, const std::vector<TokenId>& there_tokens) {
-    std::map<TokenId, std::size_t> of_a;
+  /// An object that one way has given away, or that the ways built differently, cannot stay known at the merge. Where a value of the other side
+  /// is the same object on each way, the two become one for good.
+  void pair_alike(const Node& node, const State& known, const std::vector<TokenId>& known_tokens, const State& incoming, const std::vector<TokenId>& incoming_tokens) {
+    using Two = std::pair<TokenId, TokenId>;
+    std::vector<Two> splits[2];
+    std::vector<TokenId> items_x, items_y;
     const std::size_t split = node.keys[kA].size();
-    for (std::size_t i = 0; i < split; ++i) {
-      const TokenId token = tokens_.find(there_tokens[there.class_of[i]]);
-      if (tokens_[token].kind == TokenKind::Leaf) of_a.try_emplace(token, i);
+    for (Which side : {kA, kB}) {
+      std::vector<Two> reached;
+      std::set<Two> seen;
+      const auto reach = [&](TokenId x, TokenId y) {
+        const Two two{tokens_.find(x), tokens_.find(y)};
+        if (two.first != two.second && seen.insert(two).second) reached.push_back(two);
+      };
+      for (std::size_t i = side == kA ? 0 : split; i < (side == kA ? split : known.class_of.size()); ++i)
+        reach(known_tokens[known.class_of[i]], incoming_tokens[incoming.class_of[i]]);
+      for (std::size_t i = 0; i < reached.size(); ++i) {
+        const auto [x, y] = reached[i];
+        const bool object_x = tokens_[x].kind == TokenKind::Object, object_y = tokens_[y].kind == TokenKind::Object;
+        if (!object_x && !object_y) continue;
+        bool alike = object_x && object_y && object_op(x) == object_op(y);
+        if (alike) {
+          TokenId base_x, base_y;
+          flatten(x, items_x, base_x);
+          flatten(y, items_y, base_y);
+          alike = items_x.size() == items_y.size() && (base_x == kNoToken) == (base_y == kNoToken);
+          for (std::size_t k = 0; alike && k < items_x.size(); ++k) reach(items_x[k], items_y[k]);
+        }
+        if (!alike) splits[side].push_back({x, y});
+      }
+      spend(1 + reached.size());
     }
-    for (std::size_t j = split; j < there.class_of.size(); ++j) {
-      const auto found = of_a.find(tokens_.find(there_tokens[there.class_of[j]]));
-      if (found == of_a.end()) continue;
-      const TokenId x = tokens_.find(here_tokens[here.class_of[found->second]]), y = tokens_.find(here_tokens[here.class_of[j]]);
-      if (x == y || tokens_[x].kind != TokenKind::Object || tokens_[y].kind != TokenKind::Object) continue;
-      std::vector<TokenId> log;
-      if (!same(x, y, &log))
+    for (const auto& [old_a, new_a] : splits[kA])
+      for (const auto& [old_b, new_b] : splits[kB]) {
+        std::vector<TokenId> log;
+        if (same(old_a, old_b, &log) && same(new_a, new_b, &log)) break;
         for (TokenId id : log) tokens_[id].forward = kNoToken;
-    }
-    spend(there.class_of.size());
+      }
   }
 
   void walk_all() {

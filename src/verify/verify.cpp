@@ -6,6 +6,7 @@
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
+#include "opcode/effect.h"
 #include "opcode/tables.h"
 #include "pyc/pyc.h"
 #include "simplify/simplify.h"
@@ -49,8 +50,9 @@ std::vector<Raw> raw_instructions(const CodeObject& code) {
 
 bool same_instructions(const CodeObject& a, const CodeObject& b) {
   const std::vector<Raw> x = raw_instructions(a), y = raw_instructions(b);
-  const auto unseen = [](const Raw& raw) { return raw.info->action == Action::Drop && raw.info->name != "MAKE_CELL"; };
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](const Raw& p, const Raw& q) { return p.info == q.info && (!unseen(p) || p.operand == q.operand); });
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Raw& p, const Raw& q) {
+    return p.info == q.info && (p.info->operand != OperandKind::Plain || p.operand == q.operand);
+  });
 }
 
 /// What decode() takes for granted: cells are made and free variables copied as the variables say, PRECALL counts what CALL does. Empty when
@@ -100,6 +102,40 @@ bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
       return true;
   }
   return false;
+}
+
+/// lift() reads stack slots by what they hold. Here their number: the stack stays within co_stacksize, and wherever something may raise it is at
+/// least as deep as the handler wants it. False in code that no compiler makes, which may do anything.
+bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
+  constexpr std::uint64_t kUnknown = UINT64_MAX;
+  std::vector<std::uint64_t> entry(cfg.size(), kUnknown);
+  std::vector<std::uint32_t> work{cfg.entry.index};
+  entry[cfg.entry.index] = 0;
+  const auto enter = [&](BlockId to, std::uint64_t depth) {
+    if (!to.valid() || entry[to.index] != kUnknown) return;
+    entry[to.index] = depth;
+    work.push_back(to.index);
+  };
+  while (!work.empty()) {
+    const Block& block = cfg.blocks[work.back()];
+    std::uint64_t depth = entry[work.back()], at_target = depth;
+    work.pop_back();
+    const Region* region = block.region.valid() ? &cfg[block.region] : nullptr;
+    if (region) enter(region->handler, region->depth + (region->entry == HandlerEntry::Six ? 6u : region->lasti ? 2u : 1u));
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      const Instr& instr = cfg.instrs[i];
+      const StackEffect effect = stack_effect(instr);
+      if (effect.pops > depth) return false;
+      const std::uint64_t least = depth - effect.pops + std::min(effect.pops, effect.pushes);
+      if (region && !cannot_raise(instr) && least < region->depth) return false;
+      at_target = depth - effect.pops + effect.target_pushes;
+      depth = depth - effect.pops + effect.pushes;
+      if (std::max(depth, at_target) > code.stacksize) return false;
+    }
+    enter(block.next, depth);
+    enter(block.target, at_target);
+  }
+  return true;
 }
 
 class Verifier {
@@ -203,11 +239,13 @@ class Verifier {
 
   /// Nothing when the two are equivalent.
   std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, const Difference& first, Pairs& nested) {
-    if (tests_what_is_no_bool(a_[x], cfg_a) != tests_what_is_no_bool(b_[y], cfg_b)) {
+    const auto part = [&](const char* why) {
       Verdict out = different(first);
-      out.detail += " (and one side tests a value that is no bool)";
+      out.detail += why;
       return out;
-    }
+    };
+    if (tests_what_is_no_bool(a_[x], cfg_a) != tests_what_is_no_bool(b_[y], cfg_b)) return part(" (and one side tests a value that is no bool)");
+    if (stack_is_sound(a_[x], cfg_a) != stack_is_sound(b_[y], cfg_b)) return part(" (and one side leaves its stack)");
     try {
       Lifted lifted_a = lift(a_, x, cfg_a), lifted_b = lift(b_, y, cfg_b);
       SimplifyOptions simplify_a, simplify_b;

@@ -1,7 +1,7 @@
 // Compares pairs of .pyc files: reads lines `A.pyc<TAB>B.pyc`, prints one line `verdict<TAB>detail` for each.
-//   verify_check [--each] [--pycs LIST]
+//   verify_check [--each [--lifted]]
 // --each: one line for each code object of A instead, compared without what is nested in it with the code object at the same place of B:
-//   `code<TAB>path<TAB>verdict<TAB>detail`.
+//   `code<TAB>path<TAB>verdict<TAB>detail`. --lifted: by the graphs after lift and simplify alone, so that `equivalent` is the best verdict.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +13,12 @@
 #include <string>
 
 #include "pyc/pyc.h"
+#include "bytecode/instr.h"
+#include "flow/cfg.h"
+#include "lift/lifted.h"
+#include "simplify/simplify.h"
 #include "support/error.h"
+#include "verify/lockstep.h"
 #include "verify/verify.h"
 
 namespace {
@@ -50,8 +55,26 @@ std::map<std::string, CodeId> paths(const Module& module) {
       if (module[c].kind != ConstKind::Code) continue;
       const std::string name(module[module[module[c].code].name]);
       const int n = count[name]++;
-      work.emplace_back(module[c].code, path + "/" + name + (n ? "#" + std::to_string(n) : ""));
+      work.emplace_back(module[c].code, path + "/" + name + (n ? "#" + std::to_string(n + 1) : ""));
     }
+  }
+  return out;
+}
+
+Verdict compare_lifted(Module& a, CodeId x, Module& b, CodeId y) {
+  Verdict out;
+  try {
+    verify_detail::Canon canon(a, b);
+    verify_detail::Pairs nested;
+    Lifted lifted_a = lift(a, x, build_cfg(a, x, decode(a, x))), lifted_b = lift(b, y, build_cfg(b, y, decode(b, y)));
+    simplify(lifted_a, a);
+    simplify(lifted_b, b);
+    if (const auto difference = verify_detail::lockstep_difference(canon, lifted_a, lifted_b, true, nested))
+      out.detail = "at offset " + std::to_string(difference->offset_a) + " / " + std::to_string(difference->offset_b) + ": " + difference->text;
+    else
+      out.kind = VerdictKind::Equivalent;
+  } catch (const Error& error) {
+    out.detail = error.what();
   }
   return out;
 }
@@ -66,6 +89,7 @@ std::string one_line(std::string text) {
 
 int main(int argc, char** argv) {
   const bool each = argc > 1 && std::strcmp(argv[1], "--each") == 0;
+  const bool lifted = argc > 2 && std::strcmp(argv[2], "--lifted") == 0;
   std::string line;
   while (std::getline(std::cin, line)) {
     const std::size_t tab = line.find('\t');
@@ -83,7 +107,7 @@ int main(int argc, char** argv) {
           Verdict verdict;
           verdict.detail = "missing";
           const auto before = std::chrono::steady_clock::now();
-          if (found != pb.end()) verdict = verify(a, id, b, found->second, options);
+          if (found != pb.end()) verdict = lifted ? compare_lifted(a, id, b, found->second) : verify(a, id, b, found->second, options);
           const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
           std::printf("code\t%s\t%s\t%s%s\n", one_line(path).c_str(), word(verdict.kind), one_line(verdict.detail).c_str(),
                       seconds > 0.5 ? (" [slow: " + std::to_string(seconds) + " s]").c_str() : "");

@@ -3,7 +3,7 @@
     python mutants.py mutate FOLDER SEED PER_FILE FILE...    mutants of the source and of the bytecode
     python mutants.py unparse FOLDER 0 0 FILE...             the original and what compiles from ast.unparse of it (3.9+)
 
-One JSON line for each pair: {"kind", "a", "b", "where", "judge": what roundtrip_judge says}.
+One JSON line for each pair: {"kind", "a", "b", "where", "judge": what tests/judge.py says}.
 """
 
 import ast
@@ -17,12 +17,13 @@ import sys
 import types
 import warnings
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import dis  # noqa: E402
 
-import roundtrip_judge  # noqa: E402
+import judge  # noqa: E402
 
 VERSION = sys.version_info[:2]
+TAKES_OPERAND = set(getattr(dis, "hasarg", ())) or set(range(dis.HAVE_ARGUMENT, 256))
 COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -440,7 +441,6 @@ def put(root, path, code):
 
 def instructions(code):
     """(offset, name) of each instruction that is no cache and no prefix."""
-    cached = 0
     for at in range(0, len(code.co_code), 2):
         name = dis.opname[code.co_code[at]]
         if name not in ("CACHE", "EXTENDED_ARG"):
@@ -516,7 +516,7 @@ def bytecode_mutants(root, count, rnd):
         op, arg = code.co_code[at], code.co_code[at + 1]
         if choice <= 4:  # another operand
             delta = rnd.choice([1, -1, 2, 1, -1])
-            if op in roundtrip_judge.TAKES_OPERAND and 0 <= arg + delta < 256:
+            if op in TAKES_OPERAND and 0 <= arg + delta < 256:
                 kind, changed = "operand of " + name, patched(code, {at + 1: arg + delta})
         elif choice <= 8:  # another operation
             places = [(at, name) for at, name in found if name in switches]
@@ -575,6 +575,24 @@ def bytecode_mutants(root, count, rnd):
 
 
 # ---------------------------------------------------------------- files
+def judged(original, other):
+    """{path: "strict", "lenient" or "different"} for each code object; "+" is there when `other` has more."""
+    mine, theirs = dict(judge.code_objects(original)), dict(judge.code_objects(other))
+    out = {} if set(theirs) <= set(mine) else {"+": "different"}
+    for path, code in mine.items():
+        strict, lenient = judge.compare_code(code, theirs[path])[:2] if path in theirs else (False, False)
+        out[path] = "strict" if strict else "lenient" if lenient else "different"
+    return out
+
+
+def accepts(original, other):
+    """The whole tree is leniently equal. Code that cannot be decoded is equal to nothing."""
+    try:
+        return "different" not in judged(original, other).values()
+    except (IndexError, KeyError, RuntimeError, ValueError):
+        return False
+
+
 def write_pyc(path, code):
     with open(path, "wb") as file:
         file.write(importlib.util.MAGIC_NUMBER + b"\0" * 12 + marshal.dumps(code))
@@ -601,7 +619,7 @@ def main():
                 continue
             b = os.path.join(folder, "%d.unparse.pyc" % number)
             write_pyc(b, other)
-            print(json.dumps({"kind": "unparse", "a": a, "b": b, "where": path, "judge": roundtrip_judge.judge(original, other)}), flush=True)
+            print(json.dumps({"kind": "unparse", "a": a, "b": b, "where": path, "judge": judged(original, other)}), flush=True)
             continue
         n = 0
         half = count // 2
@@ -613,7 +631,7 @@ def main():
                     write_pyc(b, mutant)
                 except ValueError:
                     continue
-                print(json.dumps({"kind": kind, "a": a, "b": b, "where": "%s:%s" % (path, where), "judge": roundtrip_judge.accepts(original, mutant)}), flush=True)
+                print(json.dumps({"kind": kind, "a": a, "b": b, "where": "%s:%s" % (path, where), "judge": accepts(original, mutant)}), flush=True)
 
 
 if __name__ == "__main__":
