@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "structure/operations.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
@@ -255,7 +256,7 @@ void BlockBuilder::operation(std::size_t position) {
     } else {
       std::vector<ExprId> kids = take_operands(value.operands);
       if (failed && expression_only_) return;
-      ExprId first = kids[0];
+      ExprId first = select.negate_first ? negate(s_.ast, kids[0]) : kids[0];
       if (select.kind == Select::IfExp) {
         e = s_.ast.expr(ExprKind::IfExp, {first, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
       } else {
@@ -317,6 +318,7 @@ void BlockBuilder::operation(std::size_t position) {
       return;
     case Op::UNPACK_SEQUENCE:
     case Op::UNPACK_EX:
+      if (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) return;
       if (unpack(position)) return;
       break;
     case Op::INPLACE:
@@ -525,60 +527,61 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     skip_until_ = position + m;
     return true;
   }
-  // Stores with operands of their own, in order of the values.
-  ValueId first = s_.resolve(s_.at(body[position]).operands[0]);
-  // operands of the first target are pending above the values
-  std::size_t extra = s_.at(body[position]).operands.size() - 1;
-  std::size_t top = pending_.size();
-  {
-    std::size_t own = 0;
-    std::span<const ValueId> ops = s_.at(body[position]).operands.subspan(1);
-    for (std::size_t k = ops.size(); k > 0; --k) {
-      if (top > 0 && own < extra && pending_[top - 1].value == s_.resolve(ops[k - 1])) {
-        --top;
-        ++own;
-      }
-    }
-  }
+  // Stores with operands of their own and unpackings, in order of the values.
+  auto consumes = [&](ValueId v) {
+    const Value& value = s_.at(v);
+    return value.kind == ValueKind::Operation && (is_store(value.op) || value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX);
+  };
+  const Value& start = s_.at(body[position]);
+  const ValueId first = s_.resolve(start.operands[0]);
+  std::size_t top = pending_.size();  // above: operands of the first target
+  for (std::size_t k = start.operands.size(); k > 1; --k)
+    if (top > 0 && pending_[top - 1].value == s_.resolve(start.operands[k - 1])) --top;
   std::size_t base = top;
   for (std::size_t j = 0; j < top; ++j)
     if (pending_[j].value == first) base = j;
   if (base + 1 >= top) return false;
-  std::vector<ValueId> stores;
-  std::size_t last = position;
-  for (std::size_t i = position; i < body.size() && i < position + kLookAhead && stores.size() < top - base; ++i) {
-    const Value& value = s_.at(body[i]);
-    if (value.kind != ValueKind::Operation || !is_store(value.op)) {
-      if (value.kind == ValueKind::Operation && yields_no_value(value.op, value.aux)) return false;
-      continue;
+  const std::size_t count = top - base;
+  std::size_t found = 0;
+  for (std::size_t i = position; i < body.size() && i < position + kLookAhead && found < count; ++i) {
+    if (!consumes(body[i])) continue;
+    ValueId v = s_.resolve(s_.at(body[i]).operands[0]);
+    if (v == pending_[base + found].value) {
+      if ((s_.at(body[i]).op == Op::UNPACK_SEQUENCE || s_.at(body[i]).op == Op::UNPACK_EX) && !unpack_is_regular(i)) return false;
+      ++found;
+    } else if (s_.at(v).kind != ValueKind::Result) {
+      return false;
     }
-    if (s_.resolve(value.operands[0]) != pending_[base + stores.size()].value) return false;
-    stores.push_back(body[i]);
-    last = i;
   }
-  if (stores.size() != top - base) return false;
+  if (found != count) return false;
   for (std::size_t j = base; j < top; ++j)
     if (pending_[j].remaining != 1 || !pending_[j].targets.empty()) return false;
-  // Values move aside; the targets' operands are evaluated by a run over the operations in between.
-  std::vector<ExprId> values, targets;
-  for (std::size_t j = base; j < top; ++j) values.push_back(pending_[j].expr);
+  // The values move aside. Each store then assigns from a hole, and gives its target to the one assignment.
+  std::vector<Pending> values(std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(base)),
+                              std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(top)));
   pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(base), pending_.begin() + static_cast<std::ptrdiff_t>(top));
-  std::size_t done = 0;
-  for (std::size_t i = position; i <= last; ++i) {
-    if (done < stores.size() && body[i] == stores[done]) {
-      std::vector<ExprId> kids = take_operands(s_.at(body[i]).operands.subspan(1));
-      targets.push_back(make_target(s_.ast, s_.lifted, body[i], kids));
-      ++done;
-    } else {
-      operation(i);
-    }
+  std::vector<ExprId> sources, targets;
+  for (const Pending& value : values) sources.push_back(value.expr);
+  std::vector<Pending> below(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(base)));
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(base));
+  std::size_t i = position;
+  for (const Pending& value : values) {
+    ExprId hole = s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
+    pending_.insert(pending_.begin(), {value.value, hole, 1, {}});
+    const std::size_t before = out.size();
+    for (; i < body.size() && out.size() == before; ++i) operation(i);
+    if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign || s_.ast[out.back()].e[0] != hole)
+      throw Error("structure: a parallel assignment of an unknown shape");
+    targets.push_back(s_.ast[out.back()].list[0]);
+    out.pop_back();
   }
+  pending_.insert(pending_.begin(), std::make_move_iterator(below.begin()), std::make_move_iterator(below.end()));
   Expr t;
   t.kind = ExprKind::Tuple;
   t.kids = s_.ast.arena.copy(targets);
   Expr e;
   e.kind = ExprKind::Tuple;
-  e.kids = s_.ast.arena.copy(values);
+  e.kids = s_.ast.arena.copy(sources);
   Stmt st;
   st.kind = StmtKind::Assign;
   st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(t)});
@@ -586,7 +589,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   st.origin = origin(body[position]);
   spill_for_statement();
   emit(s_.ast.add(st));
-  skip_until_ = last + 1;
+  skip_until_ = i;
   return true;
 }
 

@@ -135,6 +135,12 @@ class Folder {
     node.edges[1] = no;
   }
 
+  /// `not (x is y)` and `not (x in y)` compile to other operations than the tests themselves.
+  bool negation_costs_nothing(ValueId test) const {
+    const Value& v = s_.at(test);
+    return !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) || v.kind != ValueKind::Operation;
+  }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -158,11 +164,24 @@ class Folder {
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
         if (e.external && (side != 0 || negated)) continue;
+        // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
+        // stands first be the one for `true`.
+        bool negate_first = false;
+        if (negated) {
+          const bool second_free = negation_is_free(s_.ast, e.expr);
+          negate_first = negation_costs_nothing(first) && (side == 0 ? other.to.index < free.to.index : free.to.index < other.to.index);
+          if (!second_free) {
+            if (!negation_costs_nothing(first)) continue;
+            negate_first = true;
+          }
+        }
         if (e.external) s_.chained[e.external.index] = 1;
         Select sel;
-        sel.kind = side == 0 ? Select::And : Select::Or;
+        const bool is_and = (side == 0) != negate_first;
+        sel.kind = is_and ? Select::And : Select::Or;
         sel.chained = static_cast<bool>(e.external);
-        sel.rest = negated ? negate(s_.ast, e.expr) : e.expr;
+        sel.negate_first = negate_first;
+        sel.rest = negated && !negate_first ? negate(s_.ast, e.expr) : e.expr;
         std::uint32_t carried = count_in(other, first);
         s_.uses[first.index] -= carried;      // its own use as condition is now the Select's operand
         std::uint32_t free_carried = count_in(free, second);
@@ -175,7 +194,7 @@ class Folder {
           if (r != second) --s_.uses[r.index];
         }
         kill(b);
-        if (side == 0) set_branch(a, v, out_free, out_other);
+        if (is_and) set_branch(a, v, out_free, out_other);
         else set_branch(a, v, out_other, out_free);
         return true;
       }

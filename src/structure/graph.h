@@ -67,7 +67,7 @@ struct Node {
 struct Select {
   enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt } kind = And;
   bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
-  bool negate_rest = false;
+  bool negate_first = false;
   ExprId rest, orelse;            // IfExp: rest is the body
 };
 
@@ -121,6 +121,9 @@ class Structurer {
   // ---- steps
   void fold_expressions();        // fold.cpp
   void fold_async_for();          // loops.cpp
+  void join_module_ends();        // structure.cpp
+  bool same_exit(BlockId a, BlockId b);
+  void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
   void fold_inlined_comprehensions();
   void classify_regions();        // regions.cpp

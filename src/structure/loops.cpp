@@ -1,5 +1,6 @@
 // Loops as the compiler lays them out, brought back to one header with one test.
 #include <algorithm>
+#include <map>
 
 #include "structure/graph.h"
 
@@ -57,7 +58,7 @@ bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
   if (x.term != TermKind::Branch || y.term != TermKind::Branch || x.region != y.region || !x.params.empty() || !y.params.empty()) return false;
   if (x.body.size() != y.body.size() || x.body.size() > 256) return false;
   for (int k = 0; k < 2; ++k)
-    if (x.edges[k].to != y.edges[k].to || !x.edges[k].args.empty() || !y.edges[k].args.empty()) return false;
+    if (!x.edges[k].args.empty() || !y.edges[k].args.empty() || (x.edges[k].to != y.edges[k].to && !s.same_exit(x.edges[k].to, y.edges[k].to))) return false;
   auto position = [](const Node& n, ValueId v) {
     for (std::size_t i = 0; i < n.body.size(); ++i)
       if (n.body[i] == v) return i;
@@ -68,7 +69,7 @@ bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
     if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
     if (p.kind == ValueKind::Select) {
       const Select &m = s.selects[s.select_of[x.body[i].index]], &n = s.selects[s.select_of[y.body[i].index]];
-      if (m.kind != n.kind || m.chained != n.chained || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
+      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || m.negate_first != n.negate_first || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
     } else if (p.op == Op::LOAD_CONST ? !s.same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
       return false;
     }
@@ -84,6 +85,72 @@ bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
 }
 
 }  // namespace
+
+/// Two blocks that leave the function with the same constant.
+bool Structurer::same_exit(BlockId a, BlockId b) {
+  auto returned = [&](BlockId block) {
+    const Node& node = nodes[block.index];
+    if (node.term != TermKind::Return || !node.params.empty()) return ValueId();
+    for (ValueId v : node.body)
+      if (!is_const(v)) return ValueId();
+    ValueId v = resolve(node.value);
+    return is_const(v) ? v : ValueId();
+  };
+  ValueId x = returned(a), y = returned(b);
+  return x && y && same_const(ConstId(at(x).arg), ConstId(at(y).arg));
+}
+
+/// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one
+/// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
+/// implicit `return None`, which takes its line from what stands before it.
+void Structurer::join_exit_copies() {
+  bool any_finally = false;
+  for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally;
+  struct Key {
+    std::uint64_t a, b, c;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, BlockId> first;
+  std::vector<BlockId> replaced(nodes.size());
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (!node.alive || !node.params.empty() || BlockId(static_cast<std::uint32_t>(i)) == entry) continue;
+    bool handler = false;
+    for (const StructRegion& region : regions) handler |= region.handler.index == i;
+    if (handler) continue;
+    const std::uint64_t region = node.region ? node.region.index : UINT32_MAX;
+    ValueId value = resolve(node.value);
+    bool silent = true;
+    for (ValueId v : node.body) silent &= is_const(v);
+    if (!silent) continue;
+    Key key;
+    if (node.term == TermKind::Reraise) {
+      key = {1 + (region << 8), value.index, 0};
+    } else if (node.term == TermKind::Return && !is_const(value)) {
+      key = {2 + (region << 8), value.index, 0};
+    } else if (node.term == TermKind::Return && any_finally) {
+      const Const& c = module[ConstId(at(value).arg)];
+      if (c.kind != ConstKind::None) continue;
+      key = {3 + (region << 8), 0, 0};
+    } else {
+      continue;
+    }
+    auto [place, fresh] = first.emplace(key, BlockId(static_cast<std::uint32_t>(i)));
+    if (fresh) continue;
+    replaced[i] = place->second;
+    node.alive = false;
+    node.body.clear();
+    any = true;
+  }
+  if (!any) return;
+  for (Node& node : nodes)
+    if (node.alive)
+      for (int k = 0; k < node.edge_count(); ++k)
+        if (BlockId to = replaced[node.edges[k].to.index]) node.edges[k].to = to;
+  count_uses();
+  count_preds();
+}
 
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
 void Structurer::join_loop_tests() {
