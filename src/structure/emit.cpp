@@ -910,10 +910,9 @@ class Emitter {
       if (kept.empty()) kept.push_back(merges.back());
       merges = kept;
     } else if (merges.size() == 1 && const_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
-      // `return 1` as the last thing the protected code does
-      if (region.kind != RegionKind::Except) {
-        // stays after the statement
-      }
+      // `if c: return 1` inside the protected code, while nothing runs into what follows
+      const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
+      if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
     std::uint32_t otherwise = kNone;

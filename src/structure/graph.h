@@ -36,7 +36,7 @@ struct StructRegion {
   std::vector<Clause> clauses;  // Except, ExceptStar
   ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;           // With
-  BlockId resume;               // With: where control goes when the exit function swallows the exception
+  bool unbinds = false;         // Finally: only unbinds the name of `except … as name`
   bool is_star() const { return kind == RegionKind::ExceptStar; }
 };
 

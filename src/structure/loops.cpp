@@ -105,49 +105,54 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
   bool any_finally = false;
-  for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally;
+  for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct Key {
-    std::uint64_t a, b, c;
+    std::uint64_t kind, value;
     auto operator<=>(const Key&) const = default;
   };
-  std::map<Key, BlockId> first;
-  std::vector<BlockId> replaced(nodes.size());
-  bool any = false;
+  std::vector<std::int32_t> before(nodes.size(), 0);  // line that the way into a block comes from
+  for (const Node& node : nodes)
+    if (node.alive)
+      for (int k = 0; k < node.edge_count(); ++k) before[node.edges[k].to.index] = node.term_line;
+  std::map<Key, std::vector<BlockId>> groups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Node& node = nodes[i];
-    if (!node.alive || !node.params.empty() || BlockId(static_cast<std::uint32_t>(i)) == entry) continue;
-    bool handler = false;
-    for (const StructRegion& region : regions) handler |= region.handler.index == i;
-    if (handler) continue;
-    const std::uint64_t region = node.region ? node.region.index : UINT32_MAX;
+    const Node& node = nodes[i];
+    const BlockId b(static_cast<std::uint32_t>(i));
+    if (!node.alive) continue;
+    const std::uint64_t region = std::uint64_t{node.region ? node.region.index : UINT32_MAX} << 8;
     ValueId value = resolve(node.value);
-    bool silent = true;
-    for (ValueId v : node.body) silent &= is_const(v);
-    if (!silent) continue;
-    Key key;
     if (node.term == TermKind::Reraise) {
-      key = {1 + (region << 8), value.index, 0};
+      groups[{region + 1, value.index}].push_back(b);
     } else if (node.term == TermKind::Return && !is_const(value)) {
-      key = {2 + (region << 8), value.index, 0};
+      if (at(value).block != b && at(value).kind == ValueKind::Operation) groups[{region + 2, value.index}].push_back(b);
     } else if (node.term == TermKind::Return && any_finally) {
-      const Const& c = module[ConstId(at(value).arg)];
-      if (c.kind != ConstKind::None) continue;
-      key = {3 + (region << 8), 0, 0};
-    } else {
-      continue;
+      if (module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
+      std::int32_t line = 0;
+      for (ValueId v : node.body)
+        if (!is_const(v)) line = at(v).line;
+      if (line == 0 && before[i]) line = before[i];
+      if (line == node.term_line) groups[{region + 3, 0}].push_back(b);
     }
-    auto [place, fresh] = first.emplace(key, BlockId(static_cast<std::uint32_t>(i)));
-    if (fresh) continue;
-    replaced[i] = place->second;
-    node.alive = false;
-    node.body.clear();
+  }
+  bool any = false;
+  for (auto& [key, blocks] : groups) {
+    if (blocks.size() < 2) continue;
     any = true;
+    Node common = nodes[blocks[0].index];
+    common.params.clear();
+    common.body.clear();
+    common.value = resolve(common.value);
+    if (is_const(common.value)) common.body.push_back(common.value);
+    const BlockId end(static_cast<std::uint32_t>(nodes.size()));
+    nodes.push_back(common);
+    for (BlockId b : blocks) {
+      Node& node = nodes[b.index];
+      node.term = TermKind::Jump;
+      node.value = ValueId();
+      node.edges[0] = Edge{end, {}};
+    }
   }
   if (!any) return;
-  for (Node& node : nodes)
-    if (node.alive)
-      for (int k = 0; k < node.edge_count(); ++k)
-        if (BlockId to = replaced[node.edges[k].to.index]) node.edges[k].to = to;
   count_uses();
   count_preds();
 }

@@ -146,14 +146,22 @@ class Regions {
     auto found = map.find(h.index);
     if (found != map.end()) return s_.resolve(found->second) == t;
     if (s_.is_const(h) && s_.is_const(t)) return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));
-    return s_.at(h).kind == ValueKind::Null && s_.at(t).kind == ValueKind::Null;
+    if (s_.at(h).kind != s_.at(t).kind) return false;
+    // what a handler finds at its entry, where the two handlers are taken for the same
+    const ValueKind kind = s_.at(h).kind;
+    if (kind == ValueKind::Exception || kind == ValueKind::ExceptionType || kind == ValueKind::Traceback || kind == ValueKind::Previous || kind == ValueKind::Lasti) {
+      auto pair = visited_.find(s_.at(h).block.index);
+      return pair != visited_.end() && pair->second == s_.at(t).block.index && s_.at(h).arg == s_.at(t).arg;
+    }
+    return kind == ValueKind::Null;
   }
 
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
   /// none when the body never completes.
   bool match_copy(BlockId handler, BlockId t, Position& out, bool& completes) {
     std::unordered_map<std::uint32_t, ValueId> map;
-    std::unordered_map<std::uint32_t, std::uint64_t> visited;  // handler block -> position in the copy
+    auto& visited = visited_;
+    visited.clear();
     struct Pair {
       BlockId h;
       std::size_t hi;
@@ -423,9 +431,8 @@ class Regions {
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {
-        const bool unbinds = unbinds_name(r);
         if (strip_finally(r)) {
-          if (unbinds) erase(r);
+          if (s_.regions[r.index].unbinds) erase(r);
         } else {
           region.kind = RegionKind::Except;
           s_.diagnose(0, s_.nodes[region.handler.index].term_offset, "a `finally` whose copies differ is shown as `except: …; raise`");
@@ -443,6 +450,7 @@ class Regions {
 
  private:
   Structurer& s_;
+  std::unordered_map<std::uint32_t, std::uint64_t> visited_;  // match_copy: block of the handler's code -> position in the copy
 };
 
 }  // namespace
@@ -451,6 +459,15 @@ void Structurer::classify_regions() {
   Regions regions_step(*this);
   regions_step.erase_implicit();
   regions_step.sweep();
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].kind != RegionKind::Erased) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].kind == RegionKind::Finally) regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
+  regions_step.scope_handlers();
+  for (Node& node : nodes)
+    if (node.alive) std::erase_if(node.body, [&](ValueId v) { return is_op(v, Op::POP_TOP) || is_op(v, Op::POP_EXCEPT); });
+  count_uses();
+  count_preds();
 }
 
 void Structurer::strip_cleanups() {

@@ -6,10 +6,10 @@ namespace depyf {
 
 void Structurer::run() {
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
+  join_exit_copies();          // while copies still stand alone
   thread_empty_blocks();
   merge_straight_lines();
   join_module_ends();
-  join_exit_copies();
   fold_async_for();            // before folding: the handler's remainder becomes ordinary code
   fold_expressions();
   fold_inlined_comprehensions();
