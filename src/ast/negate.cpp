@@ -21,4 +21,11 @@ ExprId negate(Ast& ast, ExprId test) {
   return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), e.origin);
 }
 
+bool negation_is_free(const Ast& ast, ExprId test) {
+  const Expr& e = ast[test];
+  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity) return true;
+  const CompareOp op = static_cast<CompareOp>(e.extra[0]);
+  return op != CompareOp::Is && op != CompareOp::IsNot && op != CompareOp::In && op != CompareOp::NotIn;
+}
+
 }  // namespace depyf

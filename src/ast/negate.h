@@ -6,4 +6,10 @@ namespace depyf {
 /// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not x` as x in a boolean context.
 ExprId negate(Ast& ast, ExprId test);
 
+/// Expr::op of a comparison with None that a jump made: its negation costs nothing, while `not (x is y)` compiles to another operation.
+constexpr std::uint8_t kEitherPolarity = 1;
+
+/// Can the test be negated without another operation in the bytecode?
+bool negation_is_free(const Ast& ast, ExprId test);
+
 }  // namespace depyf

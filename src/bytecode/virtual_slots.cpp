@@ -68,8 +68,13 @@ class Eraser {
     while (slots != 0 && scratch.nodes[slots].position >= depth) slots = scratch.nodes[slots].below;
     return slots;
   }
-  static bool same(std::uint32_t a, std::uint32_t b) {
+  /// Walking lists is constant time in code that a compiler wrote; in other code the sum is bounded.
+  void spend(std::uint32_t at) {
+    if (++steps_ > 64 * list_.instrs.size() + 100000) fail(at, "belongs to loops nested too deeply to follow");
+  }
+  bool same(std::uint32_t at, std::uint32_t a, std::uint32_t b) {
     for (; a != b; a = scratch.nodes[a].below, b = scratch.nodes[b].below) {
+      spend(at);
       if (a == 0 || b == 0 || scratch.nodes[a].position != scratch.nodes[b].position) return false;
     }
     return true;
@@ -78,15 +83,14 @@ class Eraser {
     scratch.nodes.push_back({position, slots, scratch.nodes[slots].count + 1});
     return static_cast<std::uint32_t>(scratch.nodes.size() - 1);
   }
-  /// The virtual slots above `position`.
-  static std::uint32_t above(std::uint32_t slots, std::uint32_t position) {
+  struct Found {
+    std::uint32_t above;  // virtual slots above the position
+    bool is_virtual;      // the position is one itself
+  };
+  Found find(std::uint32_t at, std::uint32_t slots, std::uint32_t position) {
     std::uint32_t count = 0;
-    for (; slots != 0 && scratch.nodes[slots].position > position; slots = scratch.nodes[slots].below) ++count;
-    return count;
-  }
-  static bool is_virtual(std::uint32_t slots, std::uint32_t position) {
-    while (slots != 0 && scratch.nodes[slots].position > position) slots = scratch.nodes[slots].below;
-    return slots != 0 && scratch.nodes[slots].position == position;
+    for (; slots != 0 && scratch.nodes[slots].position > position; slots = scratch.nodes[slots].below, ++count) spend(at);
+    return {count, slots != 0 && scratch.nodes[slots].position == position};
   }
 
   void reach(std::uint32_t at, State state) {
@@ -95,7 +99,7 @@ class Eraser {
     if (known.depth == UINT32_MAX) {
       known = state;
       scratch.work.push_back(at);
-    } else if (known.depth != state.depth || !same(known.slots, state.slots)) {
+    } else if (known.depth != state.depth || !same(at, known.slots, state.slots)) {
       fail(at, "is reached with different stacks");
     }
   }
@@ -133,10 +137,12 @@ class Eraser {
   }
 
   /// Counts the operand that means stack[-operand] without the virtual slots; `depth`: of the stack it is counted on.
-  void recount(std::uint32_t at, std::uint32_t& operand, std::uint32_t depth, std::uint32_t slots) const {
+  void recount(std::uint32_t at, std::uint32_t& operand, std::uint32_t depth, std::uint32_t slots) {
     if (operand == 0) return;
-    if (operand > depth || is_virtual(slots, depth - operand)) fail(at, "reaches the second value of a loop's iterator");
-    operand -= above(slots, depth - operand);
+    if (operand > depth) fail(at, "needs more stack values than there are");
+    const Found found = find(at, slots, depth - operand);
+    if (found.is_virtual) fail(at, "reaches the second value of a loop's iterator");
+    operand -= found.above;
   }
 
   /// Changes `state` to the one behind the instruction; returns the one at its target.
@@ -146,7 +152,7 @@ class Eraser {
     const auto need = [&](std::uint64_t n) {
       if (n > depth) fail(at, "needs more stack values than there are");
     };
-    const bool top_virtual = depth > 0 && is_virtual(state.slots, depth - 1);
+    const bool top_virtual = depth > 0 && state.slots != 0 && scratch.nodes[state.slots].position == depth - 1;
     const Op op = instr.op;
     if (((op == Op::GET_ITER || op == Op::GET_YIELD_FROM_ITER) && instr.aux == kVirtual) || (op == Op::PUSH_NULL && loop_null(at))) {
       if (op == Op::PUSH_NULL) {
@@ -168,7 +174,7 @@ class Eraser {
     if (op == Op::SEND || op == Op::END_SEND || op == Op::CLEANUP_THROW) {
       const std::uint32_t below = op == Op::CLEANUP_THROW ? 3 : 2;
       need(below + 1);
-      if (!is_virtual(state.slots, depth - below)) fail(at, "has no iterator of two values below it");
+      if (!find(at, state.slots, depth - below).is_virtual) fail(at, "has no iterator of two values below it");
       if (op == Op::CLEANUP_THROW) state.depth = depth - 1;
       if (op == Op::END_SEND) state = {depth - 2, truncate(state.slots, depth - 2)};
       return state;
@@ -211,6 +217,7 @@ class Eraser {
   const Module& module_;
   InstrList& list_;
   const CodeObject& code_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace

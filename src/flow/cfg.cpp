@@ -189,6 +189,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   if (cfg.regions.empty()) return cfg;
   if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);
   if (version >= PyVersion{3, 12}) absorb_gaps(cfg, branches_on_bools);
+  absorb_returns(cfg);
   join_blocks(cfg);
   return cfg;
 }

@@ -370,6 +370,22 @@ class Expansion {
     fail(here_, "is outside of a loop");
   }
 
+  /// 3.8's `return`, `break` or `continue` in a `finally` body goes on under one context whichever way the body was entered. Its tail stays
+  /// with each copy of the body, as in 3.9, up to the first instruction that needs more than that.
+  void leave_finally(std::uint32_t index) {
+    for (int count = 0; count < 16 && index < list_.instrs.size(); ++count, ++index) {
+      const Instr& instr = list_.instrs[index];
+      const bool acts_on_blocks = instr.op >= Op::JUMP || instr.op == Op::POP_EXCEPT || instr.op == Op::END_ASYNC_FOR;
+      if (instr.op != Op::RETURN_VALUE && (acts_on_blocks || is_branch(instr.op) || ends_flow(instr.op)))
+        break;
+      here_ = instr;
+      here_.target = kNoTarget;
+      emit(here_);
+      if (instr.op == Op::RETURN_VALUE) return;
+    }
+    go(index);
+  }
+
   void walk(std::uint32_t id) {
     current_ = id;
     const std::uint32_t index = states_[id].index;
@@ -465,7 +481,7 @@ class Expansion {
           context_ = parent(context_);
         else
           fail(instr, "is outside of a `finally` body");
-        go(next);
+        leave_finally(next);
         return;
       case Op::END_FINALLY: {
         if (bottom) fail(instr, "is outside of a `finally` body");

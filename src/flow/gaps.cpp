@@ -6,6 +6,10 @@
 
 namespace depyf {
 
+namespace {
+constexpr std::uint32_t kNone = UINT32_MAX;
+}
+
 RegionTree::RegionTree(const Cfg& cfg) : in_(cfg.regions.size()), out_(cfg.regions.size()) {
   const std::size_t n = cfg.regions.size();
   std::vector<std::uint32_t> size(n, 1), next(n, 0);
@@ -39,8 +43,6 @@ std::uint32_t count_multiple_entries(const Cfg& cfg) {
 }
 
 namespace {
-
-constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// Deeper forests than any compiler makes are left as they are: the repair is for readability only, and walks up the forest.
 constexpr std::uint32_t kMaxForestDepth = 256;
@@ -145,6 +147,61 @@ void remove_blocks(Cfg& cfg, const std::vector<std::uint8_t>& gone) {
   }
   for (Region& region : cfg.regions) region.handler = moved[region.handler.index];
   cfg.entry = moved[cfg.entry.index];
+}
+
+void absorb_returns(Cfg& cfg) {
+  const std::uint32_t n = cfg.size();
+  // The region that every way in comes out of. kMixed: several, or none.
+  constexpr std::uint32_t kMixed = UINT32_MAX - 1;
+  std::vector<std::uint32_t> from(n, kNone);
+  auto enter = [&](BlockId to, std::uint32_t region) {
+    if (to) from[to.index] = from[to.index] == kNone || from[to.index] == region ? region : kMixed;
+  };
+  auto is_return = [&](const Block& block) { return block.end - block.first == 1 && cfg.instrs[block.first].op == Op::RETURN_VALUE; };
+  enter(cfg.entry, kMixed);
+  for (const Region& region : cfg.regions) enter(region.handler, kMixed);
+  for (const Block& block : cfg.blocks) {
+    const std::uint32_t region = block.region ? block.region.index : kMixed;
+    enter(block.next, region);
+    enter(block.target, region);
+  }
+  const RegionTree tree(cfg);
+  auto wanted = [&](std::uint32_t b) {
+    return from[b] < kMixed && is_return(cfg.blocks[b]) && cfg.blocks[b].region.index != from[b] &&
+           tree.encloses(cfg.blocks[b].region, RegionId(from[b]));
+  };
+  bool any = false;
+  for (std::uint32_t b = 0; b < n && !any; ++b) any = wanted(b);
+  if (!any) return;
+  // The value must come from inside: the stack is deeper than where the region's handler starts.
+  std::vector<std::uint64_t> depth(n, kNone);
+  std::vector<std::uint32_t> work;
+  auto flow = [&](BlockId to, std::uint64_t value) {
+    if (!to || depth[to.index] != kNone) return;
+    depth[to.index] = value;
+    work.push_back(to.index);
+  };
+  flow(cfg.entry, 0);
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    const Block& block = cfg.blocks[b];
+    std::uint64_t at = depth[b], taken = at;
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      const StackEffect effect = stack_effect(cfg.instrs[i]);
+      if (effect.pops > at || at > 0x1000000) return;  // not for this function to report
+      taken = at - effect.pops + effect.target_pushes;
+      at = at - effect.pops + effect.pushes;
+    }
+    flow(block.next, at);
+    flow(block.target, taken);
+    if (block.region) {
+      const Region& region = cfg[block.region];
+      flow(region.handler, std::uint64_t{region.depth} + (region.entry == HandlerEntry::Six ? 6u : 1u + region.lasti));
+    }
+  }
+  for (std::uint32_t b = 0; b < n; ++b)
+    if (wanted(b) && depth[b] != kNone && depth[b] > cfg.regions[from[b]].depth) cfg.blocks[b].region = RegionId(from[b]);
 }
 
 void absorb_gaps(Cfg& cfg, bool branches_on_bools) {

@@ -30,6 +30,10 @@ std::uint32_t count_multiple_entries(const Cfg& cfg);
 /// cannot tell a block that never raises. `branches_on_bools`: BRANCH_FALSE and BRANCH_TRUE never call __bool__ (3.13+: TO_BOOL does).
 void absorb_gaps(Cfg& cfg, bool branches_on_bools);
 
+/// `return expression` in a `try` body computes the value under the handler and returns outside of it, in every version. A block that is
+/// nothing but RETURN_VALUE, entered only from one region and returning a value from there, goes into that region: it cannot raise.
+void absorb_returns(Cfg& cfg);
+
 /// 3.11+: takes out the regions whose handler only restores the exception state and raises again (COPY 3; POP_EXCEPT 1; RERAISE 1), so that
 /// handlers look like those of ≤ 3.10: an exception that leaves one restores the state by itself. Does nothing and returns false where
 /// the code would lose something: an exception could leave a handler without being caught inside, or another state be restored.

@@ -685,7 +685,7 @@ class Lifter {
         control_must_be_last(last);
         ValueId tested = pop();
         ValueId none = emit(Op::LOAD_CONST, none_const().index, 0, {});
-        ValueId test = emit(Op::IS, 0, 0, operands({tested, none}));
+        ValueId test = emit(Op::IS, 0, kNoneBranch, operands({tested, none}));
         branch(test, in.op == Op::BRANCH_NONE);
         return true;
       }

@@ -40,6 +40,9 @@ struct Value {
   std::span<ValueId> operands;   // in stack order, deepest first; NULLs and keyword-name tuples as documented at lift()
 };
 
+/// Value::aux of an IS that a BRANCH_NONE made.
+constexpr std::uint32_t kNoneBranch = 1;
+
 enum class TermKind : std::uint8_t {
   Jump,      // to edges[0]
   Branch,    // value true -> edges[0], false -> edges[1]
@@ -104,7 +107,7 @@ struct Lifted {
 /// · SET_FUNCTION_ATTRIBUTE right after its MAKE_FUNCTION becomes an operand of it; INTRINSIC_1 ListToTuple is LIST_TO_TUPLE, UnaryPositive is UNARY Plus,
 ///   INTRINSIC_2 PrepReraiseStar is PREP_RERAISE_STAR.
 /// · WITH_EXCEPT_START {exit, exception}; END_ASYNC_FOR {async iterator, exception}; POP_EXCEPT {}; PUSH_EXC_INFO only defines a Previous.
-/// · TO_BOOL (and COMPARE's) directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None).
+/// · TO_BOOL (and COMPARE's) directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None) with aux kNoneBranch.
 /// · BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge.
 /// · EXC_MATCH and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}.
 /// · POP_TOP of a caught exception stays as an operation on it: it tells `except:` from `finally:`.

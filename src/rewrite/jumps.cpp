@@ -76,7 +76,7 @@ void drop_implied_jumps(Rewriter& r) {
   }
   for (StmtId id : ifs) {
     Stmt& s = r.ast[id];
-    if (!s.body.empty() || s.orelse.empty()) continue;
+    if (!s.body.empty() || s.orelse.empty() || !negation_is_free(r.ast, s.e[0])) continue;
     const ExprId test = negate(r.ast, s.e[0]);
     Stmt& again = r.ast[id];
     again.e[0] = test;

@@ -37,8 +37,8 @@ bool BlockBuilder::simple_store(ValueId v) const {
          (value.op == Op::STORE_FAST || value.op == Op::STORE_DEREF || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_NAME);
 }
 
-void BlockBuilder::seed(ValueId v, ExprId placeholder) {
-  pending_.push_back({v, placeholder, s_.uses[v.index], {}});
+void BlockBuilder::seed(ValueId v, ExprId placeholder, bool once) {
+  pending_.push_back({v, placeholder, once ? 1 : s_.uses[v.index], {}});
   if (s_.uses[v.index] == 0) pending_.pop_back();
 }
 
@@ -140,6 +140,11 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
       kids[i - 1] = ready;
       continue;
     }
+    if (expression_only_ && i == 1 && !external && !s_.is_const(v) &&
+        std::none_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.value == v; })) {
+      external = v;  // the left side of a chained comparison
+      continue;
+    }
     if (top == 0 || pending_[top - 1].value != v) break;
     Pending& entry = pending_[top - 1];
     if (entry.remaining > 1 && !s_.chained[v.index]) break;
@@ -150,7 +155,7 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
     std::size_t at = top;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       ValueId v = operands[k];
-      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null) continue;
+      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null || (k == 0 && v == external)) continue;
       kids[k] = use(pending_[at++]);
     }
     pending_.resize(top);
@@ -399,7 +404,9 @@ void BlockBuilder::operation(std::size_t position) {
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return;
   }
-  pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
+  ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+  if (value.op == Op::IS && value.aux == kNoneBranch) s_.ast[e].op = kEitherPolarity;
+  pending_.push_back({v, e, uses, {}});
 }
 
 // ------------------------------------------------------------------ stores

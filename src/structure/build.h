@@ -13,7 +13,7 @@ class BlockBuilder {
   BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
 
   /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.
-  void seed(ValueId v, ExprId placeholder);
+  void seed(ValueId v, ExprId placeholder, bool once = false);
   void run(const std::vector<ValueId>& body);
   /// The expression of a value that the block's end uses (condition, returned value, edge argument).
   ExprId take(ValueId v);

@@ -61,7 +61,7 @@ class Emitter {
     RegionId r = s_.nodes[to.index].region;
     RegionId outermost;
     while (r && !s_.is_ancestor(r, from)) {
-      outermost = r;
+      if (s_.regions[r.index].kind != RegionKind::Scope) outermost = r;
       r = s_.regions[r.index].parent;
     }
     return outermost ? try_node(outermost) : to.index;
@@ -93,7 +93,8 @@ class Emitter {
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
         succ[b].push_back(t);
-        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) exits_.push_back({r, t});
+        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent)
+          exits_.push_back({s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r, t});
       }
       if (node.term == TermKind::Reraise) {
         RegionId r = region_handled_by(node.value);
@@ -105,14 +106,15 @@ class Emitter {
     }
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
-      if (region.kind == RegionKind::Erased) continue;
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       RegionId id(r);
       auto& list = succ[try_node(id)];
       if (!region.entry) throw Error("structure: a protected region without an entry");
       list.push_back(wrapped(id, region.entry));
       if (region.kind == RegionKind::With) {
-        if (region.resume) resume_.push_back({id, wrapped(region.parent, region.resume)});
-        if (region.resume) list.push_back(wrapped(region.parent, region.resume));
+        // where control goes on when the exit function swallows the exception
+        const Node& handler = s_.nodes[region.handler.index];
+        if (handler.term == TermKind::Branch) list.push_back(wrapped(region.parent, handler.edges[0].to));
       } else {
         list.push_back(wrapped(region.parent, region.handler));
       }
@@ -145,6 +147,7 @@ class Emitter {
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
     for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
       StructRegion& region = s_.regions[r.index];
+      if (region.kind == RegionKind::Scope) continue;
       ++count[r.index];
       if (region.entry && region.entry != to) throw Error("structure: a protected region is entered at two places");
       region.entry = to;
@@ -300,7 +303,7 @@ class Emitter {
     ExprId hole;
     if (seed && s_.uses[seed->value.index] > 0) {
       hole = placeholder();
-      builder.seed(seed->value, hole);
+      builder.seed(seed->value, hole, s_.ast[seed->statement].kind == StmtKind::Handler);
     }
     builder.run(node.body);
     (void)l;
@@ -577,6 +580,7 @@ class Emitter {
       // `if not c: continue` before more code, or `if c: …` at a loop's end
       body = place(yes) < b ? 0 : 0;
     }
+    if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
     std::uint32_t then = list(), rest = list();
     const int other = 1 - body;
@@ -591,7 +595,7 @@ class Emitter {
         Stmt& done = s_.ast[st];
         done.body = close(then);
         done.orelse = close(rest);
-        if (done.body.empty() && !done.orelse.empty()) {
+        if (done.body.empty() && !done.orelse.empty() && negation_is_free(s_.ast, done.e[0])) {
           done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
           Stmt& again = s_.ast[st];
           again.body = again.orelse;
@@ -618,7 +622,7 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
-    for (std::uint32_t c : children_[h]) (in_loop(c, h) ? shape.inside : shape.after).push_back(c);
+    for (std::uint32_t c : children_[h]) (in_loop(c, h) || part_of_try(h, c) ? shape.inside : shape.after).push_back(c);
     // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
@@ -656,6 +660,14 @@ class Emitter {
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     return shape;
+  }
+
+  /// The protected code and the handlers of the `try` that a loop consists of, also where they only lead out of the loop.
+  bool part_of_try(std::uint32_t h, std::uint32_t c) const {
+    if (!is_try(h)) return false;
+    const RegionId r(h - blocks_);
+    const StructRegion& region = s_.regions[r.index];
+    return c == wrapped(r, region.entry) || (region.kind != RegionKind::With && c == wrapped(region.parent, region.handler));
   }
 
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
@@ -753,7 +765,7 @@ class Emitter {
       bool fits = !probe.failed && !probe.external;
       if (fits) {
         ExprId e = probe.take(node.value);
-        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external;
+        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external && (stay == 0 || negation_is_free(s_.ast, e));
       }
       s_.temporaries = temporaries;
       if (!fits) return false;
@@ -899,7 +911,7 @@ class Emitter {
     }
     if (only) {
       // the statement is a loop's body: what is outside the loop is placed by the loop
-      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n); });
+      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n) && dom_.idom[m] == n; });
     }
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
@@ -929,6 +941,8 @@ class Emitter {
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
     arm.follow = next;
+    for (std::uint32_t i = 0; i < regions_; ++i)
+      if (s_.regions[i].kind == RegionKind::Scope && s_.regions[i].owner == r) arm.region = RegionId(i);
     schedule(merges, l, after);
 
     if (region.kind == RegionKind::With) {
@@ -947,6 +961,7 @@ class Emitter {
       std::uint32_t body = list();
       later([=, this] {
         s_.ast[st].body = close(body);
+        join_with_inner_with(st);
         lists_[l].push_back(st);
         if (next == kNone && terminates(body) && merges.empty()) mark_end(st);
       });
@@ -974,6 +989,7 @@ class Emitter {
         s_.ast[st].final = s_.ast.arena.copy(std::vector<StmtId>{pass});
       }
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
+      join_with_inner_try(st);
       if (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final))) mark_end(st);
       lists_[l].push_back(st);
     });
@@ -996,6 +1012,30 @@ class Emitter {
     later([=, this] { gen(entry, body, inner); });
   }
 
+  /// `try: try: … except …  finally: …` is one statement.
+  void join_with_inner_try(StmtId st) {
+    Stmt& outer = s_.ast[st];
+    if (outer.final.empty() || !outer.arms.empty() || outer.body.size() != 1) return;
+    const Stmt& inner = s_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::Try || !inner.final.empty()) return;
+    outer.flag = inner.flag;
+    outer.arms = inner.arms;
+    outer.orelse = inner.orelse;
+    outer.body = inner.body;
+  }
+
+  /// `with a: with b: …` is `with a, b: …`.
+  void join_with_inner_with(StmtId st) {
+    Stmt& outer = s_.ast[st];
+    if (outer.body.size() != 1) return;
+    const Stmt& inner = s_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::With || inner.flag != outer.flag) return;
+    std::vector<ExprId> items(outer.list.begin(), outer.list.end());
+    items.insert(items.end(), inner.list.begin(), inner.list.end());
+    outer.body = inner.body;
+    outer.list = s_.ast.arena.copy(items);
+  }
+
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {
     return is_block(parent) && is_inline(parent, c);
   }
@@ -1010,17 +1050,8 @@ class Emitter {
   /// After the last test: raises again (the implicit end), or is a bare `except`.
   bool falls_through_chain(BlockId b, BlockId handler) const {
     const Node& node = s_.nodes[b.index];
-    if (node.term == TermKind::Reraise && node.body.empty()) {
-      const Value& e = s_.at(node.value);
-      return e.block == handler;
-    }
-    for (ValueId v : node.body) {
-      if (s_.is_const(v)) continue;
-      if (!s_.is_op(v, Op::POP_TOP)) return false;
-      const Value& e = s_.at(s_.at(v).operands[0]);
-      return e.kind == ValueKind::Exception && e.block == handler;
-    }
-    return false;
+    if (node.term == TermKind::Reraise && node.body.empty()) return s_.at(node.value).block == handler;
+    return node.term != TermKind::Branch || !is_test(b, handler);
   }
 
   void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, Context ctx) {
@@ -1118,7 +1149,7 @@ class Emitter {
   Graph graph_;
   Dominators dom_;
   struct Exit { RegionId region; std::uint32_t to; };
-  std::vector<Exit> exits_, resume_;
+  std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
   std::vector<std::uint8_t> header_;
   std::vector<std::vector<std::uint32_t>> preds_, children_;

@@ -309,6 +309,7 @@ class Folder {
     if (!ep || ep.external) return false;
     Arm eq = as_expression(no.to, q, 1);
     if (!eq || eq.external) return false;
+    if (flip && !negation_is_free(s_.ast, eq.expr)) return false;
     Select sel;
     sel.kind = Select::IfExp;
     sel.rest = ep.expr;

@@ -117,7 +117,7 @@ void Structurer::count_preds() {
   }
   ++nodes[entry.index].pred_count;
   for (StructRegion& region : regions)
-    if (region.handler && region.kind != RegionKind::Erased) ++nodes[region.handler.index].pred_count;
+    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) ++nodes[region.handler.index].pred_count;
 }
 
 bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
@@ -183,7 +183,7 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     if (top.region) {  // handlers first, so that they come late in the reversed order
       const StructRegion& region = regions[top.region.index];
       top.region = region.parent;
-      if (region.kind != RegionKind::Erased) push(region.handler);
+      if (region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) push(region.handler);
     } else if (top.next >= 0) {
       push(nodes[top.block.index].edges[top.next--].to);
     } else {

@@ -18,6 +18,7 @@ enum class RegionKind : std::uint8_t {
   ExceptStar,    // try/except*
   Finally,       // try/finally
   With,          // with: the handler calls the exit function
+  Scope,         // not protected: the code of an Except region's handler, up to POP_EXCEPT
   Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
 };
 
@@ -33,6 +34,7 @@ struct StructRegion {
   BlockId handler;
   RegionKind kind = RegionKind::Unclassified;
   BlockId entry;                // the protected block that control enters
+  RegionId owner;               // Scope: the region whose handler it is
   std::vector<Clause> clauses;  // Except, ExceptStar
   ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;           // With

@@ -90,7 +90,6 @@ class Regions {
       region.with_enter = function.operands[0];
       region.async = s_.is_op(region.with_enter, Op::ASYNC_WITH_ENTER);
       if (!region.async && !s_.is_op(region.with_enter, Op::WITH_ENTER)) break;
-      if (node.term == TermKind::Branch) region.resume = node.edges[0].to;
       region.kind = RegionKind::With;
       return;
     }
@@ -105,6 +104,59 @@ class Regions {
                  is_exception_of(s_, s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
     bool dropped = s_.is_op(first_effect, Op::POP_TOP) && is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
     region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
+  }
+
+  /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
+  /// the handler where the exception state is popped. A handler inside pops its own.
+  void scope_handlers() {
+    const std::size_t count = s_.regions.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (s_.regions[i].kind != RegionKind::Except) continue;
+      const RegionId owner(static_cast<std::uint32_t>(i));
+      const RegionId parent = s_.regions[i].parent;
+      const RegionId scope(static_cast<std::uint32_t>(s_.regions.size()));
+      std::vector<BlockId> members;
+      std::unordered_map<std::uint32_t, std::uint32_t> depth_at;
+      std::vector<BlockId> work{s_.regions[i].handler};
+      depth_at[work[0].index] = 1;
+      auto reach = [&](BlockId b, std::uint32_t depth) {
+        if (depth_at.emplace(b.index, depth).second) work.push_back(b);
+      };
+      while (!work.empty()) {
+        BlockId b = work.back();
+        work.pop_back();
+        std::uint32_t depth = depth_at[b.index];
+        members.push_back(b);
+        for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
+          if (s_.regions[r.index].kind != RegionKind::Erased && s_.regions[r.index].kind != RegionKind::Scope && r != owner) reach(s_.regions[r.index].handler, depth + 1);
+        bool left = false;
+        for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
+          if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
+          left = true;
+          if (k + 1 < s_.nodes[b.index].body.size() || s_.nodes[b.index].term != TermKind::Jump) {
+            BlockId rest = split({b, k + 1});
+            s_.nodes[rest.index].region = s_.nodes[b.index].region;
+          }
+        }
+        if (left) continue;
+        for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) reach(s_.nodes[b.index].edges[k].to, depth);
+      }
+      StructRegion region;
+      region.parent = parent;
+      region.kind = RegionKind::Scope;
+      region.owner = owner;
+      region.handler = s_.regions[i].handler;
+      s_.regions.push_back(region);
+      for (BlockId b : members) {
+        RegionId r = s_.nodes[b.index].region;
+        if (r == parent) {
+          s_.nodes[b.index].region = scope;
+          continue;
+        }
+        while (r && r != scope && s_.regions[r.index].parent != parent && s_.regions[r.index].parent != scope) r = s_.regions[r.index].parent;
+        if (r && r != scope && r != owner && s_.regions[r.index].parent == parent) s_.regions[r.index].parent = scope;
+      }
+    }
   }
 
   // ---------------------------------------------------------------- with
@@ -156,6 +208,20 @@ class Regions {
     return kind == ValueKind::Null;
   }
 
+  /// Two places from which control does the same little thing: return the same constant. (Short exits are copied to each way out.)
+  bool same_end(Position a, Position b) {
+    auto returned = [&](Position p) {
+      const Node& node = s_.nodes[p.block.index];
+      if (node.term != TermKind::Return) return ValueId();
+      for (std::size_t i = p.at; i < node.body.size(); ++i)
+        if (!s_.is_const(node.body[i])) return ValueId();
+      ValueId v = s_.resolve(node.value);
+      return s_.is_const(v) ? v : ValueId();
+    };
+    ValueId x = returned(a), y = returned(b);
+    return x && y && s_.same_const(ConstId(s_.at(x).arg), ConstId(s_.at(y).arg));
+  }
+
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
   /// none when the body never completes.
   bool match_copy(BlockId handler, BlockId t, Position& out, bool& completes) {
@@ -186,7 +252,7 @@ class Regions {
             Position here{p.t, p.ti};
             while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump)
               here = {s_.nodes[here.block.index].edges[0].to, 0};
-            if (completes && (out.block != here.block || out.at != here.at)) return false;
+            if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here)) return false;
             completes = true;
             out = here;
             break;
@@ -415,8 +481,6 @@ class Regions {
   }
 
   void run() {
-    for (Node& node : s_.nodes)
-      if (node.alive) std::erase_if(node.body, [&](ValueId v) { return s_.is_op(v, Op::POP_EXCEPT); });
     // Children come after their parents, so backwards is innermost first.
     std::vector<RegionId> order;
     for (std::size_t i = s_.regions.size(); i > 0; --i) order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));
@@ -426,8 +490,7 @@ class Regions {
     std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
     for (RegionId r : order) {
       StructRegion& region = s_.regions[r.index];
-      if (region.kind == RegionKind::Erased) continue;
-      classify(r);
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {

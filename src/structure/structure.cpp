@@ -4,6 +4,38 @@
 
 namespace depyf {
 
+/// A module or class body has no `return`: every way to its end is one way.
+void Structurer::join_module_ends() {
+  const CodeObject& code = module[lifted.code];
+  if (code.flags & kOptimized) return;
+  BlockId end;
+  const std::size_t count = nodes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::Return || !is_const(resolve(node.value))) continue;
+    if (module[ConstId(at(resolve(node.value)).arg)].kind != ConstKind::None) continue;
+    if (!end) {
+      Node last;
+      last.term = TermKind::Return;
+      last.value = resolve(node.value);
+      last.body.push_back(last.value);
+      last.term_offset = node.term_offset;
+      last.term_line = node.term_line;
+      end = BlockId(static_cast<std::uint32_t>(nodes.size()));
+      nodes.push_back(last);
+    }
+    Node& from = nodes[i];
+    from.term = TermKind::Jump;
+    from.value = ValueId();
+    from.edges[0] = Edge{end, {}};
+  }
+  if (!end) return;
+  count_uses();
+  count_preds();
+  thread_empty_blocks();
+  merge_straight_lines();
+}
+
 void Structurer::run() {
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
   join_exit_copies();          // while copies still stand alone

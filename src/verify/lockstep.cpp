@@ -704,7 +704,7 @@ class Lockstep {
     // A method call and a call of the attribute are the same; lift has made their calls alike.
     const auto plain = [](Op op) { return op == Op::LOAD_METHOD ? Op::LOAD_ATTR : op; };
     const Op op = plain(x.op);
-    if (op != plain(y.op) || x.operands.size() != y.operands.size() || x.aux != y.aux ||
+    if (op != plain(y.op) || x.operands.size() != y.operands.size() || (x.aux != y.aux && op != Op::IS) ||
         canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) != canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
       part_here();
     for (std::size_t i = 0; i < x.operands.size(); ++i) {

@@ -398,5 +398,26 @@ TEST_F(CleanupTest, ItStaysWhereAnotherStateWouldBeRestored) {
                                              op(Op::POP_EXCEPT, 1)})).regions.size(), 2u);
 }
 
+TEST_F(FlowTest, AReturnOfWhatATryComputedBelongsToIt) {
+  version(9);
+  const Cfg cfg = build_cfg(module, code, list({to(Op::SETUP_FINALLY, 4), op(Op::LOAD_GLOBAL), op(Op::POP_BLOCK), op(Op::RETURN_VALUE), op(Op::RERAISE, 3)}));
+  EXPECT_EQ(cfg.size(), 2u);
+  EXPECT_EQ(cfg[cfg.entry].region, RegionId(0));
+  // The value lies below the region here: nothing to bring together.
+  const Cfg below = build_cfg(module, code, list({op(Op::LOAD_CONST), to(Op::SETUP_FINALLY, 6), op(Op::LOAD_GLOBAL), op(Op::POP_TOP), op(Op::POP_BLOCK),
+                                                  op(Op::RETURN_VALUE), op(Op::RERAISE, 3)}));
+  EXPECT_EQ(below.size(), 4u);
+}
+
+TEST_F(FlowTest, ReturnInAFinallyBodyOfThreeEightStaysWithItsCopy) {
+  version(8);
+  const Cfg cfg = build_cfg(module, code, list({
+      /*0*/ op(Op::LOAD_CONST), to(Op::SETUP_FINALLY, 6), op(Op::LOAD_FAST, 0), op(Op::POP_TOP), op(Op::POP_BLOCK), op(Op::BEGIN_FINALLY),
+      /*6*/ op(Op::LOAD_FAST, 1), op(Op::POP_FINALLY, 1), op(Op::SWAP, 2), op(Op::POP_TOP), op(Op::RETURN_VALUE)}));
+  int returns = 0;
+  for (const Instr& instr : cfg.instrs) returns += instr.op == Op::RETURN_VALUE;
+  EXPECT_EQ(returns, 2);
+}
+
 }  // namespace
 }  // namespace depyf
