@@ -64,7 +64,9 @@ for name in sorted(os.listdir(os.path.join(folder, version))):
     with open(os.path.join(folder, version, name), "rb") as file:
         committed = marshal.loads(file.read()[16:])
     with open(os.path.join(folder, name[:-1]), "rb") as file:
-        compiled = compile(file.read(), name[:-1], "exec", dont_inherit=True)
+        text = file.read()
+    mode = "single" if text.startswith(b"# mode single") else "exec"
+    compiled = compile(text, name[:-1], mode, dont_inherit=True)
     assert names(committed) == names(compiled), name
 """
     subprocess.check_call([FOUND[version], "-I", "-W", "ignore", "-c", program, FIXTURES, version])
