@@ -322,7 +322,8 @@ void Printer::visit(const Task& task) {
         }
         add_expr(e.kids[i], Prec::Test, allow & kAllowSlices);
       }
-      if (e.kids.size() == 1) add_text(",");
+      // x[*a] is x[(*a,)] since 3.11.
+      if (e.kids.size() == 1 && !((task.allow & kAllowSlices) && !parens && ast_[e.kids[0]].kind == ExprKind::Starred)) add_text(",");
       break;
     case ExprKind::List:
       add_open('[', is_constant_display(e) ? Group::Fill : Group::Items);

@@ -102,8 +102,8 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
       std::uint8_t plain_quotes = literals & (kSingle | kDouble | kTripleSingle | kTripleDouble);
       if (relaxed) {
         std::uint8_t inside = mask & (kSingle | kDouble | kTripleSingle | kTripleDouble);
-        bool found = choose([&](Quote q) { return q < Quote::TripleSingle && quote_admits(q, inside | plain_quotes); }, plan.outer) ||
-                     choose([&](Quote q) { return q < Quote::TripleSingle && quote_admits(q, inside); }, plan.outer);
+        bool found = choose([&](Quote q) { return quote_admits(q, inside | plain_quotes); }, plan.outer) ||
+                     choose([&](Quote q) { return quote_admits(q, inside); }, plan.outer);
         if (!found) plan.outer = Quote::Single;
         plan.nested = plan.outer;
         mask = static_cast<std::uint8_t>(inside | plain_quotes | quote_mask(plan.nested));

@@ -180,7 +180,7 @@ void Printer::separate(const Frame& at, StmtId id) {
     blank = top ? 2 : 1;
   else if (docstring && at.context != Context::Function)
     blank = 1;
-  else if (is_import(last.kind) && !is_import(s.kind) && (top || at.starts_body) && last.kind != StmtKind::Comment)
+  else if (top && at.starts_body && is_import(last.kind) && !is_import(s.kind))
     blank = 1;
   // A comment belongs to what follows it.
   if (last.kind == StmtKind::Comment && is_definition(s.kind)) blank = 0;
@@ -381,7 +381,7 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       write(s.flag & 1 ? "async for " : "for ");
       write_expr(s.e[0], kAllowTuple | kAllowStarredTuple, false);
       write(" in ");
-      write_expr(s.e[1], static_cast<std::uint8_t>(kAllowTuple | (at_least(9) ? kAllowStarredTuple : 0)));
+      write_expr(s.e[1]);
       end_header();
       compound(s.body);
       return;

@@ -1,0 +1,15 @@
+# Positional and keyword arguments.
+def f(a, b):
+    a()
+    a(1)
+    a(1, b)
+    a(x=1)
+    a(1, x=b, y='z')
+    a(b(a(1)))
+    a.b()
+    a.b.c(1, k=2)
+    a[0](1)
+    a(1)(2)(3)
+    'x'.join(b)
+    (1).bit_length()
+    return a(b=b)

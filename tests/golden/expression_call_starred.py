@@ -1,0 +1,15 @@
+# Calls with * and **.
+def f(a, args, kwargs):
+    a(*args)
+    a(**kwargs)
+    a(*args, **kwargs)
+    a(1, *args)
+    a(*args, 1)
+    a(1, *args, 2, *args)
+    a(x=1, **kwargs)
+    a(**kwargs, x=1)
+    a(1, *args, x=2, **kwargs)
+    a(*args, x=2, **kwargs, y=3)
+    a.b(*args)
+    a(*a(*args))
+    return a(*args, **kwargs, **kwargs)

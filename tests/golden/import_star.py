@@ -1,0 +1,4 @@
+# from … import *.
+from os import *
+from os.path import *
+from .a import *
