@@ -1,5 +1,6 @@
 // Expressions and patterns of the tree to text: a stack of tasks, pushed in reverse.
 #include <charconv>
+#include <cmath>
 
 #include "print/printer.h"
 
@@ -439,8 +440,19 @@ void Printer::visit_constant(const Task& task) {
         }
       });
       break;
-    case ConstKind::Float: signed_number([&] { append_float(out_, value.re); }); break;
-    case ConstKind::Complex: append_complex(out_, value.re, value.im, options_.grammar); break;
+    case ConstKind::Float: case ConstKind::Complex:
+      if (value.kind == ConstKind::Complex || std::isnan(value.re)) {
+        // Spelt as a sum in parentheses, which are dropped where nothing else is near.
+        std::size_t at = out_.size();
+        value.kind == ConstKind::Complex ? append_complex(out_, value.re, value.im, options_.grammar) : append_float(out_, value.re);
+        if (out_[at] == '(' && task.min <= Prec::Test) {
+          out_.erase(at, 1);
+          out_.pop_back();
+        }
+        break;
+      }
+      signed_number([&] { append_float(out_, value.re); });
+      break;
     case ConstKind::Str:
       if (fields_ && !at_least(12))
         append_plain_string(out_, value.text, false);

@@ -3,7 +3,7 @@ def f(a: int, b: str = 'x', *args: tuple, c: bool = True, **kwargs: dict) -> Non
     pass
 
 
-def g(a, b: int, /, c: int = 1) -> 'list[int]':
+def g(a, b: int, c: int = 1) -> 'list[int]':
     return [a, b, c]
 
 

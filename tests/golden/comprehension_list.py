@@ -2,7 +2,7 @@
 def f(a, b):
     x = [y for y in a]
     x = [y + 1 for y in a if y]
-    x = [y for y in a if y if y > 1]
+    x = [y for y in a if y and y > 1]
     x = [y for y in a if y and y > 1 or not y]
     x = [(y, z) for y in a for z in b]
     x = [(y, z) for y in a if y for z in y if z]

@@ -4,4 +4,5 @@ def f(a, b, c):
     del b.x
     del c[0]
     del c[1:2]
-    del b, c
+    del b
+    del c

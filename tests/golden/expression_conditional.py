@@ -7,4 +7,4 @@ def f(a, b, c):
     x = a if b else b if c else a
     x = g(a if b else c, key=a if c else b)
     x = [a if b else c for a in x]
-    return a if not b else c
+    return c if b else a

@@ -378,11 +378,10 @@ def main():
     folder = tempfile.mkdtemp()
     lines, work = [], []
     for number, path in enumerate(files):
-        with open(path, "rb") as f:
-            source = f.read()
         try:
-            tree = clean_first(ast.parse(source))
-        except (SyntaxError, ValueError, RecursionError):
+            with open(path, "rb") as f:
+                tree = clean_first(ast.parse(f.read()))
+        except (OSError, SyntaxError, ValueError, RecursionError):
             continue
         stream = Stream()
         body = stream.block(tree.body)

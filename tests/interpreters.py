@@ -1,0 +1,34 @@
+"""The CPython interpreters of this machine, as scripts/generate_opcode_tables finds them."""
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SUPPORTED = range(7, 16)
+_found = None
+
+
+def interpreters():
+    """{minor version: path} of every CPython 3.7 to 3.15 that is found (DEPYF_PYTHONS, PATH, PYENV_ROOT)."""
+    global _found
+    if _found is None:
+        path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
+        loader = importlib.machinery.SourceFileLoader("generate_opcode_tables", path)
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(module)
+        _found = dict(module.interpreters())
+    return _found
+
+
+def native_command():
+    """The path of a built `depyf` program, or None: DEPYF_BUILD_DIR's, build's, or one of build's folders'."""
+    folders = [os.environ.get("DEPYF_BUILD_DIR"), os.path.join(ROOT, "build")]
+    build = os.path.join(ROOT, "build")
+    if os.path.isdir(build):
+        folders += [os.path.join(build, name) for name in sorted(os.listdir(build))]
+    found = [os.path.join(folder, "depyf") for folder in folders if folder]
+    found = [path for path in found if os.path.isfile(path) and os.access(path, os.X_OK)]
+    if os.environ.get("DEPYF_BUILD_DIR") and found:
+        return found[0]
+    return max(found, key=os.path.getmtime) if found else shutil.which("depyf")
