@@ -341,7 +341,8 @@ class Emitter {
   // ---------------------------------------------------------------- nodes
 
   bool const_return(std::uint32_t n) const {
-    if (!is_block(n)) return false;
+    // a module or class body has no `return` to copy
+    if (!is_block(n) || !(s_.module[s_.lifted.code].flags & kOptimized)) return false;
     const Node& node = s_.nodes[n];
     if (node.term != TermKind::Return || !node.params.empty()) return false;
     for (ValueId v : node.body)

@@ -107,6 +107,9 @@ void Structurer::count_uses() {
         if (arg) ++uses[arg.index];
       }
   }
+  // A constant that nobody reads is nothing, and would keep a block from being empty.
+  for (Node& node : nodes)
+    if (node.alive) std::erase_if(node.body, [&](ValueId v) { return uses[v.index] == 0 && is_const(v); });
 }
 
 void Structurer::count_preds() {

@@ -69,7 +69,7 @@ bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
     if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
     if (p.kind == ValueKind::Select) {
       const Select &m = s.selects[s.select_of[x.body[i].index]], &n = s.selects[s.select_of[y.body[i].index]];
-      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || m.negate_first != n.negate_first || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
+      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
     } else if (p.op == Op::LOAD_CONST ? !s.same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
       return false;
     }

@@ -271,7 +271,7 @@ class Regions {
           if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
           if (x.kind == ValueKind::Select) {
             const Select &m = s_.selects[s_.select_of[a.index]], &n = s_.selects[s_.select_of[b.index]];
-            if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
+            if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
           } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
             return false;
           }
