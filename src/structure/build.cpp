@@ -250,14 +250,20 @@ void BlockBuilder::operation(std::size_t position) {
     const Select& select = s_.selects[s_.select_of[v.index]];
     ExprId e;
     if (select.kind == Select::Prebuilt) {
-      // operands: what is evaluated before the loop
+      // a comprehension; the operand is the iterable of its first `for`
       std::vector<ExprId> kids = take_operands(value.operands);
-      e = select.rest;
-      if (!kids.empty() && kids[0]) {
-        // the first generator's iterable
-        Expr& comprehension = s_.ast[s_.ast[e].kids.back()];
-        (void)comprehension;
+      if (failed && expression_only_) return;
+      Expr whole = s_.ast[select.rest];
+      whole.kids = s_.ast.arena.copy(whole.kids);
+      for (ExprId& kid : whole.kids) {
+        if (!kid || s_.ast[kid].kind != ExprKind::Comprehension) continue;
+        Expr generator = s_.ast[kid];
+        generator.kids = s_.ast.arena.copy(generator.kids);
+        generator.kids[1] = kids[0];
+        kid = s_.ast.add(generator);
+        break;
       }
+      e = s_.ast.add(whole);
     } else {
       std::vector<ExprId> kids = take_operands(value.operands);
       if (failed && expression_only_) return;

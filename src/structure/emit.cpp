@@ -28,13 +28,17 @@ struct Context {
 
 class Emitter {
  public:
-  explicit Emitter(Structurer& s) : s_(s), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())) {}
+  Emitter(Structurer& s, BlockId entry, RegionId base, BlockId stop)
+      : s_(s), entry_(entry), stop_(stop), base_(base), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())) {}
 
   std::span<StmtId> run() {
     build_graph();
     find_loops();
     std::uint32_t top = list();
-    later([=, this] { gen(node_of_entry(), top, Context{}); });
+    Context context;
+    context.region = base_;
+    if (stop_) context.follow = stop_.index;
+    later([=, this] { gen(node_of_entry(), top, context); });
     while (!work_.empty()) {
       auto task = std::move(work_.back());
       work_.pop_back();
@@ -54,7 +58,7 @@ class Emitter {
     if (is_try(n)) return s_.regions[n - blocks_].parent;
     return region_of(s_.regions[n - blocks_ - regions_].handler.index);
   }
-  std::uint32_t node_of_entry() const { return wrapped(RegionId(), s_.entry); }
+  std::uint32_t node_of_entry() const { return wrapped(base_, entry_); }
 
   /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region that the edge enters.
   std::uint32_t wrapped(RegionId from, BlockId to) const {
@@ -79,7 +83,7 @@ class Emitter {
       if (!node.alive) continue;
       for (int k = 0; k < node.edge_count(); ++k) enter(node.region, node.edges[k].to, entries_from_outside);
     }
-    enter(RegionId(), s_.entry, entries_from_outside);
+    enter(base_, entry_, entries_from_outside);
     std::vector<std::vector<std::uint32_t>> succ(n);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
@@ -1146,6 +1150,8 @@ class Emitter {
   }
 
   Structurer& s_;
+  const BlockId entry_, stop_;
+  const RegionId base_;
   const std::uint32_t blocks_, regions_;
   Graph graph_;
   Dominators dom_;
@@ -1165,6 +1171,6 @@ class Emitter {
 
 }  // namespace
 
-std::span<StmtId> Structurer::emit() { return Emitter(*this).run(); }
+std::span<StmtId> Structurer::emit(BlockId from, RegionId base, BlockId stop) { return Emitter(*this, from, base, stop).run(); }
 
 }  // namespace depyf

@@ -127,10 +127,12 @@ class Structurer {
   bool same_exit(BlockId a, BlockId b);
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
-  void fold_inlined_comprehensions();
+  void fold_inlined_comprehensions();  // comprehensions.cpp
+  bool fold_inlined_comprehension(RegionId r);
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
-  std::span<StmtId> emit();       // emit.cpp
+  /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).
+  std::span<StmtId> emit(BlockId from, RegionId base, BlockId stop);
 };
 
 }  // namespace depyf

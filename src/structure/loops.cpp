@@ -219,6 +219,4 @@ BlockId Structurer::split_test(BlockId b, BlockId test) {
   return id;
 }
 
-void Structurer::fold_inlined_comprehensions() {}
-
 }  // namespace depyf

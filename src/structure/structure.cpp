@@ -53,7 +53,7 @@ void Structurer::run() {
   fold_expressions();
   count_uses();
   count_preds();
-  ast.bodies[lifted.code.index].stmts = emit();
+  ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
 }
 
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
