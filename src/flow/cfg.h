@@ -51,6 +51,6 @@ struct Cfg {
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list);
 
 /// Text form for `dump --stage flow` and tests.
-std::string to_text(const Cfg& cfg, const Module& module);
+std::string to_text(const Cfg& cfg, const Module& module, CodeId code);
 
 }  // namespace depyf

@@ -1,12 +1,12 @@
 #include <string>
 
+#include "bytecode/text.h"
 #include "flow/cfg.h"
 #include "pyc/code_object.h"
 
 namespace depyf {
 
-std::string to_text(const Cfg& cfg, const Module& module) {
-  (void)module;
+std::string to_text(const Cfg& cfg, const Module& module, CodeId code) {
   std::string out;
   auto number = [](std::uint32_t value) { return std::to_string(value); };
   for (std::uint32_t r = 0; r < cfg.regions.size(); ++r) {
@@ -27,8 +27,7 @@ std::string to_text(const Cfg& cfg, const Module& module) {
       const Instr& instr = cfg.instrs[i];
       std::string offset = number(instr.offset);
       out += "  " + std::string(offset.size() < 6 ? 6 - offset.size() : 0, ' ') + offset + "  " + std::string(op_name(instr.op));
-      if (instr.arg || instr.aux) out += " " + number(instr.arg);
-      if (instr.aux) out += " aux " + number(instr.aux);
+      if (const std::string operand = operand_text(instr, module, module[code]); !operand.empty()) out += " " + operand;
       out += '\n';
     }
     if (block.next) out += "    -> b" + number(block.next.index) + (block.target ? ", taken -> b" + number(block.target.index) : "") + "\n";

@@ -172,7 +172,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   InstrList instrs = decode(module, code);
   if (stage == Stage::Bytecode) return to_text(instrs, module, code);
   Cfg cfg = build_cfg(module, code, instrs);
-  if (stage == Stage::Flow) return to_text(cfg, module);
+  if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
   if (stage == Stage::Simplify || made_by_dynamo(module, code)) simplify(lifted, module);

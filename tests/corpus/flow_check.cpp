@@ -92,7 +92,7 @@ void check(const std::string& path, bool verbose, Totals& totals) {
     ++totals.codes;
     auto complain = [&](const std::string& what, const Cfg* cfg) {
       std::printf("%s:%u %s: %s\n", path.c_str(), module[code].firstlineno, std::string(module[module[code].name]).c_str(), what.c_str());
-      if (cfg && verbose) std::printf("%s\n", to_text(*cfg, module).c_str());
+      if (cfg && verbose) std::printf("%s\n", to_text(*cfg, module, code).c_str());
     };
     try {
       const InstrList list = decode(module, code);

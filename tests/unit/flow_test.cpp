@@ -107,7 +107,6 @@ class FlowTest : public testing::Test {
   }
   static Instr op(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0) { return {op, arg, aux, kNoTarget, 0, 1}; }
   static Instr to(Op op, std::uint32_t target, std::uint32_t aux = 0) { return {op, 0, aux, target, 0, 1}; }
-  std::string text(const InstrList& list) { return to_text(build_cfg(module, code, list), module); }
 };
 
 TEST_F(FlowTest, RowsWithOneHandlerAreOneRegionAndTheHandlersOwnRegionEnclosesIt) {
@@ -417,6 +416,16 @@ TEST_F(FlowTest, ReturnInAFinallyBodyOfThreeEightStaysWithItsCopy) {
   int returns = 0;
   for (const Instr& instr : cfg.instrs) returns += instr.op == Op::RETURN_VALUE;
   EXPECT_EQ(returns, 2);
+}
+
+TEST_F(FlowTest, TextShowsRegionsBlocksAndEdges) {
+  version(9);
+  const Instr name = op(Op::LOAD_GLOBAL, module.intern("spam").index);
+  const Cfg cfg = build_cfg(module, code, list({to(Op::SETUP_FINALLY, 4), name, op(Op::POP_BLOCK), op(Op::RETURN_VALUE), op(Op::RERAISE, 3)}));
+  const std::string text = to_text(cfg, module, code);
+  EXPECT_NE(text.find("region r0: handler b1, depth 0, six values"), std::string::npos) << text;
+  EXPECT_NE(text.find("block b0 in r0 (entry):"), std::string::npos) << text;
+  EXPECT_NE(text.find("2  LOAD_GLOBAL spam"), std::string::npos) << text;
 }
 
 }  // namespace
