@@ -388,6 +388,9 @@ def code_objects(root):
 
 def compare_code(a, b):
     """(strict, lenient, reason, detail) for two code objects, nested ones apart."""
+    marker = failure_marker(b)
+    if marker:
+        return False, False, marker, ""
     different = header_difference(a, b)
     if different:
         return False, False, different[0], different[1]
@@ -396,9 +399,6 @@ def compare_code(a, b):
         return True, True, "", ""
     different = graph_difference(ga, gb)
     if different:
-        marker = failure_marker(b)
-        if marker:
-            return False, False, marker, ""
         return False, False, different[0], different[1]
     return False, True, "", ""
 

@@ -221,7 +221,8 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     std::string messages;
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {
       if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
-      if (diagnostic.kind != Diagnostic::Note) messages += "depyf: " + input.path.string() + ": " + diagnostic_text(module, diagnostic) + "\n";
+      bool worth_telling = diagnostic.kind == Diagnostic::BrokenCode || (diagnostic.kind == Diagnostic::Ladder && diagnostic.level > 0);
+      if (worth_telling) messages += "depyf: " + input.path.string() + ": " + diagnostic_text(module, diagnostic) + "\n";
     }
     std::string json = options.json ? to_json(module, decompiled) : std::string();
     std::string_view text = options.json ? std::string_view(json) : std::string_view(decompiled.source.text);
@@ -293,7 +294,9 @@ int run_dump(const Options& options) {
         std::string path = code_path(module, CodeId(id));
         bool wanted = options.code.empty() || path == options.code || path.ends_with("." + options.code);
         if (!wanted) continue;
-        std::string text = "== " + path + " (code " + std::to_string(id) + ", line " + std::to_string(module[CodeId(id)].firstlineno) + ")\n";
+        std::string text;
+        if (stage != Stage::Bytecode)  // which has a header of its own
+          text = "== " + path + " (code " + std::to_string(id) + ", line " + std::to_string(module[CodeId(id)].firstlineno) + ")\n";
         try {
           text += dump_stage(module, CodeId(id), stage, options.decompile);
         } catch (const Error& error) {

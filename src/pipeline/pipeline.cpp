@@ -3,9 +3,9 @@
 #include <exception>
 
 #include "bytecode/instr.h"
+#include "bytecode/text.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
-#include "print/literals.h"
 #include "print/tree.h"
 #include "rewrite/rewrite.h"
 #include "simplify/simplify.h"
@@ -108,65 +108,6 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
   result.source.notes.clear();
   return result;
 }
-
-namespace {
-
-/// `InstrList` in the notation of op.def: one column per fact.
-std::string to_text(const InstrList& list, const Module& module, CodeId code) {
-  std::string out;
-  auto pad = [&](std::size_t start, std::size_t width) {
-    while (out.size() - start < width) out += ' ';
-  };
-  for (std::size_t i = 0; i < list.instrs.size(); ++i) {
-    const Instr& instr = list.instrs[i];
-    std::size_t start = out.size();
-    out += std::to_string(i);
-    pad(start, 6);
-    out += '@' + std::to_string(instr.offset);
-    pad(start, 14);
-    if (instr.line) out += "line " + std::to_string(instr.line);
-    pad(start, 26);
-    out += op_name(instr.op);
-    pad(start, 48);
-    switch (instr.op) {
-      case Op::LOAD_CONST: {
-        const Const& value = module[ConstId(instr.arg)];
-        if (value.kind == ConstKind::Str)
-          append_string(out, value.text);
-        else if (value.kind == ConstKind::Int && !value.big)
-          out += std::to_string(value.integer);
-        else if (value.kind == ConstKind::None)
-          out += "None";
-        else if (value.kind == ConstKind::Code)
-          out += "code " + code_path(module, value.code);
-        else
-          out += "const " + std::to_string(instr.arg);
-        break;
-      }
-      case Op::LOAD_FAST: case Op::STORE_FAST: case Op::DELETE_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::LOAD_DEREF: case Op::STORE_DEREF:
-      case Op::DELETE_DEREF: case Op::LOAD_CLASSDEREF: case Op::LOAD_CLOSURE:
-        out += instr.arg < module[code].slots.size() ? module[module[code].slots[instr.arg].name] : std::string_view("slot?");
-        break;
-      case Op::LOAD_GLOBAL: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: case Op::LOAD_NAME: case Op::STORE_NAME: case Op::DELETE_NAME:
-      case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::LOAD_ATTR: case Op::LOAD_METHOD: case Op::LOAD_SUPER_ATTR: case Op::STORE_ATTR:
-      case Op::DELETE_ATTR: case Op::IMPORT_NAME: case Op::IMPORT_FROM:
-        out += instr.arg < module.strings.size() ? module[StrId(instr.arg)] : std::string_view("name?");
-        break;
-      default:  // every other operand is a number
-        if (instr.arg) out += std::to_string(instr.arg);
-    }
-    if (instr.aux) out += " /" + std::to_string(instr.aux);
-    if (instr.target != kNoTarget) out += " -> " + std::to_string(instr.target);
-    while (out.back() == ' ') out.pop_back();
-    out += '\n';
-  }
-  for (const ExceptionRow& row : list.rows)
-    out += "  " + std::to_string(row.begin) + " … " + std::to_string(row.end) + " -> " + std::to_string(row.target) + " depth " +
-           std::to_string(row.depth) + (row.lasti ? " lasti\n" : "\n");
-  return out;
-}
-
-}  // namespace
 
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {
   InstrList instrs = decode(module, code);
