@@ -102,7 +102,7 @@ TEST(Lift, BranchOnNoneAndTransparentBool) {
   b.block({{Op::LOAD_FAST, x}, {Op::TO_BOOL}, {Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Not)}, {Op::RETURN_VALUE}});
   b.block({{Op::LOAD_FAST, x}, {Op::TO_BOOL}, {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
-            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_CONST None\n  v3 = IS (v1, v2)\n  branch v3 ? b2 : b1\n"
+            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_CONST None\n  v3 = IS aux 1 (v1, v2)\n  branch v3 ? b2 : b1\n"
             "b1:\n  v4 = LOAD_FAST x\n  branch v4 ? b3 : b2\n"
             "b2:\n  v8 = LOAD_FAST x\n  v10 = UNARY 1 (v8)\n  return v10\n"
             "b3:\n  v6 = LOAD_FAST x\n  v7 = TO_BOOL (v6)\n  return v7\n");
@@ -170,7 +170,7 @@ TEST(Lift, HandlerOf311) {
             "b1:  stack [v1]  protected by b2 at depth 1\n  v2 = LOAD_FAST x\n  jump b3\n"
             "b2:  stack [v1, lasti@b2, exception@b2]\n  v6 = LOAD_FAST x\n  v7 = EXC_MATCH (exception@b2, v6)\n  branch v7 ? b4 : b5\n"
             "b3:  stack [v1]\n  return v1\n"
-            "b4:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  v8 = POP_EXCEPT\n  jump b3\n"
+            "b4:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  v8 = POP_TOP (exception@b2)\n  v9 = POP_EXCEPT\n  jump b3\n"
             "b5:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  reraise exception@b2\n");
 }
 
