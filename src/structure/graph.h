@@ -125,6 +125,7 @@ class Structurer {
   void fold_async_for();          // loops.cpp
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);
+  bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
   void fold_inlined_comprehensions();  // comprehensions.cpp

@@ -100,10 +100,57 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
   return x && y && same_const(ConstId(at(x).arg), ConstId(at(y).arg));
 }
 
+/// Blocks without successors that are the same operations of the same lines are copies of one.
+bool Structurer::join_equal_ends() {
+  constexpr std::size_t kLongest = 16;
+  std::map<std::vector<std::uint64_t>, BlockId> first;
+  std::vector<BlockId> replaced(nodes.size());
+  std::vector<std::uint8_t> is_handler(nodes.size(), 0);
+  for (const StructRegion& region : regions) is_handler[region.handler.index] = 1;
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    const BlockId b(static_cast<std::uint32_t>(i));
+    if (!node.alive || is_handler[i] || b == entry || !node.params.empty() || node.body.size() > kLongest || node.body.empty() || node.term_line == 0) continue;
+    if (node.term != TermKind::Return && node.term != TermKind::Raise) continue;
+    auto name = [&](ValueId v) -> std::uint64_t {
+      v = resolve(v);
+      if (!v) return UINT64_MAX;
+      const auto at_body = std::find(node.body.begin(), node.body.end(), v);
+      return at_body != node.body.end() ? static_cast<std::uint64_t>(at_body - node.body.begin()) : (std::uint64_t{1} << 40) + v.index;
+    };
+    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(node.term_line)};
+    key.push_back(node.value ? name(node.value) : UINT64_MAX);
+    for (ValueId v : node.raise_args) key.push_back(name(v));
+    bool plain = true;
+    for (ValueId v : node.body) {
+      const Value& value = at(v);
+      plain &= value.kind == ValueKind::Operation && value.op != Op::POP_EXCEPT;
+      key.push_back((static_cast<std::uint64_t>(value.op) << 32) + value.arg);
+      key.push_back((static_cast<std::uint64_t>(value.aux) << 32) + static_cast<std::uint32_t>(value.line));
+      for (ValueId operand : value.operands) key.push_back(name(operand));
+    }
+    if (!plain) continue;
+    auto [place, fresh] = first.emplace(std::move(key), b);
+    if (fresh) continue;
+    replaced[i] = place->second;
+    node.alive = false;
+    node.body.clear();
+    any = true;
+  }
+  if (!any) return false;
+  for (Node& node : nodes)
+    if (node.alive)
+      for (int k = 0; k < node.edge_count(); ++k)
+        if (BlockId to = replaced[node.edges[k].to.index]) node.edges[k] = Edge{to, {}};
+  return true;
+}
+
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
+  bool any = join_equal_ends();
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct Key {
@@ -118,7 +165,7 @@ void Structurer::join_exit_copies() {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const BlockId b(static_cast<std::uint32_t>(i));
-    if (!node.alive) continue;
+    if (!node.alive) continue;  // also: joined already
     const std::uint64_t region = std::uint64_t{node.region ? node.region.index : UINT32_MAX} << 8;
     ValueId value = resolve(node.value);
     if (node.term == TermKind::Reraise) {
@@ -134,7 +181,6 @@ void Structurer::join_exit_copies() {
       if (line == node.term_line) groups[{region + 3, 0}].push_back(b);
     }
   }
-  bool any = false;
   for (auto& [key, blocks] : groups) {
     if (blocks.size() < 2) continue;
     any = true;
