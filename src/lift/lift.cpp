@@ -490,7 +490,12 @@ class Lifter {
     switch (in.op) {
       case Op::POP_TOP:
         // Throwing the exception away tells an `except` without a name from a `finally`.
-        if (!stack_.empty() && out_[stack_.back()].kind == ValueKind::Exception) emit(in.op, 0, 0, operands({stack_.back()}));
+        // Dropping an iterator tells code behind a loop, reached by `break`, from code inside that leaves the function.
+        if (!stack_.empty()) {
+          const Value& top = out_[stack_.back()];
+          const bool iterator = top.kind == ValueKind::Operation && (top.op == Op::GET_ITER || top.op == Op::GET_AITER);
+          if (iterator || top.kind == ValueKind::Exception) emit(in.op, 0, 0, operands({stack_.back()}));
+        }
         drop(1);
         return false;
       case Op::COPY: {

@@ -110,7 +110,7 @@ struct Lifted {
 /// · TO_BOOL (and COMPARE's) directly before a branch or UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None) with aux kNoneBranch.
 /// · BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge.
 /// · EXC_MATCH and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}.
-/// · POP_TOP of a caught exception stays as an operation on it: it tells `except:` from `finally:`.
+/// · POP_TOP of a caught exception or of an iterator stays as an operation on it: it tells `except:` from `finally:`, and where a loop ends.
 /// · POP_TOP of another value that has an effect leaves the operation in `body` without uses; a POP_TOP of a value defined elsewhere is dropped.
 /// May add the constant None to `module`. Throws Error, naming the offset, on stack underflow, on depths that disagree, on a handler that reads a slot
 /// which the protected code changes, and on a handler that is also jumped to.

@@ -221,7 +221,7 @@ void BlockBuilder::finish() {
     Pending& entry = pending_.back();
     const Value& value = s_.at(entry.value);
     if (value.kind != ValueKind::Operation || !entry.targets.empty()) break;
-    bool handed_on = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || ((value.op == Op::GET_ITER || value.op == Op::GET_AITER) && entry.remaining == 1) ||
+    bool handed_on = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || value.op == Op::GET_ITER || value.op == Op::GET_AITER ||
                      (value.op == Op::LOAD_CONST);
     if (!handed_on && value.op == Op::LOAD_FAST && entry.remaining == 1) handed_on = true;
     if (!handed_on) break;

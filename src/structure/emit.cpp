@@ -125,6 +125,20 @@ class Emitter {
     }
     std::vector<std::vector<std::uint32_t>> real = succ;
     for (auto [r, t] : exits_) succ[try_node(r)].push_back(t);
+    // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
+    std::unordered_map<std::uint32_t, std::uint32_t> loop_of_iterator;
+    for (std::uint32_t b = 0; b < blocks_; ++b)
+      if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive) continue;
+      for (ValueId v : node.body) {
+        if (s_.is_const(v)) continue;
+        if (!s_.is_op(v, Op::POP_TOP)) break;
+        auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
+        if (loop != loop_of_iterator.end()) succ[loop->second].push_back(b);
+      }
+    }
     graph_ = adjacency(succ);
     dom_ = dominators(graph_, node_of_entry());
     // in-edges that are no back edges
@@ -645,7 +659,7 @@ class Emitter {
       if (u != h)
         for (std::uint32_t c : children_[u]) stack.push_back(c);
       for (std::uint32_t t : graph_.successors(u)) {
-        if (is_try(u) && !real_edge(u, t)) continue;
+        if (!real_edge(u, t)) continue;
         if (!outside(t) || (u == h && t == natural_exit)) continue;
         breaks.push_back(t);
       }
@@ -864,7 +878,7 @@ class Emitter {
         stack.pop_back();
         for (std::uint32_t c : children_[u]) stack.push_back(c);
         for (std::uint32_t t : graph_.successors(u)) {
-          if (is_try(u) && !real_edge(u, t)) continue;
+          if (!real_edge(u, t)) continue;
           if (dom_.dominates(body, t)) continue;
           natural |= t == exit;
           if (!(const_return(t) && is_single_return(t)) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
@@ -924,12 +938,15 @@ class Emitter {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
         if (!const_return(m)) kept.push_back(m);
-      if (kept.empty()) kept.push_back(merges.back());
+      if (kept.empty() && !subtree_reaches(n, ctx.follow)) kept.push_back(merges.back());
       merges = kept;
     } else if (merges.size() == 1 && const_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
       const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
+    }
+    if (merges.size() == 1 && const_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
+      merges.clear();  // something runs into what follows the statement, so nothing may stand between
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
     std::uint32_t otherwise = kNone;
@@ -1110,6 +1127,20 @@ class Emitter {
       if (!s_.is_ancestor(r, region_of(p))) return false;
     }
     return true;
+  }
+
+  /// Does anything that n dominates go to `follow` by itself?
+  bool subtree_reaches(std::uint32_t n, std::uint32_t follow) const {
+    if (follow == kNone) return false;
+    std::vector<std::uint32_t> stack{n};
+    while (!stack.empty()) {
+      std::uint32_t u = stack.back();
+      stack.pop_back();
+      for (std::uint32_t t : graph_.successors(u))
+        if (t == follow && real_edge(u, t)) return true;
+      for (std::uint32_t c : children_[u]) stack.push_back(c);
+    }
+    return false;
   }
 
   /// Does a handler run into `follow` by itself?

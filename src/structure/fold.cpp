@@ -32,6 +32,8 @@ class Folder {
   Arm as_expression(BlockId block, ValueId root, std::uint32_t inside_uses) {
     Node& node = s_.nodes[block.index];
     root = s_.resolve(root);
+    for (ValueId v : node.body)
+      if (s_.is_op(v, Op::POP_TOP)) return {};
     if (s_.is_const(root)) {
       // constants and nothing else
       for (ValueId v : node.body)
@@ -245,6 +247,42 @@ class Folder {
     return false;
   }
 
+  /// `return a and b`, `return 0 <= a < b`, where the return was copied to both ways.
+  bool join_returns(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId first = s_.resolve(node.value);
+    for (int side = 0; side < 2; ++side) {
+      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Node& end = s_.nodes[other.to.index];
+      if (end.term != TermKind::Return || !end.body.empty() || end.region != node.region || end.pred_count != 1 || !end.params.empty()) continue;
+      if (s_.resolve(end.value) != first || !is_arm_block(a, arm_edge)) continue;
+      Node& arm = s_.nodes[arm_edge.to.index];
+      if (arm.term != TermKind::Return) continue;
+      const ValueId second = s_.resolve(arm.value);
+      if (s_.at(second).kind != ValueKind::Select && s_.at(second).block != arm_edge.to) continue;
+      Arm e = as_expression(arm_edge.to, second, 1);
+      if (!e || !chain_fits(e, first) || (e.external && side != 0)) continue;
+      if (e.external) s_.chained[e.external.index] = 1;
+      Select sel;
+      sel.kind = side == 0 ? Select::And : Select::Or;
+      sel.chained = static_cast<bool>(e.external);
+      sel.rest = e.expr;
+      s_.uses[first.index] -= 1;
+      const std::uint32_t offset = arm.term_offset;
+      const std::int32_t line = arm.term_line;
+      ValueId v = select(a, first, sel, 1);
+      kill(arm_edge.to);
+      kill(other.to);
+      Node& whole = s_.nodes[a.index];
+      whole.term = TermKind::Return;
+      whole.value = v;
+      whole.term_offset = offset;
+      whole.term_line = line;
+      return true;
+    }
+    return false;
+  }
+
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -331,7 +369,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (!node.alive || node.term != TermKind::Branch) return false;
-    return join_values(a) || join_conditions(a) || conditional_value(a) || conditional_condition(a);
+    return join_values(a) || join_returns(a) || join_conditions(a) || conditional_value(a) || conditional_condition(a);
   }
 
   bool run() {

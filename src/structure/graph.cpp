@@ -208,7 +208,9 @@ void Structurer::thread_empty_blocks() {
       for (int steps = 0; steps < 64; ++steps) {
         Edge& edge = node.edges[k];
         Node& empty = nodes[edge.to.index];
-        if (!empty.body.empty() || empty.term != TermKind::Jump || edge.to == entry || empty.edges[0].to == edge.to) break;
+        const bool drops = std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); });
+        // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
+        if (drops || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
         const Node& target = nodes[empty.edges[0].to.index];
         if (target.region != empty.region && is_ancestor(empty.region, target.region) && empty.pred_count > 1) break;
         bool only_passed_on = true;

@@ -528,7 +528,9 @@ void Structurer::classify_regions() {
     if (regions[i].kind == RegionKind::Finally) regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
   regions_step.scope_handlers();
   for (Node& node : nodes)
-    if (node.alive) std::erase_if(node.body, [&](ValueId v) { return is_op(v, Op::POP_TOP) || is_op(v, Op::POP_EXCEPT); });
+    if (node.alive) std::erase_if(node.body, [&](ValueId v) {
+      return is_op(v, Op::POP_EXCEPT) || (is_op(v, Op::POP_TOP) && at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
+    });
   count_uses();
   count_preds();
 }
