@@ -12,7 +12,8 @@ void quote(std::string& out, std::string_view text) {
   for (char c : text.substr(0, kLongest)) {
     if (c == '\n') out += "\\n";
     else if (c == '\'' || c == '\\') (out += '\\') += c;
-    else out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    else if (static_cast<unsigned char>(c) < 0x20) (((out += "\\x") += "0123456789abcdef"[c >> 4]) += "0123456789abcdef"[c & 15]);
+    else out += c;
   }
   if (text.size() > kLongest) out += "…";
   out += '\'';
@@ -20,10 +21,12 @@ void quote(std::string& out, std::string_view text) {
 
 void number(std::string& out, double x) {
   char buffer[40];
-  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr);
+  std::string_view text(buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, x).ptr - buffer));
+  out += text;
+  if (text.find_first_not_of("-0123456789") == text.npos) out += ".0";
 }
 
-void constant(std::string& out, const Module& module, ConstId id) {
+void constant(std::string& out, const Module& module, ConstId id, int depth = 0) {
   if (id.index >= module.consts.size()) {
     out += "<bad constant>";
     return;
@@ -35,21 +38,26 @@ void constant(std::string& out, const Module& module, ConstId id) {
     case ConstKind::False: out += "False"; return;
     case ConstKind::Ellipsis: out += "..."; return;
     case ConstKind::StopIteration: out += "StopIteration"; return;
-    case ConstKind::Int: out += c.big ? std::string(c.text) : std::to_string(c.integer); return;
+    case ConstKind::Int:
+      if (c.big) (out += c.text[0] == '-' ? "-0x" : "0x") += c.text.substr(c.text[0] == '-' || c.text[0] == '+');
+      else out += std::to_string(c.integer);
+      return;
     case ConstKind::Float: number(out, c.re); return;
-    case ConstKind::Complex: number(out, c.re); out += "+"; number(out, c.im); out += "j"; return;
+    case ConstKind::Complex: out += "complex("; number(out, c.re); out += ", "; number(out, c.im); out += ")"; return;
     case ConstKind::Str: quote(out, c.text); return;
     case ConstKind::Bytes: out += "b"; quote(out, c.text); return;
     case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
-      // Items one level deep: constants may nest without bound.
-      out += c.kind == ConstKind::Tuple ? "(" : c.kind == ConstKind::Slice ? "slice(" : "<collection>(";
+      // Two levels deep and 16 items wide: constants may nest without bound.
+      const bool braces = c.kind == ConstKind::Set || c.kind == ConstKind::FrozenSet || c.kind == ConstKind::Dict;
+      out += c.kind == ConstKind::Slice ? "slice(" : c.kind == ConstKind::FrozenSet ? "frozenset({" : braces ? "{" : c.kind == ConstKind::List ? "[" : "(";
       for (std::size_t i = 0; i < c.items.size() && i < 16; ++i) {
-        if (i) out += ", ";
-        if (c.items[i].index < module.consts.size() && module[c.items[i]].items.empty()) constant(out, module, c.items[i]);
+        if (i) out += c.kind == ConstKind::Dict && i % 2 ? ": " : ", ";
+        if (c.items[i].index < module.consts.size() && (module[c.items[i]].items.empty() || depth < 2)) constant(out, module, c.items[i], depth + 1);
         else out += "…";
       }
       if (c.items.size() > 16) out += ", …";
-      out += ")";
+      if (c.kind == ConstKind::Tuple && c.items.size() == 1) out += ",";
+      out += c.kind == ConstKind::FrozenSet ? "})" : braces ? "}" : c.kind == ConstKind::List ? "]" : ")";
       return;
     }
     case ConstKind::Code: out += "<code " + std::to_string(c.code.index) + ">"; return;
