@@ -1,6 +1,6 @@
-"""Runs small programs twice, by the interpreter and by what `depyf dump --stage lift` says of their bytecode, and compares.
+"""Runs small programs twice, by the interpreter itself and by what `depyf dump --stage lift` says of their bytecode, and compares.
 
-Works under every CPython from 3.7 on; test_lift_oracle.py starts it under each.
+Works under every CPython from 3.7 on; test_lift.py starts it under each.
 
     lift_subject.py compile FOLDER      writes FOLDER/NNN.pyc, one for each program that this version can compile
     lift_subject.py run FOLDER          reads FOLDER/NNN.lift, prints JSON {"failures": [...], "missing": [opcodes in no program], "programs": N, "runs": N}
@@ -1212,8 +1212,10 @@ case -1.5: return c
 case x if x: return x
 case _: return a
 case [x, y, z, w, *v]: return x, y, z, w, v
+case [x, [y, z, w, v, u]]: return x, y, z, w, v, u
+case [x, y, z, w, v] | [x, y, z, w, [v]]: return x, y, z, w, v
 """.strip().splitlines():
-    for _subject in ("[]", "[a, b]", "[a, b, c]", "{'k': a}", "{'k': 1, 'j': b}", "P(a, 1)", "P(1, b)", "1", "'x'", "None", "a", "()", "(a,)", "(a, b, c, 1, 2)"):
+    for _subject in ("[]", "[a, b]", "[a, b, c]", "{'k': a}", "{'k': 1, 'j': b}", "P(a, 1)", "P(1, b)", "1", "'x'", "None", "a", "()", "(a,)", "(a, b, c, 1, 2)", "[a, (b, c, 1, 2, a)]"):
         program("def f(a, b, c):\n match %s:\n  %s\n return c" % (_subject, _case))
 
 for _line in r"""
