@@ -82,7 +82,8 @@ def recompile(
     filename_template=None,
     name=None,
     indentation=4,
-    temp_prefix="__temp_"
+    temp_prefix="__temp_",
+    callee_parameters=None
 ):
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -106,7 +107,13 @@ def recompile(
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):
         decompiled = _core.decompile(
-            original_code, indentation, temp_prefix, function_name, faithful, not faithful
+            original_code,
+            indentation,
+            temp_prefix,
+            function_name,
+            faithful,
+            not faithful,
+            callee_parameters or {},
         )
         attempt = _attempt(
             original_code, reference, path, decompiled, function_name, indentation

@@ -30,7 +30,9 @@ std::string code_path(const Module& module, CodeId code) {
 
 namespace {
 
-StructureOptions structure_options(const DecompileOptions& options) { return {options.keep_temporaries, options.temp_prefix}; }
+StructureOptions structure_options(const Module& module, CodeId code, const DecompileOptions& options) {
+  return {options.keep_temporaries, options.temp_prefix, !options.keep_temporaries && made_by_dynamo(module, code), &options.callee_parameters};
+}
 
 PrintOptions print_options(const Module& module, const DecompileOptions& options) {
   PrintOptions print;
@@ -46,7 +48,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options) {
   Cfg cfg = build_cfg(module, code, instrs);
   Lifted lifted = lift(module, code, cfg);
   if (made_by_dynamo(module, code)) simplify(lifted, module);
-  structure(lifted, ast, structure_options(options));
+  structure(lifted, ast, structure_options(module, code, options));
   rewrite(ast, code);
 }
 
@@ -123,7 +125,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   ast.bodies.resize(module.codes.size());
   if (stage != Stage::Structure)
     for (std::uint32_t id = 0; id < code.index; ++id) decompile_guarded(ast, CodeId(id), options);
-  structure(lifted, ast, structure_options(options));
+  structure(lifted, ast, structure_options(module, code, options));
   if (stage != Stage::Structure) rewrite(ast, code);
   std::string out;
   for (const Diagnostic& diagnostic : ast.diagnostics) {

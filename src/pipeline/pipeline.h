@@ -1,6 +1,7 @@
 #pragma once
 // The way through the house: every stage in order, for a whole module or one function.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ast/ast.h"
@@ -12,6 +13,8 @@ namespace depyf {
 struct DecompileOptions {
   std::uint32_t indentation = 4;
   std::string temp_prefix = "__temp_";
+  /// Parameter names of functions that the code calls by a global name; temporaries passed to them take these names.
+  std::vector<std::pair<std::string, std::vector<std::string>>> callee_parameters;
   bool keep_temporaries = false;
   std::string name;             // function mode: name to print instead of co_name
   bool function = false;        // print the root as one function, not as a module

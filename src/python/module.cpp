@@ -105,24 +105,48 @@ Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
   return out;
 }
 
+/// {name: (parameter, …)}; anything else in it is a TypeError.
+void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t at = 0;
+  auto text = [](PyObject* object) {
+    Ref bytes = Ref::checked(PyUnicode_AsUTF8String(object));
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(bytes.get(), &data, &size) < 0) throw PythonError();
+    return std::string(data, static_cast<std::size_t>(size));
+  };
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    if (!PyUnicode_Check(key) || !PyTuple_Check(value)) {
+      PyErr_SetString(PyExc_TypeError, "callee_parameters is a dict of a function's name to a tuple of its parameters' names");
+      throw PythonError();
+    }
+    std::vector<std::string> names;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(value); ++i) names.push_back(text(PyTuple_GetItem(value, i)));
+    options.callee_parameters.emplace_back(text(key), std::move(names));
+  }
+}
+
 const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
-    "          set_literals=True)\n--\n\n"
+    "          set_literals=True, callee_parameters={})\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
     "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
-    "stands there, also a frozenset with set_literals=False; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
+    "stands there, also a frozenset with set_literals=False; callee_parameters maps the global names of functions\n"
+    "to the tuple of their parameters' names, which temporaries passed to them take; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
     "'broken' or 'note'. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", nullptr};
+  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszpp", const_cast<char**>(keywords), &input, &indentation,
-                                   &temp_prefix, &name, &keep_temporaries, &set_literals)) {
+  PyObject* callee_parameters = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!", const_cast<char**>(keywords), &input, &indentation,
+                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters)) {
     return nullptr;
   }
   if (indentation < 1 || indentation > 16) {
@@ -137,6 +161,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.indentation = static_cast<std::uint32_t>(indentation);
     options.temp_prefix = temp_prefix;
     options.keep_temporaries = keep_temporaries != 0;
+    if (callee_parameters) read_callee_parameters(callee_parameters, options);
     if (name) options.name = name;
     options.function = is_code(input) && !is_module(module);
     options.strict = options.function;

@@ -98,6 +98,28 @@ void BlockBuilder::spill_through(std::size_t index) {
     failed = true;
     return;
   }
+  const bool together = s_.options.name_temporaries && index > 0 &&
+                        std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                                    [](const Pending& p) { return p.remaining > 0 && p.targets.empty(); });
+  if (together) {  // evaluated in order, then named: `x, cond = graph_out_0[0], graph_out_0[1]`
+    std::vector<ExprId> names, values;
+    for (std::size_t i = 0; i <= index; ++i) {
+      names.push_back(s_.ast.name(s_.temporary_for(pending_[i].value), origin(pending_[i].value)));
+      values.push_back(pending_[i].expr);
+    }
+    Expr left, right;
+    left.kind = right.kind = ExprKind::Tuple;
+    left.kids = s_.ast.arena.copy(names);
+    right.kids = s_.ast.arena.copy(values);
+    Stmt st;
+    st.kind = StmtKind::Assign;
+    st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(left)});
+    st.origin = s_.ast[values[0]].origin;
+    st.e[0] = s_.ast.add(right);
+    out.push_back(s_.ast.add(st));
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+    return;
+  }
   for (std::size_t i = 0; i <= index; ++i) {
     Pending& entry = pending_[i];
     if (entry.remaining == 0) continue;

@@ -65,7 +65,10 @@ ValueId Structurer::add_value(const Value& value) {
 
 StrId Structurer::temporary_for(ValueId v) {
   StrId& name = named[v.index];
-  if (!name) name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
+  if (!name) {
+    name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
+    temporary_names.push_back(name);
+  }
   return name;
 }
 

@@ -96,6 +96,7 @@ class Structurer {
   std::vector<StrId> named;                  // by value: the temporary that holds it
   std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
   std::uint32_t temporaries = 0;
+  std::vector<StrId> temporary_names;        // every name that temporary_for gave
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
@@ -122,6 +123,7 @@ class Structurer {
 
   // ---- steps
   void fold_expressions();        // fold.cpp
+  void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
   void fold_async_for();          // loops.cpp
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);

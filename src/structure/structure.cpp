@@ -53,7 +53,9 @@ void Structurer::run() {
   fold_expressions();
   count_uses();
   count_preds();
+  const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
+  if (options.name_temporaries) name_temporaries(first_expr, first_stmt);
 }
 
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {

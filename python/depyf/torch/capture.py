@@ -349,7 +349,12 @@ class Session:
             from depyf.recompile import recompile
 
             try:
-                recompiled = recompile(new_code, filename_template=template, name=entry.name)
+                recompiled = recompile(
+                    new_code,
+                    filename_template=template,
+                    name=entry.name,
+                    callee_parameters=compat.resume_parameters(new_code, shared.get("scope")),
+                )
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
                 self.problem("decompiling %s" % entry.name, entry.detail)
@@ -688,7 +693,7 @@ class _Hub:
         except Exception as error:
             log.debug("depyf: no compile context: %r", error)
             context, compile_id, attempt, scope = None, None, 0, None
-        shared: Dict[str, Any] = {}
+        shared: Dict[str, Any] = {"scope": scope}
         # the innermost block that writes files owns the replacement; without one nothing is replaced
         active = self._active()
         owners = [session for session in reversed(active) if session.writer is not None]

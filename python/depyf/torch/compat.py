@@ -108,6 +108,22 @@ def frame_globals() -> Optional[Dict[str, Any]]:
     return None
 
 
+def resume_parameters(code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Dict[str, Tuple[str, ...]]:
+    """Parameter names of the resume functions that `code` calls by a global name, as torch installed them in `scope`.
+
+    A resume function with closure variables stands behind a factory from torch 2.9 on; its parameters stay unknown.
+    """
+    found: Dict[str, Tuple[str, ...]] = {}
+    for name in code.co_names if scope else ():
+        if not name.startswith("__resume_at_"):
+            continue
+        value = scope.get(name) if scope is not None else None
+        body = getattr(value, "__code__", value)
+        if isinstance(body, types.CodeType) and "resume_in_" in body.co_name:
+            found[name] = body.co_varnames[: body.co_argcount]
+    return found
+
+
 # ---- compile ids -------------------------------------------------------------------------------------------------------
 
 
