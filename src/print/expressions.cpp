@@ -1,4 +1,5 @@
 // Expressions and patterns of the tree to text: a stack of tasks, pushed in reverse.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -19,6 +20,15 @@ std::string_view conversion_text(std::uint8_t conversion) {
     case 3: return "!a";
     default: return "";  // a number from the bytecode, not an enumerator
   }
+}
+
+/// An order of the constants that a set can hold: by kind, then by value; containers stay as they come.
+bool constant_less(const Const& a, const Const& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.big != b.big) return b.big;
+  if (a.integer != b.integer) return a.integer < b.integer;
+  if (a.re < b.re || b.re < a.re) return a.re < b.re;
+  return a.text < b.text;
 }
 
 }  // namespace
@@ -492,13 +502,16 @@ void Printer::visit_constant(const Task& task) {
         out_ += list ? "[]" : value.kind == ConstKind::Set ? "set()" : "frozenset()";
         break;
       }
+      // A set is stored in the order of its hash table, which differs from run to run: sorted, the text does not.
+      std::vector<ConstId> items(value.items.begin(), value.items.end());
+      if (!list) std::stable_sort(items.begin(), items.end(), [&](ConstId a, ConstId b) { return constant_less(module_[a], module_[b]); });
       add_open(list ? '[' : '{', Group::Fill);
-      for (std::size_t i = 0; i < value.items.size(); ++i) {
+      for (std::size_t i = 0; i < items.size(); ++i) {
         if (i) {
           add_text(", ");
           add_part();
         }
-        add_constant(value.items[i], Prec::Test);
+        add_constant(items[i], Prec::Test);
       }
       add_close(list ? ']' : '}');
       break;
