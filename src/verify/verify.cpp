@@ -28,37 +28,78 @@ struct Raw {
 };
 
 /// Every instruction without EXTENDED_ARG and caches: whatever decode() leaves out shows here.
-std::vector<Raw> raw_instructions(const CodeObject& code) {
-  std::vector<Raw> out;
-  const VersionTable* table = version_table(code.version);
-  if (!table) return out;
-  std::uint32_t prefix = 0;
-  for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
-    const std::uint8_t opcode = code.code[i];
-    const std::uint32_t operand = prefix | code.code[i + 1];
-    const OpcodeInfo& info = table->opcodes[opcode];
-    if (opcode == table->extended_arg) {
-      prefix = operand << 8;
-      continue;
+struct RawCode {
+  const VersionTable* table;
+  std::vector<Raw> instrs;
+  std::vector<std::uint32_t> index;  // by code unit: instruction that starts there or later
+
+  explicit RawCode(const CodeObject& code) : table(version_table(code.version)) {
+    index.assign(code.code.size() / 2 + 1, 0);
+    if (!table) return;
+    std::uint32_t prefix = 0;
+    std::size_t filled = 0;
+    for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
+      const std::uint8_t opcode = code.code[i];
+      const std::uint32_t operand = prefix | code.code[i + 1];
+      for (; filled <= i / 2; ++filled) index[filled] = static_cast<std::uint32_t>(instrs.size());
+      prefix = opcode == table->extended_arg ? operand << 8 : 0;
+      if (opcode == table->extended_arg) continue;
+      const OpcodeInfo& info = table->opcodes[opcode];
+      instrs.push_back({&info, operand});
+      i += 2 * std::size_t{info.caches};
     }
-    prefix = 0;
-    out.push_back({&info, operand});
-    i += 2 * std::size_t{info.caches};
+    for (; filled < index.size(); ++filled) index[filled] = static_cast<std::uint32_t>(instrs.size());
   }
-  return out;
-}
+
+  /// Numbers of the exception table, code units replaced by instructions: begin, end, target, depth and lasti of each row.
+  std::vector<std::uint64_t> rows(std::span<const std::uint8_t> bytes) const {
+    std::vector<std::uint64_t> out;
+    std::uint64_t number = 0;
+    for (std::uint8_t byte : bytes) {
+      number = number << 6 | (byte & 63u);
+      if (byte & 64u) continue;
+      if (out.size() % 4 == 1) number += out.back();  // the table has the length
+      out.push_back(number);
+      number = 0;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (i % 4 != 3) out[i] = out[i] < index.size() ? index[out[i]] : UINT64_MAX;
+    return out;
+  }
+
+  /// How many instructions turn a StopIteration that leaves a generator into a RuntimeError.
+  std::size_t stop_iteration_handlers() const {
+    std::size_t count = 0;
+    for (const Raw& raw : instrs)
+      if (raw.info->action == Action::Intrinsic1 && raw.operand < table->intrinsics_1.size()) {
+        const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
+        count += meaning.op == Op::INTRINSIC_1 && meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+      }
+    return count;
+  }
+};
 
 bool same_instructions(const CodeObject& a, const CodeObject& b) {
-  const std::vector<Raw> x = raw_instructions(a), y = raw_instructions(b);
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Raw& p, const Raw& q) {
-    return p.info == q.info && (p.info->operand != OperandKind::Plain || p.operand == q.operand);
-  });
+  const RawCode x(a), y(b);
+  return x.rows(a.exceptiontable) == y.rows(b.exceptiontable) &&
+         std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(), [](const Raw& p, const Raw& q) {
+           const bool value = p.info->operand == OperandKind::Plain || p.info->operand == OperandKind::Compare;
+           return p.info == q.info && (!value || p.operand == q.operand);
+         });
+}
+
+/// Handlers of a generator's StopIteration that decode() left out.
+std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
+  const std::size_t kept = static_cast<std::size_t>(std::count_if(list.instrs.begin(), list.instrs.end(), [](const Instr& instr) {
+    return instr.op == Op::INTRINSIC_1 && instr.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+  }));
+  return RawCode(code).stop_iteration_handlers() - kept;
 }
 
 /// What decode() takes for granted: cells are made and free variables copied as the variables say, PRECALL counts what CALL does. Empty when
 /// it is so.
 std::string broken_promise(const CodeObject& code) {
-  const std::vector<Raw> raw = raw_instructions(code);
+  const std::vector<Raw> raw = RawCode(code).instrs;
   std::uint32_t free = 0, copied = 0;
   bool prologue = false;
   std::vector<std::uint8_t> made(code.slots.size(), 0);
@@ -215,6 +256,11 @@ class Verifier {
     } catch (const Error& error) {
       Verdict out;
       out.detail = std::string("not proven: ") + error.what();
+      return out;
+    }
+    if (dropped_handlers(a_[x], list_a) != dropped_handlers(b_[y], list_b)) {
+      Verdict out;
+      out.detail = "a StopIteration that leaves the generator becomes a RuntimeError on one side only";
       return out;
     }
     Pairs nested;

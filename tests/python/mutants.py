@@ -25,11 +25,21 @@ import judge  # noqa: E402
 VERSION = sys.version_info[:2]
 TAKES_OPERAND = set(getattr(dis, "hasarg", ())) or set(range(dis.HAVE_ARGUMENT, 256))
 COMPARE = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
 }
 BODIES = ("body", "orelse", "finalbody")
-CONSTANTS = (ast.Constant,) if VERSION >= (3, 8) else (ast.Num, ast.Str, ast.Bytes, ast.NameConstant)
+CONSTANTS = (
+    (ast.Constant,) if VERSION >= (3, 8) else (ast.Num, ast.Str, ast.Bytes, ast.NameConstant)
+)
 NAMED = getattr(ast, "NamedExpr", ())
 MATCH_CASE = getattr(ast, "match_case", ())
 
@@ -101,7 +111,9 @@ def sites(tree):
                 yield node, "argument dropped"
         elif isinstance(node, ast.Subscript):
             yield node, "subscript swapped"
-        elif isinstance(node, (ast.Tuple, ast.List, ast.Set)) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        elif isinstance(node, (ast.Tuple, ast.List, ast.Set)) and isinstance(
+            getattr(node, "ctx", ast.Load()), ast.Load
+        ):
             if len(node.elts) > 1:
                 yield node, "items swapped"
             yield node, "container"
@@ -182,6 +194,7 @@ def sites(tree):
 
 def mutate(node, kind, rnd):
     """Changes `node` in place; True when there was something to change."""
+
     def swap(items):
         i = rnd.randrange(len(items) - 1)
         items[i], items[i + 1] = items[i + 1], items[i]
@@ -259,9 +272,15 @@ def mutate(node, kind, rnd):
         if isinstance(value, bool):
             node.value = int(value)
         elif isinstance(value, int):
-            node.value = bool(value) if value in (0, 1) else float(value) if value < 2 ** 50 else value + 1
+            node.value = (
+                bool(value) if value in (0, 1) else float(value) if value < 2**50 else value + 1
+            )
         elif isinstance(value, float):
-            node.value = int(value) if value == value and abs(value) < 1e15 and value == int(value) else complex(value)
+            node.value = (
+                int(value)
+                if value == value and abs(value) < 1e15 and value == int(value)
+                else complex(value)
+            )
         elif isinstance(value, str) and value.isascii() if hasattr(str, "isascii") else False:
             node.value = value.encode()
         elif isinstance(value, bytes):
@@ -285,9 +304,15 @@ def mutate(node, kind, rnd):
     elif kind == "argument dropped":
         del node.args[rnd.randrange(len(node.args))]
     elif kind == "subscript swapped":
-        if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, (getattr(ast, "ExtSlice", ()), ast.Slice)):
+        if not isinstance(node.ctx, ast.Load) or isinstance(
+            node.slice, (getattr(ast, "ExtSlice", ()), ast.Slice)
+        ):
             return False
-        inner = node.slice.value if VERSION < (3, 9) and isinstance(node.slice, ast.Index) else node.slice
+        inner = (
+            node.slice.value
+            if VERSION < (3, 9) and isinstance(node.slice, ast.Index)
+            else node.slice
+        )
         if not isinstance(inner, ast.expr):
             return False
         outer, node.value = node.value, inner
@@ -326,7 +351,13 @@ def mutate(node, kind, rnd):
         for part in ast.walk(target):
             if isinstance(getattr(part, "ctx", None), ast.Store):
                 part.ctx = ast.Load()
-        become(ast.Assign([node.target], ast.copy_location(ast.BinOp(target, node.op, node.value), node), lineno=1))
+        become(
+            ast.Assign(
+                [node.target],
+                ast.copy_location(ast.BinOp(target, node.op, node.value), node),
+                lineno=1,
+            )
+        )
     elif kind == "returned value":
         node.value = name()
     elif kind == "cause dropped":
@@ -365,7 +396,9 @@ def mutate(node, kind, rnd):
         if ast.get_docstring(node, clean=False) is not None:
             node.body[0].value = ast.copy_location(text, node.body[0])
         else:
-            node.body.insert(0, ast.copy_location(ast.Expr(ast.copy_location(text, node.body[0])), node.body[0]))
+            node.body.insert(
+                0, ast.copy_location(ast.Expr(ast.copy_location(text, node.body[0])), node.body[0])
+            )
     elif kind == "definition renamed":
         node.name += "_m"
     elif kind == "becomes async":
@@ -404,7 +437,11 @@ def source_mutants(source, path, count, rnd):
         try:
             if not mutate(node, kind, rnd):
                 continue
-            yield "source: " + kind, line, compile(ast.fix_missing_locations(mutant), path, "exec", dont_inherit=True)
+            yield (
+                "source: " + kind,
+                line,
+                compile(ast.fix_missing_locations(mutant), path, "exec", dont_inherit=True),
+            )
         except (SyntaxError, ValueError, TypeError, RecursionError, AttributeError, KeyError):
             continue
 
@@ -414,10 +451,25 @@ def replace(code, **changes):
     if hasattr(code, "replace"):
         return code.replace(**changes)
     fields = [
-        "argcount", "kwonlyargcount", "nlocals", "stacksize", "flags", "code", "consts", "names", "varnames", "filename",
-        "name", "firstlineno", "lnotab", "freevars", "cellvars",
+        "argcount",
+        "kwonlyargcount",
+        "nlocals",
+        "stacksize",
+        "flags",
+        "code",
+        "consts",
+        "names",
+        "varnames",
+        "filename",
+        "name",
+        "firstlineno",
+        "lnotab",
+        "freevars",
+        "cellvars",
     ]
-    return types.CodeType(*[changes.get("co_" + field, getattr(code, "co_" + field)) for field in fields])
+    return types.CodeType(
+        *[changes.get("co_" + field, getattr(code, "co_" + field)) for field in fields]
+    )
 
 
 def codes(code):
@@ -447,7 +499,6 @@ def instructions(code):
             yield at, name
 
 
-
 def patched(code, changes):
     raw = bytearray(code.co_code)
     for offset, byte in changes.items():
@@ -463,7 +514,7 @@ def changed_constant(value, rnd):
     if value is False:
         return 0
     if type(value) is int:
-        return rnd.choice([value + 1, float(value)]) if abs(value) < 2 ** 50 else value + 1
+        return rnd.choice([value + 1, float(value)]) if abs(value) < 2**50 else value + 1
     if type(value) is float:
         return -value if value == 0 else rnd.choice([value * 2, complex(value)])
     if type(value) is str:
@@ -476,28 +527,78 @@ def changed_constant(value, rnd):
         i = rnd.randrange(len(value))
         if isinstance(value[i], types.CodeType):
             return None
-        return value[:i] + (changed_constant(value[i], rnd),) + value[i + 1:]
+        return value[:i] + (changed_constant(value[i], rnd),) + value[i + 1 :]
     if type(value) is frozenset:
         return value | {"mutant"}
     return None
 
 
 SWITCHES = [
-    ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"), ("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_FALSE"),
-    ("POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE"), ("POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"),
-    ("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE"), ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"),
-    ("LOAD_FAST", "LOAD_FAST_CHECK"), ("STORE_FAST", "DELETE_FAST"), ("STORE_NAME", "STORE_GLOBAL"), ("LOAD_NAME", "LOAD_GLOBAL"),
-    ("BINARY_ADD", "BINARY_SUBTRACT"), ("BINARY_SUBSCR", "BINARY_ADD"), ("INPLACE_ADD", "BINARY_ADD"), ("BUILD_TUPLE", "BUILD_LIST"),
-    ("BUILD_LIST", "BUILD_SET"), ("LIST_EXTEND", "LIST_APPEND"), ("SET_UPDATE", "SET_ADD"), ("DICT_MERGE", "DICT_UPDATE"), ("GET_ITER", "UNARY_INVERT"),
-    ("UNARY_NEGATIVE", "UNARY_INVERT"), ("UNARY_NOT", "UNARY_NEGATIVE"), ("YIELD_VALUE", "UNARY_INVERT"), ("STORE_GLOBAL", "STORE_NAME"),
-    ("LOAD_DEREF", "LOAD_CLASSDEREF"), ("END_ASYNC_FOR", "RERAISE"), ("POP_EXCEPT", "NOP"), ("POP_EXCEPT", "POP_TOP"), ("PUSH_EXC_INFO", "NOP"),
-    ("DELETE_FAST", "NOP"), ("DELETE_NAME", "NOP"), ("SETUP_FINALLY", "NOP"), ("POP_BLOCK", "NOP"), ("SWAP", "NOP"), ("ROT_TWO", "NOP"), ("GET_AWAITABLE", "NOP"),
-    ("GET_YIELD_FROM_ITER", "GET_ITER"), ("SETUP_ANNOTATIONS", "NOP"), ("RETURN_GENERATOR", "NOP"), ("LOAD_METHOD", "LOAD_ATTR"), ("END_FINALLY", "POP_TOP"),
-    ("BEFORE_WITH", "GET_ITER"), ("TO_BOOL", "NOP"), ("TO_BOOL", "UNARY_NOT"), ("LIST_TO_TUPLE", "NOP"), ("COPY_FREE_VARS", "NOP"), ("MAKE_CELL", "NOP"),
-    ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE"), ("POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_NONE"), ("LOAD_FAST_BORROW", "LOAD_FAST"),
-    ("CHECK_EXC_MATCH", "IS_OP"), ("CLEANUP_THROW", "NOP"), ("SEND", "FOR_ITER"), ("STORE_SUBSCR", "DELETE_SUBSCR"), ("LOAD_FAST_AND_CLEAR", "LOAD_FAST"),
-    ("WITH_EXCEPT_START", "GET_LEN"), ("NOT_TAKEN", "NOP"), ("POP_ITER", "POP_TOP"), ("END_FOR", "POP_TOP"), ("END_SEND", "POP_TOP"), ("POP_TOP", "NOP"),
-    ("INTERPRETER_EXIT", "NOP"), ("WITH_CLEANUP_START", "NOP"), ("BEGIN_FINALLY", "NOP"), ("POP_FINALLY", "NOP"), ("BREAK_LOOP", "NOP"),
+    ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"),
+    ("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_FALSE"),
+    ("POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE"),
+    ("POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"),
+    ("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE"),
+    ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"),
+    ("LOAD_FAST", "LOAD_FAST_CHECK"),
+    ("STORE_FAST", "DELETE_FAST"),
+    ("STORE_NAME", "STORE_GLOBAL"),
+    ("LOAD_NAME", "LOAD_GLOBAL"),
+    ("BINARY_ADD", "BINARY_SUBTRACT"),
+    ("BINARY_SUBSCR", "BINARY_ADD"),
+    ("INPLACE_ADD", "BINARY_ADD"),
+    ("BUILD_TUPLE", "BUILD_LIST"),
+    ("BUILD_LIST", "BUILD_SET"),
+    ("LIST_EXTEND", "LIST_APPEND"),
+    ("SET_UPDATE", "SET_ADD"),
+    ("DICT_MERGE", "DICT_UPDATE"),
+    ("GET_ITER", "UNARY_INVERT"),
+    ("UNARY_NEGATIVE", "UNARY_INVERT"),
+    ("UNARY_NOT", "UNARY_NEGATIVE"),
+    ("YIELD_VALUE", "UNARY_INVERT"),
+    ("STORE_GLOBAL", "STORE_NAME"),
+    ("LOAD_DEREF", "LOAD_CLASSDEREF"),
+    ("END_ASYNC_FOR", "RERAISE"),
+    ("POP_EXCEPT", "NOP"),
+    ("POP_EXCEPT", "POP_TOP"),
+    ("PUSH_EXC_INFO", "NOP"),
+    ("DELETE_FAST", "NOP"),
+    ("DELETE_NAME", "NOP"),
+    ("SETUP_FINALLY", "NOP"),
+    ("POP_BLOCK", "NOP"),
+    ("SWAP", "NOP"),
+    ("ROT_TWO", "NOP"),
+    ("GET_AWAITABLE", "NOP"),
+    ("GET_YIELD_FROM_ITER", "GET_ITER"),
+    ("SETUP_ANNOTATIONS", "NOP"),
+    ("RETURN_GENERATOR", "NOP"),
+    ("LOAD_METHOD", "LOAD_ATTR"),
+    ("END_FINALLY", "POP_TOP"),
+    ("BEFORE_WITH", "GET_ITER"),
+    ("TO_BOOL", "NOP"),
+    ("TO_BOOL", "UNARY_NOT"),
+    ("LIST_TO_TUPLE", "NOP"),
+    ("COPY_FREE_VARS", "NOP"),
+    ("MAKE_CELL", "NOP"),
+    ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE"),
+    ("POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_NONE"),
+    ("LOAD_FAST_BORROW", "LOAD_FAST"),
+    ("CHECK_EXC_MATCH", "IS_OP"),
+    ("CLEANUP_THROW", "NOP"),
+    ("SEND", "FOR_ITER"),
+    ("STORE_SUBSCR", "DELETE_SUBSCR"),
+    ("LOAD_FAST_AND_CLEAR", "LOAD_FAST"),
+    ("WITH_EXCEPT_START", "GET_LEN"),
+    ("NOT_TAKEN", "NOP"),
+    ("POP_ITER", "POP_TOP"),
+    ("END_FOR", "POP_TOP"),
+    ("END_SEND", "POP_TOP"),
+    ("POP_TOP", "NOP"),
+    ("INTERPRETER_EXIT", "NOP"),
+    ("WITH_CLEANUP_START", "NOP"),
+    ("BEGIN_FINALLY", "NOP"),
+    ("POP_FINALLY", "NOP"),
+    ("BREAK_LOOP", "NOP"),
 ]
 
 
@@ -525,20 +626,32 @@ def bytecode_mutants(root, count, rnd):
                 name = rnd.choice(sorted({name for _, name in places}))
                 at = rnd.choice([at for at, other in places if other == name])
                 other = rnd.choice(switches[name])
-                kind, changed = "%s becomes %s" % (name, other), patched(code, {at: dis.opmap[other]})
+                kind, changed = (
+                    "%s becomes %s" % (name, other),
+                    patched(code, {at: dis.opmap[other]}),
+                )
         elif choice == 9 and len(code.co_consts) > 0:
             i = rnd.randrange(len(code.co_consts))
             if not isinstance(code.co_consts[i], types.CodeType):
-                consts = code.co_consts[:i] + (changed_constant(code.co_consts[i], rnd),) + code.co_consts[i + 1:]
+                consts = (
+                    code.co_consts[:i]
+                    + (changed_constant(code.co_consts[i], rnd),)
+                    + code.co_consts[i + 1 :]
+                )
                 kind, changed = "constant", replace(code, co_consts=consts)
         elif choice == 10:  # a name
-            field = rnd.choice(["co_names", "co_varnames", "co_cellvars", "co_freevars", "co_name", "co_qualname"])
+            field = rnd.choice(
+                ["co_names", "co_varnames", "co_cellvars", "co_freevars", "co_name", "co_qualname"]
+            )
             value = getattr(code, field, ())
             if isinstance(value, str):
                 kind, changed = field, replace(code, **{field: value + "_m"})
             elif value:
                 i = rnd.randrange(len(value))
-                kind, changed = field, replace(code, **{field: value[:i] + (value[i] + "_m",) + value[i + 1:]})
+                kind, changed = (
+                    field,
+                    replace(code, **{field: value[:i] + (value[i] + "_m",) + value[i + 1 :]}),
+                )
         elif choice == 11:  # flags
             bit = rnd.choice([0x4, 0x8, 0x10, 0x20, 0x80, 0x100, 0x200, 0x1000000])
             try:
@@ -558,12 +671,25 @@ def bytecode_mutants(root, count, rnd):
             if after == at + 2:
                 raw = code.co_code
                 kind = "%s and %s change places" % (first, second)
-                changed = patched(code, {at: raw[after], at + 1: raw[after + 1], after: raw[at], after + 1: raw[at + 1]})
+                changed = patched(
+                    code,
+                    {
+                        at: raw[after],
+                        at + 1: raw[after + 1],
+                        after: raw[at],
+                        after + 1: raw[at + 1],
+                    },
+                )
         elif choice == 15:
             field = rnd.choice(["co_argcount", "co_kwonlyargcount", "co_posonlyargcount"])
             if hasattr(code, field):
                 try:
-                    kind, changed = field, replace(code, **{field: max(0, getattr(code, field) + rnd.choice([1, -1]))})
+                    kind, changed = (
+                        field,
+                        replace(
+                            code, **{field: max(0, getattr(code, field) + rnd.choice([1, -1]))}
+                        ),
+                    )
                 except (ValueError, SystemError):
                     pass
         if changed is None or changed == code and kind != "constant":
@@ -580,7 +706,9 @@ def judged(original, other):
     mine, theirs = dict(judge.code_objects(original)), dict(judge.code_objects(other))
     out = {} if set(theirs) <= set(mine) else {"+": "different"}
     for path, code in mine.items():
-        strict, lenient = judge.compare_code(code, theirs[path])[:2] if path in theirs else (False, False)
+        strict, lenient = (
+            judge.compare_code(code, theirs[path])[:2] if path in theirs else (False, False)
+        )
         out[path] = "strict" if strict else "lenient" if lenient else "different"
     return out
 
@@ -619,11 +747,25 @@ def main():
                 continue
             b = os.path.join(folder, "%d.unparse.pyc" % number)
             write_pyc(b, other)
-            print(json.dumps({"kind": "unparse", "a": a, "b": b, "where": path, "judge": judged(original, other)}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "kind": "unparse",
+                        "a": a,
+                        "b": b,
+                        "where": path,
+                        "judge": judged(original, other),
+                    }
+                ),
+                flush=True,
+            )
             continue
         n = 0
         half = count // 2
-        for mutants in (source_mutants(source, path, half, rnd), bytecode_mutants(original, count - half, rnd)):
+        for mutants in (
+            source_mutants(source, path, half, rnd),
+            bytecode_mutants(original, count - half, rnd),
+        ):
             for kind, where, mutant in mutants:
                 b = os.path.join(folder, "%d.%d.pyc" % (number, n))
                 n += 1
@@ -631,7 +773,18 @@ def main():
                     write_pyc(b, mutant)
                 except ValueError:
                     continue
-                print(json.dumps({"kind": kind, "a": a, "b": b, "where": "%s:%s" % (path, where), "judge": accepts(original, mutant)}), flush=True)
+                print(
+                    json.dumps(
+                        {
+                            "kind": kind,
+                            "a": a,
+                            "b": b,
+                            "where": "%s:%s" % (path, where),
+                            "judge": accepts(original, mutant),
+                        }
+                    ),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

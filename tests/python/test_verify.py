@@ -1,0 +1,540 @@
+"""depyf.compare: what the prover accepts, and above all what it must not accept."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+import pythons
+
+from depyf import _core
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(os.path.dirname(HERE), "fixtures", "bytecode")
+
+
+def function(source, name="f"):
+    """The code object of function `name` in `source`."""
+    module = compile(source, "<test>", "exec")
+    return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+
+
+def verdict(a, b, **options):
+    return _core.compare(function(a), function(b), **options)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---------------------------------------------------------------- what is the same
+EXACT = {
+    "swapped arms": (
+        "def f(x):\n if x: return a()\n return b()",
+        "def f(x):\n if not x: return b()\n return a()",
+    ),
+    "frozenset in another order": (
+        "def f(x): return x in {1, 2, 3}",
+        "def f(x): return x in {3, 2, 1}",
+    ),
+}
+EQUIVALENT = {
+    "temporary": ("def f(x): return g(h(x))", "def f(x):\n __temp_1 = h(x)\n return g(__temp_1)"),
+    "temporaries in order": (
+        "def f(x): return g(h(x), k(x))",
+        "def f(x):\n __temp_0 = g\n __temp_1 = h(x)\n return __temp_0(__temp_1, k(x))",
+    ),
+    "fresh list taken apart": (
+        "def f(a, b): return g([a, b][0], [])",
+        "def f(a, b): return g(a, [])",
+    ),
+    "star of a fresh tuple": ("def f(a, b): return g(*(a, b))", "def f(a, b): return g(a, b)"),
+    "loaded later": (
+        "def f(a):\n __temp_1 = a\n return g(), __temp_1",
+        "def f(a):\n return g(), a",
+    ),
+    "temporary across a branch": (
+        "def f(a):\n return g(a.b if a else 0)",
+        "def f(a):\n __temp_0 = g\n if a: __temp_1 = a.b\n else: __temp_1 = 0\n return __temp_0(__temp_1)",
+    ),
+    "flag instead of a jump": (
+        "def f(a):\n while True:\n  if a(): break\n  b()\n return c()",
+        "def f(a):\n __temp_1 = 1\n while __temp_1 == 1:\n  if a(): __temp_1 = 0\n  else: b()\n return c()",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(EXACT))
+def test_the_same_bytecode_graph_is_exact(case):
+    assert verdict(*EXACT[case])[0] in ("exact", "identical"), verdict(*EXACT[case])
+
+
+@pytest.mark.parametrize("case", sorted(EQUIVALENT))
+def test_the_same_effects_are_equivalent(case):
+    a, b = EQUIVALENT[case]
+    assert verdict(a, a) == ("identical", "")
+    assert verdict(a, b) == ("equivalent", "")
+
+
+# ---------------------------------------------------------------- what is not
+DIFFERENT = {
+    "order of effects": ("def f():\n a()\n b()", "def f():\n b()\n a()"),
+    "order of operands": (
+        "def f(): return a() + b()",
+        "def f():\n __temp_1 = b()\n return a() + __temp_1",
+    ),
+    "global read after a call": (
+        "def f(): return g(x, h())",
+        "def f():\n __temp_1 = h()\n return g(x, __temp_1)",
+    ),
+    "attribute read after a call": (
+        "def f(a): return g(a.b, a.c())",
+        "def f(a):\n __temp_1 = a.c()\n return g(a.b, __temp_1)",
+    ),
+    "local read after a store": (
+        "def f(a):\n __temp_1 = a\n a = g()\n return __temp_1",
+        "def f(a):\n a = g()\n return a",
+    ),
+    "dropped del": (
+        "def f(a):\n x = g(a)\n h(x)\n del x\n k()",
+        "def f(a):\n x = g(a)\n h(x)\n k()",
+    ),
+    "del of another": ("def f(a, b):\n del a\n g()", "def f(a, b):\n del b\n g()"),
+    "later del": ("def f(a):\n del a\n g()", "def f(a):\n g()\n del a"),
+    "zero and negative zero": ("def f(): return g(0.0)", "def f(): return g(-0.0)"),
+    "zeros in a tuple": ("def f(): return g((1, 0.0))", "def f(): return g((1, -0.0))"),
+    "zeros in a complex": ("def f(): return g(0.0j)", "def f(): return g(-0.0j)"),
+    "1 and True": ("def f(): return g(1)", "def f(): return g(True)"),
+    "1 and 1.0": ("def f(): return g(1)", "def f(): return g(1.0)"),
+    "1 and True in a frozenset": (
+        "def f(x): return x in {1, 2}",
+        "def f(x): return x in {True, 2}",
+    ),
+    "str and bytes": ("def f(): return g('a')", "def f(): return g(b'a')"),
+    "swapped arguments": ("def f(a, b): return g(a, b)", "def f(a, b): return g(b, a)"),
+    "flipped branch": ("def f(a):\n if a: b()\n else: c()", "def f(a):\n if a: c()\n else: b()"),
+    "condition evaluated twice": (
+        "def f(a):\n if a(): b()",
+        "def f(a):\n if a() and a(): b()",
+    ),
+    "list that escaped": (
+        "def f(a):\n l = [a]\n g(l)\n return l",
+        "def f(a):\n g([a])\n return [a]",
+    ),
+    "one list or two": (
+        "def f():\n __temp_1 = []\n return g(__temp_1, __temp_1)",
+        "def f(): return g([], [])",
+    ),
+    "one list or two, inside of lists": (
+        "def f():\n __temp_1 = []\n return g([__temp_1], __temp_1)",
+        "def f():\n __temp_1 = []\n return g([[]], __temp_1)",
+    ),
+    "one list each time or the same": (
+        "def f(n):\n for i in n: g([])",
+        "def f(n):\n __temp_1 = []\n for i in n: g(__temp_1)",
+    ),
+    "one list on two ways": (
+        "def f(a):\n __temp_1 = []\n __temp_2 = __temp_1 if a else []\n return g(__temp_1, __temp_2)",
+        "def f(a):\n __temp_1 = []\n __temp_2 = [] if a else __temp_1\n return g(__temp_1, __temp_2)",
+    ),
+    "item of an escaped list": (
+        "def f(a):\n __temp_1 = [a]\n g(__temp_1)\n return __temp_1[0]",
+        "def f(a):\n g([a])\n return a",
+    ),
+    "handler": (
+        "def f():\n try: a()\n except E: b()",
+        "def f():\n try: a()\n except F: b()",
+    ),
+    "call out of its handler": (
+        "def f():\n try:\n  a()\n  b()\n except E: c()",
+        "def f():\n try: a()\n except E: c()\n else: b()",
+    ),
+    "finally dropped on the exceptional way": (
+        "def f():\n try: a()\n finally: b()",
+        "def f():\n a()\n b()",
+    ),
+    "operand evaluated outside of the handler": (
+        "def f(x):\n try: a(x.y)\n except E: c()",
+        "def f(x):\n __temp_1 = x.y\n try: a(__temp_1)\n except E: c()",
+    ),
+    "constant": ("def f(): return g(1)", "def f(): return g(2)"),
+    "attribute": ("def f(a): return a.b", "def f(a): return a.c"),
+    "global": ("def f(): return a()", "def f(): return b()"),
+    "local renamed": ("def f():\n x = g()\n return h(x)", "def f():\n y = g()\n return h(y)"),
+    "local left out": ("def f():\n x = g()\n return h()", "def f():\n g()\n return h()"),
+    "local left out where somebody looks": (
+        "def f():\n __temp_1 = g()\n return locals(), __temp_1",
+        "def f():\n __temp_2 = g()\n return locals(), __temp_2",
+    ),
+    "keyword order": ("def f(a, b): return g(x=a, y=b)", "def f(a, b): return g(y=a, x=b)"),
+    "order of keyword arguments": (
+        "def f(a, b): return g(x=a, y=b)",
+        "def f(a, b): return g(y=b, x=a)",
+    ),
+    "star order": ("def f(a, b): return g(*a, *b)", "def f(a, b): return g(*b, *a)"),
+    "mapping order": ("def f(a, b): return g(**a, **b)", "def f(a, b): return g(**b, **a)"),
+    "star or not": ("def f(a): return g(*a)", "def f(a): return g(a)"),
+    "closure cell": (
+        "def f(a, b):\n def g(): return a\n return g, (lambda: b)",
+        "def f(a, b):\n def g(): return b\n return g, (lambda: a)",
+    ),
+    "cell or local": (
+        "def f(a):\n a = g()\n return lambda: a",
+        "def f(a):\n b = g()\n return lambda: b",
+    ),
+    "default": (
+        "def f(a):\n def g(x=a, y=1): pass\n return g",
+        "def f(a):\n def g(x=1, y=a): pass\n return g",
+    ),
+    "default's value": (
+        "def f():\n def g(x=0.0): pass\n return g",
+        "def f():\n def g(x=-0.0): pass\n return g",
+    ),
+    "keyword default": (
+        "def f(a, b):\n def g(*, x=a): pass\n return g",
+        "def f(a, b):\n def g(*, x=b): pass\n return g",
+    ),
+    "annotation": (
+        "def f(a):\n def g(x: a): pass\n return g",
+        "def f(a):\n def g(x): pass\n return g",
+    ),
+    "docstring": ("def f():\n 'a'\n return g()", "def f():\n 'b'\n return g()"),
+    "no docstring": ("def f():\n 'a'\n return g()", "def f():\n return g()"),
+    "nested docstring": (
+        "def f():\n def g():\n  'a'\n return g",
+        "def f():\n def g():\n  'b'\n return g",
+    ),
+    "nested code": ("def f(): return lambda: 1", "def f(): return lambda: 2"),
+    "nested name": (
+        "def f():\n def g(): pass\n return h(g)",
+        "def f():\n def k(): pass\n g = k\n return h(g)",
+    ),
+    "generator": ("def f(): yield a()", "def f(): return a()"),
+    "async generator": ("async def f(): yield a()", "def f(): yield a()"),
+    "coroutine": ("async def f(): return a()", "def f(): return a()"),
+    "yield from": ("def f(): yield from a()", "def f(): yield a()"),
+    "await order": (
+        "async def f(): return (await a), b()",
+        "async def f():\n __temp_1 = b()\n return (await a), __temp_1",
+    ),
+    "argument name": ("def f(a): return g()", "def f(b): return g()"),
+    "argument order": ("def f(a, b): return g()", "def f(b, a): return g()"),
+    "keyword-only": ("def f(a, *, b): return g()", "def f(a, b): return g()"),
+    "var-positional": ("def f(*a): return g(a)", "def f(**a): return g(a)"),
+    "augmented": ("def f(a, b):\n a += b\n return a", "def f(a, b):\n a = a + b\n return a"),
+    "operator": ("def f(a, b): return a // b", "def f(a, b): return a / b"),
+    "is and ==": ("def f(a, b): return a is b", "def f(a, b): return a == b"),
+    "in and not in": ("def f(a, b): return a in b", "def f(a, b): return a not in b"),
+    "reflected comparison": ("def f(a, b): return a < b", "def f(a, b): return b > a"),
+    "conversion": ("def f(a): return f'{a!r}'", "def f(a): return f'{a!s}'"),
+    "list and tuple": ("def f(a): return g([a])", "def f(a): return g((a,))"),
+    "loop's else": (
+        "def f(a):\n for x in a:\n  if x: break\n else: b()",
+        "def f(a):\n for x in a:\n  if x: break\n b()",
+    ),
+    "break and continue": (
+        "def f(a):\n for x in a:\n  if x: break\n  b()",
+        "def f(a):\n for x in a:\n  if x: continue\n  b()",
+    ),
+    "another iterator": (
+        "def f(a, b):\n for x in a:\n  for y in b: c()",
+        "def f(a, b):\n for x in b:\n  for y in a: c()",
+    ),
+    "raise from": ("def f(): raise E from a", "def f(): raise E"),
+    "raise again": (
+        "def f():\n try: a()\n except E: raise",
+        "def f():\n try: a()\n except E: raise E",
+    ),
+    "import": ("def f():\n import a.b as c\n return c", "def f():\n import a as c\n return c"),
+    "level of an import": (
+        "def f():\n from . import a\n return a",
+        "def f():\n from .. import a\n return a",
+    ),
+    "stored twice": (
+        "def f(a):\n x = y = g()\n return x, y",
+        "def f(a):\n y = x = g()\n return x, y",
+    ),
+    "unpacked in another order": (
+        "def f(a):\n x, y = a\n return x, y",
+        "def f(a):\n y, x = a\n return x, y",
+    ),
+    "effect in an endless loop": ("def f():\n while True: pass", "def f():\n while True: a()"),
+    "endless loop": ("def f():\n while True: pass", "def f(): pass"),
+    "global declared": ("def f():\n global x\n x = 1", "def f():\n x = 1"),
+    "walrus": ("def f(a):\n b = g(a)\n return b, b", "def f(a):\n return g(a), g(a)"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(DIFFERENT))
+def test_a_difference_is_never_accepted(case):
+    a, b = DIFFERENT[case]
+    for first, second in ((a, b), (b, a)):
+        kind, detail = verdict(first, second)
+        assert kind == "different", detail
+        assert detail
+
+
+@pytest.mark.parametrize("case", sorted(DIFFERENT))
+def test_names_are_all_that_may_be_ignored(case):
+    a, b = DIFFERENT[case]
+    kind, detail = verdict(a, b, names=False)
+    ignored = case in ("docstring", "no docstring")
+    assert (kind != "different") == ignored, detail
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="3.7 has no walrus")
+def test_a_dropped_walrus_is_different():
+    assert verdict("def f(a): return g(b := a)", "def f(a): return g(a)")[0] == "different"
+
+
+def test_the_detail_says_where_the_two_part():
+    kind, detail = verdict("def f(x):\n a()\n return g(x)", "def f(x):\n a()\n return h(x)")
+    assert kind == "different"
+    assert detail.startswith("at offset ") and "loads g" in detail and "loads h" in detail
+    kind, detail = verdict(
+        "def f():\n def k(): return 1\n return k", "def f():\n def k(): return 2\n return k"
+    )
+    assert kind == "different" and detail.startswith("in f/k: at offset ")
+
+
+def test_name_of_the_root_counts_only_when_asked():
+    a, b = function("def f(): return a()"), function("def g(): return a()", "g")
+    assert _core.compare(a, b)[0] == "different"
+    assert _core.compare(a, b, names=False)[0] == "identical"
+
+
+def test_objects_are_compared_by_identity():
+    code = function("def f(): return 'here'")
+
+    def holding(value):
+        consts = tuple(value if c == "here" else c for c in code.co_consts)
+        from depyf.code_edit import replace
+
+        return replace(code, co_consts=consts)
+
+    one, other = [], []
+    assert _core.compare(holding(one), holding(one))[0] == "identical"
+    assert _core.compare(holding(one), holding(other))[0] == "different"
+
+
+def test_versions_must_agree():
+    paths = [os.path.join(FIXTURES, version) for version in ("3.8", "3.11")]
+    a, b = [read(os.path.join(path, sorted(os.listdir(path))[0])) for path in paths]
+    assert _core.compare(a, b)[0] == "different"
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_fixtures_are_identical_to_themselves(version):
+    folder = os.path.join(FIXTURES, version)
+    for name in os.listdir(folder):
+        if name.endswith(".pyc"):
+            pyc = read(os.path.join(folder, name))
+            assert _core.compare(pyc, pyc) == ("identical", ""), name
+
+
+def test_size_is_no_danger():
+    deep = "()"
+    for _ in range(60):
+        deep = "(%s, 1)" % deep
+    many = (
+        "def f(x):\n"
+        + "".join(" if x.a%d: g(%d)\n" % (i, i) for i in range(5000))
+        + " return %s" % deep
+    )
+    other = many.replace("g(4999)", "g(5000)")
+    assert verdict(many, many)[0] == "identical"
+    assert verdict(many, other)[0] == "different"
+    assert (
+        verdict(many, many.replace("return", "__temp_1 = h\n return __temp_1, "))[0] == "different"
+    )
+
+
+# ---------------------------------------------------------------- Dynamo's code
+DYNAMO = os.path.join(HERE, "dynamo")
+NAMES = ["break_in_print", "dict_update", "nested_branch", "no_grad", "toy"]
+# (file, text, what takes its place): each must be refused
+DYNAMO_MUTANTS = [
+    ("toy", "(a, b)\n    cond", "(b, a)\n    cond"),
+    ("toy", "cond, x =", "x, cond ="),
+    ("toy", "if cond", "if not cond"),
+    ("toy", "graph_out_0[1]", "graph_out_0[0]"),
+    ("toy", "graph_out_0[1]", "graph_out_0[True]"),
+    ("toy", "graph_out_0[0]", "graph_out_0[0.0]"),
+    ("toy", "    del graph_out_0\n", ""),
+    ("toy", "__resume_at_102_2([], [], b, x)", "__resume_at_112_3([], [], b, x)"),
+    ("toy", "112_3([], [], b, x)", "112_3([], [], x, b)"),
+    ("toy", "112_3([], [], b, x)", "112_3([], [], b)"),
+    ("toy", "112_3([], [], b, x)", "112_3([], (), b, x)"),
+    ("toy", "112_3([], [], b, x)", "112_3([[]], [], b, x)"),
+    (
+        "toy",
+        "    if cond:",
+        "    __temp_1 = []\n    if cond:\n        return __resume_at_102_2(__temp_1, __temp_1, b, x)\n    if cond:",
+    ),
+    ("toy", "record_pregraph_bytecode_exit(tmp_2)", "record_pregraph_bytecode_exit(None)"),
+    ("toy", "    __import_torch_dot__dynamo_dot_utils.record_pregraph_bytecode_exit(tmp_2)\n", ""),
+    ("break_in_print", "'hi'", "'ho'"),
+    ("break_in_print", "    del graph_out_0\n    return", "    return"),
+    (
+        "break_in_print",
+        "    __temp_1 = __builtins_dict___1['print']\n    __temp_2 = graph_out_0[0]",
+        "    __temp_2 = graph_out_0[0]\n    __temp_1 = __builtins_dict___1['print']",
+    ),
+    ("break_in_print", "([], [], __temp_1('hi'), __temp_2)", "([], [], __temp_2, __temp_1('hi'))"),
+    (
+        "break_in_print",
+        "    return __resume_at_40_3([], [], __temp_1('hi'), __temp_2)",
+        "    __temp_3 = []\n    return __resume_at_40_3(__temp_3, __temp_3, __temp_1('hi'), __temp_2)",
+    ),
+    (
+        "no_grad",
+        "    try:\n        result = graph_break()\n    finally:\n        ___",
+        "    result = graph_break()\n    if 1:\n        ___",
+    ),
+    ("no_grad", "(None, None, None)", "(None, None, False)"),
+    ("no_grad", "enabled(False)", "enabled(0)"),
+    ("no_grad", "        result = graph_break()", "        result = None"),
+    ("no_grad", "__enter__()", "__enter__"),
+    ("dict_update", "    d.clear()\n    update(entries)", "    update(entries)\n    d.clear()"),
+    ("dict_update", "    update = d.update\n", "    update = d.updates\n"),
+    ("dict_update", "[graph_out_0[0]]", "(graph_out_0[0],)"),
+    (
+        "dict_update",
+        "    update(entries)\n    del graph_out_0\n    return x",
+        "    del graph_out_0\n    update(entries)\n    return x",
+    ),
+    ("dict_update", "{'l': [graph_out_0[0]]}", "{b'l': [graph_out_0[0]]}"),
+    ("nested_branch", "if not cond", "if cond"),
+    ("nested_branch", "118_87([], [], x, y)", "118_87([], [], y, x)"),
+]
+
+
+def compiled(source, folder):
+    """Bytes of a .pyc of CPython 3.11 from a listing or a source file."""
+    output = os.path.join(str(folder), os.path.basename(source) + ".pyc")
+    subprocess.run(
+        [pythons.path_of("3.11"), os.path.join(HERE, "listing.py"), source, output], check=True
+    )
+    return read(output)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_readable_form_of_dynamos_code_is_proven(name, tmp_path):
+    original = compiled(os.path.join(DYNAMO, name + ".txt"), tmp_path)
+    readable = compiled(os.path.join(DYNAMO, name + ".py"), tmp_path)
+    assert _core.compare(original, readable, names=False) == ("equivalent", "")
+
+
+@pytest.mark.parametrize("number", range(len(DYNAMO_MUTANTS)))
+def test_mutant_of_dynamos_code_is_refused(number, tmp_path):
+    name, text, other = DYNAMO_MUTANTS[number]
+    source = read(os.path.join(DYNAMO, name + ".py")).decode()
+    assert text in source
+    mutant = tmp_path / "mutant.py"
+    mutant.write_text(source.replace(text, other, 1))
+    original = compiled(os.path.join(DYNAMO, name + ".txt"), tmp_path)
+    kind, detail = _core.compare(original, compiled(str(mutant), tmp_path), names=False)
+    assert kind == "different", other
+    assert detail
+
+
+# ---------------------------------------------------------------- mutants of the standard library
+# The prover says yes where the judge, which compares instructions, says no, and is right. By the kind of mutation:
+SAME_ALL_THE_SAME = {
+    "RESUME": "lets tracing in, and nothing else",
+    "GEN_START": "its operand only words an error message",
+    "RERAISE": "its operand only restores the line number of the traceback",
+    "POP_TOP": "a value that stays on the stack is freed later",
+    "LOAD_FAST becomes LOAD_FAST_CHECK": "the one checks what the other takes for granted",
+    "operand of COMPARE_OP": "the low bits are a hint for specialised instructions",
+    "operand of CALL": "a NULL is left below a bound method's call",
+    "operand of LOAD_GLOBAL": "a NULL is left on the stack, or a call needs none",
+    "operand of LOAD_ATTR": "a NULL is left on the stack, or a call needs none",
+    "operand of COPY": "what POP_EXCEPT restores is not looked at",
+    "exception table": "rows differ over instructions that never raise",
+    "change places": "neighbours that do not influence each other",
+    "POP_BLOCK": "a block left on the block stack of 3.7 and 3.8 that nothing unwinds",
+    "POP_FINALLY": "a value left on the stack of 3.8",
+    "SETUP_FINALLY": "the block is entered one instruction that never raises later",
+    "source: container": "a fresh list or tuple that is unpacked at once",
+}
+# In 3.7 and 3.8 control never comes out of END_FINALLY at the end of a handler; the judge does not know.
+SAME_IN_OLD_VERSIONS = {"source: statement moved out of try"}
+
+
+def library(version, count):
+    """Some files of that version's standard library."""
+    program = (
+        "import os, random, sys; root = os.path.dirname(os.__file__); "
+        "files = [os.path.join(root, n) for n in sorted(os.listdir(root)) if n.endswith('.py')] + "
+        "[os.path.join(root, d, n) for d in ('asyncio', 'email', 'json', 'logging', 'importlib', 'unittest') "
+        "for n in sorted(os.listdir(os.path.join(root, d))) if n.endswith('.py')]; "
+        "random.Random(11).shuffle(files); print('\\n'.join(files[:%d]))" % count
+    )
+    done = subprocess.run(
+        [pythons.path_of(version), "-I", "-c", program],
+        check=True,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    return done.stdout.split("\n")[:-1]
+
+
+def pairs(version, what, folder, seed, per_file, files):
+    done = subprocess.run(
+        [
+            pythons.path_of(version),
+            "-I",
+            os.path.join(HERE, "mutants.py"),
+            what,
+            str(folder),
+            str(seed),
+            str(per_file),
+        ]
+        + files,
+        check=True,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=1200,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_no_mutant_is_accepted_that_the_judge_rejects(version, tmp_path):
+    files = int(os.environ.get("DEPYF_MUTANT_FILES", "12"))
+    rows = pairs(version, "mutate", tmp_path, 1, 24, library(version, files))
+    rejected, wrong, stricter = 0, [], 0
+    originals = {}
+    for row in rows:
+        if row["a"] not in originals:
+            originals[row["a"]] = read(row["a"])
+        kind, detail = _core.compare(originals[row["a"]], read(row["b"]))
+        rejected += kind == "different"
+        stricter += kind == "different" and row["judge"]
+        if (
+            kind == "different"
+            or row["judge"]
+            or any(reason in row["kind"] for reason in SAME_ALL_THE_SAME)
+        ):
+            continue
+        if version in ("3.7", "3.8") and row["kind"] in SAME_IN_OLD_VERSIONS:
+            continue
+        wrong.append((kind, row["kind"], row["where"]))
+    assert not wrong
+    assert rejected > 0.8 * len(rows) > 100
+    assert stricter <= 0.01 * len(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [v for v in pythons.VERSIONS if v not in ("3.7", "3.8")])
+def test_unparsed_source_is_exact_where_the_judge_says_so(version, tmp_path):
+    for row in pairs(version, "unparse", tmp_path, 0, 0, library(version, 12)):
+        kind, detail = _core.compare(read(row["a"]), read(row["b"]))
+        if "different" in row["judge"].values():
+            continue
+        assert kind in ("identical", "exact"), (row["where"], detail)
