@@ -130,7 +130,9 @@ bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
   for (const Block& block : cfg.blocks) {
     if (block.end - block.first < 2) continue;
     const Op test = cfg.instrs[block.end - 1].op;
-    const Instr& before = cfg.instrs[block.end - 2];
+    std::uint32_t at = block.end - 2;
+    while (at > block.first && cfg.instrs[at].op == Op::COPY) --at;
+    const Instr& before = cfg.instrs[at];
     if (test != Op::BRANCH_TRUE && test != Op::BRANCH_FALSE) continue;
     switch (arg_kind(before.op)) {
       case ArgKind::Str: case ArgKind::Local: case ArgKind::Deref: return true;

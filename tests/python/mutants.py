@@ -18,9 +18,9 @@ import types
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import dis  # noqa: E402
+import dis
 
-import judge  # noqa: E402
+import judge
 
 VERSION = sys.version_info[:2]
 TAKES_OPERAND = set(getattr(dis, "hasarg", ())) or set(range(dis.HAVE_ARGUMENT, 256))

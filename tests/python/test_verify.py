@@ -8,7 +8,6 @@ import types
 
 import pytest
 import pythons
-
 from depyf import _core
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,7 +41,10 @@ EXACT = {
     ),
 }
 EQUIVALENT = {
-    "temporary": ("def f(x): return g(h(x))", "def f(x):\n __temp_1 = h(x)\n return g(__temp_1)"),
+    "temporary": (
+        "def f(x): return h(x) + 1",
+        "def f(x):\n __temp_1 = h(x)\n return __temp_1 + 1",
+    ),
     "temporaries in order": (
         "def f(x): return g(h(x), k(x))",
         "def f(x):\n __temp_0 = g\n __temp_1 = h(x)\n return __temp_0(__temp_1, k(x))",
@@ -478,7 +480,7 @@ def library(version, count):
         [pythons.path_of(version), "-I", "-c", program],
         check=True,
         stdout=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
     )
     return done.stdout.split("\n")[:-1]
 
@@ -497,7 +499,7 @@ def pairs(version, what, folder, seed, per_file, files):
         + files,
         check=True,
         stdout=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=1200,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -513,7 +515,7 @@ def test_no_mutant_is_accepted_that_the_judge_rejects(version, tmp_path):
     for row in rows:
         if row["a"] not in originals:
             originals[row["a"]] = read(row["a"])
-        kind, detail = _core.compare(originals[row["a"]], read(row["b"]))
+        kind = _core.compare(originals[row["a"]], read(row["b"]))[0]
         rejected += kind == "different"
         stricter += kind == "different" and row["judge"]
         if (

@@ -1,3 +1,4 @@
+# ruff: noqa: F821 (the globals are Dynamo's)
 def toy_example(a, b):
     tmp_2 = __import_torch_dot__dynamo_dot_utils.record_pregraph_bytecode_enter()
     __import_torch_dot__dynamo_dot_utils.record_pregraph_bytecode_exit(tmp_2)
