@@ -84,6 +84,9 @@ class Emitter {
       for (int k = 0; k < node.edge_count(); ++k) enter(node.region, node.edges[k].to, entries_from_outside);
     }
     enter(base_, entry_, entries_from_outside);
+    for (const StructRegion& region : s_.regions)
+      if (region.kind == RegionKind::Except || region.kind == RegionKind::ExceptStar || region.kind == RegionKind::Finally)
+        enter(region.parent, region.handler, entries_from_outside);
     std::vector<std::vector<std::uint32_t>> succ(n);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
@@ -724,7 +727,7 @@ class Emitter {
     // single-entry code after the loop that is no `break` target is held by the branch that leads to it
     std::vector<std::uint32_t> after;
     for (std::uint32_t c : shape.after)
-      if (c == shape.exit || !is_inline(h, c)) after.push_back(c);
+      if (c == shape.exit || !(is_inline(h, c) || const_return(c))) after.push_back(c);
     later([=, this] {
       Stmt& done = s_.ast[st];
       done.body = close(body);
@@ -813,7 +816,7 @@ class Emitter {
       if (!is_inline(h, c)) inside.push_back(c);
     for (std::uint32_t c : shape.after) {
       if (shape.else_needed && c == exit) continue;
-      if (c != shape.exit && c != exit && is_inline(h, c)) continue;
+      if (c != shape.exit && c != exit && (is_inline(h, c) || const_return(c))) continue;
       after.push_back(c);
     }
     later([=, this] {

@@ -100,50 +100,65 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
   return x && y && same_const(ConstId(at(x).arg), ConstId(at(y).arg));
 }
 
-/// Blocks without successors that are the same operations of the same lines are copies of one.
+/// A `return` or `raise` is one statement, however often the compiler copied it: ends of blocks that are the same operations of the same lines
+/// become one block.
 bool Structurer::join_equal_ends() {
-  constexpr std::size_t kLongest = 16;
-  std::map<std::vector<std::uint64_t>, BlockId> first;
-  std::vector<BlockId> replaced(nodes.size());
-  std::vector<std::uint8_t> is_handler(nodes.size(), 0);
-  for (const StructRegion& region : regions) is_handler[region.handler.index] = 1;
-  bool any = false;
+  constexpr std::size_t kLongest = 32;
+  struct End {
+    BlockId block;
+    std::size_t first;  // where the statement begins in the body
+  };
+  std::map<std::vector<std::uint64_t>, std::vector<End>> groups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    const BlockId b(static_cast<std::uint32_t>(i));
-    if (!node.alive || is_handler[i] || b == entry || !node.params.empty() || node.body.size() > kLongest || node.body.empty() || node.term_line == 0) continue;
-    if (node.term != TermKind::Return && node.term != TermKind::Raise) continue;
+    if (!node.alive || node.term_line == 0 || (node.term != TermKind::Return && node.term != TermKind::Raise)) continue;
+    if (node.value && is_const(resolve(node.value))) continue;  // cheap to repeat, and often implicit
+    std::size_t first = node.body.size();
+    while (first > 0 && node.body.size() - first < kLongest) {
+      const Value& value = at(node.body[first - 1]);
+      if (value.kind != ValueKind::Operation || value.line != node.term_line || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP ||
+          value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST)
+        break;
+      --first;
+    }
     auto name = [&](ValueId v) -> std::uint64_t {
       v = resolve(v);
       if (!v) return UINT64_MAX;
-      const auto at_body = std::find(node.body.begin(), node.body.end(), v);
-      return at_body != node.body.end() ? static_cast<std::uint64_t>(at_body - node.body.begin()) : (std::uint64_t{1} << 40) + v.index;
+      for (std::size_t k = first; k < node.body.size(); ++k)
+        if (node.body[k] == v) return k - first;
+      return (std::uint64_t{1} << 40) + v.index;
     };
     std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(node.term_line)};
     key.push_back(node.value ? name(node.value) : UINT64_MAX);
     for (ValueId v : node.raise_args) key.push_back(name(v));
-    bool plain = true;
-    for (ValueId v : node.body) {
-      const Value& value = at(v);
-      plain &= value.kind == ValueKind::Operation && value.op != Op::POP_EXCEPT;
+    for (std::size_t k = first; k < node.body.size(); ++k) {
+      const Value& value = at(node.body[k]);
       key.push_back((static_cast<std::uint64_t>(value.op) << 32) + value.arg);
-      key.push_back((static_cast<std::uint64_t>(value.aux) << 32) + static_cast<std::uint32_t>(value.line));
+      key.push_back(value.aux);
       for (ValueId operand : value.operands) key.push_back(name(operand));
     }
-    if (!plain) continue;
-    auto [place, fresh] = first.emplace(std::move(key), b);
-    if (fresh) continue;
-    replaced[i] = place->second;
-    node.alive = false;
-    node.body.clear();
-    any = true;
+    groups[std::move(key)].push_back({BlockId(static_cast<std::uint32_t>(i)), first});
   }
-  if (!any) return false;
-  for (Node& node : nodes)
-    if (node.alive)
-      for (int k = 0; k < node.edge_count(); ++k)
-        if (BlockId to = replaced[node.edges[k].to.index]) node.edges[k] = Edge{to, {}};
-  return true;
+  bool any = false;
+  for (auto& [key, ends] : groups) {
+    if (ends.size() < 2) continue;
+    any = true;
+    const BlockId common(static_cast<std::uint32_t>(nodes.size()));
+    Node statement = nodes[ends[0].block.index];
+    statement.params.clear();
+    statement.body.erase(statement.body.begin(), statement.body.begin() + static_cast<std::ptrdiff_t>(ends[0].first));
+    for (ValueId v : statement.body) lifted.values[v.index].block = common;
+    nodes.push_back(std::move(statement));
+    for (const End& end : ends) {
+      Node& node = nodes[end.block.index];
+      node.body.resize(end.first);
+      node.term = TermKind::Jump;
+      node.value = ValueId();
+      node.raise_args = {};
+      node.edges[0] = Edge{common, {}};
+    }
+  }
+  return any;
 }
 
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one

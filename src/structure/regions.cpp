@@ -224,7 +224,7 @@ class Regions {
 
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
   /// none when the body never completes.
-  bool match_copy(BlockId handler, BlockId t, Position& out, bool& completes) {
+  bool match_copy(BlockId handler, RegionId base_h, BlockId t, Position& out, bool& completes) {
     std::unordered_map<std::uint32_t, ValueId> map;
     auto& visited = visited_;
     visited.clear();
@@ -241,7 +241,6 @@ class Regions {
     while (!work.empty()) {
       Pair p = work.back();
       work.pop_back();
-      const RegionId base_h = s_.nodes[handler.index].region;
       for (;;) {
         const Node& hn = s_.nodes[p.h.index];
         const Node& tn = s_.nodes[p.t.index];
@@ -390,7 +389,7 @@ class Regions {
     std::vector<Position> resume(exits.size());
     for (std::size_t i = 0; i < exits.size(); ++i) {
       bool completes = false;
-      if (!match_copy(region.handler, exits[i], resume[i], completes)) return false;
+      if (!match_copy(region.handler, region.parent, exits[i], resume[i], completes)) return false;
       if (!completes) resume[i] = {BlockId(), 0};
     }
     std::vector<BlockId> after(exits.size());
