@@ -71,6 +71,19 @@ class Emitter {
     return outermost ? try_node(outermost) : to.index;
   }
 
+  /// Likewise, past blocks that do nothing: those that were kept to tell a loop around a `try` from a loop inside it have done so.
+  std::uint32_t past_empty(RegionId from, BlockId to) const {
+    std::uint32_t t = wrapped(from, to);
+    for (int steps = 0; steps < 8 && is_block(t); ++steps) {
+      const Node& node = s_.nodes[t];
+      if (!node.body.empty() || node.term != TermKind::Jump || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
+          node.edges[0].to.index == t)
+        break;
+      t = wrapped(node.region, node.edges[0].to);
+    }
+    return t;
+  }
+
   std::uint32_t target(BlockId from, int k) const { return targets_[from.index * 2 + static_cast<std::uint32_t>(k)]; }
 
   void build_graph() {
@@ -92,7 +105,7 @@ class Emitter {
       const Node& node = s_.nodes[b];
       if (!node.alive) continue;
       for (int k = 0; k < node.edge_count(); ++k) {
-        std::uint32_t t = wrapped(node.region, node.edges[k].to);
+        std::uint32_t t = past_empty(node.region, node.edges[k].to);
         // Back to the start of a region that is also entered again from outside: the loop is around the `try`.
         if (t < blocks_) {
           for (RegionId r = node.region; r; r = s_.regions[r.index].parent)

@@ -118,7 +118,9 @@ class Structurer {
   std::vector<BlockId> reverse_postorder_blocks();
   bool same_const(ConstId a, ConstId b) const;
   bool same_tree(ExprId a, ExprId b);
-  BlockId split_test(BlockId b, BlockId test);
+  std::size_t test_length(BlockId b);
+  bool same_tests(BlockId a, BlockId b, std::size_t length);
+  BlockId split_test(BlockId b, std::size_t length);
   void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
 
   // ---- steps

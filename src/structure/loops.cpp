@@ -53,38 +53,67 @@ void Structurer::fold_async_for() {
 
 namespace {
 
-bool same_block_shape(Structurer& s, BlockId a, BlockId b) {
-  const Node &x = s.nodes[a.index], &y = s.nodes[b.index];
-  if (x.term != TermKind::Branch || y.term != TermKind::Branch || x.region != y.region || !x.params.empty() || !y.params.empty()) return false;
-  if (x.body.size() != y.body.size() || x.body.size() > 256) return false;
+}  // namespace
+
+/// Are the last `length` operations of the two blocks, and what they decide, the same?
+bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.region != y.region || length > 256) return false;
   for (int k = 0; k < 2; ++k)
-    if (!x.edges[k].args.empty() || !y.edges[k].args.empty() || (x.edges[k].to != y.edges[k].to && !s.same_exit(x.edges[k].to, y.edges[k].to))) return false;
-  auto position = [](const Node& n, ValueId v) {
-    for (std::size_t i = 0; i < n.body.size(); ++i)
-      if (n.body[i] == v) return i;
+    if (!x.edges[k].args.empty() || !y.edges[k].args.empty() || (x.edges[k].to != y.edges[k].to && !same_exit(x.edges[k].to, y.edges[k].to))) return false;
+  const std::size_t from_x = x.body.size() - length, from_y = y.body.size() - length;
+  auto position = [](const Node& n, std::size_t from, ValueId v) {
+    for (std::size_t i = from; i < n.body.size(); ++i)
+      if (n.body[i] == v) return i - from;
     return SIZE_MAX;
   };
-  for (std::size_t i = 0; i < x.body.size(); ++i) {
-    const Value &p = s.at(x.body[i]), &q = s.at(y.body[i]);
+  auto same = [&](ValueId m, ValueId n) {
+    m = resolve(m);
+    n = resolve(n);
+    const std::size_t where = position(x, from_x, m);
+    return where == SIZE_MAX ? m == n : where == position(y, from_y, n);
+  };
+  for (std::size_t i = 0; i < length; ++i) {
+    const ValueId v = x.body[from_x + i], w = y.body[from_y + i];
+    const Value &p = at(v), &q = at(w);
     if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
     if (p.kind == ValueKind::Select) {
-      const Select &m = s.selects[s.select_of[x.body[i].index]], &n = s.selects[s.select_of[y.body[i].index]];
-      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s.same_tree(m.rest, n.rest) || !s.same_tree(m.orelse, n.orelse)) return false;
-    } else if (p.op == Op::LOAD_CONST ? !s.same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
+      const Select &m = selects[select_of[v.index]], &n = selects[select_of[w.index]];
+      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !same_tree(m.rest, n.rest) || !same_tree(m.orelse, n.orelse)) return false;
+    } else if (p.op == Op::LOAD_CONST ? !same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
       return false;
     }
-    for (std::size_t k = 0; k < p.operands.size(); ++k) {
-      ValueId m = s.resolve(p.operands[k]), n = s.resolve(q.operands[k]);
-      if (m == n) continue;
-      std::size_t at = position(x, m);
-      if (at == SIZE_MAX || at != position(y, n)) return false;
-    }
+    for (std::size_t k = 0; k < p.operands.size(); ++k)
+      if (!same(p.operands[k], q.operands[k])) return false;
   }
-  ValueId m = s.resolve(x.value), n = s.resolve(y.value);
-  return m == n || (position(x, m) != SIZE_MAX && position(x, m) == position(y, n));
+  return same(x.value, y.value);
 }
 
-}  // namespace
+/// How many operations at the end of a block make up its condition; 0 when the block ends in none.
+std::size_t Structurer::test_length(BlockId b) {
+  const Node& node = nodes[b.index];
+  if (node.term != TermKind::Branch) return 0;
+  std::vector<ValueId> needed{resolve(node.value)};
+  std::size_t length = 0;
+  for (std::size_t i = node.body.size(); i > 0; --i) {
+    const ValueId v = node.body[i - 1];
+    const Value& value = at(v);
+    auto found = std::find(needed.begin(), needed.end(), v);
+    // a walrus: the store of a value that the test uses too
+    const bool walrus = value.kind == ValueKind::Operation && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_DEREF) &&
+                        uses[resolve(value.operands[0]).index] > 1;
+    if (found == needed.end() && !walrus) break;
+    if (found != needed.end()) needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
+    for (ValueId operand : value.operands) {
+      ValueId o = resolve(operand);
+      if (o && std::find(needed.begin(), needed.end(), o) == needed.end()) needed.push_back(o);
+    }
+    ++length;
+    if (needed.size() > 64) return 0;
+  }
+  return length;
+}
+
 
 /// Two blocks that leave the function with the same constant.
 bool Structurer::same_exit(BlockId a, BlockId b) {
@@ -233,16 +262,14 @@ void Structurer::join_loop_tests() {
       if (!nodes[last.index].alive || nodes[last.index].term != TermKind::Branch || number[last.index] < number[target.index]) continue;
       for (BlockId first : preds[target.index]) {
         if (first == last || !nodes[first.index].alive || number[first.index] >= number[target.index]) continue;
-        BlockId copy = last;
-        if (!same_block_shape(*this, first, copy)) {
-          // the test may stand at the end of a block that does other things before
-          copy = split_test(last, first);
-          if (!copy) continue;
-        }
+        // Each test may stand at the end of a block that does other things before.
+        const std::size_t length = test_length(last);
+        if (length == 0 || length != test_length(first) || !same_tests(first, last, length)) continue;
+        const BlockId test = split_test(first, length), copy = split_test(last, length);
         for (std::size_t i = 0; i < nodes.size(); ++i) {
           if (!nodes[i].alive) continue;
           for (int k = 0; k < nodes[i].edge_count(); ++k)
-            if (nodes[i].edges[k].to == copy) nodes[i].edges[k].to = first;
+            if (nodes[i].edges[k].to == copy) nodes[i].edges[k].to = test;
         }
         nodes[copy.index].alive = false;
         nodes[copy.index].body.clear();
@@ -257,26 +284,20 @@ void Structurer::join_loop_tests() {
   }
 }
 
-/// Cuts off the end of block `b` so that it is as long as `test`, when it has the same shape; none otherwise.
-BlockId Structurer::split_test(BlockId b, BlockId test) {
-  const std::size_t n = nodes[test.index].body.size();
-  // `test` itself may have code of its own before its condition: then it is no loop test.
-  if (nodes[b.index].body.size() <= n) return {};
+/// The last `length` operations of block `b` and its branch as a block of their own; `b` itself when there is nothing before them.
+BlockId Structurer::split_test(BlockId b, std::size_t length) {
+  if (nodes[b.index].body.size() == length && nodes[b.index].params.empty()) return b;
   Node tail = nodes[b.index];
-  tail.body.assign(nodes[b.index].body.end() - static_cast<std::ptrdiff_t>(n), nodes[b.index].body.end());
+  tail.body.erase(tail.body.begin(), tail.body.end() - static_cast<std::ptrdiff_t>(length));
   tail.params.clear();
-  BlockId id(static_cast<std::uint32_t>(nodes.size()));
-  nodes.push_back(tail);
-  if (!same_block_shape(*this, test, id)) {
-    nodes.pop_back();
-    return {};
-  }
+  const BlockId id(static_cast<std::uint32_t>(nodes.size()));
+  for (ValueId v : tail.body) lifted.values[v.index].block = id;
+  nodes.push_back(std::move(tail));
   Node& head = nodes[b.index];
-  head.body.resize(head.body.size() - n);
+  head.body.resize(head.body.size() - length);
   head.term = TermKind::Jump;
   head.value = ValueId();
   head.edges[0] = Edge{id, {}};
-  for (ValueId v : nodes[id.index].body) lifted.values[v.index].block = id;
   return id;
 }
 

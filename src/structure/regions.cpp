@@ -106,6 +106,28 @@ class Regions {
     region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
   }
 
+  /// `except E as name: pass` protects nothing: the name is stored and unbound in one go. The unbinding is implied by the `as`.
+  void forget_name(BlockId b, BlockId handler) {
+    std::vector<ValueId>& body = s_.nodes[b.index].body;
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const Value& store = s_.at(body[k]);
+      if (store.kind != ValueKind::Operation || store.operands.size() != 1) continue;
+      if (store.op != Op::STORE_FAST && store.op != Op::STORE_NAME && store.op != Op::STORE_GLOBAL && store.op != Op::STORE_DEREF) continue;
+      if (!is_exception_of(s_, s_.resolve(store.operands[0]), handler)) continue;
+      std::vector<std::size_t> next;
+      for (std::size_t j = k + 1; j < body.size() && next.size() < 2; ++j)
+        if (!s_.is_const(body[j]) && !s_.is_op(body[j], Op::POP_EXCEPT) && !s_.is_op(body[j], Op::POP_TOP)) next.push_back(j);
+      if (next.size() < 2) return;
+      const Value &unbind = s_.at(body[next[0]]), &remove = s_.at(body[next[1]]);
+      const bool deletes = (remove.op == Op::DELETE_FAST && store.op == Op::STORE_FAST) || (remove.op == Op::DELETE_NAME && store.op == Op::STORE_NAME) ||
+                           (remove.op == Op::DELETE_GLOBAL && store.op == Op::STORE_GLOBAL) || (remove.op == Op::DELETE_DEREF && store.op == Op::STORE_DEREF);
+      if (unbind.op != store.op || unbind.arg != store.arg || !deletes || remove.arg != store.arg || !s_.is_const(s_.resolve(unbind.operands[0]))) return;
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(next[1]));
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(next[0]));
+      return;
+    }
+  }
+
   /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
   /// the handler where the exception state is popped. A handler inside pops its own.
   void scope_handlers() {
@@ -129,6 +151,7 @@ class Regions {
         members.push_back(b);
         for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
           if (s_.regions[r.index].kind != RegionKind::Erased && s_.regions[r.index].kind != RegionKind::Scope && r != owner) reach(s_.regions[r.index].handler, depth + 1);
+        forget_name(b, s_.regions[i].handler);
         bool left = false;
         for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
           if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
