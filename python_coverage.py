@@ -19,8 +19,8 @@ import sys
 ROOT = os.path.dirname(os.path.abspath(__file__))
 OPCODES = os.path.join(ROOT, "src", "opcode")
 FOLDERS = [os.path.join(ROOT, "tests", "golden"), os.path.join(ROOT, "tests", "fixtures")]
-FIRST, LAST = 7, 15
 MAGIC = {3394: 7, 3413: 8, 3425: 9, 3439: 10, 3495: 11, 3531: 12, 3571: 13, 3627: 14, 3666: 15}
+FIRST, LAST = min(MAGIC.values()), max(MAGIC.values())
 
 # Opcodes that the interpreter uses inside and that no code object's co_code holds.
 INTERNAL = {"RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR", "TRACE_RECORD"}

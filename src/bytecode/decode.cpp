@@ -38,7 +38,7 @@ class Decoder {
     const VersionTable* table = version_table(code_.version);
     if (table == nullptr) {
       throw Error("cannot decode bytecode of Python " + std::to_string(code_.version.major) + "." + std::to_string(code_.version.minor) +
-                  ": supported are CPython 3.7 to 3.15");
+                  ": supported are " + supported_versions());
     }
     table_ = table;
   }

@@ -115,9 +115,10 @@ Module read_input(const fs::path& path, std::optional<PyVersion> marshal_version
 PyVersion parse_version(const std::string& text) {
   unsigned major = 0, minor = 0;
   char rest = 0;
-  if (std::sscanf(text.c_str(), "%u.%u%c", &major, &minor, &rest) == 2 && major == 3 && minor >= 7 && minor <= 15)
+  if (std::sscanf(text.c_str(), "%u.%u%c", &major, &minor, &rest) == 2 && major == 3 && minor < 256 &&
+      is_supported({3, static_cast<std::uint8_t>(minor)}))
     return {3, static_cast<std::uint8_t>(minor)};
-  throw Error("--python " + text + ": expected a version from 3.7 to 3.15, such as 3.12");
+  throw Error("--python " + text + ": expected a version of " + supported_versions() + ", such as 3.12");
 }
 
 void append_json(std::string& out, std::string_view text) {

@@ -210,7 +210,7 @@ static_assert(std::size(kTables) == kNewest - kOldest + 1);
 }  // namespace
 
 const VersionTable* version_table(PyVersion version) {
-  if (version.major != 3 || version.minor < kOldest || version.minor > kNewest) return nullptr;
+  if (!is_supported(version)) return nullptr;
   return kTables[version.minor - kOldest];
 }
 

@@ -10,7 +10,6 @@
 
 namespace depyf {
 
-constexpr std::uint8_t kOldest = 7, kNewest = 15;  // minor versions of CPython 3
 constexpr std::int8_t kNoEffect = -128;            // dis.stack_effect refuses the operand
 
 enum class OperandKind : std::uint8_t { None, Plain, Const, Name, Local, Free, Compare, Jump };
@@ -55,7 +54,7 @@ struct VersionTable {
   std::uint8_t extended_arg = 0;
 };
 
-/// The table of a version in 3.7 … 3.15; null for others.
+/// The table of a version that is supported; null for others.
 const VersionTable* version_table(PyVersion version);
 
 /// One row of semantics.def, for tests that every row is used.

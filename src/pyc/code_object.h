@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,11 @@ struct PyVersion {
   std::uint8_t minor = 0;
   constexpr auto operator<=>(const PyVersion&) const = default;
 };
+
+/// The minor versions of CPython 3 that are read, oldest and newest.
+constexpr std::uint8_t kOldest = 7, kNewest = 15;
+constexpr bool is_supported(PyVersion version) { return version.major == 3 && version.minor >= kOldest && version.minor <= kNewest; }
+inline std::string supported_versions() { return "CPython 3." + std::to_string(kOldest) + " to 3." + std::to_string(kNewest); }
 
 enum class ConstKind : std::uint8_t {
   None, True, False, Ellipsis, StopIteration,

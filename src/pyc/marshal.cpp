@@ -488,9 +488,9 @@ void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varn
 }
 
 Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version) {
-  if (version.major != 3 || version.minor < 7 || version.minor > 15) {
+  if (!is_supported(version)) {
     throw Error("cannot read code of Python " + std::to_string(version.major) + "." + std::to_string(version.minor) +
-                ": supported are CPython 3.7 to 3.15");
+                ": supported are " + supported_versions());
   }
   Module module;
   module.version = version;

@@ -1,5 +1,6 @@
 #include "pyc/pyc.h"
 
+#include <iterator>
 #include <string>
 
 #include "support/error.h"
@@ -16,9 +17,9 @@ constexpr Magic kMagics[] = {
     {7, 3390, 3394},  {8, 3400, 3413},  {9, 3420, 3425},  {10, 3430, 3439}, {11, 3450, 3495},
     {12, 3500, 3531}, {13, 3550, 3571}, {14, 3600, 3627}, {15, 3650, 3666},
 };
-constexpr std::uint16_t kFirst316 = 3700;
+constexpr std::uint16_t kFirstUnknown = 3700;  // where the version after the newest one starts
 constexpr std::size_t kHeaderSize = 16;  // magic, flags, then time and size or a hash (PEP 552)
-constexpr const char* kSupported = "supported are the released CPython 3.7 to 3.15";
+static_assert(std::size(kMagics) == kNewest - kOldest + 1);
 
 }  // namespace
 
@@ -49,14 +50,14 @@ Module read_pyc(std::span<const std::uint8_t> bytes) {
     if (range != nullptr) {
       message += "a pre-release of CPython 3." + std::to_string(range->minor) + " wrote it; compile the source again with the release, or";
       message += " strip the 16-byte header and pass --python 3." + std::to_string(range->minor) + " to try it anyway; ";
-    } else if (magic >= kFirst316 && magic < kFirst316 + 100) {
-      message += "CPython 3.16 or later wrote it, which this release does not know; ";
+    } else if (magic >= kFirstUnknown && magic < kFirstUnknown + 100) {
+      message += "CPython 3." + std::to_string(kNewest + 1) + " or later wrote it, which this release does not know; ";
     } else if ((magic >= 3000 && magic < kMagics[0].first) || magic > 20000) {
       message += "CPython 3.6 or earlier wrote it; ";
     } else {
       message += "no CPython release has it (another implementation, or a damaged header); ";
     }
-    throw Error(message + kSupported);
+    throw Error(message + "supported are the releases of " + supported_versions());
   }
   if (bytes.size() < kHeaderSize) {
     throw Error("truncated .pyc file: " + std::to_string(bytes.size()) + " bytes, while the header takes 16; copy the file again");

@@ -10,7 +10,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GENERATOR = os.path.join(ROOT, "scripts", "generate_opcode_tables")
 TABLES = os.path.join(ROOT, "src", "opcode", "tables")
 FIXTURES = os.path.join(ROOT, "tests", "fixtures", "bytecode")
-VERSIONS = ["3.%d" % minor for minor in range(7, 16)]
 
 
 def found_interpreters():
@@ -18,7 +17,9 @@ def found_interpreters():
     return dict(line.split("\t") for line in listing.splitlines())
 
 
-FOUND = found_interpreters()
+INTERPRETERS = found_interpreters()
+VERSIONS = sorted(INTERPRETERS, key=lambda version: int(version.split(".")[1]))
+FOUND = {version: path for version, path in INTERPRETERS.items() if path}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
