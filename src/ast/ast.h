@@ -88,6 +88,7 @@ struct Body {
   CodeId code;
   std::span<StmtId> stmts;
   bool done = false;                          // rewritten
+  bool rebuilt = false;                       // from its marshalled form (L6): an async generator's body returns one
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to declare for a lambda or comprehension
 };
 

@@ -7,6 +7,7 @@
 #include "flow/cfg.h"
 #include "lift/lifted.h"
 #include "print/tree.h"
+#include "rewrite/rebuilt.h"
 #include "rewrite/rewrite.h"
 #include "simplify/simplify.h"
 #include "structure/structure.h"
@@ -67,29 +68,51 @@ void place_failure(Ast& ast, CodeId code, const std::string& reason) {
   raise.kind = StmtKind::Raise;
   raise.e[0] = call;
   StmtId stmts[] = {ast.add(comment), ast.add(raise)};
-  ast.bodies[code.index] = {code, ast.arena.copy(stmts), true, {}, {}};
+  Body body;
+  body.code = code;
+  body.stmts = ast.arena.copy(stmts);
+  body.done = true;
+  ast.bodies[code.index] = body;
 }
 
-/// One code object; a failure stays inside it.
-void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options) {
-  std::string reason;
+/// Runs `step`; what went wrong, empty when nothing did.
+template <class Step>
+std::string failure_of(Step step) {
   try {
-    decompile_body(ast, code, options);
-    return;
+    step();
+    return {};
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const Error& error) {
-    reason = error.what();
+    return error.what();
   } catch (const std::exception& error) {
-    reason = std::string("internal error of depyf, please report it with the file: ") + error.what();
+    return std::string("internal error of depyf, please report it with the file: ") + error.what();
   }
-  if (options.strict) throw Error(code_path(*ast.module, code) + ": " + reason);
+}
+
+/// One code object; a failure stays inside it, and leads to the next rung of the ladder.
+void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options) {
+  const std::size_t noted = ast.diagnostics.size();
+  const std::string reason = failure_of([&] { decompile_body(ast, code, options); });
+  if (reason.empty()) return;
+  ast.diagnostics.resize(noted);
+  ast.bodies[code.index] = {};
+  ast.bodies[code.index].code = code;
   Diagnostic diagnostic;
-  diagnostic.kind = Diagnostic::BrokenCode;
   diagnostic.code = code;
-  diagnostic.message = reason;
+  const std::string broken = failure_of([&] { rebuild(ast, code, reason); });
+  if (broken.empty()) {
+    diagnostic.kind = Diagnostic::Ladder;
+    diagnostic.level = 6;
+    diagnostic.message = reason;
+  } else {
+    const std::string both = reason + "; " + broken;
+    if (options.strict) throw Error(code_path(*ast.module, code) + ": " + both);
+    diagnostic.kind = Diagnostic::BrokenCode;
+    diagnostic.message = both;
+    place_failure(ast, code, both);
+  }
   ast.diagnostics.push_back(std::move(diagnostic));
-  place_failure(ast, code, reason);
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ void Printer::print_body(CodeId code) {
 void Printer::print_def(CodeId code, std::string_view name) {
   code_ = code;
   const CodeObject& object = module_[code];
-  bool asynchronous = object.flags & (kCoroutine | kAsyncGenerator);
+  const bool rebuilt = code.index < ast_.bodies.size() && ast_.bodies[code.index].rebuilt;
+  bool asynchronous = object.flags & (rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator);
   begin(0);
   write(asynchronous ? "async def " : "def ");
   if (!name.empty())

@@ -328,7 +328,8 @@ class Definer {
     if (d.kind == Definition::Function) {
       made.kind = StmtKind::FunctionDef;
       const CodeId code(ast_[d.value].a);
-      made.flag = (r_.module[code].flags & (kCoroutine | kAsyncGenerator)) != 0;
+      const std::uint32_t asynchronous = ast_.bodies[code.index].rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator;
+      made.flag = (r_.module[code].flags & asynchronous) != 0;
       ExprId returns;
       made.function = make_function(d.value, d.arguments, std::move(d.type_params), &returns);
       made.e[0] = returns;

@@ -1,0 +1,170 @@
+// Functions, classes and modules that rebuild themselves from their marshalled code.
+//
+// A name that the text uses could be a variable of the code: only `__import__`, and in class bodies `locals`, are used. The type of functions is
+// `(lambda: 0).__class__`, the globals are `(lambda: 0).__globals__`, and the cell of a free variable x is `(lambda: x).__closure__[0]`.
+#include "rewrite/rebuilt.h"
+
+#include <string>
+
+#include "pyc/marshal_writer.h"
+#include "rewrite/rewriter.h"
+#include "support/error.h"
+
+namespace depyf {
+namespace {
+
+class Rebuilder {
+ public:
+  Rebuilder(Ast& ast, CodeId code) : ast_(ast), module_(*ast.module), code_(code), object_(module_[code]) {}
+
+  StmtId run() {
+    const ExprId data = text(ConstKind::Bytes, write_marshal(module_, code_));
+    const ExprId load = call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"), {data});
+    const Role role = role_of(module_, code_);
+    if (role == Role::Module || role == Role::Class) {
+      if (role == Role::Class) return class_body(load);
+      return statement(StmtKind::Expr, call(global("exec"), {load}));
+    }
+    std::vector<ExprId> all = {function(load)};
+    pass_arguments(all);
+    ExprId made = ast_.add(Expr{ExprKind::Call, 0, UINT32_MAX, ast_.arena.copy(all), {}, {}});
+    // The function stays what it was: a coroutine function, a generator function.
+    if (object_.flags & kCoroutine) made = ast_.expr(ExprKind::Await, {made});
+    else if (object_.flags & kGenerator) made = ast_.expr(ExprKind::YieldFrom, {made});
+    return statement(StmtKind::Return, made);
+  }
+
+ private:
+  ExprId text(ConstKind kind, std::string_view value) {
+    Const c;
+    c.kind = kind;
+    c.text = module_.arena.copy_string(value);
+    return ast_.constant(module_.add(c));
+  }
+  ExprId none() { return ast_.constant(module_.add(Const{})); }
+  ExprId global(std::string_view name) {
+    ExprId id = ast_.name(module_.intern(name));
+    ast_[id].op = static_cast<std::uint8_t>(NameScope::Global);
+    return id;
+  }
+  ExprId attribute(ExprId value, std::string_view name) { return ast_.expr(ExprKind::Attribute, {value}, module_.intern(name).index); }
+  ExprId call(ExprId callee, std::initializer_list<ExprId> arguments) {
+    std::vector<ExprId> kids = {callee};
+    kids.insert(kids.end(), arguments.begin(), arguments.end());
+    return ast_.add(Expr{ExprKind::Call, 0, UINT32_MAX, ast_.arena.copy(kids), {}, {}});
+  }
+  ExprId tuple(const std::vector<ExprId>& items) { return ast_.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, ast_.arena.copy(items), {}, {}}); }
+  ExprId lambda(ExprId value) {
+    ast_.functions.push_back({});
+    return ast_.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
+  }
+  ExprId zero() {
+    Const c;
+    c.kind = ConstKind::Int;
+    return ast_.constant(module_.add(c));
+  }
+  StmtId statement(StmtKind kind, ExprId value) {
+    Stmt s;
+    s.kind = kind;
+    s.e[0] = value;
+    s.origin = {0, static_cast<std::int32_t>(object_.firstlineno)};
+    return ast_.add(s);
+  }
+
+  /// A variable of this code object, as the source names it.
+  ExprId variable(const Slot& slot, NameScope scope) {
+    ExprId id = ast_.name(unmangled(module_, code_, slot.name));
+    ast_[id].op = static_cast<std::uint8_t>(scope);
+    return id;
+  }
+
+  /// The cells of the free variables, in the code's order.
+  ExprId closure() {
+    std::vector<ExprId> cells;
+    for (const Slot& slot : object_.slots) {
+      if (!(slot.kind & kFree)) continue;
+      const std::string_view name = module_[slot.name];
+      if (name.starts_with('.') || name == "__classdict__" || name == "__conditional_annotations__")
+        throw Error("the code has the free variable " + std::string(name) + ", which no source can name");
+      cells.push_back(ast_.expr(ExprKind::Subscript, {attribute(lambda(variable(slot, NameScope::Deref)), "__closure__"), zero()}));
+    }
+    return cells.empty() ? ExprId::none() : tuple(cells);
+  }
+
+  /// FunctionType(code, globals, name, None, closure)
+  ExprId function(ExprId load) {
+    const ExprId type = attribute(lambda(zero()), "__class__");
+    const ExprId globals = attribute(lambda(zero()), "__globals__");
+    const ExprId cells = closure();
+    if (!cells) return call(type, {load, globals});
+    return call(type, {load, globals, text(ConstKind::Str, module_[object_.name]), none(), cells});
+  }
+
+  void pass_arguments(std::vector<ExprId>& all) {
+    std::size_t slot = 0;
+    for (; slot < object_.argcount; ++slot) all.push_back(variable(object_.slots[slot], NameScope::Fast));
+    std::size_t variadic = std::size_t{object_.argcount} + object_.kwonlyargcount;
+    if (object_.flags & kVarArgs) all.push_back(ast_.expr(ExprKind::Starred, {variable(object_.slots[variadic++], NameScope::Fast)}));
+    for (; slot < std::size_t{object_.argcount} + object_.kwonlyargcount; ++slot) {
+      const StrId name = object_.slots[slot].name;
+      const ExprId value = variable(object_.slots[slot], NameScope::Fast);
+      if (unmangled(module_, code_, name) == name) {
+        all.push_back(ast_.expr(ExprKind::Keyword, {value}, name.index));
+      } else {  // whether a keyword of a call is mangled depends on the version
+        all.push_back(ast_.expr(ExprKind::Keyword, {ast_.expr(ExprKind::Dict, {text(ConstKind::Str, module_[name]), value})}));
+      }
+    }
+    if (object_.flags & kVarKeywords) all.push_back(ast_.expr(ExprKind::Keyword, {variable(object_.slots[variadic], NameScope::Fast)}));
+  }
+
+  /// exec(code, globals, locals()); from 3.11 `exec` takes the cells. Before that it refuses code with free variables: such a class
+  /// is built aside, by a metaclass that hands out the namespace.
+  StmtId class_body(ExprId load) {
+    const ExprId cells = closure();
+    const ExprId globals = attribute(lambda(zero()), "__globals__");
+    const ExprId space = call(global("locals"), {});
+    if (!cells) return statement(StmtKind::Expr, call(global("exec"), {load, globals, space}));
+    if (object_.version.minor >= 11) {
+      const ExprId keyword = ast_.expr(ExprKind::Keyword, {cells}, module_.intern("closure").index);
+      return statement(StmtKind::Expr, call(global("exec"), {load, globals, space, keyword}));
+    }
+    const ExprId name = text(ConstKind::Str, module_[object_.name]);
+    const ExprId body = call(attribute(lambda(zero()), "__class__"), {load, globals, name, none(), cells});
+    Function f;
+    for (const char* parameter : {"name", "bases", "namespace"}) f.parameters.push_back({module_.intern(parameter), ParamKind::Positional, {}, {}});
+    ast_.functions.push_back(f);
+    ExprId handed_out = ast_.name(module_.intern("namespace"));
+    const ExprId meta = ast_.expr(ExprKind::Lambda, {handed_out}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
+    const ExprId keyword = ast_.expr(ExprKind::Keyword, {meta}, module_.intern("metaclass").index);
+    const ExprId built = call(attribute(call(global("__import__"), {text(ConstKind::Str, "builtins")}), "__build_class__"), {body, name, keyword});
+    return statement(StmtKind::Expr, call(attribute(space, "update"), {built}));
+  }
+
+  Ast& ast_;
+  Module& module_;
+  const CodeId code_;
+  const CodeObject& object_;
+};
+
+}  // namespace
+
+void rebuild(Ast& ast, CodeId code, std::string_view reason) {
+  std::vector<StmtId> body;
+  const StmtId run = Rebuilder(ast, code).run();
+  // A lambda stays an expression.
+  if (role_of(*ast.module, code) != Role::Lambda) {
+    Stmt comment;
+    comment.kind = StmtKind::Comment;
+    comment.a = ast.module->intern("depyf found no source for this code and rebuilds it from its bytes:\n" + std::string(reason)).index;
+    body.push_back(ast.add(comment));
+  }
+  body.push_back(run);
+  Body made;
+  made.code = code;
+  made.stmts = ast.arena.copy(body);
+  made.done = true;
+  made.rebuilt = true;
+  ast.bodies[code.index] = made;
+}
+
+}  // namespace depyf
