@@ -43,6 +43,7 @@ options
   --python 3.X            the input is marshal data of that version, without a header
   --indentation N         columns of one level (default 4)
   --keep-temporaries      do not fold stack temporaries into expressions
+  --ladder N              start at rung N of the fallbacks: 5 a dispatch loop, 6 rebuild from bytes
   --code NAME             dump, dis: only code objects whose qualified name is or ends in NAME
   -h, --help              this text
 
@@ -143,6 +144,8 @@ Options parse_options(std::span<const std::string> arguments) {
       options.decompile.indentation = parse_number(name, value(), 1, 16);
     else if (name == "--keep-temporaries")
       options.decompile.keep_temporaries = true;
+    else if (name == "--ladder")
+      options.decompile.ladder = static_cast<std::uint8_t>(parse_number(name, value(), 0, 6));
     else if (name == "--stage")
       options.stage = parse_stage(value());
     else if (name == "--code")

@@ -41,6 +41,9 @@ constexpr OpSet kGrowsCollection{
 [[noreturn]] void fail(std::uint32_t offset, std::string_view op, const std::string& what) {
   throw Error("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
 }
+[[noreturn]] void unusual(std::uint32_t offset, std::string_view op, const std::string& what) {
+  throw UnusualCode("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
+}
 
 /// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
 struct Incoming {
@@ -118,7 +121,7 @@ class Lifter {
       if (at.valid()) {
         const Region& other = cfg_[at];
         if (other.depth != region.depth || other.lasti != region.lasti || other.entry != region.entry)
-          throw Error("lift: block " + std::to_string(region.handler.index) + " handles two regions that disagree on the stack depth");
+          throw UnusualCode("lift: block " + std::to_string(region.handler.index) + " handles two regions that disagree on the stack depth");
       } else {
         at = RegionId(i);
       }
@@ -291,7 +294,7 @@ class Lifter {
       depth_known = true;
     }
     if (exceptional && normal)
-      throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": an exception handler is also entered by a jump; no compiler makes that");
+      throw UnusualCode("lift: at offset " + std::to_string(first_offset(b)) + ": an exception handler is also entered by a jump; no compiler makes that");
     slots_ += depth;
     if (slots_ > kSlotBudget) throw Error("lift: the stack is too deep over too many blocks; the code object is damaged");
     stack_.resize(depth);
@@ -911,7 +914,7 @@ class Lifter {
   void strip_null(Value& call, std::size_t at) {
     for (ValueId id : {call.operands[0], call.operands[1]})
       if (may_be_null(id))
-        fail(call.offset, op_name(call.op), "the NULL below the arguments is a value on some ways here; no compiler makes that");
+        unusual(call.offset, op_name(call.op), "the NULL below the arguments is a value on some ways here; no compiler makes that");
     if (call.operands[at] == null_) {
       if (at == 1) call.operands[1] = call.operands[0];
       call.operands = call.operands.subspan(1);
@@ -1003,7 +1006,7 @@ class Lifter {
       work.pop_back();
       each_arg(param, [&](ValueId arg) {
         if (arg == kConflict)
-          fail(first_offset(out_[param].block.index), "handler", "it reads stack slot " + std::to_string(out_[param].arg) +
+          unusual(first_offset(out_[param].block.index), "handler", "it reads stack slot " + std::to_string(out_[param].arg) +
                ", which changes inside the protected code; no compiler makes that");
         use(arg);
       });

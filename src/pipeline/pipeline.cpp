@@ -42,12 +42,23 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   return print;
 }
 
-/// Bytecode to raw statements to final statements, for one code object whose nested ones are done.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options) {
+/// Bytecode to raw statements to final statements, for one code object whose nested ones are done. `sound` tells, also when an
+/// exception is thrown, whether the bytecode is something that CPython can run.
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool& sound) {
   Module& module = *ast.module;
+  sound = false;
   InstrList instrs = decode(module, code);
   Cfg cfg = build_cfg(module, code, instrs);
-  Lifted lifted = lift(module, code, cfg);
+  Lifted lifted;
+  try {
+    lifted = lift(module, code, cfg);
+  } catch (const UnusualCode&) {
+    sound = true;
+    throw;
+  }
+  sound = true;
+  // A rebuilt module would hide everything in it.
+  if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
   if (made_by_dynamo(module, code)) simplify(lifted, module);
   structure(lifted, ast, structure_options(module, code, options));
   rewrite(ast, code);
@@ -93,20 +104,22 @@ std::string failure_of(Step step) {
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder.
 void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options) {
   const std::size_t noted = ast.diagnostics.size();
-  const std::string reason = failure_of([&] { decompile_body(ast, code, options); });
+  bool sound = false;
+  const std::string reason = failure_of([&] { decompile_body(ast, code, options, sound); });
   if (reason.empty()) return;
   ast.diagnostics.resize(noted);
   ast.bodies[code.index] = {};
   ast.bodies[code.index].code = code;
   Diagnostic diagnostic;
   diagnostic.code = code;
-  const std::string broken = failure_of([&] { rebuild(ast, code, reason); });
+  // Damaged bytecode must not run: a body that raises takes its place.
+  const std::string broken = sound ? failure_of([&] { rebuild(ast, code, reason); }) : "the bytecode is damaged";
   if (broken.empty()) {
     diagnostic.kind = Diagnostic::Ladder;
     diagnostic.level = 6;
     diagnostic.message = reason;
   } else {
-    const std::string both = reason + "; " + broken;
+    const std::string both = sound ? reason + "; " + broken : reason;
     if (options.strict) throw Error(code_path(*ast.module, code) + ": " + both);
     diagnostic.kind = Diagnostic::BrokenCode;
     diagnostic.message = both;

@@ -17,6 +17,7 @@ struct DecompileOptions {
   std::vector<std::pair<std::string, std::vector<std::string>>> callee_parameters;
   bool keep_temporaries = false;
   std::string name;             // function mode: name to print instead of co_name
+  std::uint8_t ladder = 0;      // first rung of the ladder that is tried: 0 plain structure, 5 the dispatch loop, 6 rebuilding; for tests
   bool function = false;        // print the root as one function, not as a module
   bool strict = false;          // throw the Error of a code object that cannot be decompiled, instead of printing a body in its place
 };
