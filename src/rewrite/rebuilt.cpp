@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "bytecode/instr.h"
 #include "pyc/marshal_writer.h"
 #include "rewrite/rewriter.h"
 #include "support/error.h"
@@ -100,9 +101,20 @@ class Rebuilder {
     return call(type, {load, globals, text(ConstKind::Str, module_[object_.name]), none(), cells});
   }
 
+  /// A comprehension's argument is an iterator; the text of its caller leaves it to the loop to make one.
+  ExprId argument(const Slot& slot) {
+    const ExprId value = variable(slot, NameScope::Fast);
+    if (module_[slot.name] != ".0") return value;
+    for (const Instr& instr : decode(module_, code_).instrs) {
+      if (instr.op == Op::FOR_ITER) break;
+      if (instr.op == Op::GET_ANEXT) return call(attribute(value, "__aiter__"), {});
+    }
+    return call(global("iter"), {value});
+  }
+
   void pass_arguments(std::vector<ExprId>& all) {
     std::size_t slot = 0;
-    for (; slot < object_.argcount; ++slot) all.push_back(variable(object_.slots[slot], NameScope::Fast));
+    for (; slot < object_.argcount; ++slot) all.push_back(argument(object_.slots[slot]));
     std::size_t variadic = std::size_t{object_.argcount} + object_.kwonlyargcount;
     if (object_.flags & kVarArgs) all.push_back(ast_.expr(ExprKind::Starred, {variable(object_.slots[variadic++], NameScope::Fast)}));
     for (; slot < std::size_t{object_.argcount} + object_.kwonlyargcount; ++slot) {
