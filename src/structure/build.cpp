@@ -162,7 +162,7 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
       kids[i - 1] = ready;
       continue;
     }
-    if (expression_only_ && i == 1 && !external && !s_.is_const(v) &&
+    if (expression_only_ && i == 1 && !external &&
         std::none_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.value == v; })) {
       external = v;  // the left side of a chained comparison
       continue;

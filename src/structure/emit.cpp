@@ -134,7 +134,7 @@ class Emitter {
       if (region.kind == RegionKind::With) {
         // where control goes on when the exit function swallows the exception
         const Node& handler = s_.nodes[region.handler.index];
-        if (handler.term == TermKind::Branch) list.push_back(wrapped(region.parent, handler.edges[0].to));
+        if (handler.term == TermKind::Branch) list.push_back(resume_of(id));
       } else {
         list.push_back(wrapped(region.parent, region.handler));
       }
@@ -954,7 +954,11 @@ class Emitter {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
         if (!const_return(m)) kept.push_back(m);
-      if (kept.empty() && !subtree_reaches(n, ctx.follow)) kept.push_back(merges.back());
+      if (kept.empty() && !subtree_reaches(n, ctx.follow)) {
+        // what a context manager that swallows the exception goes on with stands behind the `with`
+        const std::uint32_t resume = resume_of(r);
+        kept.push_back(std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
+      }
       merges = kept;
     } else if (merges.size() == 1 && const_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
@@ -975,7 +979,9 @@ class Emitter {
       }
     }
     Context after = ctx;
-    std::uint32_t next = merges.empty() ? ctx.follow : merges.front();
+    const std::uint32_t resume = resume_of(r);
+    std::uint32_t next = merges.empty() ? (resume != kNone ? resume : ctx.follow) : merges.front();
+    if (merges.empty() && resume != kNone) later([=, this] { go_to(n, resume, l, ctx, {}); });
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
     arm.follow = next;
@@ -1072,6 +1078,14 @@ class Emitter {
     items.insert(items.end(), inner.list.begin(), inner.list.end());
     outer.body = inner.body;
     outer.list = s_.ast.arena.copy(items);
+  }
+
+  /// Where control goes on when the exit function swallows the exception; none for other statements than `with`.
+  std::uint32_t resume_of(RegionId r) const {
+    const StructRegion& region = s_.regions[r.index];
+    if (region.kind != RegionKind::With) return kNone;
+    const Node& handler = s_.nodes[region.handler.index];
+    return handler.term == TermKind::Branch ? past_empty(region.parent, handler.edges[0].to) : kNone;
   }
 
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {

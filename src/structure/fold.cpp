@@ -86,7 +86,8 @@ class Folder {
   }
 
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
-    if (x.to != y.to || x.args.size() != y.args.size()) return false;
+    if (x.args.size() != y.args.size()) return false;
+    if (x.to != y.to && !(x.args.empty() && s_.same_exit(x.to, y.to))) return false;  // short exits are copied
     for (std::size_t i = 0; i < x.args.size(); ++i) {
       ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
       if (a != b && !(x_carry && a == x_carry && b == y_carry)) return false;
@@ -188,9 +189,12 @@ class Folder {
         s_.uses[first.index] -= carried;      // its own use as condition is now the Select's operand
         std::uint32_t free_carried = count_in(free, second);
         ValueId v = select(a, first, sel, 1 + carried + free_carried);
-        Edge out_other = replace_in(other, first, v);
+        // Of two copies of a short exit the later one stays: it stands behind the code that the test guards.
+        const bool keep_joined = joined.to != other.to && joined.to.index > other.to.index;
+        Edge out_other = keep_joined ? joined : replace_in(other, first, v);
         Edge out_free = replace_in(free, second, v);
-        --s_.nodes[other.to.index].pred_count;  // two edges become one
+        const BlockId dropped = keep_joined ? other.to : joined.to;
+        if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one
         for (ValueId arg : joined.args) {
           ValueId r = s_.resolve(arg);
           if (r != second) --s_.uses[r.index];
@@ -355,7 +359,7 @@ class Folder {
     ValueId v = select(a, test, sel, 1);
     for (int k = 0; k < 2; ++k) {
       for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
-      --s_.nodes[c.edges[k].to.index].pred_count;
+      if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);
     }
     Edge out_yes = b.edges[0], out_no = b.edges[1];
     kill(yes.to);
