@@ -705,7 +705,7 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
   for (ExprId kid : e.kids) {
     const Expr& part = ast_[kid];
     if (part.kind == ExprKind::FormattedValue || part.kind == ExprKind::Interpolation) {
-      add_field(part, quote);
+      add_field(part, quote, 0);
     } else if (part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str) {
       sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, spec ? Braces::Hex : Braces::Doubled, plain), part.a, {}});
     } else if (part.kind == ExprKind::JoinedStr) {
@@ -718,7 +718,7 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
   }
 }
 
-void Printer::add_field(const Expr& field, Quote quote) {
+void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
   add_text("{");
   bool recorded = field.kind == ExprKind::Interpolation && field.a < module_.consts.size() && module_[ConstId(field.a)].kind == ConstKind::Str;
   if (recorded) {
@@ -757,15 +757,15 @@ void Printer::add_field(const Expr& field, Quote quote) {
     add_text(":");
     const Expr& spec = ast_[field.kids[1]];
     if (spec.kind == ExprKind::JoinedStr) {
-      // Fields of a specification hold no further specification in the grammar, so this nests once.
+      // A field of a specification may have one too; deeper, CPython says "expressions nested too deeply".
       for (ExprId kid : spec.kids) {
         const Expr& part = ast_[kid];
         bool literal = part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str;
         bool plain = fields_ > 0 && !at_least(12);
         if (literal) {
           sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, Braces::Hex, plain), part.a, {}});
-        } else if (part.kind == ExprKind::FormattedValue && !(part.kids.size() > 1 && part.kids[1])) {
-          add_field(part, quote);
+        } else if (part.kind == ExprKind::FormattedValue && (level == 0 || part.kids.size() < 2 || !part.kids[1])) {
+          add_field(part, quote, level + 1);
         } else {
           add_text("{");
           sequence_.push_back({TaskKind::EnterField});

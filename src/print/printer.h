@@ -62,7 +62,7 @@ class Printer {
   void visit_formatted_string(ExprId id, const Expr& e, Prec min);
   void visit_pattern(const Task& task);
   void visit_raw(const Expr& e);
-  void add_field(const Expr& field, Quote quote);
+  void add_field(const Expr& field, Quote quote, std::uint32_t level);
   void add_string_parts(const Expr& e, Quote quote, bool spec);
   void add_format_fallback(const Expr& e, Prec min);
   void add_items(std::span<const ExprId> kids, Prec min);

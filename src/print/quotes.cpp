@@ -83,7 +83,12 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
         const Expr& field = ast_[kid];
         if (field.kids.size() < 2 || !field.kids[1]) continue;
         if (look(field.kids[1], true) || ast_[field.kids[1]].kind != ExprKind::JoinedStr) continue;
-        for (ExprId part : ast_[field.kids[1]].kids) look(part, true);
+        for (ExprId part : ast_[field.kids[1]].kids) {
+          if (look(part, true) || !part || ast_[part].kids.size() < 2) continue;
+          ExprId inner = ast_[part].kids[1];  // the specification of a field in a specification
+          if (!inner || look(inner, true) || ast_[inner].kind != ExprKind::JoinedStr) continue;
+          for (ExprId literal : ast_[inner].kids) look(literal, true);
+        }
         last = 0;
       }
       constexpr Quote quotes[] = {Quote::Single, Quote::Double, Quote::TripleSingle, Quote::TripleDouble};

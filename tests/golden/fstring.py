@@ -7,6 +7,7 @@ def f(a, b, width):
     x = f'{a:{width}}'
     x = f'{a:{width}.{b}f}'
     x = f'{a!r:>{width}}'
+    x = f'{a:{width:0}.{b!r:1}}'
     x = f'{{literal}} {a}'
     x = f"{a['key']}"
     x = f'{a.b.c(1)}'
