@@ -330,7 +330,7 @@ class Regions {
           }
           std::uint64_t key = (std::uint64_t{ti} << 32) | tb.index;
           if (seen != visited.end()) {
-            if (seen->second != key) return false;
+            if (seen->second != key && !(ti == 0 && s_.same_exit(BlockId(static_cast<std::uint32_t>(seen->second)), tb))) return false;
             break;
           }
           visited[next.index] = key;
@@ -354,7 +354,7 @@ class Regions {
             }
           auto seen = visited.find(he.to.index);
           if (seen != visited.end()) {
-            if (seen->second != te.to.index) return false;
+            if (seen->second != te.to.index && !s_.same_exit(BlockId(static_cast<std::uint32_t>(seen->second)), te.to)) return false;
             continue;
           }
           visited[he.to.index] = te.to.index;
