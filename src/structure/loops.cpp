@@ -232,7 +232,10 @@ void Structurer::join_exit_copies() {
     common.params.clear();
     common.body.clear();
     common.value = resolve(common.value);
-    if (is_const(common.value)) common.body.push_back(common.value);
+    if (is_const(common.value)) {
+      common.value = add_value(at(common.value));
+      common.body.push_back(common.value);
+    }
     const BlockId end(static_cast<std::uint32_t>(nodes.size()));
     nodes.push_back(common);
     for (BlockId b : blocks) {

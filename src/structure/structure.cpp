@@ -17,7 +17,7 @@ void Structurer::join_module_ends() {
     if (!end) {
       Node last;
       last.term = TermKind::Return;
-      last.value = resolve(node.value);
+      last.value = add_value(at(resolve(node.value)));
       last.body.push_back(last.value);
       last.term_offset = node.term_offset;
       last.term_line = node.term_line;
