@@ -438,12 +438,12 @@ class Lifter {
       aliased_[list[i].index] = true;
     }
     std::uint32_t aux = instr_->aux;
-    if (instr_->op == Op::MAP_ADD && aux == 1) {  // 3.7 has the value below the key
-      std::swap(list[1], list[2]);
-      aux = 0;
-    }
     list[0] = peek(instr_->arg);
     if (is_fresh_collection(list[0])) {
+      if (instr_->op == Op::MAP_ADD && aux == 1) {  // 3.7 has the value below the key
+        std::swap(list[1], list[2]);
+        aux = 0;
+      }
       std::size_t slot = stack_.size() - instr_->arg;
       ValueId version = emit(instr_->op, 0, aux, list);
       stack_[slot] = version;

@@ -950,6 +950,7 @@ class Emitter {
     }
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
+    drop_returns_before_the_end(r, tests, merges);
     if (merges.size() > 1) {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
@@ -1086,6 +1087,19 @@ class Emitter {
     if (region.kind != RegionKind::With) return kNone;
     const Node& handler = s_.nodes[region.handler.index];
     return handler.term == TermKind::Branch ? past_empty(region.parent, handler.edges[0].to) : kNone;
+  }
+
+  /// Up to 3.10 the code behind the statement stands right behind its last re-raise. A short return that stands elsewhere is no such code:
+  /// it belongs to the handler or the body that leads to it.
+  void drop_returns_before_the_end(RegionId r, const std::vector<BlockId>& tests, std::vector<std::uint32_t>& merges) const {
+    if (s_.lifted.regions.size() <= r.index || s_.lifted.regions[r.index].entry != HandlerEntry::Six || s_.regions[r.index].kind != RegionKind::Except) return;
+    if (tests.empty() || s_.nodes[tests.back().index].term != TermKind::Reraise) return;
+    const std::uint32_t behind = s_.nodes[tests.back().index].term_offset + 2;
+    std::erase_if(merges, [&](std::uint32_t m) {
+      if (!const_return(m)) return false;
+      const Node& node = s_.nodes[m];
+      return (node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset) != behind;
+    });
   }
 
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {
