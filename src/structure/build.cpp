@@ -468,6 +468,9 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   const Value& what = s_.at(value);
   if (!unpacks_.empty() && what.kind == ValueKind::Result && what.operands[0] == unpacks_.back().op) {
     OpenUnpack& open = unpacks_.back();
+    // An element that nobody stores: 3.12+ drops the first of two stores to one variable.
+    const std::size_t element = open.count - 1 - what.arg;
+    while (open.elements.size() < element && open.elements.size() != open.star) open.elements.push_back(target);
     if (open.elements.size() == open.star) target = s_.ast.expr(ExprKind::Starred, {target});
     open.elements.push_back(target);
     if (open.elements.size() < open.count) return;
@@ -644,8 +647,19 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
   if (open[0].count == 0) return true;
   auto expected = [&](ValueId v) {
     const Value& value = s_.at(v);
-    return value.kind == ValueKind::Result && value.operands[0] == open.back().op && value.arg == open.back().count - 1 - open.back().next &&
-           s_.uses[v.index] == 1;
+    if (value.kind != ValueKind::Result || value.operands[0] != open.back().op || s_.uses[v.index] != 1) return false;
+    // Elements that nobody stores may stand before it.
+    const std::uint32_t element = open.back().count - 1 - value.arg;
+    if (element < open.back().next) return false;
+    if (element > open.back().next) {
+      const Value& whole = s_.at(open.back().op);
+      for (ValueId r : s_.results_of(open.back().op)) {
+        const std::uint32_t other = open.back().count - 1 - s_.at(r).arg;
+        if (other >= open.back().next && other < element && (s_.uses[r.index] != 0 || (whole.op == Op::UNPACK_EX && other == whole.arg))) return false;
+      }
+      open.back().next = element;
+    }
+    return true;
   };
   for (std::size_t i = position + 1; i < body_->size(); ++i) {
     const Value& value = s_.at((*body_)[i]);

@@ -103,8 +103,9 @@ bool Structurer::fold_inlined_comprehension(RegionId r) {
   }
   ExprId expression;
   const ExprId hole = ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
-  const ExprId kept_built = built[iterator.index];
-  built[iterator.index] = hole;
+  const std::vector<StrId> kept_named = named;
+  const std::vector<ExprId> kept_built = built;
+  built[iterator.index] = built[outer.index] = hole;
   try {
     std::span<StmtId> statements = emit(entry_block, parent, stop);
     if (!statements.empty()) expression = comprehension_from_loop(ast, kind, statements.last(1));
@@ -112,10 +113,10 @@ bool Structurer::fold_inlined_comprehension(RegionId r) {
   } catch (const Error&) {
     expression = ExprId();
   }
-  built[iterator.index] = kept_built;
+  built = kept_built;
+  named = kept_named;
   temporaries = kept_temporaries;
   for (std::size_t i = 0; i < regions.size(); ++i) regions[i].entry = entries[i];
-  named[collection.index] = StrId();
   if (!expression) {
     for (std::size_t i = 0; i < members.size(); ++i) nodes[members[i].index] = kept_nodes[i];
     for (RegionId child : kept_children) regions[child.index].parent = r;

@@ -287,6 +287,79 @@ class Folder {
     return false;
   }
 
+  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the return: the copies become one
+  /// block again, with the value that differs as its parameter.
+  bool join_tails(BlockId a) {
+    const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
+    if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
+    Node& b = s_.nodes[yes.to.index];
+    Node& c = s_.nodes[no.to.index];
+    if (b.term != TermKind::Return || c.term != TermKind::Return || b.term_line != c.term_line) return false;
+    auto position = [](const Node& node, ValueId v) {
+      auto at = std::find(node.body.rbegin(), node.body.rend(), v);
+      return at == node.body.rend() ? SIZE_MAX : static_cast<std::size_t>(at - node.body.rbegin());
+    };
+    std::vector<std::pair<ValueId, ValueId>> work{{s_.resolve(b.value), s_.resolve(c.value)}}, same;
+    ValueId p, q;
+    while (!work.empty()) {
+      auto [x, y] = work.back();
+      work.pop_back();
+      if (x == y) continue;
+      const Value &v = s_.at(x), &w = s_.at(y);
+      const std::size_t at_x = position(b, x), at_y = position(c, y);
+      const bool alike = at_x != SIZE_MAX && at_x == at_y && v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op &&
+                         v.arg == w.arg && v.aux == w.aux && v.line == w.line && v.operands.size() == w.operands.size() && s_.uses[x.index] == 1 &&
+                         s_.uses[y.index] == 1;
+      if (!alike) {
+        if (p || s_.uses[x.index] != 1 || s_.uses[y.index] != 1) return false;
+        p = x;
+        q = y;
+        continue;
+      }
+      same.push_back({x, y});
+      if (same.size() > 32) return false;
+      for (std::size_t i = 0; i < v.operands.size(); ++i) work.push_back({s_.resolve(v.operands[i]), s_.resolve(w.operands[i])});
+    }
+    if (!p || same.empty()) return false;
+    for (const auto& [x, y] : same)
+      if (position(b, x) >= same.size()) return false;  // not the end of the block alone
+    const BlockId m(static_cast<std::uint32_t>(s_.nodes.size()));
+    Value param;
+    param.kind = ValueKind::Param;
+    param.block = m;
+    const ValueId h = s_.add_value(param);
+    s_.uses[h.index] = 1;
+    Node tail;
+    tail.region = b.region;
+    tail.params.push_back(h);
+    tail.body.assign(b.body.end() - static_cast<std::ptrdiff_t>(same.size()), b.body.end());
+    tail.term = TermKind::Return;
+    tail.value = b.value;
+    tail.term_offset = b.term_offset;
+    tail.term_line = b.term_line;
+    tail.pred_count = 2;
+    for (ValueId v : tail.body) {
+      s_.lifted.values[v.index].block = m;
+      for (ValueId& operand : s_.lifted.values[v.index].operands)
+        if (s_.resolve(operand) == p) operand = h;
+    }
+    for (const auto& [x, y] : same)
+      for (ValueId operand : s_.at(y).operands)
+        if (s_.resolve(operand) != q) --s_.uses[s_.resolve(operand).index];
+    auto cut = [&](Node& arm, ValueId argument) {
+      arm.body.resize(arm.body.size() - same.size());
+      arm.term = TermKind::Jump;
+      arm.value = ValueId();
+      const ValueId args[] = {argument};
+      arm.edges[0] = Edge{m, s_.lifted.arena.copy(args)};
+    };
+    cut(b, p);
+    cut(c, q);
+    s_.nodes.push_back(std::move(tail));
+    headers_.resize(s_.nodes.size(), 0);
+    return true;
+  }
+
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -373,7 +446,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (!node.alive || node.term != TermKind::Branch) return false;
-    return join_values(a) || join_returns(a) || join_conditions(a) || conditional_value(a) || conditional_condition(a);
+    return join_values(a) || join_returns(a) || join_conditions(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 
   bool run() {
