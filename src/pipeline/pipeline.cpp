@@ -42,9 +42,9 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   return print;
 }
 
-/// Bytecode to raw statements to final statements, for one code object whose nested ones are done. `sound` tells, also when an
-/// exception is thrown, whether the bytecode is something that CPython can run.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool& sound) {
+/// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
+/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode.
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, bool& sound) {
   Module& module = *ast.module;
   sound = false;
   InstrList instrs = decode(module, code);
@@ -60,7 +60,8 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
   if (made_by_dynamo(module, code)) simplify(lifted, module);
-  structure(lifted, ast, structure_options(module, code, options));
+  if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
+  else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
   rewrite(ast, code);
 }
 
@@ -105,11 +106,19 @@ std::string failure_of(Step step) {
 void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options) {
   const std::size_t noted = ast.diagnostics.size();
   bool sound = false;
-  const std::string reason = failure_of([&] { decompile_body(ast, code, options, sound); });
-  if (reason.empty()) return;
-  ast.diagnostics.resize(noted);
-  ast.bodies[code.index] = {};
-  ast.bodies[code.index].code = code;
+  std::string reason;
+  auto attempt = [&](const std::string& unstructured) {
+    const std::string failure = failure_of([&] { decompile_body(ast, code, options, unstructured, sound); });
+    if (failure.empty()) return true;
+    reason += (reason.empty() ? "" : "; ") + failure;
+    ast.diagnostics.resize(noted);
+    ast.bodies[code.index] = {};
+    ast.bodies[code.index].code = code;
+    return false;
+  };
+  if (options.ladder < 5 && attempt({})) return;
+  if (options.ladder >= 5 || sound)
+    if (attempt(reason.empty() ? "the dispatch loop was asked for" : reason)) return;
   Diagnostic diagnostic;
   diagnostic.code = code;
   // Damaged bytecode must not run: a body that raises takes its place.

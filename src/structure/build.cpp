@@ -256,6 +256,11 @@ void BlockBuilder::finish() {
     if (!s_.is_const(entry.value)) s_.built[entry.value.index] = entry.expr;
 }
 
+void BlockBuilder::finish_all() {
+  std::erase_if(pending_, [&](const Pending& entry) { return entry.targets.empty() && s_.is_const(entry.value); });
+  if (!pending_.empty()) spill_through(pending_.size() - 1);
+}
+
 void BlockBuilder::finish_with(ExprId& test) {
   (void)test;
   finish();

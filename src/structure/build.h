@@ -21,6 +21,8 @@ class BlockBuilder {
   std::vector<ExprId> take_all(std::span<const ValueId> values);
   /// Gives every value still pending a temporary (iterators and context managers are left in Structurer::built).
   void finish();
+  /// Likewise, and leaves nothing in Structurer::built.
+  void finish_all();
   /// Likewise, while `test` (already taken) is still to be evaluated: what is pending was evaluated before it.
   void finish_with(ExprId& test);
   void emit(StmtId statement);

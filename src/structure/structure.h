@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <string>
+
 #include "ast/ast.h"
 #include "lift/lifted.h"
 
@@ -21,5 +23,9 @@ struct StructureOptions {
 /// Never gives up: where plain structure does not do, it uses the ladder L1 … L6 and adds a Diagnostic.
 /// Nested code objects are NOT visited: they appear as FunctionValue. Sets ast.bodies[code].
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options = {});
+
+/// L5: the whole body as a loop over its blocks, for control flow that structure() threw at. `lifted` must be fresh: structure() changes it.
+/// Adds a Diagnostic with `reason`. Throws Error where an operation has no form outside of the statement that it belongs to.
+void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options, const std::string& reason);
 
 }  // namespace depyf
