@@ -127,6 +127,7 @@ class Structurer {
   void fold_expressions();        // fold.cpp
   void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
   void fold_async_for();          // loops.cpp
+  void drop_builtin_shortcuts();  // structure.cpp
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);
   bool join_equal_ends();

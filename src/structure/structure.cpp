@@ -36,7 +36,27 @@ void Structurer::join_module_ends() {
   merge_straight_lines();
 }
 
+/// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a test whether the name is the builtin and a loop in
+/// place of the call. The call says it all.
+void Structurer::drop_builtin_shortcuts() {
+  for (Node& node : nodes) {
+    if (!node.alive || node.term != TermKind::Branch || !is_op(node.value, Op::IS)) continue;
+    const ValueId right = resolve(at(node.value).operands[1]);
+    if (!is_op(right, Op::LOAD_COMMON)) continue;
+    const CommonConstant which = static_cast<CommonConstant>(at(right).arg);
+    if (which != CommonConstant::BuiltinAll && which != CommonConstant::BuiltinAny && which != CommonConstant::BuiltinTuple &&
+        which != CommonConstant::BuiltinList && which != CommonConstant::BuiltinSet)
+      continue;
+    const ValueId test = node.value;
+    std::erase_if(node.body, [&](ValueId v) { return v == test || v == right; });
+    node.term = TermKind::Jump;
+    node.value = ValueId();
+    node.edges[0] = node.edges[1];
+  }
+}
+
 void Structurer::run() {
+  drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
   join_exit_copies();          // while copies still stand alone
   thread_empty_blocks();
