@@ -79,7 +79,7 @@ install_torch() {
   if has_module torch; then
     say "PyTorch $("$python" -c 'from importlib.metadata import version; print(version("torch"))' 2>/dev/null) is there"
   elif "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))'; then
-    say "Installing PyTorch ($(grep -v '^#' "$root/requirements-torch.txt")); this can take a minute"
+    say "Installing PyTorch ($(grep "^torch" "$root/requirements-torch.txt")); this can take a minute"
     pip_install -r "$root/requirements-torch.txt" || fail "pip could not install PyTorch" \
       "install one into $python by hand; any from 2.2 on is used as it is"
   else
