@@ -1,6 +1,7 @@
 """The CPythons 3.7 to 3.15 on this machine, for tests that run under each."""
 
 import functools
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,17 +12,21 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 VERSIONS = ["3.%d" % minor for minor in range(7, 16)]
 
 
+def _interpreters():
+    # By path: with tests/ itself in sys.path, `import torch` would find tests/torch.
+    path = os.path.join(ROOT, "tests", "interpreters.py")
+    spec = importlib.util.spec_from_file_location("interpreters", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @functools.lru_cache(maxsize=None)
 def found():
     """{"3.11": path ...}; where they are looked for: scripts/generate_opcode_tables --help."""
-    script = os.path.join(ROOT, "scripts", "generate_opcode_tables")
-    listing = subprocess.run(
-        [sys.executable, script, "--list", sys.executable],
-        check=True,
-        stdout=subprocess.PIPE,
-        universal_newlines=True,
-    ).stdout
-    return dict(line.split("\t") for line in listing.splitlines())
+    listed = {"3.%d" % minor: path for minor, path in _interpreters().interpreters().items()}
+    listed.setdefault("3.%d" % sys.version_info[1], sys.executable)
+    return listed
 
 
 def path_of(version):
