@@ -1,0 +1,52 @@
+"""Code that no compiler writes becomes source that compiles and does the same, under each interpreter found here.
+
+The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) under each interpreter.
+"""
+
+import glob
+import os
+import subprocess
+
+import pytest
+from pythons import ROOT, VERSIONS, path_of
+
+RUNNER = os.path.join(ROOT, "tests", "oracle", "total_run.py")
+
+
+def native_command():
+    folders = [os.environ.get(name, "") for name in ("DEPYF_BUILD", "DEPYF_BUILD_DIR")]
+    folders += [os.path.join(ROOT, "build"), os.path.join(ROOT, "build", "*")]
+    paths = [path for folder in folders if folder for path in glob.glob(os.path.join(folder, "depyf"))]
+    paths = [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
+    return max(paths, key=os.path.getmtime) if paths else None
+
+
+def run(version, *arguments):
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD)")
+    done = subprocess.run(
+        [path_of(version), "-I", "-W", "ignore", RUNNER, command] + [str(a) for a in arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_random_graphs(version):
+    out = run(version, "graph", 150, 0)
+    # Some of them have no plain structure: the ladder was climbed.
+    assert "ladder L5" in out
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_random_source_through_the_dispatch_loop(version):
+    assert "ladder L5" in run(version, "source", 100, 0, 5)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_random_source_rebuilt_from_bytes(version):
+    assert "ladder L6" in run(version, "source", 60, 0, 6)
