@@ -522,6 +522,7 @@ class Emitter {
 
   void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx, Origin origin) {
     if (t == ctx.follow) return;
+    if (is_block(t) && ctx.follow < blocks_ && const_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow))) return;
     if (t == ctx.header) {
       append_end(l, StmtKind::Continue, origin);
       return;

@@ -201,10 +201,17 @@ void Structurer::join_exit_copies() {
     std::uint64_t kind, value;
     auto operator<=>(const Key&) const = default;
   };
-  std::vector<std::int32_t> before(nodes.size(), 0);  // line that the way into a block comes from
-  for (const Node& node : nodes)
-    if (node.alive)
-      for (int k = 0; k < node.edge_count(); ++k) before[node.edges[k].to.index] = node.term_line;
+  struct Before {
+    std::int32_t line = 0;     // line that the way into a block comes from
+    bool next_to_it = false;   // from the block before it
+  };
+  std::vector<Before> before(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].alive)
+      for (int k = 0; k < nodes[i].edge_count(); ++k) {
+        const std::uint32_t to = nodes[i].edges[k].to.index;
+        before[to] = {nodes[i].term_line, nodes[i].term == TermKind::Branch && to == i + 1};
+      }
   std::map<Key, std::vector<BlockId>> groups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
@@ -216,13 +223,17 @@ void Structurer::join_exit_copies() {
       groups[{region + 1, value.index}].push_back(b);
     } else if (node.term == TermKind::Return && !is_const(value)) {
       if (at(value).block != b && at(value).kind == ValueKind::Operation) groups[{region + 2, value.index}].push_back(b);
-    } else if (node.term == TermKind::Return && any_finally) {
+    } else if (node.term == TermKind::Return) {
       if (module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
         if (!is_const(v)) line = at(v).line;
-      if (line == 0 && before[i]) line = before[i];
-      if (line == node.term_line) groups[{region + 3, 0}].push_back(b);
+      const bool silent = line == 0;
+      if (silent) line = before[i].line;
+      if (line != node.term_line) continue;
+      // `if x: return` on one line is no implicit return: it stands right behind its test.
+      if (silent && !any_finally && before[i].next_to_it) continue;
+      groups[{region + 3, 0}].push_back(b);
     }
   }
   for (auto& [key, blocks] : groups) {

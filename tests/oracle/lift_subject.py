@@ -761,7 +761,9 @@ class Evaluator(object):
         return self.grown(args[0], in_place)
 
     def op_MAP_ADD(self, arg, aux, in_place, args):
-        args[0][args[1]] = args[2]
+        # 3.7 evaluates the value first: aux 1
+        key, value = (args[2], args[1]) if aux & 1 else (args[1], args[2])
+        args[0][key] = value
         return self.grown(args[0], in_place)
 
     def op_LIST_EXTEND(self, arg, aux, in_place, args):
