@@ -11,17 +11,17 @@ namespace {
 /// How far ahead a pattern over several operations is looked for.
 constexpr std::size_t kLookAhead = 512;
 
+template <std::size_t n>
+bool is_one_of(Op op, const Op (&list)[n]) {
+  return std::find(std::begin(list), std::end(list), op) != std::end(list);
+}
+
 bool yields_no_value(Op op, std::uint32_t aux) {
-  switch (op) {
-    case Op::STORE_FAST: case Op::DELETE_FAST: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL:
-    case Op::STORE_NAME: case Op::DELETE_NAME: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
-    case Op::STORE_SLICE: case Op::IMPORT_STAR: case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR: case Op::POP_EXCEPT: case Op::POP_TOP:
-      return true;
-    case Op::LIST_APPEND: case Op::SET_ADD: case Op::MAP_ADD: case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE:
-      return (aux >> 31) != 0;
-    default:  // every other operation has a result
-      return false;
-  }
+  static constexpr Op always[] = {Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
+    Op::DELETE_NAME, Op::STORE_ATTR, Op::DELETE_ATTR, Op::STORE_SUBSCR, Op::DELETE_SUBSCR, Op::STORE_SLICE, Op::IMPORT_STAR, Op::SETUP_ANNOTATIONS,
+    Op::PRINT_EXPR, Op::POP_EXCEPT, Op::POP_TOP};
+  static constexpr Op in_place[] = {Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+  return is_one_of(op, always) || ((aux >> 31) != 0 && is_one_of(op, in_place));
 }
 
 }  // namespace
@@ -261,185 +261,144 @@ void BlockBuilder::finish_all() {
   if (!pending_.empty()) spill_through(pending_.size() - 1);
 }
 
-void BlockBuilder::finish_with(ExprId& test) {
-  (void)test;
-  finish();
-}
-
-void BlockBuilder::operation(std::size_t position) {
-  ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
-  if (value.kind == ValueKind::Null || value.kind == ValueKind::Result || value.kind == ValueKind::Param) return;
-  for (ValueId& operand : value.operands) operand = s_.resolve(operand);
-  const std::uint32_t uses = s_.uses[v.index];
-
-  if (value.kind == ValueKind::Select) {
-    const Select& select = s_.selects[s_.select_of[v.index]];
-    ExprId e;
-    if (select.kind == Select::Prebuilt) {
-      // a comprehension; the operand is the iterable of its first `for`
-      std::vector<ExprId> kids = take_operands(value.operands);
-      if (failed && expression_only_) return;
+/// The expression of a value with control flow inside, over the expression of what is evaluated first.
+ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
+  const Select& select = s_.selects[s_.select_of[v.index]];
+  switch (select.kind) {
+    case Select::Prebuilt: {  // a comprehension; the operand is the iterable of its first `for`
       Expr whole = s_.ast[select.rest];
       whole.kids = s_.ast.arena.copy(whole.kids);
       for (ExprId& kid : whole.kids) {
         if (!kid || s_.ast[kid].kind != ExprKind::Comprehension) continue;
         Expr generator = s_.ast[kid];
         generator.kids = s_.ast.arena.copy(generator.kids);
-        generator.kids[1] = kids[0];
+        generator.kids[1] = operand;
         kid = s_.ast.add(generator);
         break;
       }
-      e = s_.ast.add(whole);
-    } else {
-      std::vector<ExprId> kids = take_operands(value.operands);
-      if (failed && expression_only_) return;
-      ExprId first = select.negate_first ? negate(s_.ast, kids[0]) : kids[0];
-      if (select.kind == Select::IfExp) {
-        e = s_.ast.expr(ExprKind::IfExp, {first, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
-      } else {
-        std::uint8_t op = select.kind == Select::Or;
-        std::vector<ExprId> list;
-        const Expr left = s_.ast[first];
-        if (left.kind == ExprKind::BoolOp && left.op == op) list.assign(left.kids.begin(), left.kids.end());
-        else list.push_back(first);
-        std::vector<ExprId> right;
-        const Expr rest = s_.ast[select.rest];
-        if (rest.kind == ExprKind::BoolOp && rest.op == op) right.assign(rest.kids.begin(), rest.kids.end());
-        else right.push_back(select.rest);
-        if (select.chained) {
-          const Expr a = s_.ast[list.back()], b = s_.ast[right.front()];
-          std::vector<ExprId> operands(a.kids.begin(), a.kids.end());
-          operands.insert(operands.end(), b.kids.begin() + 1, b.kids.end());
-          std::vector<std::uint32_t> ops(a.extra.begin(), a.extra.end());
-          ops.insert(ops.end(), b.extra.begin(), b.extra.end());
-          Expr chain = a;
-          chain.kids = s_.ast.arena.copy(operands);
-          chain.extra = s_.ast.arena.copy(ops);
-          list.back() = s_.ast.add(chain);
-          right.erase(right.begin());
-        }
-        list.insert(list.end(), right.begin(), right.end());
-        if (list.size() == 1) {
-          e = list[0];
-        } else {
-          Expr both;
-          both.kind = ExprKind::BoolOp;
-          both.op = op;
-          both.kids = s_.ast.arena.copy(list);
-          both.origin = origin(v);
-          e = s_.ast.add(both);
-        }
-      }
+      return s_.ast.add(whole);
     }
-    if (uses == 0) {
-      spill_for_statement();
-      Stmt st;
-      st.kind = StmtKind::Expr;
-      st.e[0] = e;
-      st.origin = origin(v);
-      emit(s_.ast.add(st));
-    } else {
-      pending_.push_back({v, e, uses, {}});
-    }
+    case Select::IfExp:
+      return s_.ast.expr(ExprKind::IfExp, {operand, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
+    case Select::And: case Select::Or: break;
+  }
+  const std::uint8_t op = select.kind == Select::Or;
+  const ExprId first = select.negate_first ? negate(s_.ast, operand) : operand;
+  auto operands_of = [&](ExprId e) {
+    const Expr& whole = s_.ast[e];
+    return whole.kind == ExprKind::BoolOp && whole.op == op ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end()) : std::vector<ExprId>{e};
+  };
+  std::vector<ExprId> list = operands_of(first), right = operands_of(select.rest);
+  if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
+    Expr chain = s_.ast[list.back()];
+    const Expr& link = s_.ast[right.front()];
+    std::vector<ExprId> kids(chain.kids.begin(), chain.kids.end());
+    kids.insert(kids.end(), link.kids.begin() + 1, link.kids.end());
+    std::vector<std::uint32_t> ops(chain.extra.begin(), chain.extra.end());
+    ops.insert(ops.end(), link.extra.begin(), link.extra.end());
+    chain.kids = s_.ast.arena.copy(kids);
+    chain.extra = s_.ast.arena.copy(ops);
+    list.back() = s_.ast.add(chain);
+    right.erase(right.begin());
+  }
+  list.insert(list.end(), right.begin(), right.end());
+  if (list.size() == 1) return list[0];
+  Expr both;
+  both.kind = ExprKind::BoolOp;
+  both.op = op;
+  both.kids = s_.ast.arena.copy(list);
+  both.origin = origin(v);
+  return s_.ast.add(both);
+}
+
+/// A value whose expression is known: an expression statement when nobody reads it.
+void BlockBuilder::push(ValueId v, ExprId e) {
+  const std::uint32_t uses = s_.uses[v.index];
+  if (uses > 0) {
+    pending_.push_back({v, e, uses, {}});
     return;
   }
-  if (value.kind != ValueKind::Operation) return;
+  spill_for_statement();
+  Stmt st;
+  st.kind = StmtKind::Expr;
+  st.e[0] = e;
+  st.origin = origin(v);
+  emit(s_.ast.add(st));
+}
 
-  switch (value.op) {
-    case Op::POP_EXCEPT:
-      return;
-    case Op::POP_TOP:
-      return;
-    case Op::LOAD_CONST:
-      if (uses > 0) pending_.push_back({v, constant_again(v), uses, {}});
-      return;
-    case Op::UNPACK_SEQUENCE:
-    case Op::UNPACK_EX:
-      if (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) return;
-      if (unpack(position)) return;
-      break;
-    case Op::INPLACE:
-      inplace(position);
-      return;
-    case Op::LOAD_ATTR:
-    case Op::LOAD_SUBSCR:
-    case Op::LOAD_SLICE:
-      if (augmented_load(position)) return;
-      break;
-    case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER: {
-      std::vector<ExprId> kids = take_operands(value.operands);
-      pending_.push_back({v, kids[0], 1, {}});
-      return;
-    }
-    case Op::GET_AWAITABLE: {
-      // of an `async with`: the awaitable is the result of entering
-      const Value& operand = s_.at(value.operands[0]);
-      if (operand.kind == ValueKind::Result && s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) && !pending_.empty() &&
-          pending_.back().value == operand.operands[0]) {
-        s_.built[v.index] = pending_.back().expr;
-        return;
-      }
-      break;
-    }
-    case Op::YIELD_FROM: {
-      const Value& operand = s_.at(value.operands[0]);
-      if (operand.kind == ValueKind::Operation && operand.op == Op::GET_AWAITABLE && s_.built[value.operands[0].index]) {
-        if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
-        return;
-      }
-      break;
-    }
-    case Op::IMPORT_NAME: {
-      // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
-      if (position + 1 < body_->size()) {
-        const Value& next = s_.at((*body_)[position + 1]);
-        if (next.kind == ValueKind::Operation && (next.op == Op::IMPORT_FROM) && !next.operands.empty() && s_.resolve(next.operands[0]) == v) {
-          std::vector<ExprId> kids = take_operands(value.operands);
-          s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
-          return;
-        }
-      }
-      break;
-    }
-    default:
-      break;
+/// Operations that are part of a statement's or assignment's shape. True when the operation is dealt with.
+bool BlockBuilder::part_of_a_shape(std::size_t position) {
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
+  const Op op = value.op;
+  if (op == Op::POP_EXCEPT || op == Op::POP_TOP) return true;
+  if (op == Op::LOAD_CONST) {
+    if (s_.uses[v.index] > 0) pending_.push_back({v, constant_again(v), s_.uses[v.index], {}});
+    return true;
   }
-  if (is_store(value.op)) {
+  if (op == Op::UNPACK_SEQUENCE || op == Op::UNPACK_EX)
+    return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) || unpack(position);
+  if (op == Op::INPLACE) {
+    inplace(position);
+    return true;
+  }
+  if (op == Op::LOAD_ATTR || op == Op::LOAD_SUBSCR || op == Op::LOAD_SLICE) return augmented_load(position);
+  if (is_store(op)) {
     store(position);
-    return;
+    return true;
   }
+  if (op == Op::WITH_ENTER || op == Op::ASYNC_WITH_ENTER) {
+    const std::vector<ExprId> kids = take_operands(value.operands);
+    pending_.push_back({v, kids[0], 1, {}});
+    return true;
+  }
+  if (op == Op::GET_AWAITABLE) {  // of an `async with`: the awaitable is the result of entering
+    const Value& operand = s_.at(value.operands[0]);
+    if (operand.kind != ValueKind::Result || !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
+        pending_.back().value != operand.operands[0])
+      return false;
+    s_.built[v.index] = pending_.back().expr;
+    return true;
+  }
+  if (op == Op::YIELD_FROM) {
+    const Value& operand = s_.at(value.operands[0]);
+    if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.built[value.operands[0].index]) return false;
+    if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
+    return true;
+  }
+  if (op == Op::IMPORT_NAME && position + 1 < body_->size()) {
+    // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
+    const Value& next = s_.at((*body_)[position + 1]);
+    if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
+    const std::vector<ExprId> kids = take_operands(value.operands);
+    s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
+    return true;
+  }
+  return false;
+}
 
-  std::span<const ValueId> operands = value.operands;
-  if (value.op == Op::YIELD_FROM) {
-    std::vector<ExprId> kids = take_operands(operands);
-    if (failed && expression_only_) return;
-    kids.resize(1);
-    ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-    if (uses == 0) {
-      spill_for_statement();
-      Stmt st;
-      st.kind = StmtKind::Expr;
-      st.e[0] = e;
-      st.origin = origin(v);
-      emit(s_.ast.add(st));
-    } else {
-      pending_.push_back({v, e, uses, {}});
-    }
+void BlockBuilder::operation(std::size_t position) {
+  const ValueId v = (*body_)[position];
+  const Value value = s_.at(v);
+  if (value.kind != ValueKind::Operation && value.kind != ValueKind::Select) return;
+  for (ValueId& operand : value.operands) operand = s_.resolve(operand);
+  if (value.kind == ValueKind::Operation && part_of_a_shape(position)) return;
+  std::vector<ExprId> kids = take_operands(value.operands);
+  if (failed && expression_only_) return;
+  if (value.kind == ValueKind::Select) {
+    push(v, select_expression(v, kids[0]));
     return;
   }
-  std::vector<ExprId> kids = take_operands(operands);
-  if (failed && expression_only_) return;
-  if (yields_no_value(value.op, value.aux) || uses == 0) {
+  if (value.op == Op::YIELD_FROM) kids.resize(1);  // what is sent first is always None
+  if (yields_no_value(value.op, value.aux) || (s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM)) {
     if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
     spill_for_statement();
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return;
   }
-  ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+  const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   if (value.op == Op::IS && value.aux == kNoneBranch) s_.ast[e].op = kEitherPolarity;
-  pending_.push_back({v, e, uses, {}});
+  push(v, e);
 }
 
 // ------------------------------------------------------------------ stores

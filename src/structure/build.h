@@ -23,8 +23,6 @@ class BlockBuilder {
   void finish();
   /// Likewise, and leaves nothing in Structurer::built.
   void finish_all();
-  /// Likewise, while `test` (already taken) is still to be evaluated: what is pending was evaluated before it.
-  void finish_with(ExprId& test);
   void emit(StmtId statement);
 
   std::vector<StmtId> out;
@@ -44,9 +42,10 @@ class BlockBuilder {
     std::uint32_t count, star;    // star: element with `*`, UINT32_MAX
     std::vector<ExprId> elements;
   };
-  enum class Operand { Ready, Pending, External };
-
   void operation(std::size_t position);
+  bool part_of_a_shape(std::size_t position);
+  ExprId select_expression(ValueId v, ExprId operand);
+  void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
   std::vector<ExprId> take_operands(std::span<const ValueId> operands);
   ExprId use(Pending& entry);

@@ -328,8 +328,8 @@ class Emitter {
 
   ExprId placeholder() { return s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}}); }
 
-  /// The block's own statements, appended to `l`. The builder is left so that the terminator can take its values.
-  void build(std::uint32_t b, std::uint32_t l, BlockBuilder& builder) {
+  /// The block's own statements. The builder is left so that the terminator can take its values.
+  void build(std::uint32_t b, BlockBuilder& builder) {
     Node& node = s_.nodes[b];
     const Seed* seed = nullptr;
     for (const Seed& candidate : seeds_)
@@ -340,7 +340,6 @@ class Emitter {
       builder.seed(seed->value, hole, s_.ast[seed->statement].kind == StmtKind::Handler);
     }
     builder.run(node.body);
-    (void)l;
     if (hole) plug(*seed, hole, builder);
   }
 
@@ -359,12 +358,9 @@ class Emitter {
       s_.ast[hole] = s_.ast[found];
     }
     Stmt& st = s_.ast[seed.statement];
-    switch (st.kind) {
-      case StmtKind::For: st.e[0] = found; break;
-      case StmtKind::With: st.list[1] = found; break;
-      case StmtKind::Handler: st.a = s_.ast[found].a; break;
-      default: break;
-    }
+    if (st.kind == StmtKind::For) st.e[0] = found;
+    if (st.kind == StmtKind::With) st.list[1] = found;
+    if (st.kind == StmtKind::Handler) st.a = s_.ast[found].a;
   }
 
   void flush(BlockBuilder& builder, std::uint32_t l) {
@@ -403,8 +399,6 @@ class Emitter {
 
   void gen(std::uint32_t n, std::uint32_t l, Context ctx) {
     if (n >= blocks_ + regions_) return;  // end of a finally body
-    if (generated_.size() <= n) generated_.resize(blocks_ + 2 * regions_, 0);
-    generated_[n] = 1;
     if (header_[n] && open_.count(n) == 0) {
       gen_loop(n, l, ctx);
       return;
@@ -436,7 +430,7 @@ class Emitter {
   void gen_part(std::uint32_t b, std::uint32_t l, Context ctx) {
     Node& node = s_.nodes[b];
     BlockBuilder builder(s_, false);
-    build(b, l, builder);
+    build(b, builder);
     switch (node.term) {
       case TermKind::Jump: {
         std::vector<ValueId> params, args;
@@ -451,8 +445,7 @@ class Emitter {
       }
       case TermKind::Branch: {
         ExprId test = builder.take(node.value);
-        // values that outlive the block
-        builder.finish_with(test);
+        builder.finish();
         flush(builder, l);
         gen_if(b, test, l, ctx);
         return;
@@ -460,7 +453,7 @@ class Emitter {
       case TermKind::ForIter: {
         builder.finish();
         flush(builder, l);
-        gen_for(b, l, ctx, merges_of(b));
+        gen_for(b, l, ctx);
         return;
       }
       case TermKind::Return: {
@@ -572,7 +565,7 @@ class Emitter {
       gen_part(t, l, ctx);
       return;
     }
-    build(t, l, builder);
+    build(t, builder);
     std::vector<ValueId> params, args;
     used_params(node.edges[0], params, args);
     std::vector<ExprId> values;
@@ -612,10 +605,7 @@ class Emitter {
     auto place = [&](std::uint32_t t) { return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t; };
     if (yes_empty || (place(no) < place(yes) && place(no) > b && !(no == ctx.follow))) body = 1;
     if (no == ctx.follow && !yes_empty) body = 0;
-    if ((no == ctx.header || no == ctx.exit) && ends_at_once(no, ctx) && !yes_empty && yes != ctx.header && yes != ctx.exit) {
-      // `if not c: continue` before more code, or `if c: …` at a loop's end
-      body = place(yes) < b ? 0 : 0;
-    }
+    if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit) body = 0;
     if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
     std::uint32_t then = list(), rest = list();
@@ -722,7 +712,7 @@ class Emitter {
       bool quiet = true;
       for (ValueId v : node.body) quiet &= s_.is_const(v) || s_.is_op(v, Op::POP_TOP);
       if (node.term == TermKind::ForIter && quiet) {
-        gen_for(h, l, ctx, {});
+        gen_for(h, l, ctx);
         return;
       }
       if (node.term == TermKind::Branch && gen_while(h, l, ctx)) return;
@@ -809,7 +799,7 @@ class Emitter {
     LoopShape shape = shape_of(h, exit);
     if (shape.else_needed && ends_at_once(exit, Context{})) return false;
     BlockBuilder builder(s_, false);
-    build(h, l, builder);
+    build(h, builder);
     ExprId test = builder.take(node.value);
     StmtId st = statement(StmtKind::While, end_origin(node));
     s_.ast[st].e[0] = stay == 0 ? test : negate(s_.ast, test);
@@ -860,7 +850,7 @@ class Emitter {
     later([=, this] { go(from, stay, body, first, false); });
   }
 
-  void gen_for(std::uint32_t h, std::uint32_t l, Context ctx, std::vector<std::uint32_t>) {
+  void gen_for(std::uint32_t h, std::uint32_t l, Context ctx) {
     Node& node = s_.nodes[h];
     const BlockId from(h);
     StmtId st = statement(StmtKind::For, end_origin(node));
@@ -1129,7 +1119,7 @@ class Emitter {
     std::uint32_t body = list();
     arms.push_back({st, body});
     if (!is_test(t, region.handler)) {
-      gen_clause_body(t.index, body, ctx, ValueId(), st);
+      gen(t.index, body, ctx);
       return;
     }
     BlockBuilder builder(s_, false);
@@ -1156,13 +1146,6 @@ class Emitter {
     if (exception && forward_in_[next] == 1) seeds_.push_back({next, exception, st, 0});
     go(t, 0, body, ctx);
   }
-
-  void gen_clause_body(std::uint32_t b, std::uint32_t l, Context ctx, ValueId, StmtId) {
-    generated_.resize(blocks_ + 2 * regions_, 0);
-    if (header_[b] && open_.count(b) == 0) gen_loop(b, l, ctx);
-    else gen_sequence(b, l, ctx, merges_inside(b));
-  }
-  std::vector<std::uint32_t> merges_inside(std::uint32_t b) const { return merges_of(b); }
 
   bool only_from(std::uint32_t m, RegionId r) const {
     for (std::uint32_t p : preds_[m]) {
@@ -1194,8 +1177,6 @@ class Emitter {
     for (BlockId t : tests) stack.push_back(t.index);
     for (std::size_t i = 0; i < stack.size(); ++i) {
       std::uint32_t u = stack[i];
-      if (is_block(u) && i >= tests.size()) {
-      }
       for (std::uint32_t t : graph_.successors(u))
         if (t == follow) return true;
       for (std::uint32_t c : children_[u])
@@ -1240,7 +1221,7 @@ class Emitter {
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;
   std::vector<Seed> seeds_;
-  std::vector<std::uint8_t> ends_, generated_;
+  std::vector<std::uint8_t> ends_;
   std::unordered_map<std::uint32_t, int> open_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;
 };
