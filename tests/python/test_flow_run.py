@@ -31,7 +31,7 @@ def test_graphs_run_like_the_functions(version):
     oracle = find_oracle()
     if oracle is None:
         pytest.skip("depyf_flow_oracle is not built (cmake --build build, or DEPYF_BUILD)")
-    if version not in FOUND:
+    if not FOUND.get(version):
         pytest.skip("no interpreter of %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS)" % version)
     script = os.path.join(ROOT, "tests", "oracle", "flow_run.py")
     run = subprocess.run([FOUND[version], "-I", "-W", "ignore", script, oracle, "300"], stdout=subprocess.PIPE, universal_newlines=True)
