@@ -280,6 +280,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     }
     case Select::IfExp:
       return s_.ast.expr(ExprKind::IfExp, {operand, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
+    case Select::Subject: return operand;
     case Select::And: case Select::Or: break;
   }
   const std::uint8_t op = select.kind == Select::Or;

@@ -76,7 +76,7 @@ class Emitter {
     std::uint32_t t = wrapped(from, to);
     for (int steps = 0; steps < 8 && is_block(t); ++steps) {
       const Node& node = s_.nodes[t];
-      if (!node.body.empty() || node.term != TermKind::Jump || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
+      if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
           node.edges[0].to.index == t)
         break;
       t = wrapped(node.region, node.edges[0].to);
@@ -412,6 +412,10 @@ class Emitter {
 
   /// n's own part, then `merges` one after the other.
   void gen_sequence(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
+    if (is_block(n) && s_.nodes[n].match != kNone) {
+      gen_match(n, l, ctx, std::move(merges));
+      return;
+    }
     Context part = ctx;
     schedule(merges, l, ctx);
     if (!merges.empty()) part.follow = merges.front();
@@ -551,7 +555,7 @@ class Emitter {
       size += node.body.size();
       if (size > 60) return false;
       if (node.term == TermKind::Return || node.term == TermKind::Raise) return true;
-      if (node.term != TermKind::Jump) return false;
+      if (node.term != TermKind::Jump || node.match != kNone) return false;
       t = targets_[std::size_t{t} * 2];
     }
     return false;
@@ -637,6 +641,197 @@ class Emitter {
     later([=, this] { go(from, body, then, ctx); });
   }
 
+  // ---------------------------------------------------------------- match
+
+  struct CasePart {
+    std::uint32_t from = kNone;  // the node whose edge leads to the body: the case's own, or its guard
+    int edge = 0;
+    ExprId pattern, guard;
+    std::uint32_t list = kNone;
+    Origin origin;
+  };
+
+  bool is_next_case(std::uint32_t t) const {
+    return is_block(t) && s_.nodes[t].match != kNone && !s_.cases[s_.nodes[t].match].first && !header_[t];
+  }
+
+  std::int32_t first_line(std::uint32_t t) const {
+    if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
+    if (!is_block(t)) return 0;
+    for (ValueId v : s_.nodes[t].body)
+      if (s_.at(v).line > 0) return s_.at(v).line;
+    return s_.nodes[t].term_line;
+  }
+
+  std::int32_t last_line_under(std::uint32_t t) const {
+    std::int32_t line = 0;
+    std::vector<std::uint32_t> stack{t};
+    while (!stack.empty()) {
+      const std::uint32_t u = stack.back();
+      stack.pop_back();
+      if (is_block(u)) {
+        line = std::max(line, s_.nodes[u].term_line);
+        for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
+      }
+      for (std::uint32_t c : children_[u]) stack.push_back(c);
+    }
+    return line;
+  }
+
+  /// A block's operations as the one expression that it branches on.
+  ExprId probe_condition(std::uint32_t b) {
+    const Node& node = s_.nodes[b];
+    const std::uint32_t temporaries = s_.temporaries;
+    BlockBuilder probe(s_, true);
+    probe.run(node.body);
+    ExprId e;
+    if (!probe.failed && !probe.external) {
+      e = probe.take(node.value);
+      if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external) e = ExprId();
+    }
+    s_.temporaries = temporaries;
+    return e;
+  }
+
+  /// The guard of the case at `head`: a condition right behind the pattern which, when it does not hold, leads where a failed test leads.
+  std::uint32_t find_guard(std::uint32_t head, CasePart& part) {
+    const Node& node = s_.nodes[head];
+    const bool refutable = node.term == TermKind::Branch;
+    const std::uint32_t b = target(BlockId(head), 0);
+    if (!is_block(b) || header_[b] || forward_in_[b] != 1) return kNone;
+    const Node& test = s_.nodes[b];
+    if (test.match != kNone || test.term != TermKind::Branch || test.region != node.region) return kNone;
+    for (int pass = 0; pass < 2; ++pass)
+      for (int k = 1; k >= 0; --k) {
+        const std::uint32_t t = target(BlockId(b), k);
+        if (refutable ? t != target(BlockId(head), 1) : false) continue;
+        const bool sure = is_next_case(t);
+        if (pass == 0 ? !sure : (sure || test.term_line != s_.cases[node.match].line || (!refutable && k == 0))) continue;
+        if (!test.edges[0].args.empty() || !test.edges[1].args.empty()) continue;
+        ExprId e = probe_condition(b);
+        if (!e || (k == 0 && !negation_is_free(s_.ast, e) && !sure)) continue;
+        part.guard = k == 0 ? negate(s_.ast, e) : e;
+        part.from = b;
+        part.edge = 1 - k;
+        return t;
+      }
+    return kNone;
+  }
+
+  /// The cases from `n` on, like the arms of an `if`; what several bodies lead to stands after the statement.
+  void gen_match(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
+    if (!s_.cases[s_.nodes[n].match].first) throw Error("structure: a case of a match is entered by itself");
+    std::vector<CasePart> parts;
+    std::vector<std::uint32_t> heads, chain;
+    std::uint32_t otherwise = kNone;  // where control goes when no case matches
+    for (std::uint32_t at = n;;) {
+      const Node& node = s_.nodes[at];
+      CasePart part;
+      part.from = at;
+      part.pattern = s_.cases[node.match].pattern;
+      part.origin = end_origin(node);
+      heads.push_back(at);
+      chain.push_back(at);
+      std::uint32_t fail = node.term == TermKind::Branch ? target(BlockId(at), 1) : kNone;
+      const std::uint32_t behind = find_guard(at, part);
+      if (part.guard) {
+        chain.push_back(part.from);
+        fail = behind;
+      }
+      part.list = list();
+      parts.push_back(part);
+      if (fail == kNone) break;
+      if (is_next_case(fail) && std::find(heads.begin(), heads.end(), fail) == heads.end()) {
+        at = fail;
+        continue;
+      }
+      otherwise = fail;
+      break;
+    }
+    auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); };
+    for (std::uint32_t h : chain) {
+      if (h == n) continue;
+      for (std::uint32_t c : children_[h])
+        if (!is_inline(h, c)) merges.push_back(c);
+    }
+    std::erase_if(merges, [&](std::uint32_t m) { return in(chain, m); });
+    std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
+    merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
+    // `case _`: reached from nowhere else
+    bool is_default = false;
+    if (otherwise != kNone && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
+        in(chain, dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
+      bool only = !header_[otherwise];
+      for (std::uint32_t p : preds_[otherwise]) only &= in(chain, p);
+      if (only) {
+        std::vector<std::uint32_t> rest(merges);
+        std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || const_return(m); });
+        bool falls = !rest.empty();
+        for (const CasePart& part : parts) {
+          const std::uint32_t body = target(BlockId(part.from), part.edge);
+          falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+        }
+        const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
+        const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[heads.back()].match].line);
+        is_default = falls || first_line(otherwise) >= before + 2;
+      }
+      if (is_default) {
+        std::erase(merges, otherwise);
+      } else if (only && !in(merges, otherwise)) {
+        merges.push_back(otherwise);
+      }
+    }
+    if (merges.size() > 1) {
+      std::vector<std::uint32_t> kept;
+      for (std::uint32_t m : merges)
+        if (!const_return(m) || m == otherwise) kept.push_back(m);
+      if (kept.empty() && !subtree_reaches(n, ctx.follow)) kept.push_back(merges.back());
+      merges = kept;
+    }
+    Context arm = ctx;
+    if (!merges.empty()) arm.follow = merges.front();
+    schedule(merges, l, ctx);
+
+    BlockBuilder builder(s_, false);
+    build(n, l, builder);
+    const ExprId subject = builder.take(s_.nodes[n].value);
+    builder.finish();
+    flush(builder, l);
+    StmtId st = statement(StmtKind::Match, end_origin(s_.nodes[n]));
+    s_.ast[st].e[0] = subject;
+    const bool exhaustive = is_default || otherwise == kNone;
+    if (is_default) {
+      CasePart part;
+      part.pattern = s_.ast.expr(ExprKind::MatchAs, {});
+      part.list = list();
+      parts.push_back(part);
+    }
+    later([=, this] {
+      std::vector<StmtId> arms;
+      bool all_end = exhaustive;
+      for (const CasePart& part : parts) {
+        all_end &= terminates(part.list);
+        StmtId one = statement(StmtKind::Case, part.origin);
+        s_.ast[one].e[0] = part.pattern;
+        s_.ast[one].e[1] = part.guard;
+        if (lists_[part.list].empty()) lists_[part.list].push_back(statement(StmtKind::Pass));
+        s_.ast[one].body = close(part.list);
+        arms.push_back(one);
+      }
+      s_.ast[st].arms = s_.ast.arena.copy(arms);
+      lists_[l].push_back(st);
+      if (all_end && merges.empty()) mark_end(st);
+      if (!exhaustive && merges.empty() && otherwise != ctx.follow) go_from_match(parts.back().from, otherwise, l, ctx);
+    });
+    for (std::size_t i = parts.size(); i > 0; --i) {
+      const CasePart part = parts[i - 1];
+      if (part.from == kNone) later([=, this] { gen(otherwise, part.list, arm); });
+      else later([=, this] { go(BlockId(part.from), part.edge, part.list, arm); });
+    }
+  }
+
+  void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx) { go_to(from, t, l, ctx, end_origin(s_.nodes[from])); }
+
   // ---------------------------------------------------------------- loops
 
   /// Nodes that the loop's statement holds: the loop itself and what only leads out of it.
@@ -715,7 +910,7 @@ class Emitter {
         gen_for(h, l, ctx);
         return;
       }
-      if (node.term == TermKind::Branch && gen_while(h, l, ctx)) return;
+      if (node.term == TermKind::Branch && node.match == kNone && gen_while(h, l, ctx)) return;
     }
     LoopShape shape = shape_of(h, kNone);
     StmtId st = statement(StmtKind::While);

@@ -25,7 +25,7 @@ class Folder {
 
   bool is_arm_block(BlockId a, const Edge& edge) const {
     const Node& arm = s_.nodes[edge.to.index];
-    return edge.to != a && edge.to != s_.entry && arm.pred_count == 1 && arm.params.empty() && arm.region == s_.nodes[a.index].region;
+    return edge.to != a && edge.to != s_.entry && arm.pred_count == 1 && arm.params.empty() && arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
   }
 
   /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold replaces.
@@ -445,7 +445,7 @@ class Folder {
 
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
-    if (!node.alive || node.term != TermKind::Branch) return false;
+    if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX) return false;
     return join_values(a) || join_returns(a) || join_conditions(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 

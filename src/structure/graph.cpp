@@ -134,7 +134,7 @@ bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
 
 bool Structurer::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
-  if (node.term != TermKind::Jump) return false;
+  if (node.term != TermKind::Jump || node.match != UINT32_MAX) return false;
   BlockId b = node.edges[0].to;
   if (b == a || b == entry) return false;
   const Node& next = nodes[b.index];
@@ -163,6 +163,7 @@ void Structurer::merge(BlockId a) {
   node.term_offset = next.term_offset;
   node.term_line = next.term_line;
   node.async_for = next.async_for;
+  node.match = next.match;
   next.alive = false;
   next.body.clear();
   next.params.clear();
@@ -213,7 +214,7 @@ void Structurer::thread_empty_blocks() {
         Node& empty = nodes[edge.to.index];
         const bool drops = std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); });
         // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
-        if (drops || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
+        if (drops || empty.match != UINT32_MAX || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
         const Node& target = nodes[empty.edges[0].to.index];
         if (target.region != empty.region && is_ancestor(empty.region, target.region) && empty.pred_count > 1) break;
         bool only_passed_on = true;

@@ -55,6 +55,7 @@ struct Node {
   std::int32_t term_line = 0;
   bool alive = true;
   bool async_for = false;         // ForIter of an `async for`
+  std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
   int edge_count() const {
     switch (term) {
       case TermKind::Jump: return 1;
@@ -67,10 +68,17 @@ struct Node {
 
 /// An expression with control flow inside: `first` (the tested value) is its one operand, the rest is built already.
 struct Select {
-  enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt } kind = And;
+  enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt, Subject } kind = And;  // Subject: of a `match`, the operand itself
   bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
   bool negate_first = false;
   ExprId rest, orelse;            // IfExp: rest is the body
+};
+
+/// One `case` of a `match` statement. Its node is empty but for the first one's, which evaluates the subject; a Jump when nothing can fail to match.
+struct MatchCase {
+  ExprId pattern;
+  bool first = false;             // begins the statement; the node's value is the subject
+  std::int32_t line = 0;          // last line of the pattern
 };
 
 /// State shared by the steps of structure/.
@@ -92,6 +100,7 @@ class Structurer {
   std::vector<std::uint32_t> uses;           // by value
   std::vector<std::uint8_t> chained;         // by value: right side of a comparison that the next comparison takes up
   std::vector<Select> selects;
+  std::vector<MatchCase> cases;              // see Node::match
   std::vector<std::uint32_t> select_of;      // by value: index in selects, UINT32_MAX
   std::vector<StrId> named;                  // by value: the temporary that holds it
   std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
@@ -135,6 +144,7 @@ class Structurer {
   void join_loop_tests();         // loops.cpp
   void fold_inlined_comprehensions();  // comprehensions.cpp
   bool fold_inlined_comprehension(RegionId r);
+  void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
   /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).

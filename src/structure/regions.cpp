@@ -338,7 +338,8 @@ class Regions {
           continue;
         }
         if (p.ti != tn.body.size()) return false;
-        if (hn.term != tn.term) return false;
+        if (hn.term != tn.term || (hn.match != UINT32_MAX) != (tn.match != UINT32_MAX)) return false;
+        if (hn.match != UINT32_MAX && !s_.same_tree(s_.cases[hn.match].pattern, s_.cases[tn.match].pattern)) return false;
         if (hn.value && !same_value(hn.value, tn.value, map)) return false;
         if (hn.raise_args.size() != tn.raise_args.size()) return false;
         for (std::size_t i = 0; i < hn.raise_args.size(); ++i)

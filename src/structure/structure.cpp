@@ -63,6 +63,7 @@ void Structurer::run() {
   merge_straight_lines();
   join_module_ends();
   fold_async_for();            // before folding: the handler's remainder becomes ordinary code
+  recognise_matches();         // before folding: a pattern's tests are no operands of `and`
   fold_expressions();
   fold_inlined_comprehensions();
   fold_expressions();

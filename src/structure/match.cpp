@@ -1,0 +1,1073 @@
+// `match`: chains of pattern tests -> one node for each `case`.
+//
+// CPython compiles a pattern to tests of the subject and of what is taken out of it, depth first (codegen_pattern_*); whichever test fails, control
+// goes to the next case. Here that is read backwards. Tests that lead to the same two places are one test, as the operands of `and` and `or` are: two
+// that share where they fail belong to one pattern, two of the same value that share where they succeed are alternatives of `|`. What a
+// case's tests say of each value makes its pattern. Nothing is changed unless every operation between the subject and the bodies has its place.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "structure/graph.h"
+#include "structure/operations.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr int kMaxDepth = 100;      // of nested patterns
+constexpr std::size_t kMaxKids = 4096;
+constexpr std::size_t kMaxFailures = 64;  // each looks at a chain of cases again
+
+struct Tree {
+  enum Kind : std::uint8_t { Leaf, And, Or } kind = Leaf;
+  BlockId first;                          // the block that control enters
+  ValueId tested;                         // by its first test
+  bool own = false;                       // that value is computed in the first block: nothing comes before
+  std::vector<std::uint32_t> kids;        // And, Or
+  std::vector<BlockId> tail;              // blocks behind the last test that only take values apart
+  Edge yes, no;
+  std::vector<std::vector<ValueId>> args; // Or: what each alternative hands over
+  std::vector<ValueId> outs;              // Or: the values that stand for them
+};
+
+/// What the tests of one pattern say of one value.
+struct Facts {
+  bool sequence = false, mapping = false, used = false;
+  ValueId length, unpacked, keys, rest, type;
+  bool at_least = false;
+  std::vector<ValueId> items;             // LOAD_SUBSCR
+  std::vector<ValueId> equals;            // COMPARE
+  std::vector<ValueId> is;                // IS
+  std::vector<std::uint32_t> alternatives;
+};
+
+struct Capture {
+  ValueId value, store;
+  bool used = false;
+};
+
+struct Scope {
+  std::map<std::uint32_t, Facts> facts;
+  std::vector<Capture>* captures = nullptr;
+};
+
+struct Found {
+  std::uint32_t tree = kNone;             // kNone: matches always
+  BlockId block;
+  std::vector<ValueId> stores;            // irrefutable: captures
+  ExprId pattern;
+  std::size_t prefix = 0;                 // operations of the body's first block that belong to the pattern
+  std::int32_t line = 0;
+};
+
+bool is_name_store(Op op) { return op == Op::STORE_FAST || op == Op::STORE_NAME || op == Op::STORE_GLOBAL || op == Op::STORE_DEREF; }
+
+class Matcher {
+ public:
+  explicit Matcher(Structurer& s) : s_(s) {}
+
+  void run() {
+    if (!worth_a_look()) return;
+    drop_unused_params();
+    s_.thread_empty_blocks();
+    s_.count_uses();
+    s_.count_preds();
+    tree_of_.assign(s_.nodes.size(), kNone);
+    preds_.assign(s_.nodes.size(), 0);
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) preds_[i] = s_.nodes[i].pred_count;
+    std::vector<BlockId> order = s_.reverse_postorder_blocks();
+    for (std::size_t i = order.size(); i > 0; --i) {
+      if (!leaf(order[i - 1])) continue;
+      while (fold(order[i - 1])) {
+      }
+    }
+    for (BlockId b : order)
+      if (s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone) chain(b);
+    s_.count_uses();
+    s_.count_preds();
+    s_.thread_empty_blocks();
+  }
+
+ private:
+  // ---------------------------------------------------------------- tests
+
+  /// A pattern's own operation, or a value that is compared again in another block.
+  bool worth_a_look() {
+    std::map<std::uint32_t, BlockId> compared;
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      const Node& node = s_.nodes[i];
+      if (!node.alive) continue;
+      for (ValueId v : node.body) {
+        const Value& value = s_.at(v);
+        if (value.kind != ValueKind::Operation) continue;
+        if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
+        if ((value.op != Op::COMPARE && value.op != Op::IS && !is_name_store(value.op)) || value.operands.empty()) continue;
+        ValueId first = s_.resolve(value.operands[0]);
+        if (s_.is_const(first)) continue;
+        const BlockId here(static_cast<std::uint32_t>(i));
+        auto [at, fresh] = compared.emplace(first.index, here);
+        if (!fresh && at->second != here) return true;
+      }
+    }
+    return false;
+  }
+
+  /// The stack slots that nobody reads differ by the way taken; they would make equal edges look different.
+  void drop_unused_params() {
+    std::vector<std::uint8_t> handler(s_.nodes.size(), 0);
+    for (const StructRegion& region : s_.regions)
+      if (region.handler) handler[region.handler.index] = 1;
+    for (bool any = true; any;) {
+      any = false;
+      std::vector<std::vector<std::size_t>> dropped(s_.nodes.size());
+      for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+        Node& node = s_.nodes[i];
+        if (!node.alive || handler[i]) continue;
+        for (std::size_t p = 0; p < node.params.size(); ++p)
+          if (s_.uses[node.params[p].index] == 0) dropped[i].push_back(p);
+        any |= !dropped[i].empty();
+        for (std::size_t k = dropped[i].size(); k > 0; --k) node.params.erase(node.params.begin() + static_cast<std::ptrdiff_t>(dropped[i][k - 1]));
+      }
+      if (!any) return;
+      for (Node& node : s_.nodes) {
+        if (!node.alive) continue;
+        for (int k = 0; k < node.edge_count(); ++k) {
+          Edge& edge = node.edges[k];
+          const auto& gone = dropped[edge.to.index];
+          if (gone.empty()) continue;
+          std::vector<ValueId> args;
+          for (std::size_t a = 0; a < edge.args.size(); ++a)
+            if (!std::binary_search(gone.begin(), gone.end(), a)) args.push_back(edge.args[a]);
+          edge.args = s_.lifted.arena.copy(args);
+        }
+      }
+      s_.count_uses();
+    }
+  }
+
+  BlockId block_of(ValueId v) const {
+    const Value& value = s_.at(v);
+    return value.kind == ValueKind::Result && !value.operands.empty() ? s_.at(value.operands[0]).block : value.block;
+  }
+
+  const Value& operand(ValueId v, std::size_t i) { return s_.at(s_.resolve(s_.at(v).operands[i])); }
+
+  bool is_none(ValueId v) const { return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::None; }
+
+  /// The value that a test is about, and whether the test holds when it is false.
+  ValueId tested_by(ValueId test, bool& inverted) {
+    inverted = false;
+    const Value value = s_.at(test);
+    if (value.kind == ValueKind::Result) {
+      const ValueId op = s_.resolve(value.operands[0]);
+      if (value.arg == 1 && (s_.is_op(op, Op::MATCH_KEYS) || s_.is_op(op, Op::MATCH_CLASS))) return s_.resolve(s_.at(op).operands[0]);
+      return {};
+    }
+    if (value.kind != ValueKind::Operation) return {};
+    if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING) return s_.resolve(value.operands[0]);
+    if (value.op == Op::IS && value.arg == 0) {
+      const ValueId left = s_.resolve(value.operands[0]), right = s_.resolve(value.operands[1]);
+      if (!s_.is_const(right)) return {};
+      if (s_.is_op(left, Op::MATCH_KEYS) || s_.is_op(left, Op::MATCH_CLASS)) {
+        inverted = true;
+        return is_none(right) ? s_.resolve(s_.at(left).operands[0]) : ValueId();
+      }
+      const ConstKind kind = s_.module[ConstId(s_.at(right).arg)].kind;
+      if (kind != ConstKind::None && kind != ConstKind::True && kind != ConstKind::False) return {};
+      return left;
+    }
+    if (value.op == Op::COMPARE) {
+      const ValueId left = s_.resolve(value.operands[0]), right = s_.resolve(value.operands[1]);
+      const bool length = s_.is_op(left, Op::GET_LEN);
+      if (length && s_.is_const(right) && (value.arg == static_cast<std::uint32_t>(CompareOp::Eq) || value.arg == static_cast<std::uint32_t>(CompareOp::Ge)))
+        return s_.resolve(s_.at(left).operands[0]);
+      if (length || value.arg != static_cast<std::uint32_t>(CompareOp::Eq) || s_.is_const(left)) return {};
+      return s_.is_const(right) || s_.is_op(right, Op::LOAD_ATTR) || s_.is_op(right, Op::BINARY) || s_.is_op(right, Op::UNARY) ? left : ValueId();
+    }
+    return {};
+  }
+
+  bool leaf(BlockId b) {
+    const Node& node = s_.nodes[b.index];
+    if (!node.alive || node.term != TermKind::Branch || node.match != kNone) return false;
+    const ValueId test = s_.resolve(node.value);
+    if (block_of(test) != b) return false;
+    bool inverted = false;
+    Tree tree;
+    tree.tested = tested_by(test, inverted);
+    if (!tree.tested || s_.is_const(tree.tested)) return false;
+    tree.first = b;
+    tree.yes = node.edges[inverted ? 1 : 0];
+    tree.no = node.edges[inverted ? 0 : 1];
+    ValueId base = tree.tested;
+    for (int steps = 0; steps < 8 && block_of(base) == b; ++steps) {
+      const Value& value = s_.at(base);
+      if (value.kind == ValueKind::Result && (s_.is_op(value.operands[0], Op::UNPACK_SEQUENCE) || s_.is_op(value.operands[0], Op::UNPACK_EX)))
+        base = s_.resolve(s_.at(value.operands[0]).operands[0]);
+      else if (value.kind == ValueKind::Result && s_.is_op(value.operands[0], Op::MATCH_KEYS))
+        break;
+      else if (s_.is_op(base, Op::LOAD_SUBSCR))
+        base = s_.resolve(value.operands[0]);
+      else
+        break;
+    }
+    tree.own = block_of(base) == b;
+    if (!tree.own)
+      for (ValueId v : node.body)
+        if (!pattern_op(v)) return false;
+    tree_of_[b.index] = add(std::move(tree));
+    return true;
+  }
+
+  std::uint32_t add(Tree tree) {
+    trees_.push_back(std::move(tree));
+    return static_cast<std::uint32_t>(trees_.size() - 1);
+  }
+
+  bool takes_apart(ValueId v) const {
+    const Value& value = s_.at(v);
+    if (value.kind != ValueKind::Operation) return false;
+    switch (value.op) {
+      case Op::LOAD_CONST: case Op::BUILD_TUPLE: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: case Op::GET_LEN: case Op::BINARY: case Op::LOAD_SUBSCR:
+      case Op::COPY_DICT_WITHOUT_KEYS: case Op::BUILD_MAP: case Op::DICT_UPDATE: case Op::DELETE_SUBSCR:
+        return true;
+      default:  // every other operation
+        return false;
+    }
+  }
+
+  bool pattern_op(ValueId v) const {
+    if (takes_apart(v)) return true;
+    const Value& value = s_.at(v);
+    if (value.kind != ValueKind::Operation) return false;
+    switch (value.op) {
+      case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLASSDEREF: case Op::LOAD_ATTR: case Op::UNARY:
+      case Op::COMPARE: case Op::IS: case Op::MATCH_SEQUENCE: case Op::MATCH_MAPPING: case Op::MATCH_KEYS: case Op::MATCH_CLASS:
+        return true;
+      default:  // every other operation
+        return false;
+    }
+  }
+
+  bool same_edge(const Edge& a, const Edge& b) {
+    if (a.to != b.to || a.args.size() != b.args.size()) return false;
+    for (std::size_t i = 0; i < a.args.size(); ++i)
+      if (s_.resolve(a.args[i]) != s_.resolve(b.args[i])) return false;
+    return true;
+  }
+
+  /// Another test that can only be reached through this one.
+  std::uint32_t next_tree(BlockId from, const Edge& edge) {
+    const Node& node = s_.nodes[edge.to.index];
+    const std::uint32_t t = tree_of_[edge.to.index];
+    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || !node.params.empty() || node.region != s_.nodes[from.index].region) return kNone;
+    return t;
+  }
+
+  bool fold(BlockId a) {
+    const std::uint32_t t = tree_of_[a.index];
+    // behind the last test: the parts that a class or a mapping pattern gives, on the way to where alternatives meet
+    {
+      const BlockId b = trees_[t].yes.to;
+      const Node& node = s_.nodes[b.index];
+      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && node.params.empty() && node.region == s_.nodes[a.index].region && node.term == TermKind::Jump &&
+          node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 && std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return takes_apart(v); }) &&
+          std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_op(v, Op::UNPACK_SEQUENCE) || s_.is_op(v, Op::UNPACK_EX) || s_.is_op(v, Op::LOAD_SUBSCR); })) {
+        trees_[t].tail.push_back(b);
+        trees_[t].yes = node.edges[0];
+        return true;
+      }
+    }
+    if (std::uint32_t u = next_tree(a, trees_[t].yes); u != kNone && same_edge(trees_[t].no, trees_[u].no)) {
+      join(a, t, u, Tree::And);
+      return true;
+    }
+    if (std::uint32_t u = next_tree(a, trees_[t].no);
+        u != kNone && trees_[u].tested == trees_[t].tested && trees_[t].yes.to == trees_[u].yes.to && trees_[t].yes.args.size() == trees_[u].yes.args.size()) {
+      join(a, t, u, Tree::Or);
+      return true;
+    }
+    return false;
+  }
+
+  void join(BlockId a, std::uint32_t t, std::uint32_t u, Tree::Kind kind) {
+    Tree both;
+    both.kind = kind;
+    both.first = a;
+    both.tested = trees_[t].tested;
+    both.own = trees_[t].own;
+    tree_of_[trees_[u].first.index] = kNone;
+    if (kind == Tree::And) {
+      both.kids = {t, u};
+      both.yes = trees_[u].yes;
+      both.no = trees_[u].no;
+      --preds_[both.no.to.index];
+    } else {
+      both.kids.push_back(t);
+      both.args.emplace_back();
+      for (ValueId v : trees_[t].yes.args) both.args.back().push_back(s_.resolve(v));
+      const Tree& right = trees_[u];
+      if (right.kind == Tree::Or && right.tail.empty()) {
+        both.kids.insert(both.kids.end(), right.kids.begin(), right.kids.end());
+        both.args.insert(both.args.end(), right.args.begin(), right.args.end());
+      } else {
+        both.kids.push_back(u);
+        both.args.emplace_back();
+        for (ValueId v : right.yes.args) both.args.back().push_back(s_.resolve(v));
+      }
+      for (std::size_t i = 0; i < both.args[0].size(); ++i) {
+        bool same = true;
+        for (const auto& list : both.args) same &= list.size() == both.args[0].size() && list[i] == both.args[0][i];
+        if (same) {
+          both.outs.push_back(both.args[0][i]);
+          continue;
+        }
+        Value out;
+        out.kind = ValueKind::Param;
+        out.block = a;
+        both.outs.push_back(s_.add_value(out));
+      }
+      both.yes = Edge{right.yes.to, s_.lifted.arena.copy(both.outs)};
+      both.no = right.no;
+      --preds_[both.yes.to.index];
+    }
+    tree_of_[a.index] = add(std::move(both));
+  }
+
+  // ---------------------------------------------------------------- patterns
+
+  struct Failed {};
+
+  std::uint32_t constant_number(ValueId v) {
+    if (!s_.is_const(v)) throw Failed();
+    const Const& c = s_.module[ConstId(s_.at(v).arg)];
+    if (c.kind != ConstKind::Int || c.big || c.integer < 0 || c.integer > static_cast<std::int64_t>(kMaxKids)) throw Failed();
+    return static_cast<std::uint32_t>(c.integer);
+  }
+
+  void mark(ValueId v) {
+    if (v.index < marked_.size()) marked_[v.index] = 1;
+  }
+
+  /// A class, a key or a value: a constant, or a name with attributes.
+  ExprId expression(ValueId v, int depth = 0) {
+    v = s_.resolve(v);
+    const Value value = s_.at(v);
+    if (depth > kMaxDepth || value.kind != ValueKind::Operation) throw Failed();
+    mark(v);
+    switch (value.op) {
+      case Op::LOAD_CONST: return s_.ast.constant(ConstId(value.arg), {value.offset, value.line});
+      case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLASSDEREF:
+        return make_expression(s_.ast, s_.lifted, v, {});
+      case Op::LOAD_ATTR: case Op::BINARY: case Op::UNARY: {
+        std::vector<ExprId> kids;
+        for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
+        return make_expression(s_.ast, s_.lifted, v, kids);
+      }
+      default:  // no part of a pattern
+        throw Failed();
+    }
+  }
+
+  std::vector<ExprId> key_expressions(ValueId keys) {
+    keys = s_.resolve(keys);
+    mark(keys);
+    std::vector<ExprId> out;
+    if (s_.is_op(keys, Op::BUILD_TUPLE)) {
+      const auto operands = s_.at(keys).operands;
+      for (ValueId o : operands) out.push_back(expression(o));
+      return out;
+    }
+    if (!s_.is_const(keys)) throw Failed();
+    const Const& c = s_.module[ConstId(s_.at(keys).arg)];
+    if (c.kind != ConstKind::Tuple) throw Failed();
+    for (ConstId item : c.items) out.push_back(s_.ast.constant(item, {s_.at(keys).offset, s_.at(keys).line}));
+    return out;
+  }
+
+  /// Puts down what a block's operations, all of them or those in [from, to), say.
+  void read(Scope& scope, BlockId b, std::size_t from, std::size_t to) {
+    const Node& node = s_.nodes[b.index];
+    for (std::size_t i = from; i < to; ++i) {
+      const ValueId v = node.body[i];
+      const Value value = s_.at(v);
+      if (value.kind != ValueKind::Operation) throw Failed();
+      auto subject = [&]() -> Facts& { return scope.facts[s_.resolve(value.operands[0]).index]; };
+      switch (value.op) {
+        case Op::MATCH_SEQUENCE: subject().sequence = true; mark(v); break;
+        case Op::MATCH_MAPPING: subject().mapping = true; mark(v); break;
+        case Op::MATCH_KEYS: if (subject().keys) throw Failed(); subject().keys = v; mark(v); break;
+        case Op::MATCH_CLASS: if (subject().type) throw Failed(); subject().type = v; mark(v); break;
+        case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: {
+          mark(v);
+          const ValueId from_value = s_.resolve(value.operands[0]);
+          if (s_.is_const(from_value) || s_.is_op(from_value, Op::BUILD_TUPLE)) break;  // the keys that **rest does without
+          Facts& facts = subject();
+          if (facts.unpacked) throw Failed();
+          facts.unpacked = v;
+          break;
+        }
+        case Op::LOAD_SUBSCR: subject().items.push_back(v); mark(v); break;
+        case Op::COPY_DICT_WITHOUT_KEYS: subject().rest = v; mark(v); mark(s_.resolve(value.operands[1])); break;
+        case Op::DICT_UPDATE: {
+          const ValueId fresh = s_.resolve(value.operands[0]);
+          if (!s_.is_op(fresh, Op::BUILD_MAP) || !s_.at(fresh).operands.empty()) throw Failed();
+          mark(fresh);
+          mark(v);
+          scope.facts[s_.resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
+          break;
+        }
+        case Op::DELETE_SUBSCR: mark(v); break;
+        case Op::COMPARE: {
+          const ValueId left = s_.resolve(value.operands[0]);
+          mark(v);
+          if (s_.is_op(left, Op::GET_LEN)) {
+            mark(left);
+            mark(s_.resolve(value.operands[1]));
+            Facts& facts = scope.facts[s_.resolve(s_.at(left).operands[0]).index];
+            if (facts.length) throw Failed();
+            facts.length = s_.resolve(value.operands[1]);
+            facts.at_least = value.arg == static_cast<std::uint32_t>(CompareOp::Ge);
+          } else {
+            subject().equals.push_back(v);
+          }
+          break;
+        }
+        case Op::IS: {
+          const ValueId left = s_.resolve(value.operands[0]);
+          mark(v);
+          mark(s_.resolve(value.operands[1]));
+          if (!s_.is_op(left, Op::MATCH_KEYS) && !s_.is_op(left, Op::MATCH_CLASS)) subject().is.push_back(v);
+          break;
+        }
+        default: break;  // operands: marked by what uses them
+      }
+    }
+    for (std::size_t i = from; i < to; ++i) blocks_read_.push_back(node.body[i]);
+  }
+
+  std::size_t pattern_start(BlockId b, ValueId subject) {
+    // the subject's own operations come before
+    const Node& node = s_.nodes[b.index];
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < node.body.size(); ++i) {
+      const Value& value = s_.at(node.body[i]);
+      if (node.body[i] == subject || (is_name_store(value.op) && value.kind == ValueKind::Operation)) start = i + 1;
+    }
+    return start;
+  }
+
+  void read_tree(Scope& scope, std::uint32_t root, BlockId head, ValueId subject) {
+    std::vector<std::uint32_t> work{root};
+    while (!work.empty()) {
+      const std::uint32_t t = work.back();
+      work.pop_back();
+      const Tree& tree = trees_[t];
+      switch (tree.kind) {
+        case Tree::Leaf: {
+          const std::size_t start = tree.first == head && tree.own ? pattern_start(head, subject) : 0;
+          read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
+          break;
+        }
+        case Tree::And:
+          for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
+          break;
+        case Tree::Or: {
+          // what the first block takes out before the first test belongs to the whole pattern
+          scope.facts[tree.tested.index].alternatives.push_back(t);
+          const BlockId first = tree.first;
+          if (!(first == head && tree.own)) {
+            const auto& body = s_.nodes[first.index].body;
+            std::size_t shared = 0;
+            for (std::size_t i = 0; i < body.size(); ++i)
+              if (defines(body[i], tree.tested)) shared = i + 1;
+            if (shared > 0) read(scope, first, 0, shared);
+          }
+          break;
+        }
+      }
+      for (BlockId b : tree.tail) {
+        read(scope, b, 0, s_.nodes[b.index].body.size());
+      }
+    }
+  }
+
+  bool defines(ValueId op, ValueId v) const {
+    const Value& value = s_.at(v);
+    return op == v || (value.kind == ValueKind::Result && value.operands[0] == op);
+  }
+
+  ExprId as_name(ExprKind kind, ValueId store) {
+    const ExprId target = make_target(s_.ast, s_.lifted, store, {});
+    return s_.ast.expr(kind, {}, s_.ast[target].a, s_.ast[target].op, {s_.at(store).offset, s_.at(store).line});
+  }
+
+  ExprId with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, std::vector<std::uint32_t> extra = {}) {
+    Expr e;
+    e.kind = kind;
+    e.op = op;
+    e.a = a;
+    e.kids = s_.ast.arena.copy(kids);
+    e.extra = s_.ast.arena.copy(extra);
+    return s_.ast.add(e);
+  }
+
+  ValueId result(ValueId op, std::uint32_t index, std::uint32_t count) {
+    for (ValueId r : s_.results_of(op))
+      if (s_.at(r).arg == count - 1 - index) return r;
+    return {};
+  }
+
+  /// Patterns of the `count` items of what MATCH_CLASS or MATCH_KEYS gave.
+  std::vector<ExprId> parts(Scope& scope, ValueId source, std::size_t count, int depth) {
+    std::vector<ExprId> out;
+    Facts none;
+    auto at = scope.facts.find(source.index);
+    Facts& facts = at == scope.facts.end() ? none : at->second;
+    facts.used = true;
+    std::vector<ValueId> values(count);
+    if (facts.unpacked) {
+      if (s_.at(facts.unpacked).op != Op::UNPACK_SEQUENCE || s_.at(facts.unpacked).arg != count) throw Failed();
+      for (std::size_t i = 0; i < count; ++i) values[i] = result(facts.unpacked, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(count));
+    }
+    for (ValueId item : facts.items) {
+      const ValueId index = s_.resolve(s_.at(item).operands[1]);
+      const std::uint32_t i = constant_number(index);
+      mark(index);
+      if (i >= count || values[i]) throw Failed();
+      values[i] = item;
+    }
+    for (ValueId v : values) out.push_back(v ? pattern(scope, v, depth + 1) : wildcard());
+    return out;
+  }
+
+  ExprId wildcard() { return s_.ast.expr(ExprKind::MatchAs, {}); }
+
+  ExprId bind(Scope& scope, ValueId v, ExprId base) {
+    for (Capture& capture : *scope.captures) {
+      if (capture.value != v || capture.used) continue;
+      capture.used = true;
+      const ExprId name = as_name(ExprKind::MatchAs, capture.store);
+      if (base) {
+        const std::vector<ExprId> kids{base};
+        s_.ast[name].kids = s_.ast.arena.copy(kids);
+      }
+      base = name;
+    }
+    return base ? base : wildcard();
+  }
+
+  ExprId sequence(Scope& scope, ValueId v, Facts& facts, int depth) {
+    std::vector<ExprId> kids;
+    auto star = [&](ValueId value) {
+      if (value && scope.facts.count(value.index)) throw Failed();
+      if (value)
+        for (Capture& capture : *scope.captures)
+          if (capture.value == value && !capture.used) {
+            capture.used = true;
+            return as_name(ExprKind::MatchStar, capture.store);
+          }
+      return s_.ast.expr(ExprKind::MatchStar, {});
+    };
+    const std::uint32_t length = facts.length ? constant_number(facts.length) : 0;
+    if (facts.unpacked) {
+      const Value unpack = s_.at(facts.unpacked);
+      if (!facts.items.empty()) throw Failed();
+      const bool starred = unpack.op == Op::UNPACK_EX;
+      const std::uint32_t count = starred ? unpack.arg + 1 + unpack.aux : unpack.arg;
+      if (count > kMaxKids || starred != (facts.at_least || !facts.length) || length != (starred ? count - 1 : count)) throw Failed();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const ValueId item = result(facts.unpacked, i, count);
+        if (starred && i == unpack.arg) kids.push_back(star(item));
+        else kids.push_back(item ? pattern(scope, item, depth + 1) : wildcard());
+      }
+    } else {
+      const bool starred = facts.at_least || !facts.length;
+      std::vector<ExprId> front, back;   // back: last item first
+      for (ValueId item : facts.items) {
+        const ValueId index = s_.resolve(s_.at(item).operands[1]);
+        mark(index);
+        bool from_end = false;
+        std::uint32_t n = 0;
+        if (s_.is_op(index, Op::BINARY)) {
+          const ValueId whole = s_.resolve(s_.at(index).operands[0]), part = s_.resolve(s_.at(index).operands[1]);
+          if (s_.at(index).arg != static_cast<std::uint32_t>(BinaryOp::Subtract) || !s_.is_op(whole, Op::GET_LEN) || s_.resolve(s_.at(whole).operands[0]) != v) throw Failed();
+          mark(whole);
+          mark(part);
+          from_end = true;
+          n = constant_number(part);
+          if (n == 0) throw Failed();
+          --n;
+        } else {
+          n = constant_number(index);
+        }
+        std::vector<ExprId>& side = from_end ? back : front;
+        if (n >= length || !starred) throw Failed();
+        if (side.size() <= n) side.resize(n + 1);
+        if (side[n]) throw Failed();
+        side[n] = pattern(scope, item, depth + 1);
+      }
+      if (front.size() + back.size() > length) throw Failed();
+      kids = front;
+      kids.resize(length - back.size());
+      if (starred) kids.push_back(star({}));
+      kids.insert(kids.end(), back.rbegin(), back.rend());
+      for (ExprId& kid : kids)
+        if (!kid) kid = wildcard();
+    }
+    return with_kids(ExprKind::MatchSequence, kids);
+  }
+
+  ExprId mapping(Scope& scope, Facts& facts, int depth) {
+    std::vector<ExprId> kids;
+    std::size_t count = 0;
+    if (facts.keys) {
+      std::vector<ExprId> keys = key_expressions(s_.at(facts.keys).operands[1]);
+      count = keys.size();
+      ValueId values = facts.keys;
+      if (s_.at(facts.keys).aux == 1) {
+        values = ValueId();
+        for (ValueId r : s_.results_of(facts.keys))
+          if (s_.at(r).arg == 0) values = r;
+        if (!values) throw Failed();
+      }
+      std::vector<ExprId> items = parts(scope, values, count, depth);
+      for (std::size_t i = 0; i < count; ++i) {
+        kids.push_back(keys[i]);
+        kids.push_back(items[i]);
+      }
+    }
+    if (facts.length && (!facts.at_least || constant_number(facts.length) != count)) throw Failed();
+    if (!facts.length && count > 0) throw Failed();
+    std::uint32_t rest = UINT32_MAX;
+    std::uint8_t scope_of_rest = 0;
+    if (facts.rest) {
+      bool bound = false;
+      for (Capture& capture : *scope.captures)
+        if (capture.value == facts.rest && !capture.used && !bound) {
+          capture.used = bound = true;
+          const ExprId target = make_target(s_.ast, s_.lifted, capture.store, {});
+          rest = s_.ast[target].a;
+          scope_of_rest = s_.ast[target].op;
+        }
+      if (!bound) throw Failed();
+    } else if (facts.keys && count == 0) {
+      throw Failed();
+    }
+    return with_kids(ExprKind::MatchMapping, kids, rest, scope_of_rest);
+  }
+
+  ExprId instance(Scope& scope, Facts& facts, int depth) {
+    const Value match = s_.at(facts.type);
+    std::vector<ExprId> kids{expression(match.operands[1])};
+    const ValueId names = s_.resolve(match.operands[2]);
+    mark(names);
+    if (!s_.is_const(names)) throw Failed();
+    const Const& c = s_.module[ConstId(s_.at(names).arg)];
+    if (c.kind != ConstKind::Tuple || match.arg > kMaxKids) throw Failed();
+    std::vector<std::uint32_t> keywords;
+    for (ConstId item : c.items) {
+      if (s_.module[item].kind != ConstKind::Str) throw Failed();
+      keywords.push_back(s_.module.intern(s_.module[item].text).index);
+    }
+    ValueId values = facts.type;
+    if (match.aux == 1) {
+      values = ValueId();
+      for (ValueId r : s_.results_of(facts.type))
+        if (s_.at(r).arg == 0) values = r;
+      if (!values) throw Failed();
+    }
+    std::vector<ExprId> items = parts(scope, values, match.arg + keywords.size(), depth);
+    kids.insert(kids.end(), items.begin(), items.end());
+    return with_kids(ExprKind::MatchClass, kids, UINT32_MAX, 0, keywords);
+  }
+
+  ExprId alternatives(Scope& scope, std::uint32_t t, int depth) {
+    const Tree tree = trees_[t];
+    std::vector<ExprId> kids;
+    for (std::size_t k = 0; k < tree.kids.size(); ++k) {
+      std::vector<Capture> captures;
+      for (const Capture& outer : *scope.captures)
+        for (std::size_t i = 0; i < tree.outs.size(); ++i)
+          if (tree.outs[i] == outer.value && tree.outs[i] != tree.args[k][i]) captures.push_back({tree.args[k][i], outer.store, false});
+      Scope inner;
+      inner.captures = &captures;
+      read_alternative(inner, tree.kids[k], k == 0 ? tree.first : BlockId(), tree.tested);
+      kids.push_back(pattern(inner, tree.tested, depth + 1));
+      finish(inner);
+    }
+    for (std::size_t i = 0; i < tree.outs.size(); ++i)
+      for (Capture& outer : *scope.captures)
+        if (outer.value == tree.outs[i] && tree.outs[i] != tree.args[0][i]) outer.used = true;
+    return with_kids(ExprKind::MatchOr, kids);
+  }
+
+  /// Like read_tree, but the first block's operations up to the tested value are the whole pattern's.
+  void read_alternative(Scope& scope, std::uint32_t t, BlockId first, ValueId tested) {
+    std::vector<std::uint32_t> work{t};
+    while (!work.empty()) {
+      const Tree tree = trees_[work.back()];
+      const std::uint32_t id = work.back();
+      work.pop_back();
+      switch (tree.kind) {
+        case Tree::Leaf: {
+          std::size_t start = 0;
+          if (tree.first == first) {
+            const auto& body = s_.nodes[first.index].body;
+            for (std::size_t i = 0; i < body.size(); ++i)
+              if (defines(body[i], tested)) start = i + 1;
+            if (tree.own) start = std::max(start, pattern_start(first, tested));
+          }
+          read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
+          break;
+        }
+        case Tree::And:
+          for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
+          break;
+        case Tree::Or:
+          if (tree.first == first && tree.tested == tested) throw Failed();
+          scope.facts[tree.tested.index].alternatives.push_back(id);
+          if (tree.first != first) {
+            const auto& body = s_.nodes[tree.first.index].body;
+            std::size_t shared = 0;
+            for (std::size_t i = 0; i < body.size(); ++i)
+              if (defines(body[i], tree.tested)) shared = i + 1;
+            if (shared > 0) read(scope, tree.first, 0, shared);
+          }
+          break;
+      }
+      for (BlockId b : tree.tail) {
+        read(scope, b, 0, s_.nodes[b.index].body.size());
+      }
+    }
+  }
+
+  ExprId pattern(Scope& scope, ValueId v, int depth) {
+    if (depth > kMaxDepth) throw Failed();
+    auto found = scope.facts.find(v.index);
+    if (found == scope.facts.end()) return bind(scope, v, {});
+    Facts& facts = found->second;
+    if (facts.used) throw Failed();
+    facts.used = true;
+    const std::size_t kinds = facts.sequence + facts.mapping + static_cast<bool>(facts.type) + facts.equals.size() + facts.is.size() + facts.alternatives.size();
+    if (kinds != 1) throw Failed();
+    ExprId base;
+    if (facts.sequence) {
+      if (facts.keys || facts.rest) throw Failed();
+      base = sequence(scope, v, facts, depth);
+    } else if (facts.mapping) {
+      if (facts.unpacked || !facts.items.empty()) throw Failed();
+      base = mapping(scope, facts, depth);
+    } else {
+      if (facts.length || facts.keys || facts.rest || facts.unpacked || !facts.items.empty()) throw Failed();
+      if (facts.type) {
+        base = instance(scope, facts, depth);
+      } else if (!facts.equals.empty()) {
+        base = s_.ast.expr(ExprKind::MatchValue, {expression(s_.at(facts.equals[0]).operands[1])});
+      } else if (!facts.is.empty()) {
+        base = s_.ast.expr(ExprKind::MatchSingleton, {}, operand(facts.is[0], 1).arg);
+      } else {
+        base = alternatives(scope, facts.alternatives[0], depth);
+      }
+    }
+    return bind(scope, v, base);
+  }
+
+  void finish(const Scope& scope) {
+    for (const auto& [v, facts] : scope.facts)
+      if (!facts.used) throw Failed();
+    for (const Capture& capture : *scope.captures)
+      if (!capture.used) throw Failed();
+  }
+
+  /// The captures at the start of the body, and the last parts that are taken out; sets how many operations that is.
+  void read_body_start(Scope& scope, const Tree& tree, std::vector<Capture>& captures, Found& out) {
+    const BlockId b = tree.yes.to;
+    const Node& node = s_.nodes[b.index];
+    if (preds_[b.index] != 1) {
+      if (!node.params.empty()) throw Failed();
+      return;
+    }
+    auto through = [&](ValueId v) {
+      v = s_.resolve(v);
+      for (std::size_t i = 0; i < node.params.size() && i < tree.yes.args.size(); ++i)
+        if (node.params[i] == v) return s_.resolve(tree.yes.args[i]);
+      return v;
+    };
+    // everything up to the last operation that takes a value from before the block
+    std::map<std::uint32_t, bool> ours;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < node.body.size(); ++i) {
+      const Value& value = s_.at(node.body[i]);
+      if (value.kind != ValueKind::Operation) break;
+      if (!takes_apart(node.body[i]) && !is_name_store(value.op)) break;
+      bool takes = false;
+      for (ValueId o : value.operands) {
+        const ValueId v = s_.resolve(o);
+        takes |= block_of(v) != b || ours.count(v.index) || std::find(node.params.begin(), node.params.end(), v) != node.params.end() ||
+                 (s_.at(v).kind == ValueKind::Result && ours.count(s_.at(v).operands[0].index));
+      }
+      if (!takes) continue;
+      ours[node.body[i].index] = true;
+      end = i + 1;
+    }
+    // uses beyond the start would need the values
+    for (std::size_t i = 0; i < end; ++i) {
+      const Value& value = s_.at(node.body[i]);
+      if (is_name_store(value.op)) captures.push_back({through(value.operands[0]), node.body[i], false});
+    }
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < end; ++i)
+      if (is_name_store(s_.at(node.body[i]).op)) {
+        read(scope, b, from, i);
+        from = i + 1;
+      }
+    read(scope, b, from, end);
+    out.prefix = end;
+  }
+
+  std::int32_t last_line(std::uint32_t t) {
+    std::int32_t line = 0;
+    std::vector<std::uint32_t> work{t};
+    while (!work.empty()) {
+      const Tree& tree = trees_[work.back()];
+      work.pop_back();
+      if (tree.kind == Tree::Leaf) line = std::max(line, s_.nodes[tree.first.index].term_line);
+      work.insert(work.end(), tree.kids.begin(), tree.kids.end());
+    }
+    return line;
+  }
+
+  void build(Found& found, ValueId subject, BlockId head) {
+    const Tree tree = trees_[found.tree];
+    marked_.assign(s_.lifted.values.size(), 0);
+    blocks_read_.clear();
+    std::vector<Capture> captures;
+    Scope scope;
+    scope.captures = &captures;
+    read_body_start(scope, tree, captures, found);
+    read_tree(scope, found.tree, found.block == head ? head : BlockId(), subject);
+    found.pattern = pattern(scope, subject, 0);
+    finish(scope);
+    for (ValueId v : blocks_read_)
+      if (!marked_[v.index] && !(s_.is_const(v) && used_by_read(v))) throw Failed();
+    found.line = last_line(found.tree);
+  }
+
+  /// A constant that is an index, a length, or one of the keys to leave out.
+  bool used_by_read(ValueId v) {
+    for (ValueId w : blocks_read_)
+      for (ValueId o : s_.at(w).operands)
+        if (s_.resolve(o) == v) return true;
+    return false;
+  }
+
+  // ---------------------------------------------------------------- cases
+
+  std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores) {
+    const Node& node = s_.nodes[b.index];
+    std::size_t n = 0;
+    for (ValueId v : node.body) {
+      const Value& value = s_.at(v);
+      if (value.kind != ValueKind::Operation || !is_name_store(value.op) || s_.resolve(value.operands[0]) != subject) break;
+      if (stores) stores->push_back(v);
+      ++n;
+    }
+    return n;
+  }
+
+  bool tests_subject(BlockId b, ValueId subject) {
+    const std::uint32_t t = tree_of_[b.index];
+    return t != kNone && !trees_[t].own && trees_[t].tested == subject;
+  }
+
+  /// Behind a guard: where the next case begins.
+  BlockId case_behind_guard(BlockId b, ValueId subject) {
+    std::vector<BlockId> seen{b};
+    for (std::size_t i = 0; i < seen.size() && i < 16; ++i) {
+      const Node& node = s_.nodes[seen[i].index];
+      if (node.term != TermKind::Branch) continue;
+      for (int k = 0; k < 2; ++k) {
+        const BlockId to = node.edges[k].to;
+        if (std::find(seen.begin(), seen.end(), to) != seen.end()) continue;
+        if (tests_subject(to, subject) || leading_stores(to, subject, nullptr) > 0) return to;
+        seen.push_back(to);
+      }
+    }
+    return {};
+  }
+
+  void chain(BlockId head) {
+    if (failures_ > kMaxFailures) return;
+    const ValueId subject = trees_[tree_of_[head.index]].tested;
+    std::vector<Found> cases;
+    std::vector<BlockId> visited;
+    BlockId at = head;
+    bool certain = false;
+    while (at) {
+      if (std::find(visited.begin(), visited.end(), at) != visited.end()) return;
+      visited.push_back(at);
+      if (at != head && s_.nodes[at.index].region != s_.nodes[head.index].region) break;
+      Found found;
+      found.block = at;
+      if (at == head || tests_subject(at, subject)) {
+        std::uint32_t t = tree_of_[at.index];
+        // alternatives that lead to a place which others reach too are cases without a body of their own
+        if (trees_[t].kind == Tree::Or && preds_[trees_[t].yes.to.index] > 1 && trees_[t].tail.empty() && last_line(trees_[t].kids.front()) != last_line(t)) {
+          const std::vector<std::uint32_t> kids = trees_[t].kids;
+          for (std::size_t k = 0; k + 1 < kids.size(); ++k) {
+            Found one = found;
+            one.tree = kids[k];
+            one.block = trees_[kids[k]].first;
+            cases.push_back(one);
+          }
+          found.tree = kids.back();
+          found.block = trees_[found.tree].first;
+          cases.push_back(found);
+          certain = true;
+          at = trees_[t].no.to;
+          continue;
+        }
+        found.tree = t;
+        cases.push_back(found);
+        at = trees_[t].no.to;
+        continue;
+      }
+      leading_stores(at, subject, &found.stores);
+      const BlockId next = case_behind_guard(at, subject);
+      if (found.stores.empty() && !next) break;
+      certain = true;
+      cases.push_back(found);
+      at = next;
+    }
+    // tests that also come about otherwise: `x == 1`, `x is None`
+    std::size_t tests = 0;
+    for (const Found& found : cases) tests += found.tree != kNone;
+    certain |= tests > 1;
+    for (const Found& found : cases) certain |= found.tree != kNone && unmistakable(found.tree);
+    if (!certain) return;
+    try {
+      for (Found& found : cases) {
+        if (found.tree != kNone) {
+          if (!s_.nodes[trees_[found.tree].no.to.index].params.empty()) return;
+          build(found, subject, head);
+        } else {
+          std::vector<Capture> captures;
+          for (ValueId store : found.stores) captures.push_back({subject, store, false});
+          Scope scope;
+          scope.captures = &captures;
+          found.pattern = bind(scope, subject, {});
+          found.line = found.stores.empty() ? s_.nodes[found.block.index].term_line : s_.at(found.stores.back()).line;
+        }
+      }
+    } catch (const Failed&) {
+      ++failures_;
+      return;
+    }
+    apply(cases, subject, head);
+  }
+
+  bool unmistakable(std::uint32_t t) {
+    std::vector<std::uint32_t> work{t};
+    while (!work.empty()) {
+      const Tree& tree = trees_[work.back()];
+      work.pop_back();
+      if (tree.kind == Tree::Or) return true;
+      if (tree.kind == Tree::Leaf) {
+        for (ValueId v : s_.nodes[tree.first.index].body)
+          if (s_.is_op(v, Op::MATCH_SEQUENCE) || s_.is_op(v, Op::MATCH_MAPPING) || s_.is_op(v, Op::MATCH_CLASS)) return true;
+        if (leading_stores(tree.yes.to, tree.tested, nullptr) > 0 && preds_[tree.yes.to.index] == 1) return true;
+      }
+      work.insert(work.end(), tree.kids.begin(), tree.kids.end());
+    }
+    return false;
+  }
+
+  void apply(const std::vector<Found>& cases, ValueId subject, BlockId head) {
+    std::vector<BlockId> consumed;
+    for (const Found& found : cases) {
+      const std::uint32_t index = static_cast<std::uint32_t>(s_.cases.size());
+      s_.cases.push_back({found.pattern, found.block == head, found.line});
+      if (found.tree == kNone) {
+        const BlockId body(static_cast<std::uint32_t>(s_.nodes.size()));
+        Node rest = s_.nodes[found.block.index];
+        rest.body.erase(rest.body.begin(), rest.body.begin() + static_cast<std::ptrdiff_t>(found.stores.size()));
+        rest.params.clear();
+        for (ValueId v : rest.body) s_.lifted.values[v.index].block = body;
+        Node& node = s_.nodes[found.block.index];
+        node.body.clear();
+        node.term = TermKind::Jump;
+        node.value = node.item = ValueId();
+        node.raise_args = {};
+        node.async_for = false;
+        node.edges[0] = Edge{body, {}};
+        node.match = index;
+        s_.nodes.push_back(std::move(rest));
+        tree_of_.push_back(kNone);
+        preds_.push_back(1);
+        continue;
+      }
+      const Tree& tree = trees_[found.tree];
+      // the blocks of the tests
+      std::vector<std::uint32_t> work{found.tree};
+      while (!work.empty()) {
+        const Tree& part = trees_[work.back()];
+        work.pop_back();
+        if (part.kind == Tree::Leaf && part.first != found.block) consumed.push_back(part.first);
+        consumed.insert(consumed.end(), part.tail.begin(), part.tail.end());
+        work.insert(work.end(), part.kids.begin(), part.kids.end());
+      }
+      if (preds_[tree.yes.to.index] == 1) {
+        Node& body = s_.nodes[tree.yes.to.index];
+        body.body.erase(body.body.begin(), body.body.begin() + static_cast<std::ptrdiff_t>(found.prefix));
+        body.params.clear();
+      }
+      const bool first = found.block == head;
+      if (first) {
+        Value value;
+        value.kind = ValueKind::Select;
+        value.block = head;
+        value.offset = s_.at(subject).offset;
+        value.line = s_.at(subject).line;
+        const ValueId operands[] = {subject};
+        value.operands = s_.lifted.arena.copy(operands);
+        const ValueId id = s_.add_value(value);
+        s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
+        Select select;
+        select.kind = Select::Subject;
+        s_.selects.push_back(select);
+        Node& node = s_.nodes[head.index];
+        node.body.resize(tree.own || s_.at(subject).block == head ? pattern_start(head, subject) : 0);
+        node.body.push_back(id);
+        node.value = id;
+      } else {
+        s_.nodes[found.block.index].body.clear();
+        s_.nodes[found.block.index].value = ValueId();
+      }
+      Node& node = s_.nodes[found.block.index];
+      node.term = TermKind::Branch;
+      node.edges[0] = Edge{tree.yes.to, {}};
+      node.edges[1] = Edge{tree.no.to, {}};
+      node.match = index;
+    }
+    for (BlockId b : consumed) {
+      s_.nodes[b.index].alive = false;
+      s_.nodes[b.index].body.clear();
+    }
+  }
+
+  Structurer& s_;
+  std::vector<Tree> trees_;
+  std::vector<std::uint32_t> tree_of_;    // by block: the tree that begins there
+  std::vector<std::uint32_t> preds_;      // edges into each block, tests that were joined counted once
+  std::vector<std::uint8_t> marked_;      // by value: has its place in the pattern
+  std::vector<ValueId> blocks_read_;
+  std::size_t failures_ = 0;
+};
+
+}  // namespace
+
+void Structurer::recognise_matches() { Matcher(*this).run(); }
+
+}  // namespace depyf
