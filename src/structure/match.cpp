@@ -6,7 +6,7 @@
 // case's tests say of each value makes its pattern. Nothing is changed unless every operation between the subject and the bodies has its place.
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "structure/graph.h"
 #include "structure/operations.h"
@@ -75,6 +75,9 @@ class Matcher {
     s_.count_preds();
     tree_of_.assign(s_.nodes.size(), kNone);
     preds_.assign(s_.nodes.size(), 0);
+    for (const Node& node : s_.nodes)
+      for (ValueId v : node.body)
+        if (s_.is_op(v, Op::MATCH_KEYS)) keys_.insert(s_.resolve(s_.at(v).operands[1]).index);
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) preds_[i] = s_.nodes[i].pred_count;
     std::vector<BlockId> order = s_.reverse_postorder_blocks();
     for (std::size_t i = order.size(); i > 0; --i) {
@@ -104,7 +107,6 @@ class Matcher {
         if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
         if ((value.op != Op::COMPARE && value.op != Op::IS && !is_name_store(value.op)) || value.operands.empty()) continue;
         ValueId first = s_.resolve(value.operands[0]);
-        if (s_.is_const(first)) continue;
         const BlockId here(static_cast<std::uint32_t>(i));
         auto [at, fresh] = compared.emplace(first.index, here);
         if (!fresh && at->second != here) return true;
@@ -182,7 +184,7 @@ class Matcher {
       const bool length = s_.is_op(left, Op::GET_LEN);
       if (length && s_.is_const(right) && (value.arg == static_cast<std::uint32_t>(CompareOp::Eq) || value.arg == static_cast<std::uint32_t>(CompareOp::Ge)))
         return s_.resolve(s_.at(left).operands[0]);
-      if (length || value.arg != static_cast<std::uint32_t>(CompareOp::Eq) || s_.is_const(left)) return {};
+      if (length || value.arg != static_cast<std::uint32_t>(CompareOp::Eq)) return {};
       return s_.is_const(right) || s_.is_op(right, Op::LOAD_ATTR) || s_.is_op(right, Op::BINARY) || s_.is_op(right, Op::UNARY) ? left : ValueId();
     }
     return {};
@@ -196,7 +198,7 @@ class Matcher {
     bool inverted = false;
     Tree tree;
     tree.tested = tested_by(test, inverted);
-    if (!tree.tested || s_.is_const(tree.tested)) return false;
+    if (!tree.tested) return false;
     tree.first = b;
     tree.yes = node.edges[inverted ? 1 : 0];
     tree.no = node.edges[inverted ? 0 : 1];
@@ -402,7 +404,7 @@ class Matcher {
         case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: {
           mark(v);
           const ValueId from_value = s_.resolve(value.operands[0]);
-          if (s_.is_const(from_value) || s_.is_op(from_value, Op::BUILD_TUPLE)) break;  // the keys that **rest does without
+          if (keys_.count(from_value.index)) break;  // those that **rest does without
           Facts& facts = subject();
           if (facts.unpacked) throw Failed();
           facts.unpacked = v;
@@ -865,10 +867,11 @@ class Matcher {
 
   // ---------------------------------------------------------------- cases
 
-  std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores) {
+  std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores, std::size_t from = 0) {
     const Node& node = s_.nodes[b.index];
     std::size_t n = 0;
-    for (ValueId v : node.body) {
+    for (std::size_t i = from; i < node.body.size(); ++i) {
+      const ValueId v = node.body[i];
       const Value& value = s_.at(v);
       if (value.kind != ValueKind::Operation || !is_name_store(value.op) || s_.resolve(value.operands[0]) != subject) break;
       if (stores) stores->push_back(v);
@@ -905,13 +908,31 @@ class Matcher {
     std::vector<BlockId> visited;
     BlockId at = head;
     bool certain = false;
+    // a first case that always matches, with a guard: it stands where the subject is computed
+    if (const BlockId start = block_of(subject); start != head && !trees_[tree_of_[head.index]].own && s_.at(subject).kind == ValueKind::Operation &&
+                                                 s_.nodes[start.index].alive && s_.nodes[start.index].match == kNone &&
+                                                 s_.nodes[start.index].region == s_.nodes[head.index].region) {
+      const auto& body = s_.nodes[start.index].body;
+      const auto position = std::find(body.begin(), body.end(), subject);
+      Found found;
+      found.block = start;
+      if (position != body.end()) {
+        found.prefix = static_cast<std::size_t>(position - body.begin()) + 1;
+        leading_stores(start, subject, &found.stores, found.prefix);
+        if (case_behind_guard(start, subject) == head) {
+          cases.push_back(found);
+          head = start;
+          certain = true;
+        }
+      }
+    }
     while (at) {
       if (std::find(visited.begin(), visited.end(), at) != visited.end()) return;
       visited.push_back(at);
       if (at != head && s_.nodes[at.index].region != s_.nodes[head.index].region) break;
       Found found;
       found.block = at;
-      if (at == head || tests_subject(at, subject)) {
+      if ((at == head && cases.empty()) || tests_subject(at, subject)) {
         std::uint32_t t = tree_of_[at.index];
         // alternatives that lead to a place which others reach too are cases without a body of their own
         if (trees_[t].kind == Tree::Or && preds_[trees_[t].yes.to.index] > 1 && trees_[t].tail.empty() && last_line(trees_[t].kids.front()) != last_line(t)) {
@@ -984,6 +1005,26 @@ class Matcher {
     return false;
   }
 
+  /// The head of the statement keeps `count` operations, and then has the subject.
+  void set_subject(BlockId head, ValueId subject, std::size_t count) {
+    Value value;
+    value.kind = ValueKind::Select;
+    value.block = head;
+    value.offset = s_.at(subject).offset;
+    value.line = s_.at(subject).line;
+    const ValueId operands[] = {subject};
+    value.operands = s_.lifted.arena.copy(operands);
+    const ValueId id = s_.add_value(value);
+    s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
+    Select select;
+    select.kind = Select::Subject;
+    s_.selects.push_back(select);
+    Node& node = s_.nodes[head.index];
+    node.body.resize(count);
+    node.body.push_back(id);
+    node.value = id;
+  }
+
   void apply(const std::vector<Found>& cases, ValueId subject, BlockId head) {
     std::vector<BlockId> consumed;
     for (const Found& found : cases) {
@@ -992,13 +1033,18 @@ class Matcher {
       if (found.tree == kNone) {
         const BlockId body(static_cast<std::uint32_t>(s_.nodes.size()));
         Node rest = s_.nodes[found.block.index];
-        rest.body.erase(rest.body.begin(), rest.body.begin() + static_cast<std::ptrdiff_t>(found.stores.size()));
+        rest.body.erase(rest.body.begin(), rest.body.begin() + static_cast<std::ptrdiff_t>(found.prefix + found.stores.size()));
         rest.params.clear();
+        rest.pred_count = 0;
         for (ValueId v : rest.body) s_.lifted.values[v.index].block = body;
+        if (found.block == head) set_subject(head, subject, found.prefix);
         Node& node = s_.nodes[found.block.index];
-        node.body.clear();
+        if (found.block != head) {
+          node.body.clear();
+          node.value = ValueId();
+        }
         node.term = TermKind::Jump;
-        node.value = node.item = ValueId();
+        node.item = ValueId();
         node.raise_args = {};
         node.async_for = false;
         node.edges[0] = Edge{body, {}};
@@ -1025,22 +1071,7 @@ class Matcher {
       }
       const bool first = found.block == head;
       if (first) {
-        Value value;
-        value.kind = ValueKind::Select;
-        value.block = head;
-        value.offset = s_.at(subject).offset;
-        value.line = s_.at(subject).line;
-        const ValueId operands[] = {subject};
-        value.operands = s_.lifted.arena.copy(operands);
-        const ValueId id = s_.add_value(value);
-        s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
-        Select select;
-        select.kind = Select::Subject;
-        s_.selects.push_back(select);
-        Node& node = s_.nodes[head.index];
-        node.body.resize(tree.own || s_.at(subject).block == head ? pattern_start(head, subject) : 0);
-        node.body.push_back(id);
-        node.value = id;
+        set_subject(head, subject, tree.own || s_.at(subject).block == head ? pattern_start(head, subject) : 0);
       } else {
         s_.nodes[found.block.index].body.clear();
         s_.nodes[found.block.index].value = ValueId();
@@ -1063,6 +1094,7 @@ class Matcher {
   std::vector<std::uint32_t> preds_;      // edges into each block, tests that were joined counted once
   std::vector<std::uint8_t> marked_;      // by value: has its place in the pattern
   std::vector<ValueId> blocks_read_;
+  std::set<std::uint32_t> keys_;          // operands of MATCH_KEYS
   std::size_t failures_ = 0;
 };
 
