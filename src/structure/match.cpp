@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "structure/graph.h"
 #include "structure/operations.h"
@@ -69,10 +70,7 @@ class Matcher {
 
   void run() {
     if (!worth_a_look()) return;
-    drop_unused_params();
-    s_.thread_empty_blocks();
-    s_.count_uses();
-    s_.count_preds();
+    find_dead_params();
     tree_of_.assign(s_.nodes.size(), kNone);
     preds_.assign(s_.nodes.size(), 0);
     for (const Node& node : s_.nodes)
@@ -87,6 +85,8 @@ class Matcher {
     }
     for (BlockId b : order)
       if (s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone) chain(b);
+    if (touched_.empty()) return;
+    drop_dead_params();
     s_.count_uses();
     s_.count_preds();
     s_.thread_empty_blocks();
@@ -115,36 +115,62 @@ class Matcher {
     return false;
   }
 
-  /// The stack slots that nobody reads differ by the way taken; they would make equal edges look different.
-  void drop_unused_params() {
-    std::vector<std::uint8_t> handler(s_.nodes.size(), 0);
-    for (const StructRegion& region : s_.regions)
-      if (region.handler) handler[region.handler.index] = 1;
-    for (bool any = true; any;) {
-      any = false;
-      std::vector<std::vector<std::size_t>> dropped(s_.nodes.size());
-      for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
-        Node& node = s_.nodes[i];
-        if (!node.alive || handler[i]) continue;
-        for (std::size_t p = 0; p < node.params.size(); ++p)
-          if (s_.uses[node.params[p].index] == 0) dropped[i].push_back(p);
-        any |= !dropped[i].empty();
-        for (std::size_t k = dropped[i].size(); k > 0; --k) node.params.erase(node.params.begin() + static_cast<std::ptrdiff_t>(dropped[i][k - 1]));
+  /// Parameters that nobody reads: they differ by the way taken, and would make equal edges look different.
+  void find_dead_params() {
+    live_.assign(s_.lifted.values.size(), 0);
+    std::vector<ValueId> work;
+    auto reach = [&](ValueId v) {
+      v = s_.resolve(v);
+      if (!v || live_[v.index]) return;
+      live_[v.index] = 1;
+      if (s_.at(v).kind == ValueKind::Param) work.push_back(v);
+    };
+    std::unordered_map<std::uint32_t, std::vector<ValueId>> given;  // to each parameter
+    for (const Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      for (ValueId v : node.body)
+        for (ValueId o : s_.at(v).operands) reach(o);
+      reach(node.value);
+      for (ValueId v : node.raise_args) reach(v);
+      for (int k = 0; k < node.edge_count(); ++k) {
+        const auto& params = s_.nodes[node.edges[k].to.index].params;
+        for (std::size_t i = 0; i < params.size() && i < node.edges[k].args.size(); ++i) given[params[i].index].push_back(node.edges[k].args[i]);
       }
-      if (!any) return;
-      for (Node& node : s_.nodes) {
-        if (!node.alive) continue;
-        for (int k = 0; k < node.edge_count(); ++k) {
-          Edge& edge = node.edges[k];
-          const auto& gone = dropped[edge.to.index];
-          if (gone.empty()) continue;
-          std::vector<ValueId> args;
-          for (std::size_t a = 0; a < edge.args.size(); ++a)
-            if (!std::binary_search(gone.begin(), gone.end(), a)) args.push_back(edge.args[a]);
-          edge.args = s_.lifted.arena.copy(args);
-        }
+    }
+    while (!work.empty()) {
+      const ValueId v = work.back();
+      work.pop_back();
+      for (ValueId arg : given[v.index]) reach(arg);
+    }
+  }
+
+  bool dead(ValueId param) const { return param.index < live_.size() && !live_[param.index]; }
+  bool takes_nothing(BlockId b) const {
+    const auto& params = s_.nodes[b.index].params;
+    return std::all_of(params.begin(), params.end(), [&](ValueId p) { return dead(p); });
+  }
+
+  /// Of the blocks that cases lead to.
+  void drop_dead_params() {
+    std::vector<std::vector<std::size_t>> dropped(s_.nodes.size());
+    for (BlockId b : touched_) {
+      Node& node = s_.nodes[b.index];
+      if (!node.alive || !dropped[b.index].empty()) continue;
+      for (std::size_t p = 0; p < node.params.size(); ++p)
+        if (dead(node.params[p])) dropped[b.index].push_back(p);
+      for (std::size_t k = dropped[b.index].size(); k > 0; --k) node.params.erase(node.params.begin() + static_cast<std::ptrdiff_t>(dropped[b.index][k - 1]));
+    }
+    for (Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      for (int k = 0; k < node.edge_count(); ++k) {
+        Edge& edge = node.edges[k];
+        const auto& gone = dropped[edge.to.index];
+        if (gone.empty()) continue;
+        std::vector<ValueId> args;
+        for (std::size_t a = 0; a < edge.args.size(); ++a)
+          if (!std::binary_search(gone.begin(), gone.end(), a)) args.push_back(edge.args[a]);
+        edge.args = s_.lifted.arena.copy(args);
       }
-      s_.count_uses();
     }
   }
 
@@ -254,8 +280,9 @@ class Matcher {
 
   bool same_edge(const Edge& a, const Edge& b) {
     if (a.to != b.to || a.args.size() != b.args.size()) return false;
+    const auto& params = s_.nodes[a.to.index].params;
     for (std::size_t i = 0; i < a.args.size(); ++i)
-      if (s_.resolve(a.args[i]) != s_.resolve(b.args[i])) return false;
+      if (s_.resolve(a.args[i]) != s_.resolve(b.args[i]) && !(i < params.size() && dead(params[i]))) return false;
     return true;
   }
 
@@ -263,7 +290,7 @@ class Matcher {
   std::uint32_t next_tree(BlockId from, const Edge& edge) {
     const Node& node = s_.nodes[edge.to.index];
     const std::uint32_t t = tree_of_[edge.to.index];
-    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || !node.params.empty() || node.region != s_.nodes[from.index].region) return kNone;
+    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || !takes_nothing(edge.to) || node.region != s_.nodes[from.index].region) return kNone;
     return t;
   }
 
@@ -273,7 +300,7 @@ class Matcher {
     {
       const BlockId b = trees_[t].yes.to;
       const Node& node = s_.nodes[b.index];
-      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && node.params.empty() && node.region == s_.nodes[a.index].region && node.term == TermKind::Jump &&
+      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && takes_nothing(b) && node.region == s_.nodes[a.index].region && node.term == TermKind::Jump &&
           node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 && std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return takes_apart(v); }) &&
           std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_op(v, Op::UNPACK_SEQUENCE) || s_.is_op(v, Op::UNPACK_EX) || s_.is_op(v, Op::LOAD_SUBSCR); })) {
         trees_[t].tail.push_back(b);
@@ -788,7 +815,7 @@ class Matcher {
     const BlockId b = tree.yes.to;
     const Node& node = s_.nodes[b.index];
     if (preds_[b.index] != 1) {
-      if (!node.params.empty()) throw Failed();
+      if (!takes_nothing(b)) throw Failed();
       return;
     }
     auto through = [&](ValueId v) {
@@ -971,7 +998,7 @@ class Matcher {
     try {
       for (Found& found : cases) {
         if (found.tree != kNone) {
-          if (!s_.nodes[trees_[found.tree].no.to.index].params.empty()) return;
+          if (!takes_nothing(trees_[found.tree].no.to)) return;
           build(found, subject, head);
         } else {
           std::vector<Capture> captures;
@@ -1038,6 +1065,7 @@ class Matcher {
         rest.pred_count = 0;
         for (ValueId v : rest.body) s_.lifted.values[v.index].block = body;
         if (found.block == head) set_subject(head, subject, found.prefix);
+        touched_.push_back(found.block);
         Node& node = s_.nodes[found.block.index];
         if (found.block != head) {
           node.body.clear();
@@ -1078,8 +1106,10 @@ class Matcher {
       }
       Node& node = s_.nodes[found.block.index];
       node.term = TermKind::Branch;
-      node.edges[0] = Edge{tree.yes.to, {}};
-      node.edges[1] = Edge{tree.no.to, {}};
+      node.edges[0] = Edge{tree.yes.to, s_.nodes[tree.yes.to.index].params.empty() ? std::span<ValueId>() : tree.yes.args};
+      node.edges[1] = tree.no;
+      touched_.push_back(tree.yes.to);
+      touched_.push_back(tree.no.to);
       node.match = index;
     }
     for (BlockId b : consumed) {
@@ -1095,6 +1125,8 @@ class Matcher {
   std::vector<std::uint8_t> marked_;      // by value: has its place in the pattern
   std::vector<ValueId> blocks_read_;
   std::set<std::uint32_t> keys_;          // operands of MATCH_KEYS
+  std::vector<std::uint8_t> live_;        // by value: read by somebody
+  std::vector<BlockId> touched_;
   std::size_t failures_ = 0;
 };
 
