@@ -793,7 +793,7 @@ class Emitter {
     schedule(merges, l, ctx);
 
     BlockBuilder builder(s_, false);
-    build(n, l, builder);
+    build(n, builder);
     const ExprId subject = builder.take(s_.nodes[n].value);
     builder.finish();
     flush(builder, l);
