@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "structure/graph.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
@@ -443,8 +444,11 @@ class Regions {
         BlockId from = edge.to;
         BlockId to = after[static_cast<std::size_t>(at - exits.begin())];
         // values handed to the copy and used after it
+        if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
         for (std::size_t p = 0; p < s_.nodes[from.index].params.size(); ++p)
           if (from != to && !s_.forward[s_.nodes[from.index].params[p].index]) s_.forward[s_.nodes[from.index].params[p].index] = s_.resolve(edge.args[p]);
+        const std::size_t wanted = s_.nodes[to.index].params.size();
+        if (from != to && wanted > 0 && wanted != edge.args.size()) throw Error("structure: the code after a copy of a `finally` body wants other values than the way into the copy has");
         edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>()};
       }
     }

@@ -77,7 +77,6 @@ TEMPLATE, LINES = snippets()
 PUSH_CONST, STORE = LINES[0][:-2], LINES[0][-2:]
 EV_X = LINES[1][:-2]
 EV = [line[:-2] for line in LINES[2:]]
-PROLOGUE = bytes([OPS["RESUME"], 0]) if "RESUME" in OPS else b""
 POP = bytes([OPS["POP_TOP"], 0])
 DUP = bytes([OPS["COPY"], 1]) if "COPY" in OPS else bytes([OPS["DUP_TOP"], 0])
 SWAP = bytes([OPS["SWAP"], 2]) if "SWAP" in OPS else bytes([OPS["ROT_TWO"], 0])
@@ -93,6 +92,9 @@ def caches(name):
     else:  # by name, in 3.15 without the entries of opcodes that have none
         count = dict(entries).get(name, 0)
     return bytes(2 * count)
+
+
+PROLOGUE = bytes([OPS["RESUME"], 0]) + caches("RESUME") if "RESUME" in OPS else b""
 
 
 class Assembler:
@@ -295,9 +297,12 @@ def decompile(command, code, ladder):
         done = subprocess.run(
             [command, "decompile", "--ladder", str(ladder), path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600
         )
+        if done.returncode < 0:
+            raise SystemExit("the command died of signal %d on %s" % (-done.returncode, os.environ.setdefault("KEPT", path)))
         return done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
     finally:
-        os.unlink(path)
+        if "KEPT" not in os.environ:
+            os.unlink(path)
 
 
 def execute(function, seed):
