@@ -147,6 +147,8 @@ class Structurer {
   void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
+  /// Throws Error where an operation that has an effect is in no statement (check.cpp).
+  void check_effects();
   /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).
   std::span<StmtId> emit(BlockId from, RegionId base, BlockId stop);
 };

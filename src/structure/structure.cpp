@@ -76,6 +76,7 @@ void Structurer::run() {
   count_preds();
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
+  check_effects();
   if (options.name_temporaries) name_temporaries(first_expr, first_stmt);
 }
 
@@ -83,6 +84,7 @@ void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
   if (ast.bodies.size() <= lifted.code.index) ast.bodies.resize(lifted.code.index + 1);
   ast.bodies[lifted.code.index].code = lifted.code;
   Structurer(lifted, ast, options).run();
+  check_temporaries(ast, lifted.code, options.temp_prefix);
 }
 
 }  // namespace depyf

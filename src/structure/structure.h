@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct StructureOptions {
 /// Never gives up: where plain structure does not do, it uses the ladder L1 … L6 and adds a Diagnostic.
 /// Nested code objects are NOT visited: they appear as FunctionValue. Sets ast.bodies[code].
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options = {});
+
+/// Throws Error when statements read a temporary that none of them assigns: a value was lost on the way.
+void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix);
 
 /// L5: the whole body as a loop over its blocks, for control flow that structure() threw at. `lifted` must be fresh: structure() changes it.
 /// Adds a Diagnostic with `reason`. Throws Error where an operation has no form outside of the statement that it belongs to.
