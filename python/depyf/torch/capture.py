@@ -292,6 +292,7 @@ class Session:
             entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
             entry.attempt = max(entry.attempt, attempt)
             entry.hooked = True
+            entry._home = str(scope.get("__name__") or "") if scope is not None else ""
             function.entries.append(entry)
             self._read_names(entry, new_code, scope)
         if not function.source:
@@ -365,7 +366,8 @@ class Session:
             entry.verdict, entry.detail = "refused", shared.get("refused", "")
             return None
         entry.source = recompiled.source or ""
-        entry.verdict = recompiled.verdict
+        # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
+        entry.verdict = {"identical": "exact", "failed": "refused"}.get(recompiled.verdict, recompiled.verdict)
         entry.detail = recompiled.detail or ""
         if entry.verdict not in ("exact", "equivalent"):
             if owner:

@@ -1,5 +1,6 @@
 """`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped files."""
 import os
+import sys
 import threading
 import types
 from typing import Any, Dict, List, Optional, Tuple
@@ -7,16 +8,33 @@ from typing import Any, Dict, List, Optional, Tuple
 from depyf.torch import compat
 from depyf.torch.model import LiveObject
 
-#: graph module -> file of its captured graph, for every dump of this process
-_graphs: List[Tuple[LiveObject, str]] = []
+class _Graph:
+    """A captured graph that can be stepped through: the live module, and where its text and its global are."""
+
+    def __init__(self, module: Any, path: str, home: str, name: str) -> None:
+        self.module = LiveObject(module)
+        self.path = path
+        self.home = home
+        self.name = name
+
+
+#: the captured graphs of every dump of this process
+_graphs: List[_Graph] = []
 _lock = threading.RLock()
 
 
-def remember_graph(module: Any, path: str) -> None:
-    """Notes that a dumped file shows the `forward` of a graph module, which is held weakly."""
+def remember_graph(module: Any, path: str, home: str, name: str) -> None:
+    """Notes that a dumped file shows the `forward` of a graph module, which is held weakly.
+
+    Args:
+        module: the torch.fx.GraphModule.
+        path: the file.
+        home: name of the Python module in whose globals torch installed the graph.
+        name: that global's name.
+    """
     with _lock:
-        _graphs[:] = [(known, where) for known, where in _graphs if known.get() is not None and known.get() is not module]
-        _graphs.append((LiveObject(module), path))
+        _graphs[:] = [known for known in _graphs if known.module.get() is not None and known.module.get() is not module]
+        _graphs.append(_Graph(module, path, home, name))
 
 
 def forward_code(path: str) -> Optional[types.CodeType]:
@@ -65,6 +83,7 @@ class debug:
     def __init__(self, pause: bool = False) -> None:
         self._pause = pause
         self._restore: List[Tuple[types.FunctionType, types.CodeType]] = []
+        self._globals: List[Tuple[Dict[str, Any], str, Any, Any]] = []
         self._stance: Any = None
 
     def __enter__(self) -> "debug":
@@ -75,29 +94,41 @@ class debug:
         stance.__enter__()
         self._stance = stance
         with _lock:
-            for known, path in _graphs:
-                module = known.get()
+            for graph in _graphs:
+                module = graph.module.get()
                 if module is not None:
-                    self._show(module, path)
+                    self._show(module, graph)
         if self._pause:
             print("depyf: set breakpoints in the dumped files, then continue")
             breakpoint()
         return self
 
-    def _show(self, module: Any, path: str) -> None:
+    def _show(self, module: Any, graph: _Graph) -> None:
         function = getattr(type(module), "forward", None)
         if not isinstance(function, types.FunctionType):
             return
-        code = forward_code(path)
-        if code is None or function.__code__.co_filename == path or not same_graph(function.__code__, code):
+        code = forward_code(graph.path)
+        if code is None or function.__code__.co_filename == graph.path or not same_graph(function.__code__, code):
             return
         self._restore.append((function, function.__code__))
         function.__code__ = code
+        # torch wraps the graph in functions of its own; without them one step leads from the transformed code into it
+        home = sys.modules.get(graph.home)
+        names = vars(home) if home is not None else {}
+        wrapped = names.get(graph.name)
+        if wrapped is not None and compat.graph_module_of(wrapped) is module:
+            direct = module.forward
+            self._globals.append((names, graph.name, wrapped, direct))
+            names[graph.name] = direct
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
         if self._stance is None:
             return
         with _lock:
+            while self._globals:
+                names, name, wrapped, direct = self._globals.pop()
+                if names.get(name) is direct:
+                    names[name] = wrapped
             while self._restore:
                 function, code = self._restore.pop()
                 function.__code__ = code
@@ -108,5 +139,5 @@ class debug:
 def graph_files() -> Dict[str, Any]:
     """File -> graph module for the captured graphs that can be stepped through now."""
     with _lock:
-        found = {path: known.get() for known, path in _graphs}
+        found = {graph.path: graph.module.get() for graph in _graphs}
     return {path: module for path, module in found.items() if module is not None and os.path.exists(path)}

@@ -169,7 +169,7 @@ class DumpWriter:
 
     def template(self) -> str:
         """Path of a transformed code's file with %s for its name."""
-        return os.path.join(self.folder.replace("%", "%%"), "%s.py")
+        return os.path.join(self.folder, "%s.py")
 
     def _claim(self, name: str, ending: str) -> str:
         with self._lock:
@@ -316,7 +316,7 @@ class DumpWriter:
             if module is not None:
                 from depyf.torch.debug import remember_graph
 
-                remember_graph(module, os.path.join(self.folder, artifact.path))
+                remember_graph(module, os.path.join(self.folder, artifact.path), entry._home, entry.global_name or "")
             table = graph_table(text)
             if table:
                 self.write(self._claim(base + ".table", ".txt"), table)

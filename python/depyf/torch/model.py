@@ -183,6 +183,7 @@ class Entry:
     invalidated: bool = False
     finished: bool = False
     hooked: bool = field(default=False, repr=False)
+    _home: str = field(default="", repr=False)  # name of the module in whose globals torch installed the graph
     attempt: int = field(default=0, repr=False)
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)

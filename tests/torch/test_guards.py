@@ -1,0 +1,103 @@
+"""Guards: all of them are found, and each is Python where it can be."""
+import ast
+import sys
+
+import pytest
+import torch
+
+import depyf
+from depyf.torch.guards import check_no_aliasing, check_tensor, expression_of, guards_of_tree_text, split_comment
+
+
+def captured(function, *arguments, **keywords):
+    with depyf.capture() as run:
+        torch.compile(function, backend="eager", **keywords)(*arguments)
+    return run.functions[0].entries[0]
+
+
+def test_contents_of_dicts_are_found():
+    entry = captured(lambda x, d: x * d["scale"] + len(d), torch.ones(2), {"scale": 3, "other": 4})
+    assert any(guard.text.replace('"', "'") == "L['d']['scale'] == 3" for guard in entry.guards)
+    ordered = captured(
+        lambda x, d: [x * value for value in d.values()], torch.ones(2), {"scale": 3, 7: 4}
+    )
+    texts = [guard.text for guard in ordered.guards]
+    assert any("== 3" in text for text in texts) and any("== 4" in text for text in texts)
+
+
+def test_symbolic_shapes_are_found():
+    entry = captured(lambda x: x * x.shape[0], torch.ones(5), dynamic=True)
+    assert any("L['x'].size()[0]" in guard.text for guard in entry.guards)
+
+
+def test_relational_guards_appear_once():
+    entry = captured(lambda a, b, c: a + b + c, torch.ones(2), torch.ones(2), torch.ones(2))
+    aliasing = [guard for guard in entry.guards if "check_no_aliasing" in guard.text]
+    assert len(aliasing) == 1
+
+
+def test_the_text_of_a_tree_tells_the_same():
+    entry = captured(lambda x, d: x * d["scale"], torch.ones(2), {"scale": 3})
+    from_text = guards_of_tree_text(entry.guard_tree)
+    assert sorted(guard.text for guard in from_text) == sorted(guard.text for guard in entry.guards)
+
+
+def test_comments_are_split_outside_strings():
+    assert split_comment("L['#a'] == '# b'  # user code # file") == ("L['#a'] == '# b'", "# user code # file")
+    assert split_comment("x == 1") == ("x == 1", "")
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("L['x'] == 2", "L['x'] == 2"),
+        ("___check_obj_id(G['torch'], 12), type=<class 'module'>", "___check_obj_id(G['torch'], 12)"),
+        ("torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None", "__saved_tensors_hooks() == None"),
+        ("check_no_aliasing(L['a'], L['b'])", "__check_no_aliasing(L['a'], L['b'])"),
+        ("something that is no Python", None),
+        ("check_tensor(L['x'], not closed", None),
+        ("", None),
+    ],
+)
+def test_expressions(text, expected):
+    assert expression_of(text) == expected
+
+
+def test_tensor_guard_becomes_a_call():
+    text = (
+        "check_tensor(L['a'], Tensor, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), torch.float32, "
+        "device=None, requires_grad=False, size=[10, None], stride=[1, None])"
+    )
+    expression = expression_of(text)
+    ast.parse(expression, mode="eval")
+    values = {"L": {"a": torch.ones(10, 3)}, "torch": torch, "__check_tensor": check_tensor}
+    assert eval(expression.replace("stride=[1, None]", "stride=[3, None]"), values) is True
+    assert eval(expression, values) is False
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        torch.ones(3, dtype=torch.float64),
+        torch.ones(4),
+        torch.ones(3, 1),
+        torch.ones(3, requires_grad=True),
+        torch.nn.Parameter(torch.ones(3), requires_grad=False),
+        torch.ones(6)[::2],
+    ],
+)
+def test_tensor_check_decides_as_torch_does(other):
+    function = torch.compile(lambda x: x + 1, backend="eager")
+    with depyf.capture() as run:
+        function(torch.ones(3))
+    entry = run.functions[0].entries[0]
+    guard = next(guard for guard in entry.guards if guard.kind == "TENSOR_MATCH")
+    values = {"torch": torch, "__check_tensor": check_tensor}
+    assert eval(guard.expression, dict(values, L={"x": torch.ones(3)}))
+    assert not eval(guard.expression, dict(values, L={"x": other}))
+    assert entry.guard_manager.check({"x": torch.ones(3)}) and not entry.guard_manager.check({"x": other})
+
+
+def test_aliasing():
+    one = torch.ones(2)
+    assert check_no_aliasing(one, torch.ones(2)) and not check_no_aliasing(one, one)

@@ -1,0 +1,148 @@
+"""The bytecode hook: nothing that goes wrong in it reaches torch or the program, and unproven code is not used."""
+import sys
+import types
+
+import pytest
+import torch
+
+import depyf
+import depyf.torch.model
+from depyf.torch import DepyfWarning
+
+
+def branchy(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+
+INPUTS = [(torch.linspace(-2, 2, 5), torch.ones(5)), (torch.linspace(-2, 2, 5), -torch.ones(5))]
+
+
+def results():
+    torch._dynamo.reset()
+    function = torch.compile(branchy, backend="eager")
+    return [function(*pair) for pair in INPUTS]
+
+
+def assert_same(have, want):
+    assert len(have) == len(want)
+    assert all(torch.equal(one, other) for one, other in zip(have, want))
+
+
+@pytest.fixture
+def recompile_module():
+    import importlib
+
+    return importlib.import_module("depyf.recompile")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("inside"), RecursionError(), MemoryError(), AssertionError(), SystemError("x")])
+def test_an_error_in_the_decompiler_is_a_warning_and_a_row(tmp_path, monkeypatch, recompile_module, error):
+    plain = results()
+
+    def fail(*arguments, **keywords):
+        raise error
+
+    monkeypatch.setattr(recompile_module, "recompile", fail)
+    with pytest.warns(DepyfWarning):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            have = results()
+    assert_same(have, plain)
+    assert run.problems and all(entry.verdict == "refused" and not entry.replaced for entry in run.entries())
+    text = (tmp_path / "dump" / "__transformed_code_0_for_branchy.py").read_text()
+    assert "torch runs its own bytecode" in text and "POP_JUMP" in text
+    compile(text, "dumped", "exec")
+
+
+def test_an_error_in_the_session_is_a_warning_and_a_row(tmp_path, monkeypatch):
+    import importlib
+
+    session = importlib.import_module("depyf.torch.capture").Session if False else sys.modules["depyf.torch.capture"].Session
+    plain = results()
+    monkeypatch.setattr(session, "_read_names", lambda *arguments: 1 / 0)
+    with pytest.warns(DepyfWarning):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            have = results()
+    assert_same(have, plain)
+    assert any("ZeroDivisionError" in problem.message for problem in run.problems)
+
+
+def test_an_error_in_the_trace_handler_is_a_warning_and_a_row(tmp_path, monkeypatch):
+    session = sys.modules["depyf.torch.capture"].Session
+    plain = results()
+    monkeypatch.setattr(session, "_record", lambda *arguments: 1 / 0)
+    with pytest.warns(DepyfWarning):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            have = results()
+    assert_same(have, plain)
+    assert run.problems
+
+
+def test_keyboard_interrupt_is_the_users(tmp_path, monkeypatch, recompile_module):
+    def interrupt(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recompile_module, "recompile", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        with depyf.prepare_debug(str(tmp_path / "dump")):
+            results()
+    monkeypatch.undo()
+    assert_same(results(), [branchy(*pair) for pair in INPUTS])
+
+
+@pytest.mark.parametrize("verdict", ["different", "refused"])
+def test_without_a_proof_torch_keeps_its_own_bytecode(tmp_path, monkeypatch, recompile_module, verdict):
+    plain = results()
+    real = recompile_module.recompile
+
+    def doubt(*arguments, **keywords):
+        found = real(*arguments, **keywords)
+        copy = types.SimpleNamespace(
+            code=None, source=found.source, path=found.path, verdict=verdict, detail="first difference: test",
+            function_name=found.function_name, line_map=found.line_map,
+        )
+        return copy
+
+    monkeypatch.setattr(recompile_module, "recompile", doubt)
+    with pytest.warns(DepyfWarning, match="keeps its own bytecode"):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            have = results()
+    assert_same(have, plain)
+    for entry in run.entries():
+        assert entry.verdict == verdict and not entry.replaced
+        assert entry.code.co_filename == branchy.__code__.co_filename
+    assert "first difference: test" in (tmp_path / "dump" / "README.md").read_text()
+
+
+def test_a_replacement_with_another_frame_is_not_given_to_torch(tmp_path, monkeypatch, recompile_module):
+    plain = results()
+    real = recompile_module.recompile
+
+    def reorder(*arguments, **keywords):
+        found = real(*arguments, **keywords)
+        names = found.code.co_varnames
+        code = found.code.replace(co_varnames=tuple(reversed(names[:2])) + names[2:])
+        return types.SimpleNamespace(
+            code=code, source=found.source, path=found.path, verdict="equivalent", detail="", function_name="", line_map=None
+        )
+
+    monkeypatch.setattr(recompile_module, "recompile", reorder)
+    with pytest.warns(DepyfWarning, match="another frame"):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            have = results()
+    assert_same(have, plain)
+    assert not any(entry.replaced for entry in run.entries())
+
+
+def test_replaced_code_gives_the_same_results(tmp_path):
+    plain = results()
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        have = results()
+    assert_same(have, plain)
+    assert len(list(run.entries())) == 3
+    for entry in run.entries():
+        assert entry.replaced and entry.verdict in ("exact", "equivalent"), entry.detail
+        assert entry.code.co_filename == str(tmp_path / "dump" / (entry.name + ".py"))
+    assert run.problems == []

@@ -1,0 +1,384 @@
+"""prepare_debug and capture as blocks: nesting, threads, failures, names, folders, and what they leave behind."""
+import gc
+import json
+import logging
+import os
+import threading
+import warnings
+import weakref
+
+import pytest
+import torch
+
+import depyf
+from depyf.torch import DepyfWarning
+
+
+def double(x):
+    return x * 2
+
+
+def broken(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def compiled(function):
+    return torch.compile(function, backend="eager")
+
+
+def test_capture_gives_everything_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with depyf.capture() as run:
+        compiled(broken)(torch.ones(3))
+    assert [function.name for function in run.functions][0] == "broken"
+    entry = run.function("broken").entries[0]
+    assert entry.source and entry.guards and entry.graphs["Captured_Graph"].startswith("class GraphModule")
+    assert entry.breaks and entry.verdict in ("exact", "equivalent")
+    assert not entry.replaced
+    assert entry.graph_module is not None and entry.guard_manager is not None
+    assert os.listdir(str(tmp_path)) == []
+    assert "def broken" in run.function("broken").source
+
+
+def test_a_captured_run_can_be_dumped(tmp_path):
+    with depyf.capture() as run:
+        compiled(broken)(torch.ones(3))
+    folder = run.dump(str(tmp_path / "dump"))
+    assert "full_code_for_broken_0.py" in os.listdir(folder)
+    assert [name for name in os.listdir(folder) if name.endswith(".Captured_Graph.0.py")]
+    again = run.dump(str(tmp_path / "again"))
+    assert sorted(os.listdir(again)) == sorted(os.listdir(folder))
+
+
+def test_unknown_function_names_those_that_are_there():
+    with depyf.capture() as run:
+        compiled(double)(torch.ones(3))
+    with pytest.raises(KeyError, match="double"):
+        run.function("nothing")
+
+
+def test_block_can_be_entered_and_left_by_hand(tmp_path):
+    manager = depyf.prepare_debug(str(tmp_path / "dump"))
+    manager.__enter__()
+    compiled(double)(torch.ones(3))
+    manager.__exit__(None, None, None)
+    assert (tmp_path / "dump" / "full_code_for_double_0.py").exists()
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
+
+
+def test_nothing_stays_attached():
+    import torch._dynamo.convert_frame as convert_frame
+
+    trace = logging.getLogger("torch.__trace")
+    handlers, hooks = list(trace.handlers), list(convert_frame._bytecode_hooks.values())
+    with depyf.capture():
+        assert len(trace.handlers) == len(handlers) + 1
+        assert len(convert_frame._bytecode_hooks) == len(hooks) + 1
+    assert trace.handlers == handlers
+    assert list(convert_frame._bytecode_hooks.values()) == hooks
+
+
+def test_nested_blocks_each_get_everything(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "outer")) as outer:
+        with depyf.prepare_debug(str(tmp_path / "inner")) as inner:
+            result = compiled(double)(torch.ones(3))
+        compiled(broken)(torch.ones(3))
+    assert torch.equal(result, torch.full((3,), 2.0))
+    assert [function.name for function in inner.functions] == ["double"]
+    assert [function.name for function in outer.functions][:2] == ["double", "broken"]
+    assert inner.functions[0].entries[0].replaced and not outer.functions[0].entries[0].replaced
+    for folder in ("outer", "inner"):
+        assert (tmp_path / folder / "__transformed_code_0_for_double.py").exists()
+        assert (tmp_path / folder / "full_code_for_double_0.py").exists()
+
+
+def test_blocks_may_be_left_in_any_order(tmp_path):
+    first, second = depyf.prepare_debug(str(tmp_path / "first")), depyf.prepare_debug(str(tmp_path / "second"))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    compiled(double)(torch.ones(3))
+    second.__exit__(None, None, None)
+    assert (tmp_path / "second" / "full_code_for_double_0.py").exists()
+    assert not (tmp_path / "first" / "full_code_for_double_0.py").exists()
+
+
+def test_the_same_block_cannot_be_entered_twice(tmp_path):
+    block = depyf.prepare_debug(str(tmp_path / "dump"))
+    with block:
+        with pytest.raises(RuntimeError, match="already open"):
+            block.__enter__()
+
+
+def test_an_exception_passes_through_and_the_dump_is_whole(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with depyf.prepare_debug(str(tmp_path / "dump")):
+            compiled(double)(torch.ones(3))
+            1 / 0
+    names = os.listdir(str(tmp_path / "dump"))
+    assert "full_code_for_double_0.py" in names and not [name for name in names if name.startswith(".depyf-")]
+
+
+def test_a_folder_that_cannot_be_made_is_one_warning(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.warns(DepyfWarning, match="cannot write to") as caught:
+        with depyf.prepare_debug(str(tmp_path / "file" / "dump")) as run:
+            result = compiled(double)(torch.ones(3))
+    assert len(caught) == 1
+    assert torch.equal(result, torch.full((3,), 2.0))
+    assert run.functions[0].entries[0].source
+    assert (tmp_path / "file").read_text() == "not a folder"
+
+
+def test_a_disk_that_fills_is_one_warning_and_rows(tmp_path, monkeypatch):
+    import depyf.torch.dump as dump
+
+    real = os.fdopen
+
+    def full(descriptor, *arguments, **keywords):
+        stream = real(descriptor, *arguments, **keywords)
+        stream.close()
+        raise OSError(28, "No space left on device")
+
+    with pytest.warns(DepyfWarning) as caught:
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            monkeypatch.setattr(dump.os, "fdopen", full)
+            result = compiled(double)(torch.ones(3))
+        monkeypatch.undo()
+    assert torch.equal(result, torch.full((3,), 2.0))
+    assert len([one for one in caught if "No space left" in str(one.message)]) == 1
+    assert [problem for problem in run.problems if "No space left" in problem.message]
+    assert not [name for name in os.listdir(str(tmp_path / "dump")) if name.startswith(".depyf-")]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "a" * 300, "<lambda>", "naïve_é", "a/b\\c:d", "0digit", "", "\ud800", "CON", "a\nb", 'q"""q', "\\"]
+)
+def test_hostile_names_stay_in_the_folder(tmp_path, name):
+    hostile = type(double)(double.__code__.replace(co_name=name), globals())
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        result = compiled(hostile)(torch.ones(3))
+    assert torch.equal(result, torch.full((3,), 2.0))
+    assert os.listdir(str(tmp_path)) == ["dump"]
+    found = os.listdir(str(tmp_path / "dump"))
+    assert [one for one in found if one.startswith("__transformed_code_0_for_")]
+    full = [one for one in found if one.startswith("full_code_for_")]
+    assert len(full) == 1
+    compile((tmp_path / "dump" / full[0]).read_text(encoding="utf-8"), full[0], "exec")
+    assert run.functions[0].name == name
+    assert run.problems == []
+
+
+def test_two_functions_of_one_name_get_two_numbers(tmp_path):
+    def make(factor):
+        namespace = {}
+        exec("def same(x):\n    return x * %d\n" % factor, namespace)
+        return namespace["same"]
+
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        for factor in (2, 3):
+            compiled(make(factor))(torch.ones(3))
+    names = os.listdir(str(tmp_path / "dump"))
+    for number in (0, 1):
+        assert "full_code_for_same_%d.py" % number in names
+        assert "__transformed_code_%d_for_same.py" % number in names
+
+
+def test_an_earlier_dump_is_replaced_and_other_files_are_not(tmp_path):
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (folder / "__compiled_fn_99.Captured_Graph.0.py").write_text("old")
+    (folder / "full_code_for_old_0.py").write_text("old")
+    (folder / "notes.txt").write_text("mine")
+    with depyf.prepare_debug(str(folder)):
+        compiled(double)(torch.ones(3))
+    names = os.listdir(str(folder))
+    assert "notes.txt" in names and "full_code_for_double_0.py" in names
+    assert "__compiled_fn_99.Captured_Graph.0.py" not in names and "full_code_for_old_0.py" not in names
+
+
+def test_an_earlier_dump_can_be_kept(tmp_path):
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (folder / "full_code_for_old_0.py").write_text("old")
+    with depyf.prepare_debug(str(folder), existing="number") as run:
+        compiled(double)(torch.ones(3))
+    assert os.listdir(str(folder)) == ["full_code_for_old_0.py"]
+    assert run.folder == str(tmp_path / "dump_2")
+
+
+def test_blocks_of_one_process_share_a_folder(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        compiled(double)(torch.ones(3))
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        compiled(broken)(torch.ones(3))
+    names = os.listdir(str(tmp_path / "dump"))
+    assert "full_code_for_double_0.py" in names and "full_code_for_broken_0.py" in names
+
+
+def test_dynamo_reset_starts_ids_again_and_mixes_nothing():
+    with depyf.capture() as run:
+        compiled(double)(torch.ones(3))
+        torch._dynamo.reset()
+        compiled(broken)(torch.ones(3))
+    assert run.function("double").entries[0].compile_id == run.function("broken").entries[0].compile_id == "0/0"
+    assert "mul" in run.function("double").entries[0].graphs["Captured_Graph"]
+    assert "add" in run.function("broken").entries[0].graphs["Captured_Graph"]
+    assert run.unattributed == []
+
+
+def test_other_hooks_in_the_chain_keep_working(tmp_path):
+    from torch._dynamo.convert_frame import register_bytecode_hook
+
+    seen = []
+
+    def before(code, new_code):
+        seen.append(("before", new_code))
+
+    def after(code, new_code):
+        seen.append(("after", new_code))
+        return new_code
+
+    first = register_bytecode_hook(before)
+    try:
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            second = register_bytecode_hook(after)
+            try:
+                result = compiled(double)(torch.ones(3))
+            finally:
+                second.remove()
+    finally:
+        first.remove()
+    assert torch.equal(result, torch.full((3,), 2.0))
+    entry = run.functions[0].entries[0]
+    assert [name for name, _ in seen] == ["before", "after"]
+    assert seen[1][1] is entry.code and seen[0][1] is not entry.code
+
+
+def test_threads_are_told_apart():
+    results, errors = {}, []
+
+    def work(number):
+        def function(x):
+            return x + number
+
+        try:
+            results[number] = torch.compile(function, backend="eager")(torch.zeros(2))
+        except Exception as error:  # pragma: no cover
+            errors.append(error)
+
+    with depyf.capture() as run:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not errors
+    for number, result in results.items():
+        assert torch.equal(result, torch.full((2,), float(number)))
+    assert len([entry for entry in run.entries() if entry.graphs]) == 4
+
+
+def test_nothing_is_kept_alive(tmp_path):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        model = Model()
+        torch.compile(model, backend="eager")(torch.ones(2))
+        alive = weakref.ref(model)
+        graph = run.functions[0].entries[0]._graph_module
+        assert graph.get() is not None
+    del model
+    torch._dynamo.reset()
+    gc.collect()
+    assert alive() is None
+    assert graph.get() is None
+    assert run.functions[0].entries[0].code is None
+    assert run.functions[0].entries[0].guards and run.functions[0].entries[0].source
+
+
+def test_a_model_that_dies_inside_the_block_still_has_its_guards():
+    with depyf.capture() as run:
+        def local(x):
+            return x + 1
+
+        torch.compile(local, backend="eager")(torch.ones(2))
+        del local
+        torch._dynamo.reset()
+        gc.collect()
+    guards = run.function("local").entries[0].guards
+    assert any("check_tensor(L['x']" in guard.text for guard in guards)
+
+
+def test_recompiles_have_their_reasons(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        function = compiled(double)
+        function(torch.ones(3))
+        function(torch.ones(3, dtype=torch.float64))
+    entries = run.function("double").entries
+    assert [entry.index for entry in entries] == [0, 1]
+    assert any("dtype" in reason for reason in entries[1].reasons)
+    text = (tmp_path / "dump" / "full_code_for_double_0.py").read_text()
+    assert "compiled again because" in text
+
+
+def test_a_failing_backend_is_the_users_exception(tmp_path):
+    def backend(module, inputs):
+        raise ValueError("from the backend")
+
+    def plain():
+        return torch.compile(double, backend=backend)(torch.ones(3))
+
+    with pytest.raises(Exception) as without:
+        plain()
+    torch._dynamo.reset()
+    with pytest.raises(Exception) as within:
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            plain()
+    assert type(within.value) is type(without.value)
+    assert run.unattributed[0].failure
+    assert [name for name in os.listdir(str(tmp_path / "dump")) if ".Captured_Graph." in name]
+
+
+def test_explain_call_returns_the_run_and_the_result():
+    run = depyf.explain_call(broken, torch.ones(3))
+    assert torch.equal(run.result, broken(torch.ones(3)))
+    assert run.function("broken").entries
+
+
+def test_log_bytecode_writes_the_disassembly(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump"), log_bytecode=True):
+        compiled(double)(torch.ones(3))
+    text = (tmp_path / "dump" / "__transformed_code_0_for_double.txt").read_text()
+    assert "ORIGINAL BYTECODE" in text and "RETURN_VALUE" in text and "__compiled_fn" in text
+
+
+def test_install_prints_source_after_the_bytecode(run_script):
+    done = run_script(
+        "import depyf, torch\n"
+        "depyf.install()\n"
+        "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))\n"
+        "depyf.uninstall()\n"
+        "torch._dynamo.reset()\n"
+        "torch.compile(lambda x: x + 2, backend='eager')(torch.ones(2))\n",
+        TORCH_LOGS="+bytecode",
+    )
+    assert done.stderr.count("possible source code:") == 1
+    assert done.stderr.index("MODIFIED BYTECODE") < done.stderr.index("possible source code:")
+    assert "__compiled_fn" in done.stderr.partition("possible source code:")[2]
+
+
+def test_warnings_as_errors_do_not_reach_the_program(tmp_path):
+    (tmp_path / "file").write_text("")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with depyf.prepare_debug(str(tmp_path / "file" / "dump")):
+            compiled(double)(torch.ones(3))

@@ -1,0 +1,122 @@
+"""The dump of the toy example with inductor: names, validity, readability, truth, and the second run with warm caches."""
+import json
+import py_compile
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import environment
+
+HERE = Path(__file__).parent
+STAGES = ["Captured_Graph.0", "BEFORE_PRE_GRAD.0", "Forward_graph.0", "AFTER_POST_GRAD.0", "kernel_0"]
+
+
+def run_toy(folder, cache, *more, backend="inductor"):
+    done = subprocess.run(
+        [sys.executable, str(HERE / "toy.py"), backend, str(folder)] + [str(one) for one in more],
+        env=environment(cache),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "DepyfWarning" not in done.stderr, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    base = tmp_path_factory.mktemp("toy")
+    cold = run_toy(base / "cold", base / "cache", base / "results.pt")
+    warm = run_toy(base / "warm", base / "cache")
+    return {"cold": cold, "warm": warm, "results": base / "results.pt"}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def entries(folder):
+    run = json.loads((folder / "depyf.json").read_text())
+    return [entry for function in run["functions"] for entry in function["entries"]]
+
+
+def test_files_have_the_names_that_users_know(dumps):
+    found = names(dumps["cold"])
+    assert "full_code_for_toy_example_0.py" in found
+    assert "__transformed_code_0_for_toy_example.py" in found
+    for number in (0, 1):
+        pattern = re.compile(r"__transformed_code_%d_for_torch_dynamo_resume_in_toy_example_at_\d+\.py" % number)
+        assert [name for name in found if pattern.fullmatch(name)], number
+    graphs = sorted({name.split(".")[0] for name in found if name.startswith("__compiled_fn_")})
+    assert len(graphs) == 3 and all(re.fullmatch(r"__compiled_fn_\d+", name) for name in graphs)
+    for graph in graphs:
+        for stage in STAGES:
+            assert "%s.%s.py" % (graph, stage) in found
+    assert not [name for name in found if name.startswith(".depyf-")]
+
+
+@pytest.mark.parametrize("which", ["cold", "warm"])
+def test_every_python_file_compiles(dumps, which, tmp_path):
+    files = sorted(dumps[which].glob("*.py"))
+    assert len(files) > 10
+    for path in files:
+        py_compile.compile(str(path), cfile=str(tmp_path / "out.pyc"), doraise=True)
+
+
+def test_every_code_object_is_proven_and_replaced(dumps):
+    found = entries(dumps["cold"])
+    assert len(found) == 3
+    for entry in found:
+        assert entry["verdict"] in ("exact", "equivalent"), entry["detail"]
+        assert entry["replaced"]
+        assert Path(entry["code_path"]).name == entry["path"]
+
+
+def test_transformed_code_reads_well(dumps):
+    text = (dumps["cold"] / "__transformed_code_0_for_toy_example.py").read_text()
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(lines) <= 12, text
+    assert text.count("__resume_at_") == 2
+    assert "[]" in text and "extend" not in text and "__temp_" not in text
+    assert re.search(r"^    if ", text, re.M)
+
+
+def test_results_equal_those_of_plain_torch_compile(dumps):
+    import toy
+
+    plain = toy.main(torch.compile(toy.toy_example))
+    for have, want in zip(torch.load(dumps["results"]), plain):
+        assert torch.equal(have, want)
+
+
+def test_warm_caches_are_listed(dumps):
+    for entry in entries(dumps["warm"]):
+        assert {"result": "hit", "cache": "aotautograd_cache"}.items() <= entry["cache"][-1].items()
+        assert "BEFORE_PRE_GRAD" in entry["missing"]
+        stages = {artifact["stage"] for artifact in entry["artifacts"]}
+        assert {"Captured_Graph", "Forward_graph", "kernel"} <= stages
+    readme = (dumps["warm"] / "README.md").read_text()
+    assert "BEFORE_PRE_GRAD: not there" in readme
+
+
+def test_break_and_guards_are_recorded(dumps):
+    first = entries(dumps["cold"])[0]
+    assert first["breaks"][0]["reason"] == "Data-dependent branching"
+    assert first["breaks"][0]["hints"] and first["breaks"][0]["url"].startswith("https://")
+    assert any("L['b']" in guard["text"] for guard in first["guards"])
+
+
+def test_caches_can_be_turned_off(run_script, dumps, tmp_path):
+    run_script(
+        "import depyf, torch\n"
+        "with depyf.prepare_debug('dump', caches=False):\n"
+        "    torch.compile(lambda x: x.sin() + 1)(torch.ones(3))\n"
+        "import torch._inductor.config as config\n"
+        "assert not config.force_disable_caches\n"
+    )
+    assert list((tmp_path / "dump").glob("*.BEFORE_PRE_GRAD.0.py"))
