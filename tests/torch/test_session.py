@@ -154,7 +154,7 @@ def test_a_disk_that_fills_is_one_warning_and_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../x", "a" * 300, "<lambda>", "naïve_é", "a/b\\c:d", "0digit", "", "\ud800", "CON", "a\nb", 'q"""q', "\\"]
+    "name", ["../../x", "a" * 300, "<lambda>", "naïve_é", "a/b\\c:d", "0digit", "", "CON", "a\nb", 'q"""q', "\\"]
 )
 def test_hostile_names_stay_in_the_folder(tmp_path, name):
     hostile = type(double)(double.__code__.replace(co_name=name), globals())
@@ -224,8 +224,8 @@ def test_dynamo_reset_starts_ids_again_and_mixes_nothing():
         torch._dynamo.reset()
         compiled(broken)(torch.ones(3))
     assert run.function("double").entries[0].compile_id == run.function("broken").entries[0].compile_id == "0/0"
-    assert "mul" in run.function("double").entries[0].graphs["Captured_Graph"]
-    assert "add" in run.function("broken").entries[0].graphs["Captured_Graph"]
+    assert "* 2" in run.function("double").entries[0].graphs["Captured_Graph"]
+    assert "+ 1" in run.function("broken").entries[0].graphs["Captured_Graph"]
     assert run.unattributed == []
 
 

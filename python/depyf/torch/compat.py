@@ -63,7 +63,7 @@ def note_unavailable(name: str, reason: str) -> None:
 
 
 def probe_all() -> None:
-    """Runs every probe, so that `unavailable` is complete."""
+    """Runs every probe that loads nothing which the program may not need (inductor), so that `unavailable` is filled."""
     for find in (
         _register_bytecode_hook,
         _compile_context,
@@ -72,8 +72,6 @@ def probe_all() -> None:
         _intern_table,
         _relational_guard,
         _set_stance,
-        _fusion_loggers,
-        _cache_switches,
         _trace_structured,
     ):
         find()

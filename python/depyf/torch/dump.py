@@ -253,7 +253,7 @@ class DumpWriter:
         document["open"] = is_open
         document["process"] = os.getpid()
         self.write(OVERVIEW, overview(run))
-        self.write(MANIFEST, json.dumps(document, indent=1, default=repr, ensure_ascii=True))
+        self.write(MANIFEST, json.dumps(document, default=repr))
 
     # -- the files of one entry
 

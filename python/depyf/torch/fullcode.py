@@ -1,12 +1,13 @@
 """full_code_for_<function>: one Python file that shows what torch's frame evaluation does for a compiled function."""
 import ast
 import builtins
+import functools
 import itertools
 import re
 import sys
 import textwrap
 import types
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
 from depyf.torch import compat
 from depyf.torch.model import Entry, Function, Guard, LiveObject, Run
@@ -158,14 +159,15 @@ class _Signature:
         return "{%s}" % ", ".join("%r: %s" % (self._renamed[name], name) for name in names)
 
 
-def _known_names() -> Set[str]:
+def _known_names() -> FrozenSet[str]:
     known = set(dir(builtins)) | {"L", "G"} | set(_HELPERS)
     known.update(compat.guard_closure_variables())
     known.add("torch")
-    return known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"}
+    return frozenset(known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"})
 
 
-def _evaluable(expression: str, known: Set[str]) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
     try:
         tree = ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -175,7 +177,7 @@ def _evaluable(expression: str, known: Set[str]) -> bool:
     return all(node.id in known or node.id in bound for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def _guard_function(name: str, entry: Entry, known: Set[str], token: str) -> str:
+def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) -> str:
     lines = ["def %s(L, G=None):" % name]
     lines.append('    """True when compile %s may run for these locals; torch checks the same in C++."""' % _comment(entry.compile_id))
     lines.append("    G = __home__ if G is None else G")
@@ -201,6 +203,7 @@ def _guard_function(name: str, entry: Entry, known: Set[str], token: str) -> str
     return "\n".join(lines) + "\n"
 
 
+@functools.lru_cache(maxsize=4096)
 def _needs_parentheses(expression: str) -> bool:
     try:
         node = ast.parse(expression, mode="eval").body
@@ -289,7 +292,7 @@ def _transformed(entry: Entry, signature: _Signature) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(function: Function, run: Run, known: Set[str], prefix: str) -> str:
+def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -> str:
     signature = _Signature(function)
     key = _key(function)
     shown = _shown_name(function)

@@ -1,5 +1,6 @@
 """Guards of compiled entries: read from torch's guard tree, and turned into Python where they can be."""
 import ast
+import functools
 import json
 import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -82,6 +83,7 @@ def _tensor_expression(text: str) -> Optional[str]:
     return call if _is_expression(call) else None
 
 
+@functools.lru_cache(maxsize=4096)  # one function's entries have most of their guards in common
 def expression_of(text: str) -> Optional[str]:
     """Python that decides what the guard decides, or None when its text names things that only torch's C++ knows.
 

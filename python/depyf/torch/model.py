@@ -362,4 +362,4 @@ class Run:
 
     def dumps(self) -> str:
         """The run as JSON text; values that JSON does not know are written as their repr."""
-        return json.dumps(self.to_json(), indent=1, default=repr, ensure_ascii=False, sort_keys=False)
+        return json.dumps(self.to_json(), default=repr)
