@@ -7,6 +7,7 @@ far the median of one half of the plain rounds is from that of the other half.
 
     python bench/overhead.py --backend inductor --workload toy --rounds 7
 """
+
 import argparse
 import json
 import os
@@ -29,7 +30,11 @@ def toy():
             b = b * -1
         return x * b
 
-    return toy_example, [(torch.randn(10), torch.ones(10)), (torch.randn(10), -torch.ones(10))], False
+    return (
+        toy_example,
+        [(torch.randn(10), torch.ones(10)), (torch.randn(10), -torch.ones(10))],
+        False,
+    )
 
 
 def encoder():
@@ -40,7 +45,8 @@ def encoder():
         def __init__(self):
             super().__init__()
             self.layers = torch.nn.ModuleList(
-                torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True) for _ in range(2)
+                torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
+                for _ in range(2)
             )
 
         def forward(self, x):
@@ -106,9 +112,23 @@ def run(way, options):
         if way == "TORCH_COMPILE_DEBUG":
             environment["TORCH_COMPILE_DEBUG"] = "1"
         done = subprocess.run(
-            [sys.executable, os.path.abspath(__file__), "--measure", way, "--workload", options.workload,
-             "--backend", options.backend, "--folder", os.path.join(folder, "dump")],
-            env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+            [
+                sys.executable,
+                os.path.abspath(__file__),
+                "--measure",
+                way,
+                "--workload",
+                options.workload,
+                "--backend",
+                options.backend,
+                "--folder",
+                os.path.join(folder, "dump"),
+            ],
+            env=environment,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
         )
         if done.returncode:
             raise SystemExit("%s failed:\n%s" % (way, done.stderr))
@@ -138,9 +158,16 @@ def main(arguments=None):
         for way in ways[turn:] + ways[:turn]:
             seconds[way].append(run(way, options))
     plain = statistics.median(seconds["plain"])
-    halves = [statistics.median(seconds["plain"][start::2]) for start in (0, 1) if seconds["plain"][start::2]]
+    halves = [
+        statistics.median(seconds["plain"][start::2])
+        for start in (0, 1)
+        if seconds["plain"][start::2]
+    ]
     noise = abs(halves[0] - halves[-1]) / plain
-    print("%s, backend %s, %d rounds, cold caches" % (options.workload, options.backend, options.rounds))
+    print(
+        "%s, backend %s, %d rounds, cold caches"
+        % (options.workload, options.backend, options.rounds)
+    )
     print("%-22s %10s %8s %18s" % ("way", "median s", "ratio", "min .. max"))
     for way in ways:
         median = statistics.median(seconds[way])
@@ -149,7 +176,9 @@ def main(arguments=None):
     print("noise of plain: %.1f %%" % (100 * noise))
     if options.json:
         with open(options.json, "w") as stream:
-            json.dump({"options": vars(options), "seconds": seconds, "noise": noise}, stream, indent=1)
+            json.dump(
+                {"options": vars(options), "seconds": seconds, "noise": noise}, stream, indent=1
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What the tests of depyf.torch share: fresh processes with cold caches, and a torch without leftovers."""
+
 import os
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 """A program to step through: compiles, dumps, then runs once more without compiling. Arguments: backend, folder."""
+
 import sys
 
 import torch
@@ -22,7 +23,9 @@ def main():
     print("ready")  # a debugger stops here first
     with depyf.debug():
         result = compiled(a, b)
-        other = compiled(torch.arange(7.0), torch.ones(7))  # fits no entry: runs as written, compiles nothing
+        other = compiled(
+            torch.arange(7.0), torch.ones(7)
+        )  # fits no entry: runs as written, compiles nothing
     assert torch.equal(result, plain)
     assert torch.equal(other, toy_example(torch.arange(7.0), torch.ones(7)))
     print("finished")

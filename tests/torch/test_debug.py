@@ -1,4 +1,5 @@
 """Stepping: pdb and debugpy, driven as their users drive them, stop in the dumped files."""
+
 import json
 import os
 import re
@@ -17,20 +18,26 @@ import depyf
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "stepping.py"
-READY = next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if '"ready"' in line)
+READY = next(
+    number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if '"ready"' in line
+)
 
 
 def call_line(folder):
     """The line of the transformed code that calls the graph."""
     lines = (folder / "__transformed_code_0_for_toy_example.py").read_text().splitlines()
-    return next(number for number, line in enumerate(lines, 1) if re.search(r"__compiled_fn_\w+\(", line))
+    return next(
+        number for number, line in enumerate(lines, 1) if re.search(r"__compiled_fn_\w+\(", line)
+    )
 
 
 def graph_line(folder):
     """A line in the middle of the first captured graph."""
     path = sorted(folder.glob("__compiled_fn_*.Captured_Graph.0.py"))[0]
     lines = path.read_text().splitlines()
-    return path, next(number for number, line in enumerate(lines, 1) if "torch.abs" in line and "#" not in line)
+    return path, next(
+        number for number, line in enumerate(lines, 1) if "torch.abs" in line and "#" not in line
+    )
 
 
 @pytest.fixture
@@ -39,7 +46,11 @@ def prepared(tmp_path):
     folder = tmp_path / "dump"
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "eager", str(folder)],
-        env=environment(tmp_path / "cache"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=200,
+        env=environment(tmp_path / "cache"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=200,
     )
     assert done.returncode == 0 and "finished" in done.stdout, done.stderr
     return folder
@@ -49,22 +60,34 @@ def test_pdb_stops_in_transformed_code_and_steps_into_the_graph(prepared, tmp_pa
     transformed = prepared / "__transformed_code_0_for_toy_example.py"
     graph, line = graph_line(prepared)
     commands = [
-        "tbreak %s:%d" % (PROGRAM, READY), "continue",
+        "tbreak %s:%d" % (PROGRAM, READY),
+        "continue",
         "break %s:%d" % (transformed, call_line(prepared)),
         "break %s:%d" % (graph, line),
-        "continue", "p ('locals', sorted(n for n in locals() if n in 'ab'), a.shape, b.sum().item())",
-        "step", "step",
-        "continue", "p ('graph input', l_a_.shape)", "continue", "quit",
+        "continue",
+        "p ('locals', sorted(n for n in locals() if n in 'ab'), a.shape, b.sum().item())",
+        "step",
+        "step",
+        "continue",
+        "p ('graph input', l_a_.shape)",
+        "continue",
+        "quit",
     ]
     done = subprocess.run(
         [sys.executable, "-m", "pdb", str(PROGRAM), "eager", str(prepared)],
-        env=environment(tmp_path / "cache"), input="\n".join(commands) + "\n",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=200,
+        env=environment(tmp_path / "cache"),
+        input="\n".join(commands) + "\n",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        timeout=200,
     )
     text = done.stdout
     assert "('locals', ['a', 'b'], torch.Size([10]), 10.0)" in text, text
     assert "%s(%d)" % (transformed, call_line(prepared)) in text, text
-    assert re.search(r"--Call--\n> %s\(\d+\)forward\(\)" % re.escape(str(graph)), text), text  # the first step is in the graph
+    assert re.search(r"--Call--\n> %s\(\d+\)forward\(\)" % re.escape(str(graph)), text), (
+        text
+    )  # the first step is in the graph
     assert "%s(%d)forward()" % (graph, line) in text, text
     assert "('graph input', torch.Size([10]))" in text, text
     assert "finished" in text, text
@@ -89,7 +112,9 @@ class DebugAdapter:
 
     def send(self, command, **arguments):
         self._number += 1
-        body = json.dumps({"seq": self._number, "type": "request", "command": command, "arguments": arguments}).encode()
+        body = json.dumps(
+            {"seq": self._number, "type": "request", "command": command, "arguments": arguments}
+        ).encode()
         self._socket.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         return self._number
 
@@ -133,7 +158,9 @@ class DebugAdapter:
 
     def locals(self, frame):
         scope = self.request("scopes", frameId=frame["id"])["scopes"][0]
-        found = self.request("variables", variablesReference=scope["variablesReference"])["variables"]
+        found = self.request("variables", variablesReference=scope["variablesReference"])[
+            "variables"
+        ]
         return {one["name"]: one["value"] for one in found}
 
     def finish(self):
@@ -157,19 +184,40 @@ def adapter(tmp_path):
             port = probe.getsockname()[1]
         log = open(str(tmp_path / "output"), "wb")
         process = subprocess.Popen(
-            [sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", "--listen", "127.0.0.1:%d" % port, "--wait-for-client",
-             str(PROGRAM), backend, str(folder)],
-            env=environment(tmp_path / "cache", PYDEVD_DISABLE_FILE_VALIDATION="1"), stdout=log, stderr=subprocess.STDOUT,
+            [
+                sys.executable,
+                "-Xfrozen_modules=off",
+                "-m",
+                "debugpy",
+                "--listen",
+                "127.0.0.1:%d" % port,
+                "--wait-for-client",
+                str(PROGRAM),
+                backend,
+                str(folder),
+            ],
+            env=environment(tmp_path / "cache", PYDEVD_DISABLE_FILE_VALIDATION="1"),
+            stdout=log,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         log.close()
         started.append(process)
         client = DebugAdapter(port)
         started.append(client)
-        client.request("initialize", adapterID="test", clientID="test", pathFormat="path", linesStartAt1=True, columnsStartAt1=True)
+        client.request(
+            "initialize",
+            adapterID="test",
+            clientID="test",
+            pathFormat="path",
+            linesStartAt1=True,
+            columnsStartAt1=True,
+        )
         attached = client.send("attach", justMyCode=True)
         client.event("initialized")
-        client.request("setBreakpoints", source={"path": str(PROGRAM)}, breakpoints=[{"line": READY}])
+        client.request(
+            "setBreakpoints", source={"path": str(PROGRAM)}, breakpoints=[{"line": READY}]
+        )
         client.request("configurationDone")
         client.response(attached)
         return process, client
@@ -193,7 +241,11 @@ def test_debugpy_stops_in_transformed_code_and_steps_into_the_graph(prepared, ad
     transformed = prepared / "__transformed_code_0_for_toy_example.py"
     graph, line = graph_line(prepared)
     client.request("setBreakpoints", source={"path": str(PROGRAM)}, breakpoints=[])
-    client.request("setBreakpoints", source={"path": str(transformed)}, breakpoints=[{"line": call_line(prepared)}])
+    client.request(
+        "setBreakpoints",
+        source={"path": str(transformed)},
+        breakpoints=[{"line": call_line(prepared)}],
+    )
     client.request("setBreakpoints", source={"path": str(graph)}, breakpoints=[{"line": line}])
     client.request("continue", threadId=thread)
 
@@ -221,14 +273,22 @@ def test_debugpy_stops_in_transformed_code_and_steps_into_the_graph(prepared, ad
 def test_debugpy_stops_in_transformed_code_under_other_backends(adapter, tmp_path, backend):
     folder = tmp_path / "dump"
     warmed = subprocess.run(  # inductor under a debugger and with cold caches takes minutes
-        [sys.executable, str(PROGRAM), backend, str(folder)], env=environment(tmp_path / "cache"), timeout=300,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True,
+        [sys.executable, str(PROGRAM), backend, str(folder)],
+        env=environment(tmp_path / "cache"),
+        timeout=300,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
     )
     assert warmed.returncode == 0, warmed.stdout
     process, client = adapter(backend, folder)
     thread, _ = client.stopped()
     transformed = folder / "__transformed_code_0_for_toy_example.py"
-    client.request("setBreakpoints", source={"path": str(transformed)}, breakpoints=[{"line": call_line(folder)}])
+    client.request(
+        "setBreakpoints",
+        source={"path": str(transformed)},
+        breakpoints=[{"line": call_line(folder)}],
+    )
     client.request("continue", threadId=thread)
     thread, frame = client.stopped()
     assert Path(frame["source"]["path"]) == transformed

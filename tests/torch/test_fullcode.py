@@ -1,4 +1,5 @@
 """full_code_for_*: valid Python whose dispatcher takes the entry that torch takes."""
+
 import importlib.util
 import sys
 
@@ -72,16 +73,31 @@ def torch_takes(run, name, values):
 
 @pytest.mark.parametrize(
     "x",
-    [torch.ones(3), torch.ones(4), torch.ones(3, dtype=torch.float64), torch.ones(9), torch.ones(3, requires_grad=True), 5],
+    [
+        torch.ones(3),
+        torch.ones(4),
+        torch.ones(3, dtype=torch.float64),
+        torch.ones(9),
+        torch.ones(3, requires_grad=True),
+        5,
+    ],
 )
 def test_dispatcher_takes_torchs_entry(tmp_path, x):
     run, module = dumped(
-        tmp_path, shapes, [((torch.ones(3),), {}), ((torch.ones(4),), {}), ((torch.ones(3, dtype=torch.float64),), {})]
+        tmp_path,
+        shapes,
+        [
+            ((torch.ones(3),), {}),
+            ((torch.ones(4),), {}),
+            ((torch.ones(3, dtype=torch.float64),), {}),
+        ],
     )
     assert len(run.function("shapes").entries) == 3
     want = torch_takes(run, "shapes", {"x": x})
     result, names = taken(module, module.shapes, (x,), {})
-    expected = "__original_code_for_shapes" if want is None else "__transformed_code_%d_for_shapes" % want
+    expected = (
+        "__original_code_for_shapes" if want is None else "__transformed_code_%d_for_shapes" % want
+    )
     assert names == [expected]
     assert torch.equal(torch.as_tensor(result), torch.as_tensor(shapes(x)))
 
@@ -99,8 +115,13 @@ def test_text_reads_top_down(tmp_path):
     a, b = torch.linspace(-1, 1, 4), torch.ones(4)
     dumped(tmp_path, branchy, [((a, b), {}), ((a, -b), {})])
     text = (tmp_path / "dump" / "full_code_for_branchy_0.py").read_text()
-    order = ["def branchy(", "def __guard_0_for_branchy(", "def __transformed_code_0_for_branchy(", "def __original_code_for_branchy(",
-             "def __resume_at_"]
+    order = [
+        "def branchy(",
+        "def __guard_0_for_branchy(",
+        "def __transformed_code_0_for_branchy(",
+        "def __original_code_for_branchy(",
+        "def __resume_at_",
+    ]
     positions = [text.index(one) for one in order]
     assert positions == sorted(positions)
     assert text.count("\ndef __resume_at_") == 2
@@ -110,10 +131,19 @@ def test_values_in_dicts_and_flags_decide(tmp_path):
     x = torch.ones(2)
     calls = [((x, True, {"k": 1}), {}), ((x, True, {"k": 2}), {}), ((x, False, {"k": 2}), {})]
     run, module = dumped(tmp_path, flagged, calls)
-    for arguments in [(x, True, {"k": 1}), (x, True, {"k": 2}), (x, False, {"k": 5}), (x, True, {"k": 9})]:
+    for arguments in [
+        (x, True, {"k": 1}),
+        (x, True, {"k": 2}),
+        (x, False, {"k": 5}),
+        (x, True, {"k": 9}),
+    ]:
         want = torch_takes(run, "flagged", dict(zip(("x", "flag", "table"), arguments)))
         result, names = taken(module, module.flagged, arguments, {})
-        expected = "__original_code_for_flagged" if want is None else "__transformed_code_%d_for_flagged" % want
+        expected = (
+            "__original_code_for_flagged"
+            if want is None
+            else "__transformed_code_%d_for_flagged" % want
+        )
         assert names == [expected]
         assert torch.equal(result, flagged(*arguments))
 

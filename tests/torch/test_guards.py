@@ -1,4 +1,5 @@
 """Guards: all of them are found, and each is Python where it can be."""
+
 import ast
 import sys
 
@@ -6,7 +7,13 @@ import pytest
 import torch
 
 import depyf
-from depyf.torch.guards import check_no_aliasing, check_tensor, expression_of, guards_of_tree_text, split_comment
+from depyf.torch.guards import (
+    check_no_aliasing,
+    check_tensor,
+    expression_of,
+    guards_of_tree_text,
+    split_comment,
+)
 
 
 def captured(function, *arguments, **keywords):
@@ -43,7 +50,10 @@ def test_the_text_of_a_tree_tells_the_same():
 
 
 def test_comments_are_split_outside_strings():
-    assert split_comment("L['#a'] == '# b'  # user code # file") == ("L['#a'] == '# b'", "# user code # file")
+    assert split_comment("L['#a'] == '# b'  # user code # file") == (
+        "L['#a'] == '# b'",
+        "# user code # file",
+    )
     assert split_comment("x == 1") == ("x == 1", "")
 
 
@@ -51,8 +61,14 @@ def test_comments_are_split_outside_strings():
     "text, expected",
     [
         ("L['x'] == 2", "L['x'] == 2"),
-        ("___check_obj_id(G['torch'], 12), type=<class 'module'>", "___check_obj_id(G['torch'], 12)"),
-        ("torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None", "__saved_tensors_hooks() == None"),
+        (
+            "___check_obj_id(G['torch'], 12), type=<class 'module'>",
+            "___check_obj_id(G['torch'], 12)",
+        ),
+        (
+            "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None",
+            "__saved_tensors_hooks() == None",
+        ),
         ("check_no_aliasing(L['a'], L['b'])", "__check_no_aliasing(L['a'], L['b'])"),
         ("something that is no Python", None),
         ("check_tensor(L['x'], not closed", None),
@@ -95,7 +111,9 @@ def test_tensor_check_decides_as_torch_does(other):
     values = {"torch": torch, "__check_tensor": check_tensor}
     assert eval(guard.expression, dict(values, L={"x": torch.ones(3)}))
     assert not eval(guard.expression, dict(values, L={"x": other}))
-    assert entry.guard_manager.check({"x": torch.ones(3)}) and not entry.guard_manager.check({"x": other})
+    assert entry.guard_manager.check({"x": torch.ones(3)}) and not entry.guard_manager.check(
+        {"x": other}
+    )
 
 
 def test_aliasing():

@@ -1,4 +1,5 @@
 """The bytecode hook: nothing that goes wrong in it reaches torch or the program, and unproven code is not used."""
+
 import sys
 import types
 
@@ -38,8 +39,13 @@ def recompile_module():
     return importlib.import_module("depyf.recompile")
 
 
-@pytest.mark.parametrize("error", [RuntimeError("inside"), RecursionError(), MemoryError(), AssertionError(), SystemError("x")])
-def test_an_error_in_the_decompiler_is_a_warning_and_a_row(tmp_path, monkeypatch, recompile_module, error):
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("inside"), RecursionError(), MemoryError(), AssertionError(), SystemError("x")],
+)
+def test_an_error_in_the_decompiler_is_a_warning_and_a_row(
+    tmp_path, monkeypatch, recompile_module, error
+):
     plain = results()
 
     def fail(*arguments, **keywords):
@@ -50,7 +56,9 @@ def test_an_error_in_the_decompiler_is_a_warning_and_a_row(tmp_path, monkeypatch
         with depyf.prepare_debug(str(tmp_path / "dump")) as run:
             have = results()
     assert_same(have, plain)
-    assert run.problems and all(entry.verdict == "refused" and not entry.replaced for entry in run.entries())
+    assert run.problems and all(
+        entry.verdict == "refused" and not entry.replaced for entry in run.entries()
+    )
     text = (tmp_path / "dump" / "__transformed_code_0_for_branchy.py").read_text()
     assert "torch runs its own bytecode" in text and "POP_JUMP" in text
     compile(text, "dumped", "exec")
@@ -59,7 +67,11 @@ def test_an_error_in_the_decompiler_is_a_warning_and_a_row(tmp_path, monkeypatch
 def test_an_error_in_the_session_is_a_warning_and_a_row(tmp_path, monkeypatch):
     import importlib
 
-    session = importlib.import_module("depyf.torch.capture").Session if False else sys.modules["depyf.torch.capture"].Session
+    session = (
+        importlib.import_module("depyf.torch.capture").Session
+        if False
+        else sys.modules["depyf.torch.capture"].Session
+    )
     plain = results()
     monkeypatch.setattr(session, "_read_names", lambda *arguments: 1 / 0)
     with pytest.warns(DepyfWarning):
@@ -93,15 +105,22 @@ def test_keyboard_interrupt_is_the_users(tmp_path, monkeypatch, recompile_module
 
 
 @pytest.mark.parametrize("verdict", ["different", "refused"])
-def test_without_a_proof_torch_keeps_its_own_bytecode(tmp_path, monkeypatch, recompile_module, verdict):
+def test_without_a_proof_torch_keeps_its_own_bytecode(
+    tmp_path, monkeypatch, recompile_module, verdict
+):
     plain = results()
     real = recompile_module.recompile
 
     def doubt(*arguments, **keywords):
         found = real(*arguments, **keywords)
         copy = types.SimpleNamespace(
-            code=None, source=found.source, path=found.path, verdict=verdict, detail="first difference: test",
-            function_name=found.function_name, line_map=found.line_map,
+            code=None,
+            source=found.source,
+            path=found.path,
+            verdict=verdict,
+            detail="first difference: test",
+            function_name=found.function_name,
+            line_map=found.line_map,
         )
         return copy
 
@@ -116,7 +135,9 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(tmp_path, monkeypatch, rec
     assert "first difference: test" in (tmp_path / "dump" / "README.md").read_text()
 
 
-def test_a_replacement_with_another_frame_is_not_given_to_torch(tmp_path, monkeypatch, recompile_module):
+def test_a_replacement_with_another_frame_is_not_given_to_torch(
+    tmp_path, monkeypatch, recompile_module
+):
     plain = results()
     real = recompile_module.recompile
 
@@ -125,7 +146,13 @@ def test_a_replacement_with_another_frame_is_not_given_to_torch(tmp_path, monkey
         names = found.code.co_varnames
         code = found.code.replace(co_varnames=tuple(reversed(names[:2])) + names[2:])
         return types.SimpleNamespace(
-            code=code, source=found.source, path=found.path, verdict="equivalent", detail="", function_name="", line_map=None
+            code=code,
+            source=found.source,
+            path=found.path,
+            verdict="equivalent",
+            detail="",
+            function_name="",
+            line_map=None,
         )
 
     monkeypatch.setattr(recompile_module, "recompile", reorder)

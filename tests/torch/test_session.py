@@ -1,4 +1,5 @@
 """prepare_debug and capture as blocks: nesting, threads, failures, names, folders, and what they leave behind."""
+
 import gc
 import json
 import logging
@@ -34,7 +35,11 @@ def test_capture_gives_everything_and_writes_nothing(tmp_path, monkeypatch):
         compiled(broken)(torch.ones(3))
     assert [function.name for function in run.functions][0] == "broken"
     entry = run.function("broken").entries[0]
-    assert entry.source and entry.guards and entry.graphs["Captured_Graph"].startswith("class GraphModule")
+    assert (
+        entry.source
+        and entry.guards
+        and entry.graphs["Captured_Graph"].startswith("class GraphModule")
+    )
     assert entry.breaks and entry.verdict in ("exact", "equivalent")
     assert not entry.replaced
     assert entry.graph_module is not None and entry.guard_manager is not None
@@ -95,7 +100,10 @@ def test_nested_blocks_each_get_everything(tmp_path):
 
 
 def test_blocks_may_be_left_in_any_order(tmp_path):
-    first, second = depyf.prepare_debug(str(tmp_path / "first")), depyf.prepare_debug(str(tmp_path / "second"))
+    first, second = (
+        depyf.prepare_debug(str(tmp_path / "first")),
+        depyf.prepare_debug(str(tmp_path / "second")),
+    )
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -118,7 +126,9 @@ def test_an_exception_passes_through_and_the_dump_is_whole(tmp_path):
             compiled(double)(torch.ones(3))
             1 / 0
     names = os.listdir(str(tmp_path / "dump"))
-    assert "full_code_for_double_0.py" in names and not [name for name in names if name.startswith(".depyf-")]
+    assert "full_code_for_double_0.py" in names and not [
+        name for name in names if name.startswith(".depyf-")
+    ]
 
 
 def test_a_folder_that_cannot_be_made_is_one_warning(tmp_path):
@@ -154,7 +164,20 @@ def test_a_disk_that_fills_is_one_warning_and_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../x", "a" * 300, "<lambda>", "naïve_é", "a/b\\c:d", "0digit", "", "CON", "a\nb", 'q"""q', "\\"]
+    "name",
+    [
+        "../../x",
+        "a" * 300,
+        "<lambda>",
+        "naïve_é",
+        "a/b\\c:d",
+        "0digit",
+        "",
+        "CON",
+        "a\nb",
+        'q"""q',
+        "\\",
+    ],
 )
 def test_hostile_names_stay_in_the_folder(tmp_path, name):
     hostile = type(double)(double.__code__.replace(co_name=name), globals())
@@ -196,7 +219,10 @@ def test_an_earlier_dump_is_replaced_and_other_files_are_not(tmp_path):
         compiled(double)(torch.ones(3))
     names = os.listdir(str(folder))
     assert "notes.txt" in names and "full_code_for_double_0.py" in names
-    assert "__compiled_fn_99.Captured_Graph.0.py" not in names and "full_code_for_old_0.py" not in names
+    assert (
+        "__compiled_fn_99.Captured_Graph.0.py" not in names
+        and "full_code_for_old_0.py" not in names
+    )
 
 
 def test_an_earlier_dump_can_be_kept(tmp_path):
@@ -223,7 +249,11 @@ def test_dynamo_reset_starts_ids_again_and_mixes_nothing():
         compiled(double)(torch.ones(3))
         torch._dynamo.reset()
         compiled(broken)(torch.ones(3))
-    assert run.function("double").entries[0].compile_id == run.function("broken").entries[0].compile_id == "0/0"
+    assert (
+        run.function("double").entries[0].compile_id
+        == run.function("broken").entries[0].compile_id
+        == "0/0"
+    )
     assert "* 2" in run.function("double").entries[0].graphs["Captured_Graph"]
     assert "+ 1" in run.function("broken").entries[0].graphs["Captured_Graph"]
     assert run.unattributed == []
@@ -307,6 +337,7 @@ def test_nothing_is_kept_alive(tmp_path):
 
 def test_a_model_that_dies_inside_the_block_still_has_its_guards():
     with depyf.capture() as run:
+
         def local(x):
             return x + 1
 

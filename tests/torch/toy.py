@@ -1,4 +1,5 @@
 """The toy example with a backend from the command line; see examples/toy.py."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """What torch made of a function, as text: `dump_src`, and what the files it writes call."""
+
 from typing import Any
 
 __all__ = ["dump_src", "link"]

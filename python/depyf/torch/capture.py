@@ -3,6 +3,7 @@
 Nothing of torch is patched. One bytecode hook and one handler on the logger `torch.__trace` serve all blocks that are open;
 they are there only while a block is open or a graph that was captured in one still waits for its backward.
 """
+
 import contextlib
 import dis
 import hashlib
@@ -50,7 +51,9 @@ def safe_name(name: str) -> str:
         cleaned = "_" + cleaned
     if len(cleaned.encode("utf-8")) > _NAME_BYTES:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
-        cleaned = cleaned.encode("utf-8")[: _NAME_BYTES - 9].decode("utf-8", "ignore") + "_" + digest
+        cleaned = (
+            cleaned.encode("utf-8")[: _NAME_BYTES - 9].decode("utf-8", "ignore") + "_" + digest
+        )
     return cleaned
 
 
@@ -81,17 +84,40 @@ GRAPH_STAGES = {
     "optimize_ddp_split_child": "DDP_split_child",
 }
 _SKIPPED = frozenset(
-    ("chromium_event", "describe_tensor", "describe_storage", "describe_source", "str", "link", "guard_added_fast", "exported_program")
+    (
+        "chromium_event",
+        "describe_tensor",
+        "describe_storage",
+        "describe_source",
+        "str",
+        "link",
+        "guard_added_fast",
+        "exported_program",
+    )
 )
 _RESERVED = frozenset(
-    ("rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "severity", "timestamp", "pathname",
-     "thread", "subgraph_name", "has_payload", "stack")
+    (
+        "rank",
+        "compiled_autograd_id",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "severity",
+        "timestamp",
+        "pathname",
+        "thread",
+        "subgraph_name",
+        "has_payload",
+        "stack",
+    )
 )
 #: artifacts that repeat what another one says, or torch's configuration
 _SKIPPED_ARTIFACTS = re.compile(
     r"^(torch\._functorch\.config|.*_(ORIGINAL|MODIFIED)_BYTECODE|inductor_provenance_tracking.*|dynamo_error)$"
 )
-_CACHE_EVENT = re.compile(r"^(?P<cache>fx_graph_cache|aotautograd_cache|precompile_cache)_(?P<result>hit|miss|bypass)$")
+_CACHE_EVENT = re.compile(
+    r"^(?P<cache>fx_graph_cache|aotautograd_cache|precompile_cache)_(?P<result>hit|miss|bypass)$"
+)
 
 
 def record_kind(metadata: Dict[str, Any]) -> str:
@@ -143,13 +169,22 @@ def _stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
     for frame in stack if isinstance(stack, list) else ():
         if isinstance(frame, dict):
             filename = frame.get("filename")
-            filename = names.get(filename, str(filename)) if isinstance(filename, int) else str(filename)
-            lines.append("%s:%s in %s: %s" % (filename, frame.get("line"), frame.get("name"), frame.get("loc") or ""))
+            filename = (
+                names.get(filename, str(filename)) if isinstance(filename, int) else str(filename)
+            )
+            lines.append(
+                "%s:%s in %s: %s"
+                % (filename, frame.get("line"), frame.get("name"), frame.get("loc") or "")
+            )
     return lines
 
 
 def _without_configuration(metrics: Dict[str, Any]) -> Dict[str, Any]:
-    return {key: value for key, value in metrics.items() if value is not None and not key.endswith("_config")}
+    return {
+        key: value
+        for key, value in metrics.items()
+        if value is not None and not key.endswith("_config")
+    }
 
 
 # ---- one open block ----------------------------------------------------------------------------------------------------
@@ -161,7 +196,10 @@ def source_of(code: types.CodeType) -> str:
         lines = linecache.getlines(code.co_filename)
         if not lines or not 1 <= code.co_firstlineno <= len(lines):
             return ""
-        return inspect.cleandoc("\n" + "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]))) + "\n"
+        return (
+            inspect.cleandoc("\n" + "".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
+            + "\n"
+        )
     except Exception:
         return ""
 
@@ -171,8 +209,17 @@ def bytecode_text(code: types.CodeType) -> str:
     from io import StringIO
 
     out = StringIO()
-    out.write("# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n" % (
-        code.co_name, code.co_flags, code.co_argcount, code.co_varnames, code.co_cellvars, code.co_freevars))
+    out.write(
+        "# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n"
+        % (
+            code.co_name,
+            code.co_flags,
+            code.co_argcount,
+            code.co_varnames,
+            code.co_cellvars,
+            code.co_freevars,
+        )
+    )
     dis.dis(code, file=out)
     return out.getvalue()
 
@@ -222,7 +269,14 @@ class Session:
             first = where not in self._warned
             self._warned.add(where)
         if first:
-            warn("depyf: %s: %s%s" % (where, message, " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else ""))
+            warn(
+                "depyf: %s: %s%s"
+                % (
+                    where,
+                    message,
+                    " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else "",
+                )
+            )
 
     # -- joining
 
@@ -297,9 +351,16 @@ class Session:
             self._read_names(entry, new_code, scope)
         if not function.source:
             self._original_source(function, code)
-        entry.original_bytecode = shared.setdefault("original_bytecode", None) or bytecode_text(code)
-        entry.transformed_bytecode = shared.setdefault("transformed_bytecode", None) or bytecode_text(new_code)
-        shared["original_bytecode"], shared["transformed_bytecode"] = entry.original_bytecode, entry.transformed_bytecode
+        entry.original_bytecode = shared.setdefault("original_bytecode", None) or bytecode_text(
+            code
+        )
+        entry.transformed_bytecode = shared.setdefault(
+            "transformed_bytecode", None
+        ) or bytecode_text(new_code)
+        shared["original_bytecode"], shared["transformed_bytecode"] = (
+            entry.original_bytecode,
+            entry.transformed_bytecode,
+        )
         replacement = self._decompile(entry, code, new_code, shared)
         entry._torch_code = LiveObject(new_code)
         entry._code = LiveObject(replacement if replacement is not None else new_code)
@@ -307,7 +368,9 @@ class Session:
             self.writer.entry_seen(self, function, entry)
         return replacement
 
-    def _read_names(self, entry: Entry, new_code: types.CodeType, scope: Optional[Dict[str, Any]]) -> None:
+    def _read_names(
+        self, entry: Entry, new_code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> None:
         for name in new_code.co_names:
             if compat.COMPILED_FUNCTION.match(name):
                 entry.global_name = name
@@ -337,7 +400,10 @@ class Session:
                 function.source = depyf.decompile(code)
                 function.source_origin = "decompiled"
             except Exception as error:
-                self.problem("decompiling the original of %s" % function.name, str(error) or type(error).__name__)
+                self.problem(
+                    "decompiling the original of %s" % function.name,
+                    str(error) or type(error).__name__,
+                )
 
     def _decompile(
         self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
@@ -350,12 +416,21 @@ class Session:
             from depyf.recompile import recompile
 
             try:
-                recompiled = recompile(
-                    new_code,
-                    filename_template=template,
-                    name=entry.name,
-                    callee_parameters=compat.resume_parameters(new_code, shared.get("scope")),
-                )
+                names = compat.resume_parameters(new_code, shared.get("scope"))
+                try:
+                    recompiled = recompile(
+                        new_code,
+                        filename_template=template,
+                        name=entry.name,
+                        callee_parameters=names,
+                    )
+                except OSError as error:
+                    if template is None:
+                        raise
+                    self.problem(
+                        "writing the dump", "%s.py was not written: %s" % (entry.name, error)
+                    )
+                    recompiled = recompile(new_code, name=entry.name, callee_parameters=names)
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
                 self.problem("decompiling %s" % entry.name, entry.detail)
@@ -367,35 +442,52 @@ class Session:
             return None
         entry.source = recompiled.source or ""
         # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
-        entry.verdict = {"identical": "exact", "failed": "refused"}.get(recompiled.verdict, recompiled.verdict)
+        entry.verdict = {"identical": "exact", "failed": "refused"}.get(
+            recompiled.verdict, recompiled.verdict
+        )
         entry.detail = recompiled.detail or ""
         if entry.verdict not in ("exact", "equivalent"):
             if owner:
-                self.problem("proving %s" % entry.name, "%s; torch keeps its own bytecode" % entry.verdict, entry.detail)
+                self.problem(
+                    "proving %s" % entry.name,
+                    "%s; torch keeps its own bytecode" % entry.verdict,
+                    entry.detail,
+                )
             return None
         if owner and self.writer is not None and recompiled.path:
             entry.code_path = recompiled.path
         replacement = recompiled.code
-        if replacement is None or not owner or self.writer is None:
+        # without a file there is nothing to step through, so torch may as well run its own
+        if replacement is None or not owner or self.writer is None or not recompiled.path:
             return None
         if compat.replaces_serialised_code():
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
             return None
         layout = same_frame_layout(new_code, replacement)
         if layout is not None:
-            entry.verdict, entry.detail = "refused", "the recompiled code has another frame: " + layout
+            entry.verdict, entry.detail = (
+                "refused",
+                "the recompiled code has another frame: " + layout,
+            )
             self.problem("replacing %s" % entry.name, entry.detail)
             return None
         entry.replaced = True
         return replacement
 
     def on_trace(
-        self, kind: str, metadata: Dict[str, Any], payload: Optional[str], context: Any, compile_id: str, attempt: int
+        self,
+        kind: str,
+        metadata: Dict[str, Any],
+        payload: Optional[str],
+        context: Any,
+        compile_id: str,
+        attempt: int,
     ) -> None:
         """Handles one record of torch's structured trace."""
         with self._lock:
             if not self.open and not (
-                (context is not None and id(context) in self._by_context) or (context is None and compile_id in self._by_id)
+                (context is not None and id(context) in self._by_context)
+                or (context is None and compile_id in self._by_id)
             ):
                 return
             entry = self._entry(context, compile_id)
@@ -425,29 +517,49 @@ class Session:
         if name in GRAPH_STAGES and payload is not None:
             if name == "dynamo_output_graph":
                 entry.sizes = dict(details.get("sizes") or {})
-            self._add(entry, Artifact(GRAPH_STAGES[name], "graph", attempt=attempt, note=str(metadata.get("subgraph_name", "") or "")), payload)
+            self._add(
+                entry,
+                Artifact(
+                    GRAPH_STAGES[name],
+                    "graph",
+                    attempt=attempt,
+                    note=str(metadata.get("subgraph_name", "") or ""),
+                ),
+                payload,
+            )
         elif kind == "graph_dump" and payload is not None:
-            self._add(entry, Artifact(safe_name(name or "graph"), "graph", attempt=attempt), payload)
+            self._add(
+                entry, Artifact(safe_name(name or "graph"), "graph", attempt=attempt), payload
+            )
         elif name == "inductor_output_code" and payload is not None:
             path = details.get("file_path") or details.get("filename")
-            self._add(entry, Artifact("kernel", "kernel", attempt=attempt, source_path=path), payload)
+            self._add(
+                entry, Artifact("kernel", "kernel", attempt=attempt, source_path=path), payload
+            )
         elif name == "dynamo_start":
             entry.user_stack = _stack_lines(details.get("stack"), compat.interned_names())
         elif name == "dynamo_graph_break_reason" and payload is not None:
             found = parse_break(payload, attempt)
             # a frame that is started again reports the break which made it start again once more
-            if all((known.reason, known.location) != (found.reason, found.location) for known in entry.breaks):
+            if all(
+                (known.reason, known.location) != (found.reason, found.location)
+                for known in entry.breaks
+            ):
                 entry.breaks.append(found)
         elif name == "recompile_reasons" and payload is not None:
             try:
                 reasons = json.loads(payload)
             except ValueError:
                 reasons = [payload]
-            entry.reasons.extend(str(reason) for reason in (reasons if isinstance(reasons, list) else [reasons]))
+            entry.reasons.extend(
+                str(reason) for reason in (reasons if isinstance(reasons, list) else [reasons])
+            )
         elif name == "dynamo_cpp_guards_str" and payload is not None:
             entry.guard_tree = payload
         elif name in ("create_symbol", "create_unbacked_symbol"):
-            entry.symbols.append({key: value for key, value in details.items() if key not in ("stack",)})
+            entry.symbols.append(
+                {key: value for key, value in details.items() if key not in ("stack",)}
+            )
         elif name == "compilation_metrics":
             entry.metrics = _without_configuration(details)
             entry.finished = True
@@ -467,13 +579,25 @@ class Session:
                 more = json.loads(payload) if payload else {}
             except ValueError:
                 more = {}
-            for key in ("key", "cache_state", "cache_bypass_reason", "cache_status_detailed", "time_saved_ns"):
+            for key in (
+                "key",
+                "cache_state",
+                "cache_bypass_reason",
+                "cache_status_detailed",
+                "time_saved_ns",
+            ):
                 if isinstance(more, dict) and more.get(key) is not None:
                     event[key] = more[key]
             entry.cache.append(event)
         elif kind == "artifact" and payload is not None and not _SKIPPED_ARTIFACTS.match(name):
             encoding = details.get("encoding")
-            self._add(entry, Artifact(safe_name(name), "json" if encoding == "json" else "text", attempt=attempt), payload)
+            self._add(
+                entry,
+                Artifact(
+                    safe_name(name), "json" if encoding == "json" else "text", attempt=attempt
+                ),
+                payload,
+            )
 
     def _add(self, entry: Entry, artifact: Artifact, text: str) -> None:
         same = [known for known in entry.artifacts if known.stage == artifact.stage]
@@ -486,16 +610,33 @@ class Session:
     def on_text(self, stage: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
         """Handles a text that torch logs and does not trace."""
         with self._lock:
-            self._add(self._entry(context, compile_id), Artifact(stage, "text", attempt=attempt, origin="log"), text)
+            self._add(
+                self._entry(context, compile_id),
+                Artifact(stage, "text", attempt=attempt, origin="log"),
+                text,
+            )
 
     def _stages_not_made(self, entry: Entry) -> None:
         hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]
         if not hit:
             return
         present = {artifact.stage for artifact in entry.artifacts}
-        reason = "torch's %s had this graph, so torch did not compute this stage; caches=False computes it" % " and ".join(sorted(set(hit)))
-        for stage in ("BEFORE_PRE_GRAD", "AFTER_PRE_GRAD", "BEFORE_JOINT", "AFTER_JOINT", "BEFORE_POST_GRAD", "AFTER_POST_GRAD",
-                      "Forward_graph", "kernel", "ir_pre_fusion", "ir_post_fusion"):
+        reason = (
+            "torch's %s had this graph, so torch did not compute this stage; caches=False computes it"
+            % " and ".join(sorted(set(hit)))
+        )
+        for stage in (
+            "BEFORE_PRE_GRAD",
+            "AFTER_PRE_GRAD",
+            "BEFORE_JOINT",
+            "AFTER_JOINT",
+            "BEFORE_POST_GRAD",
+            "AFTER_POST_GRAD",
+            "Forward_graph",
+            "kernel",
+            "ir_pre_fusion",
+            "ir_post_fusion",
+        ):
             if stage not in present:
                 entry.missing[stage] = reason
 
@@ -505,7 +646,12 @@ class Session:
         """True while a captured graph has a backward that inductor has not compiled yet."""
         for entry in self.run.entries():
             stages = [artifact.stage for artifact in entry.artifacts]
-            if "Backward_graph" in stages and stages.count("kernel") == 1 and not entry.backward_metrics and entry.code is not None:
+            if (
+                "Backward_graph" in stages
+                and stages.count("kernel") == 1
+                and not entry.backward_metrics
+                and entry.code is not None
+            ):
                 return True
         return False
 
@@ -529,11 +675,16 @@ class Session:
                     try:
                         entry.guards = guards.guards_of(manager)
                     except Exception as error:
-                        self.problem("reading the guards of %s" % entry.name, str(error) or type(error).__name__)
+                        self.problem(
+                            "reading the guards of %s" % entry.name,
+                            str(error) or type(error).__name__,
+                        )
                 for entry in function.entries:
                     if not entry.guards and entry.guard_tree:
                         entry.guards = guards.guards_of_tree_text(entry.guard_tree)
-                function._order = sorted(function.entries, key=lambda one: order.get(id(one), len(order) + one.index))
+                function._order = sorted(
+                    function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
+                )
 
 
 def _matching(function: Function, cache_entry: Any) -> Optional[Entry]:
@@ -761,7 +912,9 @@ class _Hub:
                 self._failed(session, "reading torch's trace record %s" % kind, error)
         if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
             with self._lock:
-                self._lingering = [session for session in self._lingering if session.awaits_backward()]
+                self._lingering = [
+                    session for session in self._lingering if session.awaits_backward()
+                ]
                 self._attach()
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
@@ -829,7 +982,10 @@ class capture:
     def __enter__(self) -> Run:
         torch = compat.require_torch()
         if self._session is not None:
-            raise RuntimeError("this block is already open; make another one with depyf.%s(...)" % type(self).__name__)
+            raise RuntimeError(
+                "this block is already open; make another one with depyf.%s(...)"
+                % type(self).__name__
+            )
         compat.probe_all()
         session = Session(self._writer(), caches=self._caches, **self._options())
         session.run.torch_version = str(torch.__version__)

@@ -3,11 +3,13 @@
 Every private name is probed once; what is missing is recorded with its reason and everything else goes on. The rest of
 depyf.torch asks here and never imports from torch's private modules itself.
 """
+
 import contextlib
 import logging
 import re
 import sys
 import types
+import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 #: name of the probe -> why it is unavailable
@@ -15,9 +17,13 @@ _unavailable: Dict[str, str] = {}
 _found: Dict[str, Any] = {}
 
 TRACE_LOGGER = "torch.__trace"
-COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+COMPILED_FUNCTION = re.compile(
+    r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
+)
 RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+$")
-RESUME_CODE = re.compile(r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.S)
+RESUME_CODE = re.compile(
+    r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.S
+)
 
 
 class MissingTorch(ImportError):
@@ -89,18 +95,21 @@ def _register_bytecode_hook() -> Any:
     return probe("bytecode hook", find)
 
 
-def register_bytecode_hook(hook: Callable[[types.CodeType, types.CodeType], Optional[types.CodeType]]) -> Any:
+def register_bytecode_hook(
+    hook: Callable[[types.CodeType, types.CodeType], Optional[types.CodeType]],
+) -> Any:
     """Registers a hook `(original, transformed) -> replacement or None`; returns a handle with `remove()`, or None."""
     register = _register_bytecode_hook()
     return register(hook) if register is not None else None
 
 
-def frame_globals() -> Optional[Dict[str, Any]]:
-    """The globals of the frame that is being compiled, to be called from inside a bytecode hook; None when not found."""
-    frame = sys._getframe(1)
+def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
+    frame = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith("convert_frame.py"):
-            found = frame.f_locals.get("globals")
+        if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith(
+            "convert_frame.py"
+        ):
+            found = frame.f_locals.get(name)
             return found if isinstance(found, dict) else None
         frame = frame.f_back
     return None
@@ -120,6 +129,39 @@ def resume_parameters(code: types.CodeType, scope: Optional[Dict[str, Any]]) -> 
         if isinstance(body, types.CodeType) and "resume_in_" in body.co_name:
             found[name] = body.co_varnames[: body.co_argcount]
     return found
+
+
+def frame_globals() -> Optional[Dict[str, Any]]:
+    """The globals of the frame that is being compiled, to be called from inside a bytecode hook; None when not found."""
+    return _compiled_frame("globals")
+
+
+def frame_locals() -> Optional[Dict[str, Any]]:
+    """The locals of the frame that is being compiled, to be called from inside a bytecode hook; None when not found."""
+    return _compiled_frame("locals")
+
+
+def register_weak_bytecode_hook(owner: Any, method: str) -> Any:
+    """Registers a bytecode hook that calls `owner.method` while the owner lives, and removes itself after that.
+
+    Raises:
+        MissingTorch: torch is not installed.
+        RuntimeError: this torch has no bytecode hook.
+    """
+    require_torch()
+    target = weakref.ref(owner)
+
+    def hook(code: types.CodeType, new_code: types.CodeType) -> Optional[types.CodeType]:
+        alive = target()
+        return getattr(alive, method)(code, new_code) if alive is not None else None
+
+    handle = register_bytecode_hook(hook)
+    if handle is None:
+        raise RuntimeError(
+            "this torch has no bytecode hook: %s" % _unavailable.get("bytecode hook")
+        )
+    weakref.finalize(owner, handle.remove)
+    return handle
 
 
 # ---- compile ids -------------------------------------------------------------------------------------------------------
@@ -144,7 +186,9 @@ def current_compile() -> Tuple[Any, Optional[str], int]:
     if context_class is None:
         return None, None, 0
     try:
-        context = context_class.try_get() if hasattr(context_class, "try_get") else context_class.get()
+        context = (
+            context_class.try_get() if hasattr(context_class, "try_get") else context_class.get()
+        )
     except Exception:
         return None, None, 0
     if context is None or getattr(context, "compile_id", None) is None:
@@ -244,7 +288,12 @@ def is_relational(guard: Any) -> bool:
     relational = _relational_guard()
     if relational is not None:
         return isinstance(guard, relational)
-    return type(guard).__name__ in ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
+    return type(guard).__name__ in (
+        "NO_TENSOR_ALIASING",
+        "OBJECT_ALIASING",
+        "STORAGE_OVERLAPPING",
+        "SYMBOLIC_SHAPE_GUARD",
+    )
 
 
 def guard_root(manager: Any) -> Any:
@@ -271,7 +320,11 @@ def guard_closure_variables() -> Dict[str, Any]:
         import torch._dynamo.guards as guards
 
         # a function since 2.7, a table before
-        table = guards._get_closure_vars() if hasattr(guards, "_get_closure_vars") else guards.CLOSURE_VARS
+        table = (
+            guards._get_closure_vars()
+            if hasattr(guards, "_get_closure_vars")
+            else guards.CLOSURE_VARS
+        )
         return {str(name): value for name, value in table.items()}
 
     return dict(probe("names in guard expressions", find) or {})
@@ -440,7 +493,11 @@ def _run_only() -> Iterator[None]:
     # ask is the callback's own check of the compile limit
     import torch._dynamo.config as config
 
-    limits = {name: 0 for name in ("cache_size_limit", "accumulated_cache_size_limit") if hasattr(config, name)}
+    limits = {
+        name: 0
+        for name in ("cache_size_limit", "accumulated_cache_size_limit")
+        if hasattr(config, name)
+    }
     with config.patch(**limits):
         yield
 

@@ -1,4 +1,5 @@
 """`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped files."""
+
 import os
 import sys
 import threading
@@ -7,6 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.torch import compat
 from depyf.torch.model import LiveObject
+
 
 class _Graph:
     """A captured graph that can be stepped through: the live module, and where its text and its global are."""
@@ -33,7 +35,11 @@ def remember_graph(module: Any, path: str, home: str, name: str) -> None:
         name: that global's name.
     """
     with _lock:
-        _graphs[:] = [known for known in _graphs if known.module.get() is not None and known.module.get() is not module]
+        _graphs[:] = [
+            known
+            for known in _graphs
+            if known.module.get() is not None and known.module.get() is not module
+        ]
         _graphs.append(_Graph(module, path, home, name))
 
 
@@ -56,7 +62,14 @@ def same_graph(code: types.CodeType, other: types.CodeType) -> bool:
     """True when two codes of one graph differ in no more than places and annotations."""
 
     def calls(one: types.CodeType) -> Tuple[Any, ...]:
-        return (one.co_argcount, one.co_kwonlyargcount, one.co_varnames, one.co_freevars, one.co_cellvars, set(one.co_names))
+        return (
+            one.co_argcount,
+            one.co_kwonlyargcount,
+            one.co_varnames,
+            one.co_freevars,
+            one.co_cellvars,
+            set(one.co_names),
+        )
 
     return calls(code) == calls(other)
 
@@ -108,7 +121,11 @@ class debug:
         if not isinstance(function, types.FunctionType):
             return
         code = forward_code(graph.path)
-        if code is None or function.__code__.co_filename == graph.path or not same_graph(function.__code__, code):
+        if (
+            code is None
+            or function.__code__.co_filename == graph.path
+            or not same_graph(function.__code__, code)
+        ):
             return
         self._restore.append((function, function.__code__))
         function.__code__ = code
@@ -140,4 +157,8 @@ def graph_files() -> Dict[str, Any]:
     """File -> graph module for the captured graphs that can be stepped through now."""
     with _lock:
         found = {graph.path: graph.module.get() for graph in _graphs}
-    return {path: module for path, module in found.items() if module is not None and os.path.exists(path)}
+    return {
+        path: module
+        for path, module in found.items()
+        if module is not None and os.path.exists(path)
+    }

@@ -3,6 +3,7 @@
 Each file is written beside its place and then renamed, so that a reader never sees half of one. A file that cannot be
 written becomes one warning and a row in the run's problems.
 """
+
 import json
 import os
 import re
@@ -21,7 +22,11 @@ _OURS = re.compile(
 )
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.M)
 #: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
-DEBUG_NAMES = {"BEFORE_POST_GRAD": "fx_graph_readable", "AFTER_POST_GRAD": "fx_graph_transformed", "kernel": "output_code"}
+DEBUG_NAMES = {
+    "BEFORE_POST_GRAD": "fx_graph_readable",
+    "AFTER_POST_GRAD": "fx_graph_transformed",
+    "kernel": "output_code",
+}
 
 #: folders that this process has written to, by real path, so that several blocks of one process share one dump
 _used_here: Dict[str, Set[str]] = {}
@@ -41,16 +46,25 @@ def is_python(text: str, filename: str = "<dump>") -> bool:
 
 def as_comment(text: str) -> str:
     """The text as comment lines; no line break that Python knows can end a comment early."""
-    return "".join("# %s\n" % line.replace("\0", "\\0").replace("\f", " ") for line in re.split(r"\r\n|\r|\n", text))
+    return "".join(
+        "# %s\n" % line.replace("\0", "\\0").replace("\f", " ")
+        for line in re.split(r"\r\n|\r|\n", text)
+    )
 
 
 def graph_as_python(text: str, heading: str) -> str:
     """A graph as torch prints it, as a module that compiles; torch's `class <lambda>` gets a name."""
     body = _ANONYMOUS_CLASS.sub(r"\1class \2_graph(", text)
-    module = "%simport torch\n\n%s" % (as_comment(heading), body if body.endswith("\n") else body + "\n")
+    module = "%simport torch\n\n%s" % (
+        as_comment(heading),
+        body if body.endswith("\n") else body + "\n",
+    )
     if is_python(module):
         return module
-    return "%s# The text of this stage is not Python; here it is as torch prints it.\n\n%s" % (as_comment(heading), as_comment(text))
+    return "%s# The text of this stage is not Python; here it is as torch prints it.\n\n%s" % (
+        as_comment(heading),
+        as_comment(text),
+    )
 
 
 _TABLE_ROW = re.compile(
@@ -77,7 +91,9 @@ def graph_table(text: str) -> str:
         return ""
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     return "".join(
-        "  ".join([cell.ljust(width) for cell, width in zip(row, widths)] + [row[5]]).rstrip() + "\n" for row in rows
+        "  ".join([cell.ljust(width) for cell, width in zip(row, widths)] + [row[5]]).rstrip()
+        + "\n"
+        for row in rows
     )
 
 
@@ -185,7 +201,9 @@ class DumpWriter:
         temporary = None
         try:
             descriptor, temporary = tempfile.mkstemp(prefix=".depyf-", dir=self.folder)
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            with os.fdopen(
+                descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+            ) as stream:
                 stream.write(text)
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, os.path.join(self.folder, name))
@@ -212,8 +230,11 @@ class DumpWriter:
         """A frame was transformed, and decompiled where that was possible."""
         self._write_transformed(entry)
         if session.log_bytecode:
-            self.write(entry.name + ".txt", "ORIGINAL BYTECODE\n\n%s\nTRANSFORMED BYTECODE\n\n%s" % (
-                entry.original_bytecode, entry.transformed_bytecode))
+            self.write(
+                entry.name + ".txt",
+                "ORIGINAL BYTECODE\n\n%s\nTRANSFORMED BYTECODE\n\n%s"
+                % (entry.original_bytecode, entry.transformed_bytecode),
+            )
         self._write_artifacts(entry)
 
     def compile_ended(self, session: Any, entry: Entry) -> None:
@@ -236,14 +257,19 @@ class DumpWriter:
         for function in run.functions:
             if function.is_resume and _is_called(run, function):
                 continue
-            name = self._claim("full_code_for_%s_%d" % (_safe(function.name), function.index), ".py")
+            name = self._claim(
+                "full_code_for_%s_%d" % (_safe(function.name), function.index), ".py"
+            )
             try:
                 text = render(function, run)
             except Exception as error:
                 session.problem("writing %s" % name, "%s: %s" % (type(error).__name__, error))
                 continue
             if not is_python(text, name):
-                session.problem("writing %s" % name, "the assembled text is not Python; it is written as comments")
+                session.problem(
+                    "writing %s" % name,
+                    "the assembled text is not Python; it is written as comments",
+                )
                 text = as_comment(text)
             function.path = self.write(name, text)
         self._write_run(run, False)
@@ -262,16 +288,25 @@ class DumpWriter:
         with self._lock:
             self._claimed.add(name.lower())
         path = os.path.join(self.folder, name)
-        if entry.code_path is not None and os.path.abspath(entry.code_path) == path and os.path.exists(path):
+        if (
+            entry.code_path is not None
+            and os.path.abspath(entry.code_path) == path
+            and os.path.exists(path)
+        ):
             entry.path = name
             return
         if entry.replaced:  # the running code names another block's file; this is a copy
             heading = "torch runs this code from %s" % entry.code_path
         elif entry.verdict in ("exact", "equivalent"):
             heading = "torch runs its own bytecode, which was proven %s to this%s" % (
-                entry.verdict, ": " + entry.detail if entry.detail else "")
+                entry.verdict,
+                ": " + entry.detail if entry.detail else "",
+            )
         else:
-            heading = "torch runs its own bytecode: what was decompiled is not used. Verdict: %s. %s" % (entry.verdict, entry.detail)
+            heading = (
+                "torch runs its own bytecode: what was decompiled is not used. Verdict: %s. %s"
+                % (entry.verdict, entry.detail)
+            )
         text = as_comment(heading)
         if entry.source:
             text += "\n" + (entry.source if is_python(entry.source) else as_comment(entry.source))
@@ -290,7 +325,11 @@ class DumpWriter:
     def _write_artifact(self, entry: Entry, artifact: Artifact) -> None:
         text = artifact._text or ""
         base = stage_file(entry_prefix(entry), artifact)
-        heading = "%s, compile %s%s" % (artifact.stage, entry.compile_id, ", %s" % artifact.note if artifact.note else "")
+        heading = "%s, compile %s%s" % (
+            artifact.stage,
+            entry.compile_id,
+            ", %s" % artifact.note if artifact.note else "",
+        )
         ending = ".py"
         content = text
         if artifact.kind == "graph":
@@ -298,7 +337,10 @@ class DumpWriter:
         elif artifact.kind == "kernel":
             if is_python(text):
                 # at the end, so that lines are those of the file that torch runs
-                content = text.rstrip("\n") + "\n\n# %s; torch runs %s\n" % (heading, artifact.source_path or "it from memory")
+                content = text.rstrip("\n") + "\n\n# %s; torch runs %s\n" % (
+                    heading,
+                    artifact.source_path or "it from memory",
+                )
             else:
                 ending = ".cpp"
         elif artifact.kind == "json":
@@ -310,13 +352,24 @@ class DumpWriter:
             return
         artifact._folder, artifact._text = self.folder, None
         if artifact.stage in DEBUG_NAMES:
-            self.write(self._claim("%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index), ending), content)
+            self.write(
+                self._claim(
+                    "%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index),
+                    ending,
+                ),
+                content,
+            )
         if artifact.stage == "Captured_Graph":
             module = entry.graph_module
             if module is not None:
                 from depyf.torch.debug import remember_graph
 
-                remember_graph(module, os.path.join(self.folder, artifact.path), entry._home, entry.global_name or "")
+                remember_graph(
+                    module,
+                    os.path.join(self.folder, artifact.path),
+                    entry._home,
+                    entry.global_name or "",
+                )
             table = graph_table(text)
             if table:
                 self.write(self._claim(base + ".table", ".txt"), table)
@@ -341,24 +394,41 @@ def _safe(name: str) -> str:
 
 
 def _is_called(run: Run, function: Function) -> bool:
-    return function.global_name is not None and any(function.global_name in entry.calls for entry in run.entries())
+    return function.global_name is not None and any(
+        function.global_name in entry.calls for entry in run.entries()
+    )
 
 
 def sorted_artifacts(entry: Entry) -> List[Artifact]:
     """An entry's artifacts in the order in which torch makes the stages."""
     order = {stage: position for position, stage in enumerate(STAGES)}
-    return sorted(entry.artifacts, key=lambda artifact: (order.get(artifact.stage, len(order)), artifact.stage, artifact.index))
+    return sorted(
+        entry.artifacts,
+        key=lambda artifact: (
+            order.get(artifact.stage, len(order)),
+            artifact.stage,
+            artifact.index,
+        ),
+    )
 
 
 def overview(run: Run) -> str:
     """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
-    lines = ["# What torch.compile made", "", "torch %s, Python %s" % (run.torch_version, run.python_version), ""]
+    lines = [
+        "# What torch.compile made",
+        "",
+        "torch %s, Python %s" % (run.torch_version, run.python_version),
+        "",
+    ]
     for function in run.functions:
         lines.append("## %s" % _code(function.name))
         lines.append("")
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:
-            where = "what is left of a function after a graph break, %s%s" % (where, ", called as `%s`" % function.global_name if function.global_name else "")
+            where = "what is left of a function after a graph break, %s%s" % (
+                where,
+                ", called as `%s`" % function.global_name if function.global_name else "",
+            )
         lines.append(where)
         if function.path:
             lines.append("all of it in one file: [%s](%s)" % (function.path, function.path))
@@ -371,7 +441,10 @@ def overview(run: Run) -> str:
             lines.extend(_overview_entry(entry))
     if run.problems:
         lines += ["## What depyf could not do", ""]
-        lines += ["- %s: %s" % (problem.where, " ".join(problem.message.split())) for problem in run.problems]
+        lines += [
+            "- %s: %s" % (problem.where, " ".join(problem.message.split()))
+            for problem in run.problems
+        ]
         lines.append("")
     if run.unavailable:
         lines += ["## What this torch does not offer", ""]
@@ -398,7 +471,10 @@ def _overview_entry(entry: Entry) -> List[str]:
     for reason in entry.reasons:
         lines.append("- compiled again because: %s" % " ".join(reason.split()))
     for graph_break in entry.breaks:
-        lines.append("- graph break at %s: %s" % (graph_break.location or "?", " ".join(graph_break.reason.split())))
+        lines.append(
+            "- graph break at %s: %s"
+            % (graph_break.location or "?", " ".join(graph_break.reason.split()))
+        )
     for event in entry.cache:
         lines.append("- %s: %s" % (event["cache"], event["result"]))
     for artifact in sorted_artifacts(entry):

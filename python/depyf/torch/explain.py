@@ -1,4 +1,5 @@
 """`depyf.explain.dump_src`: a run read from torch's caches after the fact."""
+
 import types
 from typing import Any, Dict, List, Tuple
 
@@ -35,7 +36,9 @@ def dump_src(original_code: Any, module: Any) -> str:
         seen.add(id(current))
         for position, (cache_entry, transformed) in enumerate(_entries(current)):
             compile_id = compat.entry_compile_id(cache_entry) or "%d" % position
-            session.on_bytecode(current, transformed, None, "%s#%d" % (compile_id, id(cache_entry)), 0, scope, {})
+            session.on_bytecode(
+                current, transformed, None, "%s#%d" % (compile_id, id(cache_entry)), 0, scope, {}
+            )
             function = session._function(current)
             entry = function.entries[-1]
             entry.compile_id = compile_id
@@ -50,9 +53,15 @@ def dump_src(original_code: Any, module: Any) -> str:
                 if resumed is not None:
                     work.append(resumed)
     if first is None:
-        raise ValueError("torch has compiled nothing for %s; call the compiled function first" % code.co_name)
+        raise ValueError(
+            "torch has compiled nothing for %s; call the compiled function first" % code.co_name
+        )
     return render(first, session.run)
 
 
 def _entries(code: types.CodeType) -> List[Tuple[Any, types.CodeType]]:
-    return [(entry, entry.code) for entry in compat.cache_entries(code) or () if not compat.is_invalidated(entry)]
+    return [
+        (entry, entry.code)
+        for entry in compat.cache_entries(code) or ()
+        if not compat.is_invalidated(entry)
+    ]

@@ -1,4 +1,5 @@
 """full_code_for_<function>: one Python file that shows what torch's frame evaluation does for a compiled function."""
+
 import ast
 import builtins
 import functools
@@ -18,7 +19,13 @@ _tokens = itertools.count()
 _managers: Dict[str, LiveObject] = {}
 
 #: names that the guards of a full_code file call and this module supplies through `link`
-_HELPERS = ("__check_tensor", "__check_no_aliasing", "__saved_tensors_hooks", "__global_state", "__checked_by_torch")
+_HELPERS = (
+    "__check_tensor",
+    "__check_no_aliasing",
+    "__saved_tensors_hooks",
+    "__global_state",
+    "__checked_by_torch",
+)
 
 
 # ---- what a full_code file calls -------------------------------------------------------------------------------------
@@ -51,10 +58,18 @@ def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
             if id(cell) not in made:
                 made[id(cell)] = cell
                 content = cell.cell_contents
-                if isinstance(content, types.FunctionType) and content.__qualname__.startswith(factory.__qualname__ + "."):
+                if isinstance(content, types.FunctionType) and content.__qualname__.startswith(
+                    factory.__qualname__ + "."
+                ):
                     cell.cell_contents = bind(content)
             closure.append(made[id(cell)])
-        bound = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(closure))
+        bound = types.FunctionType(
+            function.__code__,
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            tuple(closure),
+        )
         bound.__kwdefaults__ = function.__kwdefaults__
         return bound
 
@@ -85,14 +100,28 @@ def link(names: Dict[str, Any], module: str) -> None:
     supplied["torch"] = compat.require_torch()
     home = sys.modules.get(module)
     if home is not None:
-        supplied.update({name: value for name, value in vars(home).items() if name not in _MODULE_NAMES})
+        supplied.update(
+            {name: value for name, value in vars(home).items() if name not in _MODULE_NAMES}
+        )
     # guards look at the globals of the program itself, which change while it runs
     names.setdefault("__home__", vars(home) if home is not None else names)
     for name, value in supplied.items():
         names.setdefault(name, value)
 
 
-_MODULE_NAMES = frozenset(("__name__", "__file__", "__spec__", "__loader__", "__doc__", "__package__", "__path__", "__cached__", "__builtins__"))
+_MODULE_NAMES = frozenset(
+    (
+        "__name__",
+        "__file__",
+        "__spec__",
+        "__loader__",
+        "__doc__",
+        "__package__",
+        "__path__",
+        "__cached__",
+        "__builtins__",
+    )
+)
 
 
 # ---- text --------------------------------------------------------------------------------------------------------------
@@ -155,7 +184,11 @@ class _Signature:
     def frame_locals(self, text_of_guards: str) -> str:
         """A dict display of the frame's locals; free variables only where a guard reads them, they may be unbound."""
         names = list(self.parameters)
-        names += [name for name in self.free if re.search(r"L\[(['\"])%s\1\]" % re.escape(name), text_of_guards)]
+        names += [
+            name
+            for name in self.free
+            if re.search(r"L\[(['\"])%s\1\]" % re.escape(name), text_of_guards)
+        ]
         return "{%s}" % ", ".join("%r: %s" % (self._renamed[name], name) for name in names)
 
 
@@ -163,7 +196,9 @@ def _known_names() -> FrozenSet[str]:
     known = set(dir(builtins)) | {"L", "G"} | set(_HELPERS)
     known.update(compat.guard_closure_variables())
     known.add("torch")
-    return frozenset(known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"})
+    return frozenset(
+        known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"}
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -172,14 +207,25 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
         tree = ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return all(node.id in known or node.id in bound for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return all(
+        node.id in known or node.id in bound
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+    )
 
 
 def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) -> str:
     lines = ["def %s(L, G=None):" % name]
-    lines.append('    """True when compile %s may run for these locals; torch checks the same in C++."""' % _comment(entry.compile_id))
+    lines.append(
+        '    """True when compile %s may run for these locals; torch checks the same in C++."""'
+        % _comment(entry.compile_id)
+    )
     lines.append("    G = __home__ if G is None else G")
     lines.append("    try:")
     lines.append("        return bool(")
@@ -192,10 +238,17 @@ def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) 
             continue
         note = _comment(guard.comment.lstrip("# "))
         one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
-        shown = "            and (%s)" % one_line if _needs_parentheses(one_line) else "            and %s" % one_line
+        shown = (
+            "            and (%s)" % one_line
+            if _needs_parentheses(one_line)
+            else "            and %s" % one_line
+        )
         lines.append(shown + ("  # %s" % note if note else ""))
     for guard in opaque:
-        lines.append("            # checked by torch alone: %s%s" % (_comment(guard.text), "  " + _comment(guard.comment) if guard.comment else ""))
+        lines.append(
+            "            # checked by torch alone: %s%s"
+            % (_comment(guard.text), "  " + _comment(guard.comment) if guard.comment else "")
+        )
     lines.append("            and __checked_by_torch(%r, L)" % token)
     lines.append("        )")
     lines.append("    except Exception:  # a guard that cannot be evaluated does not hold")
@@ -220,7 +273,9 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
     if not functions:
         return None
     chosen = next((node for node in functions if node.name == name), None)
@@ -228,7 +283,9 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
         chosen = min(functions, key=lambda node: node.lineno)
     lines = source.splitlines()[chosen.lineno - 1 : chosen.end_lineno]
     text = textwrap.dedent("\n".join(lines)) + "\n"
-    return re.sub(r"^((?:async\s+)?def\s+)\w+", lambda match: match.group(1) + new_name, text, count=1)
+    return re.sub(
+        r"^((?:async\s+)?def\s+)\w+", lambda match: match.group(1) + new_name, text, count=1
+    )
 
 
 def _fits(text: str, code: types.CodeType, name: str) -> bool:
@@ -237,15 +294,28 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
     node = tree.body[0]
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    if any(not isinstance(value, ast.Constant) for value in node.args.defaults + [one for one in node.args.kw_defaults if one]):
+    if any(
+        not isinstance(value, ast.Constant)
+        for value in node.args.defaults + [one for one in node.args.kw_defaults if one]
+    ):
         return False
     free = list(code.co_freevars)
     header = "def __outer(%s):\n" % ", ".join(free)
     module = compile(
-        header + textwrap.indent(text, _INDENT) + "    return %s\n" % name, "<original>", "exec", dont_inherit=True
+        header + textwrap.indent(text, _INDENT) + "    return %s\n" % name,
+        "<original>",
+        "exec",
+        dont_inherit=True,
     )
     outer = next(const for const in module.co_consts if isinstance(const, types.CodeType))
-    found = next((const for const in outer.co_consts if isinstance(const, types.CodeType) and const.co_name == name), None)
+    found = next(
+        (
+            const
+            for const in outer.co_consts
+            if isinstance(const, types.CodeType) and const.co_name == name
+        ),
+        None,
+    )
     return (
         found is not None
         and set(found.co_names) == set(code.co_names)
@@ -256,7 +326,11 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
 
 def _original(function: Function, name: str, signature: _Signature) -> str:
     code = function.code
-    text = function_text(function.source, _identifier(function.name), name) if function.source else None
+    text = (
+        function_text(function.source, _identifier(function.name), name)
+        if function.source
+        else None
+    )
     if text is not None and function.source_origin == "file":
         try:
             if code is None or _fits(text, code, name):
@@ -275,7 +349,13 @@ def _original(function: Function, name: str, signature: _Signature) -> str:
         return text
     reason = "the original function has no source here"
     shown = "".join("%s# %s\n" % (_INDENT, line) for line in function.source.splitlines())
-    return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (name, signature.header, shown, _INDENT, reason)
+    return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (
+        name,
+        signature.header,
+        shown,
+        _INDENT,
+        reason,
+    )
 
 
 def _transformed(entry: Entry, signature: _Signature) -> str:
@@ -283,12 +363,17 @@ def _transformed(entry: Entry, signature: _Signature) -> str:
     if text is not None and entry.verdict in ("exact", "equivalent"):
         return text
     lines = ["def %s(%s):" % (entry.name, signature.header)]
-    lines.append("%s# torch runs its own bytecode here: %s. %s" % (_INDENT, entry.verdict, _comment(entry.detail)))
+    lines.append(
+        "%s# torch runs its own bytecode here: %s. %s"
+        % (_INDENT, entry.verdict, _comment(entry.detail))
+    )
     if entry.source:
         lines.append("%s# What was decompiled, not proven to be the same:" % _INDENT)
         lines += ["%s#   %s" % (_INDENT, line) for line in entry.source.splitlines()]
     lines += ["%s#   %s" % (_INDENT, line) for line in entry.transformed_bytecode.splitlines()]
-    lines.append("%sraise NotImplementedError(%r)" % (_INDENT, "%s has no proven source" % entry.name))
+    lines.append(
+        "%sraise NotImplementedError(%r)" % (_INDENT, "%s has no proven source" % entry.name)
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -301,7 +386,9 @@ def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -
     if key.startswith("__"):
         original_name = "__original_code_for%s" % key
     guard_names = {id(entry): "__guard_%d_for_%s" % (entry.index, key) for entry in entries}
-    text_of_guards = "\n".join(guard.expression or guard.text for entry in entries for guard in entry.guards)
+    text_of_guards = "\n".join(
+        guard.expression or guard.text for entry in entries for guard in entry.guards
+    )
     frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
 
     dispatcher = ["def %s(%s):" % (shown, signature.header)]
@@ -309,12 +396,20 @@ def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -
     dispatcher.append("    %s = %s" % (frame_name, signature.frame_locals(text_of_guards)))
     for entry in entries:
         if entry.invalidated:
-            dispatcher.append("    # compile %s: torch has invalidated this entry and does not try it" % _comment(entry.compile_id))
+            dispatcher.append(
+                "    # compile %s: torch has invalidated this entry and does not try it"
+                % _comment(entry.compile_id)
+            )
             continue
         graph = "graph %s" % entry.graph_name if entry.graph_name else "no graph"
-        dispatcher.append("    if %s(%s):  # compile %s, %s" % (guard_names[id(entry)], frame_name, _comment(entry.compile_id), graph))
+        dispatcher.append(
+            "    if %s(%s):  # compile %s, %s"
+            % (guard_names[id(entry)], frame_name, _comment(entry.compile_id), graph)
+        )
         dispatcher.append("        return %s(%s)" % (entry.name, signature.call))
-    dispatcher.append("    return %s(%s)  # torch would compile again here" % (original_name, signature.call))
+    dispatcher.append(
+        "    return %s(%s)  # torch would compile again here" % (original_name, signature.call)
+    )
 
     guard_parts = []
     parts = ["\n".join(dispatcher) + "\n"]
@@ -322,9 +417,12 @@ def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
         guard = _guard_function(guard_names[id(entry)], entry, known, token)
-        why = "".join("# compiled again because: %s\n" % _comment(reason) for reason in entry.reasons)
+        why = "".join(
+            "# compiled again because: %s\n" % _comment(reason) for reason in entry.reasons
+        )
         why += "".join(
-            "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason)) for one in entry.breaks
+            "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason))
+            for one in entry.breaks
         )
         transformed = why + _transformed(entry, signature)
         if signature.free:
@@ -340,9 +438,14 @@ def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -
     if not signature.free:
         return title + where + "\n\n" + "\n\n".join(parts)
     factory = "__closure_of_%s" % key
-    body = "\n\n".join(textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts)
+    body = "\n\n".join(
+        textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts
+    )
     text = "def %s(%s):\n" % (factory, ", ".join(signature.free))
-    text += '    """%s with its free variables; the functions in here share them."""\n\n' % _comment(function.name)
+    text += (
+        '    """%s with its free variables; the functions in here share them."""\n\n'
+        % _comment(function.name)
+    )
     text += body + "\n    return %s\n" % shown
     if function.is_resume and function._installed_as == "factory":
         text += "\n\ndef %s(cells):\n    return __with_cells(%s, cells)\n" % (shown, factory)
@@ -350,8 +453,13 @@ def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -
 
 
 def _purpose(function: Function, count: int) -> str:
-    entries = "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
-    return "Does what torch's frame evaluation does: tries %s, and runs the original when none fits." % entries
+    entries = (
+        "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
+    )
+    return (
+        "Does what torch's frame evaluation does: tries %s, and runs the original when none fits."
+        % entries
+    )
 
 
 def called_functions(function: Function, run: Run) -> List[Function]:
@@ -388,9 +496,13 @@ def render(function: Function, run: Run) -> str:
     prefix = "%d" % next(_tokens)
     functions = called_functions(function, run)
     reached = {one.global_name for one in functions}
-    missing = sorted({name for one in functions for entry in one.entries for name in entry.calls} - {name for name in reached if name})
+    missing = sorted(
+        {name for one in functions for entry in one.entries for name in entry.calls}
+        - {name for name in reached if name}
+    )
     head = [
-        '"""What torch.compile made of %s (%s:%d), as Python.' % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
+        '"""What torch.compile made of %s (%s:%d), as Python.'
+        % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
         "",
         "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
         "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
@@ -400,7 +512,9 @@ def render(function: Function, run: Run) -> str:
         "",
     ]
     if missing:
-        head.append("# Resume functions that were not called while depyf looked: %s" % ", ".join(missing))
+        head.append(
+            "# Resume functions that were not called while depyf looked: %s" % ", ".join(missing)
+        )
         head.append("")
     sections = [_section(one, run, known, prefix) for one in functions]
     tail = [

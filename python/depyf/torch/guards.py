@@ -1,4 +1,5 @@
 """Guards of compiled entries: read from torch's guard tree, and turned into Python where they can be."""
+
 import ast
 import functools
 import json
@@ -14,7 +15,9 @@ _MANAGER = re.compile(r"source=(?P<source>.*?), (?:accessed_by=|type=)")
 #: what torch appends to the text of a guard for the reader: the value's type, or the state it was compared with
 _TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.S)
 _STATE_NOTE = re.compile(r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.S)
-_SAVED_HOOKS = re.compile(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", re.S)
+_SAVED_HOOKS = re.compile(
+    r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", re.S
+)
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.S)
 
 
@@ -79,7 +82,9 @@ def _tensor_expression(text: str) -> Optional[str]:
     keywords = [argument for argument in arguments[4:]]
     if any("=" not in keyword for keyword in keywords):
         return None
-    call = "__check_tensor(%s)" % ", ".join([arguments[0], repr(arguments[1]), repr(arguments[2]), arguments[3]] + keywords)
+    call = "__check_tensor(%s)" % ", ".join(
+        [arguments[0], repr(arguments[1]), repr(arguments[2]), arguments[3]] + keywords
+    )
     return call if _is_expression(call) else None
 
 
@@ -111,7 +116,11 @@ def expression_of(text: str) -> Optional[str]:
         text = match.group("code")
     match = _SAVED_HOOKS.match(text)
     if match is not None:
-        return "__saved_tensors_hooks() == %s" % match.group("ids") if _is_expression(match.group("ids")) else None
+        return (
+            "__saved_tensors_hooks() == %s" % match.group("ids")
+            if _is_expression(match.group("ids"))
+            else None
+        )
     if text.startswith(("check_no_aliasing(", "___check_tensors(")):
         names = text[text.index("(") + 1 : -1]
         call = "__check_no_aliasing(%s)" % names
@@ -126,8 +135,22 @@ def make_guard(text: str, kind: str = "", source: str = "", user_stack: Any = No
     code, comment = split_comment(text)
     stack = []
     for frame in user_stack or ():
-        stack.append("%s:%s in %s" % (getattr(frame, "filename", "?"), getattr(frame, "lineno", "?"), getattr(frame, "name", "?")))
-    return Guard(text=code, kind=kind, source=source, comment=comment, expression=expression_of(code), user_stack=stack)
+        stack.append(
+            "%s:%s in %s"
+            % (
+                getattr(frame, "filename", "?"),
+                getattr(frame, "lineno", "?"),
+                getattr(frame, "name", "?"),
+            )
+        )
+    return Guard(
+        text=code,
+        kind=kind,
+        source=source,
+        comment=comment,
+        expression=expression_of(code),
+        user_stack=stack,
+    )
 
 
 def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
@@ -148,7 +171,9 @@ def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
 
 def _children(manager: Any) -> List[Any]:
     children: List[Any] = []
-    if hasattr(manager, "get_key_value_managers"):  # the contents of a dict hang here and nowhere else
+    if hasattr(
+        manager, "get_key_value_managers"
+    ):  # the contents of a dict hang here and nowhere else
         for _, pair in sorted(manager.get_key_value_managers().items()):
             children.extend(child for child in pair if child is not None)
     children.extend(manager.get_child_managers())
@@ -187,7 +212,9 @@ def guards_of(manager: Any) -> List[Guard]:
     root = compat.guard_root(manager)
     if root is not None and hasattr(root, "get_leaf_guards"):
         return walk(root)
-    parts = getattr(manager, "verbose_code_parts", None) or getattr(manager, "code_parts", None) or ()
+    parts = (
+        getattr(manager, "verbose_code_parts", None) or getattr(manager, "code_parts", None) or ()
+    )
     return [make_guard(text) for text in parts]
 
 
@@ -201,15 +228,23 @@ def guards_of_tree_text(text: str) -> List[Guard]:
     for line in text.splitlines():
         match = _TREE_LINE.match(line)
         if match is None:
-            if found and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
-                found[-1] = make_guard(found[-1].text + "\n" + line, found[-1].kind, found[-1].source)
+            if (
+                found
+                and line.strip()
+                and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency"))
+            ):
+                found[-1] = make_guard(
+                    found[-1].text + "\n" + line, found[-1].kind, found[-1].source
+                )
             continue
         depth = len(match.group("depth")) // 2
         body = match.group("text")
         manager = _MANAGER.search(body)
         leaf = _LEAF.match(body)
         if leaf is not None and not (manager is not None and "Manager" in body.split(":", 1)[0]):
-            found.append(make_guard(leaf.group("text"), leaf.group("kind"), sources.get(depth - 1, "")))
+            found.append(
+                make_guard(leaf.group("text"), leaf.group("kind"), sources.get(depth - 1, ""))
+            )
         elif manager is not None:
             sources[depth] = manager.group("source")
     return found
@@ -218,8 +253,16 @@ def guards_of_tree_text(text: str) -> List[Guard]:
 # ---- what the expressions call, for a full_code file that is executed ---------------------------------------------------
 
 
-def check_tensor(value: Any, type_name: str, dispatch_keys: str, dtype: Any, device: Any = None, requires_grad: bool = False,
-                 size: Any = None, stride: Any = None) -> bool:
+def check_tensor(
+    value: Any,
+    type_name: str,
+    dispatch_keys: str,
+    dtype: Any,
+    device: Any = None,
+    requires_grad: bool = False,
+    size: Any = None,
+    stride: Any = None,
+) -> bool:
     """Does what torch's TENSOR_MATCH guard does, in Python.
 
     Args:
@@ -230,7 +273,11 @@ def check_tensor(value: Any, type_name: str, dispatch_keys: str, dtype: Any, dev
         size, stride: lists with None where the dimension is dynamic.
     """
     kind = type(value)
-    if type_name not in (kind.__name__, kind.__qualname__, "%s.%s" % (kind.__module__, kind.__qualname__)):
+    if type_name not in (
+        kind.__name__,
+        kind.__qualname__,
+        "%s.%s" % (kind.__module__, kind.__qualname__),
+    ):
         return False
     if value.dtype != dtype or value.device.index != device:
         return False
@@ -240,10 +287,14 @@ def check_tensor(value: Any, type_name: str, dispatch_keys: str, dtype: Any, dev
     if keys is not None and not _same_keys(keys, dispatch_keys):
         return False
     if size is not None:
-        if value.dim() != len(size) or any(want is not None and have != want for have, want in zip(value.size(), size)):
+        if value.dim() != len(size) or any(
+            want is not None and have != want for have, want in zip(value.size(), size)
+        ):
             return False
     if stride is not None and str(value.layout) == "torch.strided":
-        if len(stride) != value.dim() or any(want is not None and have != want for have, want in zip(value.stride(), stride)):
+        if len(stride) != value.dim() or any(
+            want is not None and have != want for have, want in zip(value.stride(), stride)
+        ):
             return False
     return True
 

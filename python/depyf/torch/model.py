@@ -4,6 +4,7 @@ A `Run` holds the functions that were compiled, a `Function` its entries (one pe
 known of that compile. Code objects and graph modules are held weakly, so that a run keeps nothing alive that torch would
 have freed. The same data as JSON is documented in docs/run_schema.md.
 """
+
 import json
 import os
 import platform
@@ -183,7 +184,9 @@ class Entry:
     invalidated: bool = False
     finished: bool = False
     hooked: bool = field(default=False, repr=False)
-    _home: str = field(default="", repr=False)  # name of the module in whose globals torch installed the graph
+    _home: str = field(
+        default="", repr=False
+    )  # name of the module in whose globals torch installed the graph
     attempt: int = field(default=0, repr=False)
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)
@@ -211,7 +214,11 @@ class Entry:
         found = {}
         for artifact in self.artifacts:
             if artifact.kind == "graph":
-                key = artifact.stage if not artifact.index else "%s.%d" % (artifact.stage, artifact.index)
+                key = (
+                    artifact.stage
+                    if not artifact.index
+                    else "%s.%d" % (artifact.stage, artifact.index)
+                )
                 found[key] = artifact.text
         return found
 
@@ -276,7 +283,9 @@ class Function:
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _globals_name: str = field(default="", repr=False)
     _signature: Any = field(default=None, repr=False)
-    _installed_as: str = field(default="", repr=False)  # how torch holds a resume function: "function", "factory", "code"
+    _installed_as: str = field(
+        default="", repr=False
+    )  # how torch holds a resume function: "function", "factory", "code"
     _order: List[Entry] = field(default_factory=list, repr=False)  # entries as torch tries them
 
     @property
@@ -309,7 +318,9 @@ class Run:
     finished: Optional[float] = None
     folder: Optional[str] = None
     functions: List[Function] = field(default_factory=list)
-    unattributed: List[Entry] = field(default_factory=list)  # compiles without a function: failed ones, compiled autograd
+    unattributed: List[Entry] = field(
+        default_factory=list
+    )  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
     unavailable: Dict[str, str] = field(default_factory=dict)
 
@@ -330,7 +341,10 @@ class Run:
         for function in self.functions:
             if function.name == name:
                 return function
-        raise KeyError("no function %r was compiled; compiled were: %s" % (name, ", ".join(f.name for f in self.functions) or "none"))
+        raise KeyError(
+            "no function %r was compiled; compiled were: %s"
+            % (name, ", ".join(f.name for f in self.functions) or "none")
+        )
 
     def dump(self, folder: str) -> str:
         """Writes the files of `prepare_debug` for this run.

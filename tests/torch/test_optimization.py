@@ -1,0 +1,101 @@
+"""TorchCompileWrapperWithCustomDispatcher: the program chooses which compiled code runs."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+from depyf.optimization import TorchCompileWrapperWithCustomDispatcher
+
+
+class Model(TorchCompileWrapperWithCustomDispatcher):
+    def __init__(self, factor):
+        self.factor = factor
+        self.runs = 0
+        super().__init__(
+            torch.compile(self.forward, backend=self.backend, dynamic=False),
+            use_custom_dispatcher=True,
+        )
+
+    def backend(self, module, inputs):
+        return module.forward
+
+    def forward(self, x, extra=None):
+        if extra is not None:
+            return x * self.factor + extra
+        return x * self.factor
+
+    def __call__(self, x):
+        if len(self.compiled_codes) < 1:
+            return self.compiled_callable(x)
+        with self.dispatch_to_code(0):
+            return self.forward(x)
+
+
+def test_the_first_code_runs_without_guards():
+    model = Model(3)
+    assert torch.equal(model(torch.ones(2)), torch.full((2,), 3.0))
+    assert len(model.compiled_codes) == 1
+    assert torch.equal(
+        model(torch.ones(5)), torch.full((5,), 3.0)
+    )  # another shape: a guard would have failed
+    assert len(model.compiled_codes) == 1
+
+
+def test_each_instance_has_its_own_codes():
+    first, second = Model(2), Model(5)
+    first(torch.ones(2))
+    assert second.compiled_codes == []
+    second(torch.ones(2))
+    assert torch.equal(first(torch.ones(3)), torch.full((3,), 2.0))
+    assert torch.equal(second(torch.ones(3)), torch.full((3,), 5.0))
+
+
+def test_forward_is_restored_after_an_exception():
+    model = Model(2)
+    model(torch.ones(2))
+    with pytest.raises(ZeroDivisionError):
+        with model.dispatch_to_code(0):
+            1 / 0
+    assert "forward" not in vars(model)
+    assert torch.equal(model.forward(torch.ones(2), extra=1), torch.full((2,), 3.0))
+
+
+def test_a_code_that_is_not_there_says_so():
+    model = Model(2)
+    with pytest.raises(IndexError, match="0 compiled codes"):
+        with model.dispatch_to_code(0):
+            pass
+
+
+def test_the_object_is_freed_and_its_hook_with_it():
+    import torch._dynamo.convert_frame as convert_frame
+
+    torch._dynamo.reset()
+    gc.collect()
+    before = len(convert_frame._bytecode_hooks)
+    model = Model(2)
+    model(torch.ones(2))
+    assert len(convert_frame._bytecode_hooks) == before + 1
+    alive = weakref.ref(model)
+    del model
+    torch._dynamo.reset()
+    gc.collect()
+    assert alive() is None
+    assert len(convert_frame._bytecode_hooks) == before
+
+
+def test_without_custom_dispatch_torch_decides():
+    class Plain(TorchCompileWrapperWithCustomDispatcher):
+        def __init__(self):
+            super().__init__(
+                torch.compile(self.forward, backend="eager"), use_custom_dispatcher=False
+            )
+
+        def forward(self, x):
+            return x + 1
+
+    plain = Plain()
+    assert torch.equal(plain(torch.ones(2)), torch.full((2,), 2.0))
+    assert plain.compiled_codes == []
