@@ -80,11 +80,11 @@ def measure(way, workload, backend, folder):
     import torch._dynamo
 
     if backend == "inductor":
-        import torch._inductor.compile_fx  # noqa: F401  imported by every way alike, so not measured
+        import torch._inductor.compile_fx
 
     if way in ("capture", "prepare_debug"):
         import depyf
-        import depyf.recompile  # noqa: F401
+        import depyf.recompile
 
         block = depyf.capture() if way == "capture" else depyf.prepare_debug(folder)
     else:
@@ -128,7 +128,7 @@ def run(way, options):
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            universal_newlines=True,
+            text=True,
         )
         if done.returncode:
             raise SystemExit("%s failed:\n%s" % (way, done.stderr))

@@ -39,7 +39,7 @@ def run_script(tmp_path):
             input=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            universal_newlines=True,
+            text=True,
             timeout=300,
         )
         if check:

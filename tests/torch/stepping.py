@@ -2,9 +2,8 @@
 
 import sys
 
-import torch
-
 import depyf
+import torch
 
 
 def toy_example(a, b):

@@ -10,11 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import depyf
 import pytest
 import torch
 from conftest import environment
-
-import depyf
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "stepping.py"
@@ -49,7 +48,7 @@ def prepared(tmp_path):
         env=environment(tmp_path / "cache"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=200,
     )
     assert done.returncode == 0 and "finished" in done.stdout, done.stderr
@@ -79,7 +78,7 @@ def test_pdb_stops_in_transformed_code_and_steps_into_the_graph(prepared, tmp_pa
         input="\n".join(commands) + "\n",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        universal_newlines=True,
+        text=True,
         timeout=200,
     )
     text = done.stdout
@@ -278,7 +277,7 @@ def test_debugpy_stops_in_transformed_code_under_other_backends(adapter, tmp_pat
         timeout=300,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        universal_newlines=True,
+        text=True,
     )
     assert warmed.returncode == 0, warmed.stdout
     process, client = adapter(backend, folder)
@@ -310,11 +309,10 @@ def test_nothing_compiles_inside_and_all_is_as_before(tmp_path):
     before = type(module).forward.__code__
     installed = run.functions[0].entries[0].global_name
     value = globals()[installed]
-    with depyf.capture() as inside:
-        with depyf.debug():
-            assert type(module).forward.__code__.co_filename.endswith(".Captured_Graph.0.py")
-            assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
-            assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 2.0))
+    with depyf.capture() as inside, depyf.debug():
+        assert type(module).forward.__code__.co_filename.endswith(".Captured_Graph.0.py")
+        assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
+        assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 2.0))
     assert inside.functions == []
     assert type(module).forward.__code__ is before
     assert globals()[installed] is value
@@ -329,9 +327,8 @@ def test_an_exception_restores_everything(tmp_path):
         compiled(torch.ones(3))
     module = run.functions[0].entries[0].graph_module
     before = type(module).forward.__code__
-    with pytest.raises(ZeroDivisionError):
-        with depyf.debug():
-            1 / 0
+    with pytest.raises(ZeroDivisionError), depyf.debug():
+        1 / 0
     assert type(module).forward.__code__ is before
     with depyf.capture() as run:
         torch.compile(lambda x: x + 2, backend="eager")(torch.ones(3))

@@ -3,10 +3,9 @@
 import importlib.util
 import sys
 
+import depyf
 import pytest
 import torch
-
-import depyf
 
 FACTOR = 3
 

@@ -1,12 +1,10 @@
 """Guards: all of them are found, and each is Python where it can be."""
 
 import ast
-import sys
-
-import pytest
-import torch
 
 import depyf
+import pytest
+import torch
 from depyf.torch.guards import (
     check_no_aliasing,
     check_tensor,

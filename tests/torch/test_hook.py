@@ -3,11 +3,10 @@
 import sys
 import types
 
-import pytest
-import torch
-
 import depyf
 import depyf.torch.model
+import pytest
+import torch
 from depyf.torch import DepyfWarning
 
 
@@ -52,9 +51,8 @@ def test_an_error_in_the_decompiler_is_a_warning_and_a_row(
         raise error
 
     monkeypatch.setattr(recompile_module, "recompile", fail)
-    with pytest.warns(DepyfWarning):
-        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-            have = results()
+    with pytest.warns(DepyfWarning), depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        have = results()
     assert_same(have, plain)
     assert run.problems and all(
         entry.verdict == "refused" and not entry.replaced for entry in run.entries()
@@ -74,9 +72,8 @@ def test_an_error_in_the_session_is_a_warning_and_a_row(tmp_path, monkeypatch):
     )
     plain = results()
     monkeypatch.setattr(session, "_read_names", lambda *arguments: 1 / 0)
-    with pytest.warns(DepyfWarning):
-        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-            have = results()
+    with pytest.warns(DepyfWarning), depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        have = results()
     assert_same(have, plain)
     assert any("ZeroDivisionError" in problem.message for problem in run.problems)
 
@@ -85,9 +82,8 @@ def test_an_error_in_the_trace_handler_is_a_warning_and_a_row(tmp_path, monkeypa
     session = sys.modules["depyf.torch.capture"].Session
     plain = results()
     monkeypatch.setattr(session, "_record", lambda *arguments: 1 / 0)
-    with pytest.warns(DepyfWarning):
-        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-            have = results()
+    with pytest.warns(DepyfWarning), depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        have = results()
     assert_same(have, plain)
     assert run.problems
 
@@ -97,9 +93,8 @@ def test_keyboard_interrupt_is_the_users(tmp_path, monkeypatch, recompile_module
         raise KeyboardInterrupt
 
     monkeypatch.setattr(recompile_module, "recompile", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        with depyf.prepare_debug(str(tmp_path / "dump")):
-            results()
+    with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(str(tmp_path / "dump")):
+        results()
     monkeypatch.undo()
     assert_same(results(), [branchy(*pair) for pair in INPUTS])
 

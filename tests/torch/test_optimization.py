@@ -5,7 +5,6 @@ import weakref
 
 import pytest
 import torch
-
 from depyf.optimization import TorchCompileWrapperWithCustomDispatcher
 
 
@@ -55,22 +54,20 @@ def test_each_instance_has_its_own_codes():
 def test_forward_is_restored_after_an_exception():
     model = Model(2)
     model(torch.ones(2))
-    with pytest.raises(ZeroDivisionError):
-        with model.dispatch_to_code(0):
-            1 / 0
+    with pytest.raises(ZeroDivisionError), model.dispatch_to_code(0):
+        1 / 0
     assert "forward" not in vars(model)
     assert torch.equal(model.forward(torch.ones(2), extra=1), torch.full((2,), 3.0))
 
 
 def test_a_code_that_is_not_there_says_so():
     model = Model(2)
-    with pytest.raises(IndexError, match="0 compiled codes"):
-        with model.dispatch_to_code(0):
-            pass
+    with pytest.raises(IndexError, match="0 compiled codes"), model.dispatch_to_code(0):
+        pass
 
 
 def test_the_object_is_freed_and_its_hook_with_it():
-    import torch._dynamo.convert_frame as convert_frame
+    from torch._dynamo import convert_frame
 
     torch._dynamo.reset()
     gc.collect()

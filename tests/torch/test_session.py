@@ -8,10 +8,9 @@ import threading
 import warnings
 import weakref
 
+import depyf
 import pytest
 import torch
-
-import depyf
 from depyf.torch import DepyfWarning
 
 
@@ -74,7 +73,7 @@ def test_block_can_be_entered_and_left_by_hand(tmp_path):
 
 
 def test_nothing_stays_attached():
-    import torch._dynamo.convert_frame as convert_frame
+    from torch._dynamo import convert_frame
 
     trace = logging.getLogger("torch.__trace")
     handlers, hooks = list(trace.handlers), list(convert_frame._bytecode_hooks.values())
@@ -115,16 +114,14 @@ def test_blocks_may_be_left_in_any_order(tmp_path):
 
 def test_the_same_block_cannot_be_entered_twice(tmp_path):
     block = depyf.prepare_debug(str(tmp_path / "dump"))
-    with block:
-        with pytest.raises(RuntimeError, match="already open"):
-            block.__enter__()
+    with block, pytest.raises(RuntimeError, match="already open"):
+        block.__enter__()
 
 
 def test_an_exception_passes_through_and_the_dump_is_whole(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        with depyf.prepare_debug(str(tmp_path / "dump")):
-            compiled(double)(torch.ones(3))
-            1 / 0
+    with pytest.raises(ZeroDivisionError), depyf.prepare_debug(str(tmp_path / "dump")):
+        compiled(double)(torch.ones(3))
+        1 / 0
     names = os.listdir(str(tmp_path / "dump"))
     assert "full_code_for_double_0.py" in names and not [
         name for name in names if name.startswith(".depyf-")
@@ -143,7 +140,7 @@ def test_a_folder_that_cannot_be_made_is_one_warning(tmp_path):
 
 
 def test_a_disk_that_fills_is_one_warning_and_rows(tmp_path, monkeypatch):
-    import depyf.torch.dump as dump
+    from depyf.torch import dump
 
     real = os.fdopen
 
@@ -371,9 +368,8 @@ def test_a_failing_backend_is_the_users_exception(tmp_path):
     with pytest.raises(Exception) as without:
         plain()
     torch._dynamo.reset()
-    with pytest.raises(Exception) as within:
-        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-            plain()
+    with pytest.raises(Exception) as within, depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        plain()
     assert type(within.value) is type(without.value)
     assert run.unattributed[0].failure
     assert [name for name in os.listdir(str(tmp_path / "dump")) if ".Captured_Graph." in name]

@@ -27,7 +27,7 @@ def run_toy(folder, cache, *more, backend="inductor"):
         env=environment(cache),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_transformed_code_reads_well(dumps):
     assert len(lines) <= 12, text
     assert text.count("__resume_at_") == 2
     assert "extend" not in text and "slice" not in text and "[:" not in text
-    assert re.search(r"^    if ", text, re.M)
+    assert re.search(r"^    if ", text, re.MULTILINE)
 
 
 def test_results_equal_those_of_plain_torch_compile(dumps):

@@ -22,7 +22,7 @@ COMPILED_FUNCTION = re.compile(
 )
 RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+$")
 RESUME_CODE = re.compile(
-    r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.S
+    r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.DOTALL
 )
 
 
@@ -104,7 +104,7 @@ def register_bytecode_hook(
 
 
 def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
-    frame = sys._getframe(2)
+    frame: Optional[types.FrameType] = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith(
             "convert_frame.py"
@@ -263,7 +263,7 @@ def replaces_serialised_code() -> bool:
     """True when torch is going to pickle the transformed code, so that it must stay torch's own."""
 
     def find() -> Any:
-        import torch._dynamo.config as config
+        from torch._dynamo import config
 
         return config
 
@@ -317,13 +317,13 @@ def guard_closure_variables() -> Dict[str, Any]:
     """The names that torch gives to the expressions of every guard."""
 
     def find() -> Any:
-        import torch._dynamo.guards as guards
+        from torch._dynamo import guards
 
         # a function since 2.7, a table before
         table = (
             guards._get_closure_vars()
             if hasattr(guards, "_get_closure_vars")
-            else guards.CLOSURE_VARS
+            else getattr(guards, "CLOSURE_VARS")
         )
         return {str(name): value for name, value in table.items()}
 
@@ -418,7 +418,7 @@ FUSION_LOGGERS = {"ir_pre_fusion": "ir_pre_fusion", "ir_post_fusion": "ir_post_f
 
 def _fusion_loggers() -> Any:
     def find() -> Any:
-        import torch._inductor.debug as debug
+        from torch._inductor import debug
 
         return {stage: getattr(debug, name + "_log") for name, stage in FUSION_LOGGERS.items()}
 
@@ -491,9 +491,9 @@ def no_compile() -> Iterator[None]:
 def _run_only() -> Iterator[None]:
     # before 2.6 each optimised function installs its own callback when it is called, so the one place that all of them
     # ask is the callback's own check of the compile limit
-    import torch._dynamo.config as config
+    from torch._dynamo import config
 
-    limits = {
+    limits: Any = {
         name: 0
         for name in ("cache_size_limit", "accumulated_cache_size_limit")
         if hasattr(config, name)
@@ -506,7 +506,7 @@ def evaluation_log() -> Optional[logging.Logger]:
     """The logger to which TORCH_LOGS=+bytecode writes, None where it is not found."""
 
     def find() -> Any:
-        import torch._dynamo.convert_frame as convert_frame
+        from torch._dynamo import convert_frame
 
         return convert_frame.bytecode_log
 

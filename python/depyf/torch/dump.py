@@ -20,7 +20,7 @@ _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
     r"|" + re.escape(MANIFEST) + "|" + re.escape(OVERVIEW) + r"|\.depyf-.*)$"
 )
-_ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.M)
+_ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
 #: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
 DEBUG_NAMES = {
     "BEFORE_POST_GRAD": "fx_graph_readable",

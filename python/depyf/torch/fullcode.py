@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set
 
 from depyf.torch import compat
 from depyf.torch.model import Entry, Function, Guard, LiveObject, Run

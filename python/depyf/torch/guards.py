@@ -10,15 +10,18 @@ from depyf.torch import compat
 from depyf.torch.model import Guard
 
 _TREE_LINE = re.compile(r"^(?P<depth>(?:\| )*)\+- (?P<text>.*)$")
-_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
+_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.DOTALL)
 _MANAGER = re.compile(r"source=(?P<source>.*?), (?:accessed_by=|type=)")
 #: what torch appends to the text of a guard for the reader: the value's type, or the state it was compared with
-_TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.S)
-_STATE_NOTE = re.compile(r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.S)
-_SAVED_HOOKS = re.compile(
-    r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", re.S
+_TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.DOTALL)
+_STATE_NOTE = re.compile(
+    r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.DOTALL
 )
-_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.S)
+_SAVED_HOOKS = re.compile(
+    r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$",
+    re.DOTALL,
+)
+_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
 
 
 def split_comment(text: str) -> Tuple[str, str]:
