@@ -130,8 +130,8 @@ def test_a_wrong_source_is_refused(tmp_path, monkeypatch, what, function, change
     module = importlib.import_module("depyf.recompile")
     core, changed = module._core, []
 
-    def decompile(code, *arguments):
-        source, *rest = core.decompile(code, *arguments)
+    def decompile(code, *arguments, **keywords):
+        source, *rest = core.decompile(code, *arguments, **keywords)
         if code.co_name != function.__name__:
             return (source, *rest)
         wrong = change(source)
