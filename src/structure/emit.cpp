@@ -769,7 +769,7 @@ class Emitter {
         bool falls = !rest.empty();
         for (const CasePart& part : parts) {
           const std::uint32_t body = target(BlockId(part.from), part.edge);
-          falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+          if (ctx.follow != ctx.header || ctx.header == kNone) falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
         }
         const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
         const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[heads.back()].match].line);

@@ -87,6 +87,12 @@ class Matcher {
       if (s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone) chain(b);
     if (touched_.empty()) return;
     drop_dead_params();
+    s_.count_preds();
+    for (Node& node : s_.nodes)
+      if (node.alive && node.pred_count == 0 && node.term == TermKind::Return) {
+        node.alive = false;
+        node.body.clear();
+      }
     s_.count_uses();
     s_.count_preds();
     s_.thread_empty_blocks();
@@ -109,7 +115,7 @@ class Matcher {
         ValueId first = s_.resolve(value.operands[0]);
         const BlockId here(static_cast<std::uint32_t>(i));
         auto [at, fresh] = compared.emplace(first.index, here);
-        if (!fresh && at->second != here) return true;
+        if ((!fresh && at->second != here) || (block_of(first) != here && s_.at(first).kind == ValueKind::Operation)) return true;
       }
     }
     return false;
@@ -286,6 +292,20 @@ class Matcher {
     return true;
   }
 
+  /// The same place, or copies of one `return` of a constant.
+  bool same_place(const Edge& a, const Edge& b) {
+    if (same_edge(a, b)) return true;
+    return a.to != b.to && takes_nothing(a.to) && takes_nothing(b.to) && s_.nodes[a.to.index].region == s_.nodes[b.to.index].region &&
+           s_.nodes[a.to.index].term_line == s_.nodes[b.to.index].term_line && plain_return(a.to) && plain_return(b.to) &&
+           s_.same_const(ConstId(s_.at(s_.resolve(s_.nodes[a.to.index].value)).arg), ConstId(s_.at(s_.resolve(s_.nodes[b.to.index].value)).arg));
+  }
+
+  bool plain_return(BlockId b) {
+    const Node& node = s_.nodes[b.index];
+    return node.term == TermKind::Return && s_.is_const(s_.resolve(node.value)) &&
+           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v); });
+  }
+
   /// Another test that can only be reached through this one.
   std::uint32_t next_tree(BlockId from, const Edge& edge) {
     const Node& node = s_.nodes[edge.to.index];
@@ -308,12 +328,13 @@ class Matcher {
         return true;
       }
     }
-    if (std::uint32_t u = next_tree(a, trees_[t].yes); u != kNone && same_edge(trees_[t].no, trees_[u].no)) {
+    if (std::uint32_t u = next_tree(a, trees_[t].yes); u != kNone && same_place(trees_[t].no, trees_[u].no)) {
       join(a, t, u, Tree::And);
       return true;
     }
     if (std::uint32_t u = next_tree(a, trees_[t].no);
-        u != kNone && trees_[u].tested == trees_[t].tested && trees_[t].yes.to == trees_[u].yes.to && trees_[t].yes.args.size() == trees_[u].yes.args.size()) {
+        u != kNone && trees_[u].tested == trees_[t].tested &&
+        ((trees_[t].yes.to == trees_[u].yes.to && trees_[t].yes.args.size() == trees_[u].yes.args.size()) || same_place(trees_[t].yes, trees_[u].yes))) {
       join(a, t, u, Tree::Or);
       return true;
     }
@@ -331,19 +352,22 @@ class Matcher {
       both.kids = {t, u};
       both.yes = trees_[u].yes;
       both.no = trees_[u].no;
-      --preds_[both.no.to.index];
+      --preds_[trees_[t].no.to.index];
     } else {
       both.kids.push_back(t);
       both.args.emplace_back();
-      for (ValueId v : trees_[t].yes.args) both.args.back().push_back(s_.resolve(v));
+      const bool meet = trees_[t].yes.to == trees_[u].yes.to;  // copies of a `return` take nothing
+      if (meet)
+        for (ValueId v : trees_[t].yes.args) both.args.back().push_back(s_.resolve(v));
       const Tree& right = trees_[u];
       if (right.kind == Tree::Or && right.tail.empty()) {
         both.kids.insert(both.kids.end(), right.kids.begin(), right.kids.end());
-        both.args.insert(both.args.end(), right.args.begin(), right.args.end());
+        for (const auto& list : right.args) both.args.push_back(meet ? list : std::vector<ValueId>());
       } else {
         both.kids.push_back(u);
         both.args.emplace_back();
-        for (ValueId v : right.yes.args) both.args.back().push_back(s_.resolve(v));
+        if (meet)
+          for (ValueId v : right.yes.args) both.args.back().push_back(s_.resolve(v));
       }
       for (std::size_t i = 0; i < both.args[0].size(); ++i) {
         bool same = true;
@@ -359,7 +383,7 @@ class Matcher {
       }
       both.yes = Edge{right.yes.to, s_.lifted.arena.copy(both.outs)};
       both.no = right.no;
-      --preds_[both.yes.to.index];
+      --preds_[trees_[t].yes.to.index];
     }
     tree_of_[a.index] = add(std::move(both));
   }
@@ -928,6 +952,13 @@ class Matcher {
     return {};
   }
 
+  /// The subject is still on the stack, so another case begins here: `case _` with a guard.
+  bool holds_subject(BlockId b, ValueId subject) {
+    if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch) return false;
+    const auto& stack = s_.lifted.blocks[b.index].stack_in;
+    return !stack.empty() && stack.back() && s_.resolve(stack.back()) == subject;
+  }
+
   void chain(BlockId head) {
     if (failures_ > kMaxFailures) return;
     const ValueId subject = trees_[tree_of_[head.index]].tested;
@@ -941,15 +972,24 @@ class Matcher {
                                                  s_.nodes[start.index].region == s_.nodes[head.index].region) {
       const auto& body = s_.nodes[start.index].body;
       const auto position = std::find(body.begin(), body.end(), subject);
-      Found found;
-      found.block = start;
       if (position != body.end()) {
+        std::vector<Found> before;
+        Found found;
+        found.block = start;
         found.prefix = static_cast<std::size_t>(position - body.begin()) + 1;
-        leading_stores(start, subject, &found.stores, found.prefix);
-        if (case_behind_guard(start, subject) == head) {
-          cases.push_back(found);
-          head = start;
-          certain = true;
+        for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
+          leading_stores(found.block, subject, &found.stores, found.prefix);
+          before.push_back(found);
+          const BlockId next = case_behind_guard(found.block, subject);
+          if (next == head) {
+            cases = before;
+            head = start;
+            certain = true;
+            break;
+          }
+          if (!next || tree_of_[next.index] != kNone || s_.nodes[next.index].region != s_.nodes[start.index].region) break;
+          found = Found();
+          found.block = next;
         }
       }
     }
@@ -984,7 +1024,7 @@ class Matcher {
       }
       leading_stores(at, subject, &found.stores);
       const BlockId next = case_behind_guard(at, subject);
-      if (found.stores.empty() && !next) break;
+      if (found.stores.empty() && !next && !holds_subject(at, subject)) break;
       certain = true;
       cases.push_back(found);
       at = next;
