@@ -952,6 +952,15 @@ class Matcher {
     return {};
   }
 
+  bool uses_value(BlockId b, ValueId v, std::size_t from) {
+    const Node& node = s_.nodes[b.index];
+    if (node.value && s_.resolve(node.value) == v) return true;
+    for (std::size_t i = from; i < node.body.size(); ++i)
+      for (ValueId o : s_.at(node.body[i]).operands)
+        if (s_.resolve(o) == v) return true;
+    return false;
+  }
+
   /// The subject is still on the stack, so another case begins here: `case _` with a guard.
   bool holds_subject(BlockId b, ValueId subject) {
     if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch) return false;
@@ -979,6 +988,7 @@ class Matcher {
         found.prefix = static_cast<std::size_t>(position - body.begin()) + 1;
         for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
           leading_stores(found.block, subject, &found.stores, found.prefix);
+          if (uses_value(found.block, subject, found.prefix + found.stores.size())) break;  // a guard cannot: `a == b == 0`
           before.push_back(found);
           const BlockId next = case_behind_guard(found.block, subject);
           if (next == head) {
@@ -1025,7 +1035,7 @@ class Matcher {
       leading_stores(at, subject, &found.stores);
       const BlockId next = case_behind_guard(at, subject);
       if (found.stores.empty() && !next && !holds_subject(at, subject)) break;
-      certain = true;
+      certain |= !found.stores.empty() || next;
       cases.push_back(found);
       at = next;
     }
