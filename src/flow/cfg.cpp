@@ -173,6 +173,30 @@ Cfg assemble(const Steps& in) {
   return cfg;
 }
 
+/// A handler that is also reached by a jump (≤ 3.10: one RERAISE shared by several handlers) gets an empty block of its own for the exception.
+void separate_handlers(Cfg& cfg) {
+  std::vector<std::uint8_t> entered(cfg.blocks.size(), 0);
+  entered[cfg.entry.index] = 1;
+  for (const Block& block : cfg.blocks) {
+    if (block.next) entered[block.next.index] = 1;
+    if (block.target) entered[block.target.index] = 1;
+  }
+  std::vector<BlockId> own(entered.size());
+  for (Region& region : cfg.regions) {
+    const BlockId handler = region.handler;
+    if (!entered[handler.index]) continue;
+    if (!own[handler.index]) {
+      Block block = cfg.blocks[handler.index];
+      block.end = block.first;
+      block.next = handler;
+      block.target = BlockId();
+      own[handler.index] = BlockId(static_cast<std::uint32_t>(cfg.blocks.size()));
+      cfg.blocks.push_back(block);
+    }
+    region.handler = own[handler.index];
+  }
+}
+
 }  // namespace
 
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list) {
@@ -191,6 +215,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   if (version >= PyVersion{3, 12}) absorb_gaps(cfg, branches_on_bools);
   absorb_returns(cfg);
   join_blocks(cfg);
+  separate_handlers(cfg);
   return cfg;
 }
 
