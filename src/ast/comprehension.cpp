@@ -90,7 +90,8 @@ struct Matcher {
       }
       if (current.empty()) return ExprId::none();
       if (s.kind == StmtKind::If) {
-        if (only(ast, s.body, StmtKind::Continue) && (!last || !empty(ast, s.orelse))) {
+        const bool skips = only(ast, s.body, StmtKind::Continue) || (last && empty(ast, s.body));
+        if (skips && (!last || !empty(ast, s.orelse))) {
           if (!last && !empty(ast, s.orelse)) return ExprId::none();
           current.push_back(negate(ast, s.e[0]));
           list = last ? trimmed(ast, s.orelse) : list.subspan(1);

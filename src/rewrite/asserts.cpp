@@ -43,13 +43,15 @@ void restore_asserts(Rewriter& r) {
     for (StmtId id : list) {
       const Stmt s = r.ast[id];
       ExprId message;
-      if (s.kind == StmtKind::If && s.body.size() == 1 && assertion(r, s.body[0], message) != Certainty::No) {
+      const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message) : Certainty::No;
+      if (in_body == Certainty::Sure || (in_body == Certainty::Likely && negation_is_free(r.ast, s.e[0]))) {
         out.push_back(make_assert(r, id, s.body[0], negate(r.ast, s.e[0]), message));
         out.insert(out.end(), s.orelse.begin(), s.orelse.end());
         changed = true;
       } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message) != Certainty::No) {
         out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
-        out.insert(out.end(), s.body.begin(), s.body.end());
+        for (StmtId inner : s.body)
+          if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
         changed = true;
       } else {
         out.push_back(id);

@@ -1,4 +1,6 @@
 // Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop.
+#include <utility>
+
 #include "rewrite/rewriter.h"
 
 namespace depyf {
@@ -23,7 +25,7 @@ struct Work {
 void drop_implied_jumps(Rewriter& r) {
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
   std::vector<Work> work = {{{}, has_end ? Tail::Return : Tail::None}};
-  std::vector<StmtId> ifs;
+  std::vector<std::pair<StmtId, Tail>> ifs;
   while (!work.empty()) {
     const Work at = work.back();
     work.pop_back();
@@ -45,7 +47,7 @@ void drop_implied_jumps(Rewriter& r) {
       auto push = [&](ListRef::Which which, Tail t) { work.push_back({{list[i], which}, t}); };
       switch (s.kind) {
         case StmtKind::If:
-          ifs.push_back(list[i]);
+          ifs.emplace_back(list[i], tail);
           push(ListRef::Body, tail);
           push(ListRef::Orelse, tail);
           break;
@@ -74,14 +76,21 @@ void drop_implied_jumps(Rewriter& r) {
       }
     }
   }
-  for (StmtId id : ifs) {
+  for (const auto& [id, tail] : ifs) {
     Stmt& s = r.ast[id];
-    if (!s.body.empty() || s.orelse.empty() || !negation_is_free(r.ast, s.e[0])) continue;
-    const ExprId test = negate(r.ast, s.e[0]);
-    Stmt& again = r.ast[id];
-    again.e[0] = test;
-    again.body = again.orelse;
-    again.orelse = {};
+    const bool nothing = s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
+    if (!nothing || s.orelse.empty()) continue;
+    if (negation_is_free(r.ast, s.e[0])) {
+      const ExprId test = negate(r.ast, s.e[0]);
+      Stmt& again = r.ast[id];
+      again.e[0] = test;
+      again.body = again.orelse;
+      again.orelse = {};
+    } else {  // the jump that stood there, or none
+      const StmtKind kind = tail == Tail::Return && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
+      const StmtId jump = r.add_statement(kind, r.ast[id].origin);
+      r.ast[id].body = r.one(jump);
+    }
   }
 }
 
