@@ -124,4 +124,7 @@ inline ConstId docstring(const Module& module, const CodeObject& code) {
   return code.consts[0];
 }
 
+/// `assert` loads the exception itself (LOAD_ASSERTION_ERROR, LOAD_COMMON_CONSTANT), not the global of that name.
+inline bool has_assertion_constant(const Module& module) { return module.version >= PyVersion{3, 9}; }
+
 }  // namespace depyf

@@ -19,7 +19,8 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message) {
   }
   const Expr& e = r.ast[type];
   if (e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError) return Certainty::Sure;
-  if (r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global) return Certainty::Likely;
+  // A table row tells whether the version has an operation for it; the name means the statement only where there is none.
+  if (!has_assertion_constant(*r.ast.module) && r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global) return Certainty::Likely;
   return Certainty::No;
 }
 
