@@ -761,8 +761,8 @@ class Emitter {
     bool is_default = false;
     if (otherwise != kNone && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
         in(chain, dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
-      bool only = !header_[otherwise];
-      for (std::uint32_t p : preds_[otherwise]) only &= in(chain, p);
+      bool only = true;
+      for (std::uint32_t p : preds_[otherwise]) only &= in(chain, p) || dom_.dominates(otherwise, p);
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || const_return(m); });

@@ -89,7 +89,7 @@ class Matcher {
     drop_dead_params();
     s_.count_preds();
     for (Node& node : s_.nodes)
-      if (node.alive && node.pred_count == 0 && node.term == TermKind::Return) {
+      if (node.alive && node.pred_count == 0 && (node.term == TermKind::Return || node.term == TermKind::Jump)) {
         node.alive = false;
         node.body.clear();
       }
@@ -292,12 +292,34 @@ class Matcher {
     return true;
   }
 
-  /// The same place, or copies of one `return` of a constant.
+  /// The same place, or copies of one short way out: the same operations of the same lines.
   bool same_place(const Edge& a, const Edge& b) {
     if (same_edge(a, b)) return true;
-    return a.to != b.to && takes_nothing(a.to) && takes_nothing(b.to) && s_.nodes[a.to.index].region == s_.nodes[b.to.index].region &&
-           s_.nodes[a.to.index].term_line == s_.nodes[b.to.index].term_line && plain_return(a.to) && plain_return(b.to) &&
-           s_.same_const(ConstId(s_.at(s_.resolve(s_.nodes[a.to.index].value)).arg), ConstId(s_.at(s_.resolve(s_.nodes[b.to.index].value)).arg));
+    constexpr std::size_t kLongest = 8;
+    if (a.to == b.to || !takes_nothing(a.to) || !takes_nothing(b.to)) return false;
+    const Node &x = s_.nodes[a.to.index], &y = s_.nodes[b.to.index];
+    if (x.region != y.region || x.term != y.term || x.term_line != y.term_line || x.body.size() != y.body.size() || x.body.size() > kLongest) return false;
+    if (x.match != kNone || y.match != kNone || preds_[a.to.index] != 1 || preds_[b.to.index] != 1) {
+      if (!plain_return(a.to) || !plain_return(b.to)) return false;
+    }
+    auto same = [&](ValueId v, ValueId w) {
+      v = s_.resolve(v);
+      w = s_.resolve(w);
+      if (v == w) return true;
+      if (s_.is_const(v) && s_.is_const(w)) return s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg));
+      for (std::size_t i = 0; i < x.body.size(); ++i)
+        if (x.body[i] == v) return y.body[i] == w;
+      return false;
+    };
+    for (std::size_t i = 0; i < x.body.size(); ++i) {
+      const Value &v = s_.at(x.body[i]), &w = s_.at(y.body[i]);
+      if (v.kind != ValueKind::Operation || w.kind != v.kind || v.op != w.op || v.aux != w.aux || v.line != w.line || v.operands.size() != w.operands.size()) return false;
+      if (v.op == Op::LOAD_CONST ? !same(x.body[i], y.body[i]) : v.arg != w.arg) return false;
+      for (std::size_t k = 0; k < v.operands.size(); ++k)
+        if (!same(v.operands[k], w.operands[k])) return false;
+    }
+    if (x.term == TermKind::Return) return same(x.value, y.value);
+    return x.term == TermKind::Jump && !x.body.empty() && same_edge(x.edges[0], y.edges[0]);
   }
 
   bool plain_return(BlockId b) {
