@@ -966,7 +966,7 @@ class Matcher {
       if (node.term != TermKind::Branch) continue;
       for (int k = 0; k < 2; ++k) {
         const BlockId to = node.edges[k].to;
-        if (std::find(seen.begin(), seen.end(), to) != seen.end()) continue;
+        if (std::find(seen.begin(), seen.end(), to) != seen.end() || to == block_of(subject)) continue;  // around a loop, the subject is another one
         if (tests_subject(to, subject) || leading_stores(to, subject, nullptr) > 0) return to;
         seen.push_back(to);
       }
