@@ -40,7 +40,7 @@ def run_script(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=300,
+            timeout=1200,
         )
         if check:
             assert done.returncode == 0, done.stdout + done.stderr

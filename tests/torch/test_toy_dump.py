@@ -28,7 +28,7 @@ def run_toy(folder, cache, *more, backend="inductor"):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=300,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr
     assert "DepyfWarning" not in done.stderr, done.stderr
