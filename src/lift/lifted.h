@@ -103,7 +103,7 @@ struct Lifted {
 /// · LIST_APPEND, SET_ADD, MAP_ADD, LIST_EXTEND … on a collection built here which only the stack knows and only once: operands {collection, item…} and the
 ///   RESULT IS THE COLLECTION'S NEXT VERSION (it replaces the stack slot), also across blocks, as in [*a, b if c else d]. Where the collection is aliased (copied,
 ///   stored, passed on), was built outside the loop that grows it (a comprehension), or differs by the way taken, it is an effect: aux has kInPlace, no result.
-///   MAP_ADD is always {map, key, value}.
+///   MAP_ADD is {map, key, value}; in place with aux 1 (3.7) {map, value, key}, which says what was evaluated first.
 /// · SET_FUNCTION_ATTRIBUTE right after its MAKE_FUNCTION becomes an operand of it; INTRINSIC_1 ListToTuple is LIST_TO_TUPLE, UnaryPositive is UNARY Plus,
 ///   INTRINSIC_2 PrepReraiseStar is PREP_RERAISE_STAR.
 /// · WITH_EXCEPT_START {exit, exception}; END_ASYNC_FOR {async iterator, exception}; POP_EXCEPT {}; PUSH_EXC_INFO only defines a Previous.
