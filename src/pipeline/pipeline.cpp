@@ -32,7 +32,8 @@ std::string code_path(const Module& module, CodeId code) {
 namespace {
 
 StructureOptions structure_options(const Module& module, CodeId code, const DecompileOptions& options) {
-  return {options.keep_temporaries, options.temp_prefix, !options.keep_temporaries && made_by_dynamo(module, code), &options.callee_parameters};
+  const bool dynamo = made_by_dynamo(module, code);
+  return {options.keep_temporaries, options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, &options.callee_parameters};
 }
 
 PrintOptions print_options(const Module& module, const DecompileOptions& options) {

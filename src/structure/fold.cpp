@@ -295,7 +295,7 @@ class Folder {
     Node& b = s_.nodes[yes.to.index];
     Node& c = s_.nodes[no.to.index];
     // Only copies of one statement: code without lines, such as Dynamo's, tells nothing of that.
-    if (s_.options.name_temporaries || b.term_line == 0 || b.term != TermKind::Return || c.term != TermKind::Return || b.term_line != c.term_line) return false;
+    if (s_.options.made_by_dynamo || b.term_line == 0 || b.term != TermKind::Return || c.term != TermKind::Return || b.term_line != c.term_line) return false;
     auto position = [](const Node& node, ValueId v) {
       auto at = std::find(node.body.rbegin(), node.body.rend(), v);
       return at == node.body.rend() ? SIZE_MAX : static_cast<std::size_t>(at - node.body.rbegin());

@@ -14,7 +14,9 @@ namespace depyf {
 struct StructureOptions {
   bool keep_temporaries = false;
   std::string_view temp_prefix = "__temp_";
-  /// Code that Dynamo made: temporaries get names that say what they are.
+  /// Code that Dynamo made: its lines do not tell which instructions are one statement.
+  bool made_by_dynamo = false;
+  /// Temporaries get names that say what they are.
   bool name_temporaries = false;
   /// Parameters of functions that the code calls by a global name (Dynamo's resume functions), for such names.
   const std::vector<std::pair<std::string, std::vector<std::string>>>* callee_parameters = nullptr;
