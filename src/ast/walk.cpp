@@ -32,6 +32,10 @@ std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
   return {};
 }
 
+bool is_jump(StmtKind kind) {
+  return kind == StmtKind::Return || kind == StmtKind::Raise || kind == StmtKind::Break || kind == StmtKind::Continue;
+}
+
 constexpr ListRef::Which kLists[] = {ListRef::Body, ListRef::Arms, ListRef::Orelse, ListRef::Final};
 
 }  // namespace
@@ -100,6 +104,28 @@ void collect_below(const Ast& ast, std::vector<ExprId>& order) {
       for (ExprId kid : e.kids) push(order, kid);
     }
   }
+}
+
+bool never_ends(const Ast& ast, std::span<const StmtId> list) {
+  std::vector<std::span<const StmtId>> work = {list};  // all of these must never end
+  while (!work.empty()) {
+    const auto at = work.back();
+    work.pop_back();
+    if (at.empty()) return false;
+    const Stmt& s = ast[at.back()];
+    if (is_jump(s.kind)) continue;
+    if (s.kind == StmtKind::If) {
+      work.push_back(s.body);
+      work.push_back(s.orelse);
+    } else if (s.kind == StmtKind::Try) {
+      if (!s.final.empty() && is_jump(ast[s.final.back()].kind)) continue;
+      work.push_back(s.orelse.empty() ? s.body : s.orelse);
+      for (StmtId arm : s.arms) work.push_back(ast[arm].body);
+    } else {  // goes on, or may: `with` can swallow an exception, a loop can end
+      return false;
+    }
+  }
+  return true;
 }
 
 std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body) {

@@ -29,6 +29,9 @@ void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out);
 /// Adds to `order` everything below the expressions already in it, each before what is inside it: a walk back meets operands first.
 void collect_below(const Ast& ast, std::vector<ExprId>& order);
 
+/// Does control never reach the end of the list? False where only a look at values could tell.
+bool never_ends(const Ast& ast, std::span<const StmtId> list);
+
 /// Every expression below `body`, each before what is inside it.
 std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body);
 

@@ -6,7 +6,7 @@ namespace {
 
 enum class Certainty : std::uint8_t { No, Likely, Sure };
 
-/// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (since 3.9; before, a global).
+/// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (or, in old versions, a global).
 Certainty assertion(const Rewriter& r, StmtId id, ExprId& message) {
   const Stmt& s = r.ast[id];
   if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
@@ -41,7 +41,8 @@ void restore_asserts(Rewriter& r) {
   r.edit_lists([&](std::vector<StmtId>& list) {
     std::vector<StmtId> out;
     bool changed = false;
-    for (StmtId id : list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const StmtId id = list[i];
       const Stmt s = r.ast[id];
       ExprId message;
       const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message) : Certainty::No;
@@ -54,6 +55,12 @@ void restore_asserts(Rewriter& r) {
         for (StmtId inner : s.body)
           if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
         changed = true;
+      } else if (s.kind == StmtKind::If && s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message) != Certainty::No &&
+                 never_ends(r.ast, s.body)) {  // all of the rest of the list went into the `if`
+        out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
+        out.insert(out.end(), s.body.begin(), s.body.end());
+        changed = true;
+        ++i;
       } else {
         out.push_back(id);
       }

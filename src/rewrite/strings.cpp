@@ -5,6 +5,49 @@
 #include "rewrite/rewriter.h"
 
 namespace depyf {
+namespace {
+
+/// Number of values that CPython's optimiser takes when it makes an f-string of `format % (…)`; -1 where it leaves the operation alone.
+/// (Python/ast_opt.c, optimize_format)
+std::ptrdiff_t foldable_fields(std::string_view format) {
+  constexpr int kMaxDigits = 3;
+  std::ptrdiff_t fields = 0;
+  std::size_t at = 0;
+  auto digits = [&] {
+    int count = 0;
+    for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at) ++count;
+    return count < kMaxDigits;
+  };
+  while (at < format.size()) {
+    if (format[at++] != '%') continue;
+    if (at < format.size() && format[at] == '%') {
+      ++at;
+      continue;
+    }
+    while (at < format.size() && std::string_view("-+ #0").find(format[at]) != std::string_view::npos) ++at;
+    if (!digits()) return -1;
+    if (at < format.size() && format[at] == '.') {
+      ++at;
+      if (!digits()) return -1;
+    }
+    if (at == format.size() || (format[at] != 's' && format[at] != 'r' && format[at] != 'a')) return -1;
+    ++at;
+    ++fields;
+  }
+  return fields;
+}
+
+/// The left side of a `%` that the compiler left alone although it folds such: it was an f-string without fields.
+bool was_plain_fstring(const Rewriter& r, const Expr& e) {
+  if (e.kind != ExprKind::Binary || static_cast<BinaryOp>(e.op) != BinaryOp::Remainder || !folds_percent_format(r.object)) return false;
+  const Expr& values = r.ast[e.kids[1]];
+  if (!r.is_constant(e.kids[0], ConstKind::Str) || values.kind != ExprKind::Tuple) return false;
+  for (ExprId value : values.kids)
+    if (r.ast[value].kind == ExprKind::Starred) return false;
+  return foldable_fields(r.constant(e.kids[0])->text) == static_cast<std::ptrdiff_t>(values.kids.size());
+}
+
+}  // namespace
 
 void restore_strings(Rewriter& r) {
   const std::vector<ExprId> order = collect_expressions(r.ast, r.body);
@@ -20,6 +63,10 @@ void restore_strings(Rewriter& r) {
       const ExprId kids[] = {part};
       r.ast[id].kids = r.ast.arena.copy(kids);
       inside.insert(part.index);
+      continue;
+    }
+    if (was_plain_fstring(r, e)) {
+      e.kids[0] = r.ast.expr(ExprKind::JoinedStr, {e.kids[0]}, UINT32_MAX, 0, r.ast[e.kids[0]].origin);
       continue;
     }
     if (e.kind != ExprKind::JoinedStr) continue;
