@@ -127,6 +127,11 @@ inline ConstId docstring(const Module& module, const CodeObject& code) {
 /// `assert` loads the exception itself (LOAD_ASSERTION_ERROR, LOAD_COMMON_CONSTANT), not the global of that name.
 inline bool has_assertion_constant(const Module& module) { return module.version >= PyVersion{3, 9}; }
 
+/// `from __future__ import annotations` is in force; the flag moved in 3.8.
+inline bool future_annotations(const CodeObject& code) {
+  return code.flags & (code.version >= PyVersion{3, 8} ? std::uint32_t{kFutureAnnotations} : 0x100000u);
+}
+
 /// Does the compiler turn `"…%s…" % (a, b)` into an f-string (3.11+)?
 inline bool folds_percent_format(const CodeObject& code) { return code.version >= PyVersion{3, 11}; }
 

@@ -1,5 +1,6 @@
 #include "rewrite/annotations.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "structure/operations.h"
@@ -25,6 +26,13 @@ bool is_condition_mark(const Rewriter& r, const Stmt& s, std::uint32_t& index) {
   if (!c || c->kind != ConstKind::Int || c->big || c->integer < 0) return false;
   index = static_cast<std::uint32_t>(c->integer);
   return true;
+}
+
+/// What the compiler puts before a body's first statement.
+bool compiler_assigns(const Rewriter& r, const Stmt& s) {
+  static constexpr std::string_view names[] = {"__module__", "__qualname__", "__firstlineno__", "__type_params__", "__classdict__", "__doc__"};
+  const StrId name = r.assigned_name(s);
+  return name && std::find(std::begin(names), std::end(names), r.text(name)) != std::end(names);
 }
 
 /// `name: annotation`, taking over `name = value` when that is the statement before.
@@ -95,7 +103,9 @@ std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
 }
 
 void place_annotations(Rewriter& r, CodeId code) {
-  const std::vector<Annotation> annotations = annotations_of(r, code);
+  std::vector<Annotation> annotations = annotations_of(r, code);
+  const bool text = future_annotations(r.module[code]);
+  for (Annotation& a : annotations) a.value = annotation_expression(r, a.value, text);
   std::unordered_map<std::uint32_t, const Annotation*> conditional;
   for (const Annotation& a : annotations)
     if (a.condition != UINT32_MAX) conditional[a.condition] = &a;
@@ -118,6 +128,8 @@ void place_annotations(Rewriter& r, CodeId code) {
   // The others are at the top of the body; an assignment to the same name, not before the annotation ahead, is where one was written.
   std::vector<StmtId> out;
   std::size_t cursor = 0;
+  while (cursor < r.body.size() && compiler_assigns(r, r.ast[r.body[cursor]])) ++cursor;
+  out.assign(r.body.begin(), r.body.begin() + static_cast<std::ptrdiff_t>(cursor));
   std::unordered_map<std::uint32_t, std::vector<std::size_t>> assignments;  // positions, last first
   for (std::size_t i = r.body.size(); i-- > 0;)
     if (const StrId name = r.assigned_name(r.ast[r.body[i]])) assignments[name.index].push_back(i);
@@ -155,7 +167,7 @@ void restore_annotations(Rewriter& r) {
   if (set_up) {
     r.body = r.ast.arena.copy(body);
     bool any = false;
-    const bool text = r.object.flags & kFutureAnnotations;
+    const bool text = future_annotations(r.object);
     r.edit_lists([&](std::vector<StmtId>& list) {
       std::vector<StmtId> out;
       bool changed = false;
@@ -176,6 +188,12 @@ void restore_annotations(Rewriter& r) {
   }
   const std::string_view variable = r.role == Role::Module ? "__annotate__" : "__annotate_func__";
   if (r.role != Role::Module && r.role != Role::Class) return;
+  // The set that the marks are added to.
+  std::vector<StmtId> others;
+  for (StmtId id : r.body)
+    if (const Stmt& s = r.ast[id]; !r.assigns(s, "__conditional_annotations__") || r.ast[s.e[0]].kind != ExprKind::Set || !r.ast[s.e[0]].kids.empty())
+      others.push_back(id);
+  if (others.size() != r.body.size()) r.body = r.ast.arena.copy(others);
   for (std::size_t i = 0; i < r.body.size(); ++i) {
     const Stmt& s = r.ast[r.body[i]];
     if (!r.assigns(s, variable)) continue;
@@ -183,8 +201,6 @@ void restore_annotations(Rewriter& r) {
     if (!code || r.text(r.module[code].name) != "__annotate__") continue;
     std::vector<StmtId> rest(r.body.begin(), r.body.end());
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-    // With it goes the set that the marks are added to.
-    std::erase_if(rest, [&](StmtId id) { return r.assigns(r.ast[id], "__conditional_annotations__"); });
     r.body = r.ast.arena.copy(rest);
     place_annotations(r, code);
     break;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ast/comprehension.h"
 #include "rewrite/annotations.h"
@@ -28,6 +29,12 @@ class Definer {
   explicit Definer(Rewriter& r) : r_(r), ast_(r.ast) {}
 
   void run() {
+    variables_ = variables_of(r_.code);
+    if (r_.role == Role::GenericScope || is_annotation_scope()) {
+      r_.body = inline_temporaries(r_.body, variables_);
+    } else {
+      r_.edit_lists([&](std::vector<StmtId>& list) { return join_definitions(list); });
+    }
     std::vector<ExprId> order = collect_expressions(ast_, r_.body);
     for (std::size_t i = order.size(); i-- > 0;) expression(order[i]);
     if (r_.role == Role::GenericScope) return;
@@ -44,6 +51,107 @@ class Definer {
   }
 
  private:
+  // --- temporaries: what makes a definition does not always lie on the stack in the order that one expression needs
+
+  /// Functions that compute annotations, bounds and values of type parameters.
+  bool is_annotation_scope() const {
+    if (r_.role != Role::Function || r_.object.argcount != 1 || r_.object.slots.empty()) return false;
+    return r_.text(r_.object.slots[0].name) == ".format" || r_.text(r_.object.name) == "__annotate__";
+  }
+
+  using Names = std::unordered_set<std::uint32_t>;
+
+  Names variables_of(CodeId code) const {
+    Names names;
+    for (const Slot& slot : r_.module[code].slots) names.insert(unmangled(r_.module, code, slot.name).index);
+    return names;
+  }
+
+  bool is_temporary(ExprId id, const Names& variables) const {
+    const Expr& e = ast_[id];
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && !variables.contains(e.a);
+  }
+
+  /// The temporary that a statement assigns, and its value: `t = value`, or `[t] = value` for the value of `*value`.
+  bool temporary(StmtId id, const Names& variables, std::uint32_t& name, ExprId& value) {
+    const Stmt s = ast_[id];
+    if (s.kind != StmtKind::Assign || s.list.size() != 1) return false;
+    const Expr target = ast_[s.list[0]];
+    if (is_temporary(s.list[0], variables)) {
+      name = target.a;
+      value = s.e[0];
+      return true;
+    }
+    if ((target.kind != ExprKind::Tuple && target.kind != ExprKind::List) || target.kids.size() != 1 || !is_temporary(target.kids[0], variables)) return false;
+    name = ast_[target.kids[0]].a;
+    value = ast_.expr(ExprKind::Starred, {s.e[0]}, UINT32_MAX, 0, s.origin);
+    return true;
+  }
+
+  std::span<StmtId> inline_temporaries(std::span<const StmtId> list, const Names& variables) {
+    std::unordered_map<std::uint32_t, ExprId> values;
+    std::vector<StmtId> rest;
+    for (StmtId id : list) {
+      std::vector<ExprId> order;
+      append_roots(ast_, id, order);
+      std::uint32_t name = 0;
+      ExprId value;
+      const bool assigns = temporary(id, variables, name, value);
+      collect_below(ast_, order);
+      for (ExprId at : order)
+        if (ast_[at].kind == ExprKind::Name)
+          if (const auto found = values.find(ast_[at].a); found != values.end()) ast_[at] = Expr(ast_[found->second]);
+      if (assigns) values[name] = value;
+      else rest.push_back(id);
+    }
+    return ast_.arena.copy(rest);
+  }
+
+  bool makes_definition(ExprId id) const {
+    if (ast_[id].kind == ExprKind::ClassBuilder) return true;
+    const CodeId code = r_.function_code(id);
+    if (!code) return false;
+    const Role role = role_of(r_.module, code);
+    return role == Role::Function || role == Role::GenericScope;
+  }
+
+  /// Temporaries right before an assignment that uses each of them once go into it, when together they make a definition.
+  bool join_definitions(std::vector<StmtId>& list) {
+    std::vector<StmtId> out;
+    bool changed = false;
+    for (StmtId id : list) {
+      out.push_back(id);
+      if (ast_[id].kind != StmtKind::Assign) continue;
+      std::unordered_map<std::uint32_t, std::vector<ExprId>> uses;
+      bool makes = false;
+      std::size_t begin = out.size() - 1;
+      ExprId value = ast_[id].e[0];
+      std::vector<std::pair<std::uint32_t, ExprId>> block;
+      for (;;) {
+        std::vector<ExprId> order = {value};
+        collect_below(ast_, order);
+        for (ExprId at : order) {
+          makes = makes || makes_definition(at);
+          if (is_temporary(at, variables_)) uses[ast_[at].a].push_back(at);
+        }
+        std::uint32_t name = 0;
+        if (uses.empty() || begin == 0 || !temporary(out[begin - 1], variables_, name, value)) break;
+        const auto used = uses.find(name);
+        if (used == uses.end() || used->second.size() != 1) break;
+        block.emplace_back(name, value);
+        --begin;
+      }
+      if (block.empty() || !makes) continue;
+      for (const auto& [name, what] : block) ast_[uses[name][0]] = Expr(ast_[what]);
+      for (std::size_t i = begin; i + 1 < out.size(); ++i) r_.absorb(id, out[i]);
+      out.resize(begin);
+      out.push_back(id);
+      changed = true;
+    }
+    if (changed) list.swap(out);
+    return changed;
+  }
+
   // --- expressions
 
   void expression(ExprId id) {
@@ -101,7 +209,7 @@ class Definer {
   // --- functions
 
   /// The items of a tuple that is known.
-  bool items(ExprId tuple, std::vector<ExprId>& out) {
+  bool items(ExprId tuple, std::vector<ExprId>& out, bool annotations = false) {
     if (!tuple) return true;
     const Expr e = ast_[tuple];
     if (const Const* c = r_.constant(tuple)) {
@@ -110,8 +218,8 @@ class Definer {
       return true;
     }
     if (e.kind != ExprKind::Tuple) return false;
-    for (ExprId kid : e.kids)
-      if (ast_[kid].kind == ExprKind::Starred) return false;
+    for (ExprId kid : e.kids)  // in annotations `*args: *Ts` is one
+      if (ast_[kid].kind == ExprKind::Starred && !annotations) return false;
     out.assign(e.kids.begin(), e.kids.end());
     return true;
   }
@@ -160,7 +268,7 @@ class Definer {
       std::vector<ExprId> pairs;
       if (m.kind == ExprKind::Dict) {
         pairs.assign(m.kids.begin(), m.kids.end());
-      } else if (!items(mapping, pairs)) {
+      } else if (!items(mapping, pairs, true)) {
         return;
       }
       for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
@@ -176,10 +284,10 @@ class Definer {
         f.parameters[at->second].annotation = v;
       }
     };
-    const bool text = object.flags & kFutureAnnotations;
+    const bool text = future_annotations(object);
     for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) { annotate(name, annotation_expression(r_, v, text)); });
     if (const CodeId annotations = r_.function_code(e.kids[kAnnotate]))
-      for (const Annotation& a : annotations_of(r_, annotations)) annotate(a.name, a.value);
+      for (const Annotation& a : annotations_of(r_, annotations)) annotate(a.name, annotation_expression(r_, a.value, text));
 
     ast_.functions.push_back(std::move(f));
     return static_cast<std::uint32_t>(ast_.functions.size() - 1);
@@ -189,7 +297,7 @@ class Definer {
 
   ExprId evaluated(ExprId evaluator) {
     const CodeId code = r_.function_code(evaluator);
-    return code ? body_as_expression(r_, body_of(code)) : ExprId::none();
+    return code ? body_as_expression(r_, inline_temporaries(body_of(code), variables_of(code))) : ExprId::none();
   }
 
   /// A type parameter, when `id` makes one: Intrinsic TypeVar … over its name.
@@ -418,6 +526,7 @@ class Definer {
 
   Rewriter& r_;
   Ast& ast_;
+  Names variables_;  // names of the code object's own variables
 };
 
 }  // namespace
