@@ -1041,8 +1041,10 @@ void Printer::visit_raw(const Expr& e) {
     }
     case ExprKind::ClassBuilder: add_text("__build_class__"); break;
     case ExprKind::CellRef:
-      leftover("a cell");
+      // No syntax names a cell; a function that reads the variable has it.
+      add_text("(lambda: ");
       add_name(StrId(e.a));
+      add_text(").__closure__[0]");
       break;
     case ExprKind::Intrinsic: {
       leftover("an intrinsic call");

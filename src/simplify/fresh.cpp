@@ -5,6 +5,8 @@
 // reference to it: such an object can be neither read nor changed by any effect, whatever runs in between. Hence
 // · LOAD_SUBSCR with a constant index in range is the item; a slice (step 1) is an object of its own; STORE_SUBSCR, DELETE_SUBSCR with constants, LIST_APPEND, LIST_EXTEND by a known
 //   sequence, `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives the items; `f(*known)` is f(items…);
+// · `(lambda: a).__closure__` of a function that is made for that alone is the tuple of cells that it is made with: a function's type is known, and
+//   `__closure__` is a read-only member of it. This is how source spells a cell that Dynamo passes on as an object;
 // · none of these can raise (indices are in range, lengths agree), call anything, or be seen, so dropping the operation itself changes nothing;
 // · at its first use by anything else the object ESCAPES: it is built there from its items. Before that point nobody could tell whether, or as which
 //   object, it existed. An object that escapes as it was built stays where it was built.
@@ -27,6 +29,7 @@ constexpr std::size_t kLongest = 256;    // items of one known sequence: longer 
 constexpr std::size_t kRounds = 12;      // fresh starts before giving up
 constexpr std::size_t kBudget = 1u << 22;  // records copied in all, against quadratic behaviour on hostile code
 constexpr std::uint32_t kNoObject = UINT32_MAX;
+constexpr std::uint32_t kHasClosure = 8;  // MAKE_FUNCTION's flag
 
 enum class Status : std::uint8_t {
   Known,     // items
@@ -515,6 +518,17 @@ class Fresh {
       call.operands = lifted_.arena.copy(operands);
       changes_.push_back({id, call});
       body_.push_back(id);
+      return true;
+    }
+    if (value.op == Op::MAKE_FUNCTION && i + 1 < body.size()) {
+      // flags say that a closure is all it has; it is the deepest operand then.
+      const Value& load = lifted_[body[i + 1]];
+      if (value.arg != kHasClosure || uses_[id.index] != 1 || !known(args[0])) return false;
+      if (load.op != Op::LOAD_ATTR || load.operands.size() != 1 || load.operands[0] != id || load.arg >= module_.strings.size() ||
+          module_[StrId(load.arg)] != "__closure__")
+        return false;
+      ++i;
+      alias(body[i], args[0]);
       return true;
     }
     if ((value.op == Op::LOAD_METHOD || value.op == Op::LOAD_ATTR) && i + 1 < body.size()) {

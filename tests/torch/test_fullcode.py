@@ -155,10 +155,6 @@ def test_every_kind_of_parameter(tmp_path):
     assert torch.equal(result, signature(*arguments, **keywords))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a cell that is passed on as an object has no source form yet, so the proof refuses",
-)
 def test_closures_share_their_cells(tmp_path):
     count = 1
 

@@ -176,6 +176,46 @@ TEST(FreshSequence, ADictWithAnotherReaderStays) {
   EXPECT_TRUE(has(simplified(b), "CALL_EX 1"));
 }
 
+TEST(FreshSequence, ClosureOfAFunctionMadeForItIsItsCells) {
+  Builder b;
+  std::uint32_t x = b.argument("x"), body = b.none();
+  // (lambda: x).__closure__[0]
+  b.block({{Op::LOAD_CLOSURE, x}, {Op::BUILD_TUPLE, 1}, {Op::LOAD_CONST, body}, {Op::MAKE_FUNCTION, 8}, {Op::LOAD_ATTR, b.str("__closure__")},
+           {Op::LOAD_CONST, b.integer(0)}, {Op::LOAD_SUBSCR}, {Op::RETURN_VALUE}});
+  std::string text = simplified(b);
+  EXPECT_FALSE(has(text, "MAKE_FUNCTION") || has(text, "LOAD_ATTR") || has(text, "BUILD_TUPLE")) << text;
+  EXPECT_TRUE(has(text, "v1 = LOAD_CLOSURE x") && has(text, "return v1")) << text;
+}
+
+TEST(FreshSequence, ClosureOfAnythingElseStays) {
+  {
+    Builder b;  // another attribute
+    std::uint32_t x = b.argument("x"), body = b.none();
+    b.block({{Op::LOAD_CLOSURE, x}, {Op::BUILD_TUPLE, 1}, {Op::LOAD_CONST, body}, {Op::MAKE_FUNCTION, 8}, {Op::LOAD_ATTR, b.str("__code__")}, {Op::RETURN_VALUE}});
+    EXPECT_TRUE(has(simplified(b), "MAKE_FUNCTION"));
+  }
+  {
+    Builder b;  // the function is called as well
+    std::uint32_t x = b.argument("x"), body = b.none();
+    b.block({{Op::LOAD_CLOSURE, x}, {Op::BUILD_TUPLE, 1}, {Op::LOAD_CONST, body}, {Op::MAKE_FUNCTION, 8}, {Op::COPY, 1}, {Op::LOAD_ATTR, b.str("__closure__")},
+             {Op::SWAP, 2}, {Op::CALL, 0, kPlain}, {Op::POP_TOP}, {Op::RETURN_VALUE}});
+    EXPECT_TRUE(has(simplified(b), "MAKE_FUNCTION"));
+  }
+  {
+    Builder b;  // its defaults would be evaluated, and could be anything
+    std::uint32_t x = b.argument("x"), body = b.none();
+    b.block({{Op::LOAD_FAST, x}, {Op::LOAD_CLOSURE, x}, {Op::BUILD_TUPLE, 1}, {Op::LOAD_CONST, body}, {Op::MAKE_FUNCTION, 9}, {Op::LOAD_ATTR, b.str("__closure__")},
+             {Op::RETURN_VALUE}});
+    EXPECT_TRUE(has(simplified(b), "MAKE_FUNCTION"));
+  }
+  {
+    Builder b;  // an object that is no function
+    std::uint32_t x = b.argument("x");
+    b.block({{Op::LOAD_FAST, x}, {Op::LOAD_ATTR, b.str("__closure__")}, {Op::RETURN_VALUE}});
+    EXPECT_TRUE(has(simplified(b), "LOAD_ATTR"));
+  }
+}
+
 TEST(FreshSequence, IndexOfAnEscapedListIsNotResolved) {
   Builder b;
   std::uint32_t f = b.argument("f"), x = b.argument("x");
