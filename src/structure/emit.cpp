@@ -98,7 +98,7 @@ class Emitter {
     }
     enter(base_, entry_, entries_from_outside);
     for (const StructRegion& region : s_.regions)
-      if (region.kind == RegionKind::Except || region.kind == RegionKind::ExceptStar || region.kind == RegionKind::Finally)
+      if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally)
         enter(region.parent, region.handler, entries_from_outside);
     std::vector<std::vector<std::uint32_t>> succ(n);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
@@ -1119,12 +1119,18 @@ class Emitter {
         std::uint32_t next = target(t, 1);
         if (!is_block(next)) break;
         BlockId b(next);
+        if (b == region.unhandled) break;
         if (forward_in_[next] != 1 || !(is_test(b, region.handler) || falls_through_chain(b, region.handler))) break;
         t = b;
       }
       collect(n, entry, wrapped(region.parent, region.handler));
       for (BlockId t : tests)
         if (is_test(t, region.handler)) collect(t.index, kNone, kNone);
+      if (region.is_star()) {
+        collect(region.unhandled.index, kNone, kNone);
+        const std::uint32_t behind = resume_of(r);
+        if (behind != kNone && dom_.idom[behind] == region.unhandled.index) merges.push_back(behind);
+      }
     } else if (region.kind == RegionKind::Finally) {
       collect(n, entry, wrapped(region.parent, region.handler));
     } else {
@@ -1137,7 +1143,10 @@ class Emitter {
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
-    if (merges.size() > 1) {
+    if (region.is_star()) {
+      // no clause can return: each falls to what stands behind the statement
+      std::erase_if(merges, [&](std::uint32_t m) { return m != resume_of(r) && const_return(m); });
+    } else if (merges.size() > 1) {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
         if (!const_return(m)) kept.push_back(m);
@@ -1152,14 +1161,14 @@ class Emitter {
       const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
     }
-    if (merges.size() == 1 && const_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
+    if (!region.is_star() && merges.size() == 1 && const_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
       merges.clear();  // something runs into what follows the statement, so nothing may stand between
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
     std::uint32_t otherwise = kNone;
     if (region.kind == RegionKind::Except && !merges.empty() && only_from(merges[0], r)) {
-      bool handlers_fall = merges.size() > 1;
-      if (!handlers_fall && ctx.follow != kNone && ctx.follow != ctx.header) handlers_fall = handlers_reach(tests, ctx.follow);
+      bool handlers_fall = region.is_star() ? merges[0] != resume_of(r) : merges.size() > 1;
+      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && ctx.follow != ctx.header) handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
         otherwise = merges[0];
         merges.erase(merges.begin());
@@ -1172,6 +1181,10 @@ class Emitter {
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
     arm.follow = next;
+    if (region.is_star()) {
+      if (resume != next) throw Error("structure: the clauses of an except* statement lead elsewhere than what follows it");
+      arm.header = arm.exit = kNone;
+    }
     for (std::uint32_t i = 0; i < regions_; ++i)
       if (s_.regions[i].kind == RegionKind::Scope && s_.regions[i].owner == r) arm.region = RegionId(i);
     schedule(merges, l, after);
@@ -1212,6 +1225,7 @@ class Emitter {
         all_end &= terminates(a.list);
       }
       Stmt& done = s_.ast[st];
+      done.flag = s_.regions[r.index].is_star();
       done.body = close(body);
       done.orelse = close(orelse);
       done.final = close(final);
@@ -1267,9 +1281,11 @@ class Emitter {
     outer.list = s_.ast.arena.copy(items);
   }
 
-  /// Where control goes on when the exit function swallows the exception; none for other statements than `with`.
+  /// Where control goes on when the exit function of a `with` swallows the exception, or when the clauses of `except*` took all of it; none for
+  /// other statements.
   std::uint32_t resume_of(RegionId r) const {
     const StructRegion& region = s_.regions[r.index];
+    if (region.is_star()) return target(region.unhandled, 0);
     if (region.kind != RegionKind::With) return kNone;
     const Node& handler = s_.nodes[region.handler.index];
     return handler.term == TermKind::Branch ? past_empty(region.parent, handler.edges[0].to) : kNone;

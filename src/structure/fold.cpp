@@ -154,6 +154,7 @@ class Folder {
       Node& arm = s_.nodes[b.index];
       if (arm.term != TermKind::Branch) continue;
       const ValueId second = s_.resolve(arm.value);
+      if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {
         // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that joins `other`.
         const int straight = side == 0 ? 1 : 0;

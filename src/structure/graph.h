@@ -14,19 +14,11 @@ namespace depyf {
 /// What kind of statement a handler region is.
 enum class RegionKind : std::uint8_t {
   Unclassified,
-  Except,        // try/except
-  ExceptStar,    // try/except*
+  Except,        // try/except, try/except*
   Finally,       // try/finally
   With,          // with: the handler calls the exit function
   Scope,         // not protected: the code of an Except region's handler, up to POP_EXCEPT
   Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
-};
-
-struct Clause {
-  ValueId type;            // none: bare except
-  ValueId exception;       // the value that `as name` stores
-  BlockId test;            // the block that computes `type`; none for a bare except
-  BlockId body;
 };
 
 struct StructRegion {
@@ -35,11 +27,11 @@ struct StructRegion {
   RegionKind kind = RegionKind::Unclassified;
   BlockId entry;                // the protected block that control enters
   RegionId owner;               // Scope: the region whose handler it is
-  std::vector<Clause> clauses;  // Except, ExceptStar
   ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;           // With
   bool unbinds = false;         // Finally: only unbinds the name of `except … as name`
-  bool is_star() const { return kind == RegionKind::ExceptStar; }
+  BlockId unhandled;            // Except: of `except*`, the node behind the last test: to what follows the statement, or raises what no clause took
+  bool is_star() const { return static_cast<bool>(unhandled); }
 };
 
 struct Node {

@@ -107,6 +107,211 @@ class Regions {
     region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
   }
 
+  // ---------------------------------------------------------------- except*
+
+  struct StarClause {
+    BlockId test, body;
+    ValueId type;
+    BlockId next;                    // the following test; of the last one, where what is left is raised again
+    std::vector<BlockId> ends;       // of the body: they jump to `next`
+    std::vector<BlockId> collectors; // handlers that put what the body raised into the list
+  };
+
+  /// `except*` (3.11+) splits the exception with each test, puts what the clauses raise and what none of them took into a list, and at the end
+  /// raises what is in it again. Brought to the form of `except`: a chain of tests, clauses that leave the handler, a last node. Any other
+  /// layout is left alone.
+  void recognise_star(RegionId r) {
+    const BlockId h = s_.regions[r.index].handler;
+    const RegionId out = s_.regions[r.index].parent;
+    ValueId list;
+    for (ValueId v : s_.nodes[h.index].body)
+      if (!s_.is_const(v)) {
+        list = v;
+        break;
+      }
+    if (!s_.is_op(list, Op::BUILD_LIST) || !s_.at(list).operands.empty()) return;
+    std::vector<StarClause> clauses;
+    std::unordered_map<std::uint32_t, std::uint8_t> lists{{list.index, 1}};
+    auto is_list = [&](ValueId v) { return lists.count(s_.resolve(v).index) != 0; };
+    auto is_append = [&](ValueId v) { return s_.is_op(v, Op::LIST_APPEND) && is_list(s_.at(v).operands[0]); };
+    // what an edge hands on are versions of the list, and nothing else
+    auto hands_on_lists = [&](const Edge& edge) {
+      for (ValueId v : edge.args)
+        if (!is_list(v)) return false;
+      return true;
+    };
+    auto note_appends = [&](BlockId b) {
+      for (ValueId v : s_.nodes[b.index].body)
+        if (is_append(v)) lists[v.index] = 1;
+    };
+    ValueId rest;  // what no clause took so far
+    BlockId end;
+    for (BlockId b = h;;) {
+      const Node& node = s_.nodes[b.index];
+      if (node.region != out || node.match != UINT32_MAX || clauses.size() > 100000) return;
+      if (std::any_of(clauses.begin(), clauses.end(), [&](const StarClause& c) { return c.test == b; })) return;
+      for (ValueId p : node.params) lists[p.index] = 1;
+      note_appends(b);
+      if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) || s_.at(node.value).aux != kNoneBranch) return;
+      const ValueId tested = s_.resolve(s_.at(node.value).operands[0]);
+      if (s_.is_op(tested, Op::PREP_RERAISE_STAR)) {
+        if (clauses.empty() || !is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) || !is_list(s_.at(tested).operands[1])) return;
+        end = b;
+        break;
+      }
+      const Value& taken = s_.at(tested);
+      if (taken.kind != ValueKind::Result || taken.arg != 1 || !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH)) return;
+      const Value& split = s_.at(taken.operands[0]);
+      const ValueId whole = s_.resolve(split.operands[0]);
+      if (clauses.empty() ? !is_exception_of(s_, whole, h) : whole != rest) return;
+      StarClause clause;
+      clause.test = b;
+      clause.body = node.edges[1].to;
+      clause.type = split.operands[1];
+      rest = s_.results_of(taken.operands[0])[0];
+      BlockId miss = node.edges[0].to;
+      if (clause.body == miss || !node.edges[0].args.empty() || !node.edges[1].args.empty()) return;
+      note_appends(miss);
+      for (ValueId v : s_.nodes[miss.index].body)
+        if (!s_.is_const(v) && !is_append(v)) return;
+      if (s_.nodes[miss.index].term != TermKind::Jump || !hands_on_lists(s_.nodes[miss.index].edges[0])) return;
+      clause.next = s_.nodes[miss.index].edges[0].to;
+      if (!find_ends(clause, miss, out)) return;
+      for (BlockId e : clause.ends) note_appends(e);
+      for (BlockId c : clause.collectors) {
+        note_appends(c);
+        note_appends(c);  // a second append has the first one's list
+      }
+      for (BlockId e : clause.ends)
+        if (!hands_on_lists(s_.nodes[e.index].edges[0])) return;
+      for (BlockId c : clause.collectors)
+        if (!hands_on_lists(s_.nodes[c.index].edges[0]) || !is_collector(c, lists)) return;
+      clauses.push_back(clause);
+      b = clause.next;
+    }
+    const BlockId behind = s_.nodes[end.index].edges[0].to, again = s_.nodes[end.index].edges[1].to;
+    if (s_.nodes[behind.index].body.empty() || !s_.is_op(s_.nodes[behind.index].body[0], Op::POP_EXCEPT) || !s_.nodes[behind.index].params.empty()) return;
+    if (s_.nodes[again.index].term != TermKind::Reraise || !s_.nodes[end.index].edges[0].args.empty()) return;
+
+    auto forget_list = [&](BlockId b) {
+      std::erase_if(s_.nodes[b.index].body, [&](ValueId v) { return is_append(v) || v == list; });
+    };
+    ValueId exception = s_.resolve(s_.at(s_.resolve(s_.at(s_.resolve(s_.nodes[end.index].value)).operands[0])).operands[0]);
+    for (const StarClause& clause : clauses) {
+      Node& test = s_.nodes[clause.test.index];
+      const ValueId is_none = s_.resolve(test.value), taken = s_.resolve(s_.at(is_none).operands[0]), split = s_.at(taken).operands[0];
+      Value match;
+      match.op = Op::EXC_MATCH;
+      match.block = clause.test;
+      match.offset = s_.at(split).offset;
+      match.line = s_.at(split).line;
+      const ValueId operands[] = {exception, clause.type};
+      match.operands = s_.lifted.arena.copy(operands);
+      const ValueId id = s_.add_value(match);
+      std::replace(test.body.begin(), test.body.end(), split, id);
+      std::erase(test.body, is_none);
+      forget_list(clause.test);
+      test.value = id;
+      test.edges[0] = Edge{clause.body, {}};
+      test.edges[1] = Edge{clause.next, {}};
+      test.params.clear();
+      s_.forward[taken.index] = exception;
+      for (BlockId b : clause.ends) {
+        forget_list(b);
+        s_.nodes[b.index].edges[0] = Edge{behind, {}};
+      }
+      for (BlockId b : clause.collectors) {
+        forget_list(b);
+        Node& node = s_.nodes[b.index];
+        for (std::size_t i = 0; i < s_.regions.size(); ++i) {
+          if (s_.regions[i].handler != b || s_.regions[i].kind == RegionKind::Erased) continue;
+          // one that unbinds the name as well looks like that of `except … as name`
+          if (std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v); })) erase(RegionId(static_cast<std::uint32_t>(i)));
+        }
+        node.term = TermKind::Reraise;
+        node.value = caught_by(b);
+      }
+    }
+    Node& last = s_.nodes[end.index];
+    const ValueId prepared = s_.resolve(s_.at(s_.resolve(last.value)).operands[0]);
+    Value drop;
+    drop.op = Op::POP_TOP;
+    drop.block = end;
+    const ValueId operand[] = {prepared};
+    drop.operands = s_.lifted.arena.copy(operand);
+    std::erase_if(s_.nodes[again.index].body, [&](ValueId v) { return s_.is_op(v, Op::POP_EXCEPT); });  // raised from within the handler
+    last.params.clear();
+    last.body = {prepared, s_.add_value(drop)};
+    last.value = prepared;
+    const ValueId raised[] = {exception};
+    s_.lifted.values[prepared.index].operands = s_.lifted.arena.copy(raised);
+    s_.regions[r.index].kind = RegionKind::Except;
+    s_.regions[r.index].unhandled = end;
+  }
+
+  /// The exception that the handler at `b` caught: what its first append puts into the list.
+  ValueId caught_by(BlockId b) { return caught_[b.index]; }
+
+  /// A handler that only unbinds the clause's name and puts the exception into the list.
+  bool is_collector(BlockId b, const std::unordered_map<std::uint32_t, std::uint8_t>& lists) {
+    const Node& node = s_.nodes[b.index];
+    if (node.term != TermKind::Jump) return false;
+    std::size_t others = 0;
+    bool first = true;
+    for (ValueId v : node.body) {
+      if (s_.is_const(v)) continue;
+      const Value& value = s_.at(v);
+      if (s_.is_op(v, Op::LIST_APPEND) && lists.count(s_.resolve(value.operands[0]).index) != 0) {
+        if (first && !is_exception_of(s_, s_.resolve(value.operands[1]), b)) return false;
+        if (first) caught_[b.index] = s_.resolve(value.operands[1]);
+        first = false;
+        continue;
+      }
+      if (!first) return false;
+      ++others;
+    }
+    return !first && (others == 0 || others == 2);
+  }
+
+  /// The blocks of a clause's body that lead to what follows it. False when something else leads there.
+  bool find_ends(StarClause& clause, BlockId miss, RegionId out) {
+    std::unordered_map<std::uint32_t, std::uint8_t> seen;
+    std::vector<BlockId> work{clause.body};
+    seen[clause.body.index] = 1;
+    seen[clause.next.index] = 1;
+    auto reach = [&](BlockId b) {
+      if (seen.emplace(b.index, std::uint8_t{1}).second) work.push_back(b);
+    };
+    std::unordered_map<std::uint32_t, std::uint8_t> handlers;
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      const Node& node = s_.nodes[b.index];
+      if (!s_.is_ancestor(out, node.region) || b == miss || b == clause.test) return false;
+      for (RegionId r = node.region; r && r != out; r = s_.regions[r.index].parent)
+        if (s_.regions[r.index].kind != RegionKind::Erased) {
+          handlers[s_.regions[r.index].handler.index] = 1;
+          reach(s_.regions[r.index].handler);
+        }
+      for (int k = 0; k < node.edge_count(); ++k) {
+        if (node.edges[k].to != clause.next) {
+          reach(node.edges[k].to);
+          continue;
+        }
+        if (node.term != TermKind::Jump) return false;
+        (handlers.count(b.index) && node.region == out && catches(b) ? clause.collectors : clause.ends).push_back(b);
+      }
+    }
+    return true;
+  }
+
+  /// Does the handler at `b` put what it caught into a list?
+  bool catches(BlockId b) {
+    for (ValueId v : s_.nodes[b.index].body)
+      if (s_.is_op(v, Op::LIST_APPEND) && is_exception_of(s_, s_.resolve(s_.at(v).operands[1]), b)) return true;
+    return false;
+  }
+
   /// `except E as name: pass` protects nothing: the name is stored and unbound in one go. The unbinding is implied by the `as`.
   void forget_name(BlockId b, BlockId handler) {
     std::vector<ValueId>& body = s_.nodes[b.index].body;
@@ -478,7 +683,7 @@ class Regions {
         for (std::size_t i = node.body.size(); i > 0; --i) {
           const Value& last = s_.at(node.body[i - 1]);
           if (s_.is_const(node.body[i - 1]) || last.op == Op::POP_TOP) continue;
-          return last.op == store.op && last.arg == store.arg && s_.at(last.operands[0]).kind == ValueKind::Exception;
+          return last.op == store.op && last.arg == store.arg && s_.at(s_.resolve(last.operands[0])).kind == ValueKind::Exception;
         }
       }
     }
@@ -540,6 +745,7 @@ class Regions {
 
  private:
   Structurer& s_;
+  std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
   std::unordered_map<std::uint32_t, std::uint64_t> visited_;  // match_copy: block of the handler's code -> position in the copy
 };
 
@@ -550,7 +756,10 @@ void Structurer::classify_regions() {
   regions_step.erase_implicit();
   regions_step.sweep();
   for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind != RegionKind::Erased) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
+    if (regions[i].kind != RegionKind::Erased) regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
+  regions_step.sweep();
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].kind == RegionKind::Unclassified) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (regions[i].kind == RegionKind::Finally) regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
   regions_step.scope_handlers();
