@@ -131,6 +131,7 @@ class Structurer {
   void drop_builtin_shortcuts();  // structure.cpp
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);
+  std::size_t class_epilogue(const Node& node) const;
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp

@@ -129,6 +129,25 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
   return x && y && same_const(ConstId(at(x).arg), ConstId(at(y).arg));
 }
 
+/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`, `__classcell__`); the length of the body where
+/// there are none.
+std::size_t Structurer::class_epilogue(const Node& node) const {
+  std::size_t begin = node.body.size();
+  if ((module[lifted.code].flags & kOptimized) || node.term != TermKind::Return) return begin;
+  for (std::size_t i = begin; i > 0; --i) {
+    const Value& value = at(node.body[i - 1]);
+    if (value.kind != ValueKind::Operation) break;
+    if (value.op == Op::STORE_NAME) {
+      const std::string_view name = module[StrId(value.arg)];
+      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__") break;
+    } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
+      break;
+    }
+    begin = i - 1;
+  }
+  return begin;
+}
+
 /// A `return` or `raise` is one statement, however often the compiler copied it: ends of blocks that are the same operations of the same lines
 /// become one block.
 bool Structurer::join_equal_ends() {
@@ -138,18 +157,34 @@ bool Structurer::join_equal_ends() {
     std::size_t first;  // where the statement begins in the body
   };
   std::map<std::vector<std::uint64_t>, std::vector<End>> groups;
+  auto equal_const = [&](ValueId v) -> std::uint64_t {  // the operand is an index, so equal constants of one code object are the same one
+    return (std::uint64_t{1} << 41) + at(resolve(v)).arg;
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    if (!node.alive || node.term_line == 0 || (node.term != TermKind::Return && node.term != TermKind::Raise)) continue;
-    if (node.value && is_const(resolve(node.value))) continue;  // cheap to repeat, and often implicit
+    if (!node.alive || (node.term != TermKind::Return && node.term != TermKind::Raise)) continue;
+    // The return of a constant is cheap to repeat, and often implicit: it counts together with the statement before it.
+    const bool constant = node.value && is_const(resolve(node.value));
     std::size_t first = node.body.size();
-    while (first > 0 && node.body.size() - first < kLongest) {
+    const std::size_t epilogue = class_epilogue(node);
+    std::int32_t line = epilogue < first ? 0 : node.term_line;
+    if (epilogue < first) {
+      first = epilogue;
+    } else if (line == 0) {
+      continue;
+    } else if (constant) {
+      while (first > 0 && is_const(node.body[first - 1])) --first;
+      line = first > 0 ? at(node.body[first - 1]).line : 0;
+      if (line == 0) continue;
+    }
+    const std::size_t statement_end = first;
+    while (line != 0 && first > 0 && node.body.size() - first < kLongest) {
       const Value& value = at(node.body[first - 1]);
-      if (value.kind != ValueKind::Operation || value.line != node.term_line || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP ||
-          value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST)
-        break;
+      if (value.kind != ValueKind::Operation || value.line != line || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP) break;
+      if (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST) break;
       --first;
     }
+    if (constant && line != 0 && first == statement_end) continue;
     auto name = [&](ValueId v) -> std::uint64_t {
       v = resolve(v);
       if (!v) return UINT64_MAX;
@@ -157,13 +192,13 @@ bool Structurer::join_equal_ends() {
         if (node.body[k] == v) return k - first;
       return (std::uint64_t{1} << 40) + v.index;
     };
-    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(node.term_line)};
-    key.push_back(node.value ? name(node.value) : UINT64_MAX);
+    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(line != 0 ? node.term_line : 0)};
+    key.push_back(constant ? equal_const(node.value) : node.value ? name(node.value) : UINT64_MAX);
     for (ValueId v : node.raise_args) key.push_back(name(v));
     for (std::size_t k = first; k < node.body.size(); ++k) {
       const Value& value = at(node.body[k]);
-      key.push_back((static_cast<std::uint64_t>(value.op) << 32) + value.arg);
-      key.push_back(value.aux);
+      key.push_back((static_cast<std::uint64_t>(value.op) << 32) + (value.op == Op::LOAD_CONST ? 0 : value.arg));
+      key.push_back(value.op == Op::LOAD_CONST ? equal_const(node.body[k]) : value.aux);
       for (ValueId operand : value.operands) key.push_back(name(operand));
     }
     groups[std::move(key)].push_back({BlockId(static_cast<std::uint32_t>(i)), first});
