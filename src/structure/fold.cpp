@@ -136,6 +136,21 @@ class Folder {
     node.value = condition;
     node.edges[0] = yes;
     node.edges[1] = no;
+    for (Edge& edge : node.edges) take_parameters(edge);
+  }
+
+  /// A block that is entered by one edge alone needs no parameters: `c` of `a and b or c` takes the tested value only to drop it.
+  void take_parameters(Edge& edge) {
+    Node& to = s_.nodes[edge.to.index];
+    if (to.params.empty() || to.pred_count != 1 || edge.to == s_.entry || to.params.size() != edge.args.size()) return;
+    for (std::size_t i = 0; i < to.params.size(); ++i) {
+      const ValueId arg = s_.resolve(edge.args[i]), param = to.params[i];
+      if (arg == param) return;
+      s_.uses[arg.index] += s_.uses[param.index] - 1;
+      s_.forward[param.index] = arg;
+    }
+    to.params.clear();
+    edge.args = {};
   }
 
   /// `not (x is y)` and `not (x in y)` compile to other operations than the tests themselves.
