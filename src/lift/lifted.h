@@ -57,6 +57,7 @@ enum class TermKind : std::uint8_t {
 struct Edge {
   BlockId to;
   std::span<ValueId> args;  // one for each parameter of `to`
+  std::int32_t written = 0; // structure/: line of the jump statement (`continue`, `break`) that the edge is; 0: none
 };
 
 struct LiftedBlock {

@@ -610,6 +610,9 @@ class Emitter {
     if (yes_empty || (place(no) < place(yes) && place(no) > b && !(no == ctx.follow))) body = 1;
     if (no == ctx.follow && !yes_empty) body = 0;
     if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit) body = 0;
+    // `if …: continue` and `if …: break` where they were written
+    auto written = [&](int k, std::uint32_t t) { return node.edges[k].written && t != kNone && (t == ctx.header || t == ctx.exit); };
+    if (written(0, yes) != written(1, no)) body = written(1, no);
     if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
     std::uint32_t then = list(), rest = list();
@@ -638,7 +641,11 @@ class Emitter {
       });
       go(from, other, rest, ctx);
     });
-    later([=, this] { go(from, body, then, ctx); });
+    const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && node.edges[body].args.empty();
+    later([=, this] {
+      if (continues) append_end(then, StmtKind::Continue, end_origin(s_.nodes[b]));
+      else go(from, body, then, ctx);
+    });
   }
 
   // ---------------------------------------------------------------- match

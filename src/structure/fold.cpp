@@ -95,6 +95,10 @@ class Folder {
     return true;
   }
 
+  /// Whether the test behind may share the way that the first test takes: a jump that stands in the source after the first test is not
+  /// that of the second, unless it is one jump behind both.
+  static bool one_jump(const Edge& first, const Edge& second) { return !first.written || first.written == second.written; }
+
   std::uint32_t count_in(const Edge& edge, ValueId v) {
     std::uint32_t n = 0;
     for (ValueId arg : edge.args) n += s_.resolve(arg) == v;
@@ -104,7 +108,7 @@ class Folder {
   Edge replace_in(const Edge& edge, ValueId from, ValueId to) {
     std::vector<ValueId> args;
     for (ValueId arg : edge.args) args.push_back(s_.resolve(arg) == from ? to : s_.resolve(arg));
-    return Edge{edge.to, s_.lifted.arena.copy(args)};
+    return Edge{edge.to, s_.lifted.arena.copy(args), edge.written};
   }
 
   ValueId select(BlockId a, ValueId first, Select select, std::uint32_t uses) {
@@ -182,7 +186,7 @@ class Folder {
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
-        if (e.external && (side != 0 || negated)) continue;
+        if (e.external ? side != 0 || negated : !one_jump(other, joined)) continue;
         // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
         // stands first be the one for `true`.
         bool negate_first = false;
@@ -208,6 +212,7 @@ class Folder {
         // Of two copies of a short exit the later one stays: it stands behind the code that the test guards.
         const bool keep_joined = joined.to != other.to && joined.to.index > other.to.index;
         Edge out_other = keep_joined ? joined : replace_in(other, first, v);
+        out_other.written = joined.written;
         Edge out_free = replace_in(free, second, v);
         const BlockId dropped = keep_joined ? other.to : joined.to;
         if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one

@@ -202,6 +202,12 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   return order;
 }
 
+/// Where a block begins, as far as its operations are left.
+std::uint32_t Structurer::first_offset(BlockId b) const {
+  const Node& node = nodes[b.index];
+  return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
+}
+
 void Structurer::thread_empty_blocks() {
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
   // than once, because it tells a `try` inside a loop from a loop inside a `try`.
@@ -234,7 +240,13 @@ void Structurer::thread_empty_blocks() {
         add_edge_uses(edge, -1);
         BlockId to = empty.edges[0].to;
         --empty.pred_count;
-        edge = Edge{to, lifted.arena.copy(args)};
+        // A jump right behind a test, of another line, is a statement of its own.
+        std::int32_t written = edge.written;
+        if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
+          const std::uint32_t other = first_offset(node.edges[1 - k].to);
+          if (other > empty.term_offset || other <= node.term_offset) written = empty.term_line;
+        }
+        edge = Edge{to, lifted.arena.copy(args), written};
         add_edge_uses(edge, 1);
         ++nodes[to.index].pred_count;
         if (empty.pred_count == 0) {

@@ -113,6 +113,7 @@ class Structurer {
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
+  std::uint32_t first_offset(BlockId b) const;
   void thread_empty_blocks();
   void merge_straight_lines();
   bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor

@@ -654,7 +654,7 @@ class Regions {
           if (from != to && !s_.forward[s_.nodes[from.index].params[p].index]) s_.forward[s_.nodes[from.index].params[p].index] = s_.resolve(edge.args[p]);
         const std::size_t wanted = s_.nodes[to.index].params.size();
         if (from != to && wanted > 0 && wanted != edge.args.size()) throw Error("structure: the code after a copy of a `finally` body wants other values than the way into the copy has");
-        edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>()};
+        edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>(), edge.written};
       }
     }
     return true;
