@@ -554,7 +554,8 @@ class Emitter {
       if (node.region != ctx.region) return false;
       size += node.body.size();
       if (size > 60) return false;
-      if (node.term == TermKind::Return || node.term == TermKind::Raise) return true;
+      if (node.term == TermKind::Return) return (s_.module[s_.lifted.code].flags & kOptimized) != 0;
+      if (node.term == TermKind::Raise) return true;
       if (node.term != TermKind::Jump || node.match != kNone) return false;
       t = targets_[std::size_t{t} * 2];
     }

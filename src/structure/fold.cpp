@@ -308,70 +308,138 @@ class Folder {
     return false;
   }
 
-  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the return: the copies become one
-  /// block again, with the value that differs as its parameter.
+  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the exit: the copies become one
+  /// block again, with the value that differs as its parameter. Of several ways to cut, the one with the shortest tail.
   bool join_tails(BlockId a) {
     const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
     if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
-    Node& b = s_.nodes[yes.to.index];
-    Node& c = s_.nodes[no.to.index];
+    const Node& b = s_.nodes[yes.to.index];
+    const Node& c = s_.nodes[no.to.index];
     // Only copies of one statement: code without lines, such as Dynamo's, tells nothing of that.
-    if (s_.options.made_by_dynamo || b.term_line == 0 || b.term != TermKind::Return || c.term != TermKind::Return || b.term_line != c.term_line) return false;
-    auto position = [](const Node& node, ValueId v) {
-      auto at = std::find(node.body.rbegin(), node.body.rend(), v);
-      return at == node.body.rend() ? SIZE_MAX : static_cast<std::size_t>(at - node.body.rbegin());
-    };
-    std::vector<std::pair<ValueId, ValueId>> work{{s_.resolve(b.value), s_.resolve(c.value)}}, same;
-    ValueId p, q;
-    while (!work.empty()) {
-      auto [x, y] = work.back();
-      work.pop_back();
-      if (x == y) continue;
-      const Value &v = s_.at(x), &w = s_.at(y);
-      const std::size_t at_x = position(b, x), at_y = position(c, y);
-      const bool alike = at_x != SIZE_MAX && at_x == at_y && v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op &&
-                         v.arg == w.arg && v.aux == w.aux && v.line == w.line && v.operands.size() == w.operands.size() && s_.uses[x.index] == 1 &&
-                         s_.uses[y.index] == 1;
-      if (!alike) {
-        if (p || s_.uses[x.index] != 1 || s_.uses[y.index] != 1) return false;
-        p = x;
-        q = y;
-        continue;
-      }
-      same.push_back({x, y});
-      if (same.size() > 32) return false;
-      for (std::size_t i = 0; i < v.operands.size(); ++i) work.push_back({s_.resolve(v.operands[i]), s_.resolve(w.operands[i])});
+    if (s_.options.made_by_dynamo || b.term != c.term) return false;
+    std::vector<std::pair<ValueId, ValueId>> ends;
+    switch (b.term) {
+      case TermKind::Return: ends.push_back({s_.resolve(b.value), s_.resolve(c.value)}); break;
+      case TermKind::Raise:
+        if (b.raise_args.size() != c.raise_args.size()) return false;
+        for (std::size_t i = 0; i < b.raise_args.size(); ++i) ends.push_back({s_.resolve(b.raise_args[i]), s_.resolve(c.raise_args[i])});
+        break;
+      case TermKind::Jump:
+        if (b.edges[0].to != c.edges[0].to || !b.edges[0].args.empty() || !c.edges[0].args.empty()) return false;
+        break;
+      case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: case TermKind::Reraise: case TermKind::Unreachable: return false;
     }
-    if (!p || same.empty()) return false;
-    for (const auto& [x, y] : same)
-      if (position(b, x) >= same.size()) return false;  // not the end of the block alone
+    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && b.term_line == c.term_line;
+    if (b.term == TermKind::Raise && !same_statement) return false;
+    constexpr std::size_t kLongest = 32;
+    for (std::size_t length = 0; length <= kLongest; ++length) {
+      if (length > 0) {  // one more operation that is the same in both
+        if (length > b.body.size() || length > c.body.size()) return false;
+        const Value &v = s_.at(b.body[b.body.size() - length]), &w = s_.at(c.body[c.body.size() - length]);
+        if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.line == 0) return false;
+        if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) return false;
+        if (v.operands.size() != w.operands.size()) return false;
+      }
+      if (length == 0 && !same_statement) continue;
+      ValueId p, q;
+      if (!one_difference(yes.to, no.to, length, ends, p, q)) continue;
+      if (!is_callee_where_null_is(yes.to, length, p)) continue;
+      if (!arm_is_expression(yes.to, length, p) || !arm_is_expression(no.to, length, q)) continue;
+      share_tail(yes.to, no.to, length, p, q);
+      return true;
+    }
+    return false;
+  }
+
+  bool is_const(ValueId v) const { return s_.is_const(v); }
+
+  /// Where v stands, counted from the end of the block; SIZE_MAX when it stands elsewhere.
+  static std::size_t from_end(const Node& node, ValueId v, std::size_t length) {
+    for (std::size_t i = 0; i < length; ++i)
+      if (node.body[node.body.size() - 1 - i] == v) return i;
+    return SIZE_MAX;
+  }
+
+  /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value only, which each block computes for them?
+  bool one_difference(BlockId x, BlockId y, std::size_t length, const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId& p, ValueId& q) {
+    const Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
+    auto fits = [&](ValueId m, ValueId n) {
+      m = s_.resolve(m);
+      n = s_.resolve(n);
+      if (m == n) return true;
+      if (!m || !n) return false;
+      const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
+      if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
+      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg))) return true;
+      if (p) return false;
+      p = m;
+      q = n;
+      return s_.uses[m.index] == 1 && s_.uses[n.index] == 1;
+    };
+    for (const auto& [m, n] : ends)
+      if (!fits(m, n)) return false;
+    for (std::size_t i = 1; i <= length; ++i) {
+      const Value &v = s_.at(b.body[b.body.size() - i]), &w = s_.at(c.body[c.body.size() - i]);
+      for (std::size_t k = 0; k < v.operands.size(); ++k)
+        if (!fits(v.operands[k], w.operands[k])) return false;
+    }
+    return static_cast<bool>(p);
+  }
+
+  /// Up to 3.12 `(f if c else g)(x)` has the NULL for its call below the condition, `f(x) if c else g(x)` in the arms.
+  bool is_callee_where_null_is(BlockId arm, std::size_t length, ValueId p) {
+    if (arm.index >= s_.lifted.blocks.size()) return true;
+    const std::vector<ValueId>& stack = s_.lifted[arm].stack_in;
+    if (stack.empty() || s_.at(s_.resolve(stack.back())).kind != ValueKind::Null) return true;
+    const Node& node = s_.nodes[arm.index];
+    for (std::size_t i = 1; i <= length; ++i) {
+      const Value& v = s_.at(node.body[node.body.size() - i]);
+      if (v.op != Op::CALL && v.op != Op::CALL_KW && v.op != Op::CALL_EX) continue;
+      const ValueId callee = s_.resolve(v.operands[0]);
+      if (callee == p || std::find(node.body.begin(), node.body.end(), callee) == node.body.end()) return true;
+    }
+    return false;
+  }
+
+  /// Is what stands before the tail nothing but the evaluation of `root`?
+  bool arm_is_expression(BlockId block, std::size_t length, ValueId root) {
+    Node& node = s_.nodes[block.index];
+    std::vector<ValueId> whole = node.body;
+    node.body.resize(whole.size() - length);
+    const Arm arm = as_expression(block, root, 1);
+    s_.nodes[block.index].body = std::move(whole);
+    return arm && !arm.external;
+  }
+
+  void share_tail(BlockId x, BlockId y, std::size_t length, ValueId p, ValueId q) {
+    Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
     const BlockId m(static_cast<std::uint32_t>(s_.nodes.size()));
+    for (std::size_t i = 1; i <= length; ++i)  // the other copy's operands have one use less
+      for (ValueId operand : s_.at(c.body[c.body.size() - i]).operands)
+        if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0) --s_.uses[s_.resolve(operand).index];
     Value param;
     param.kind = ValueKind::Param;
     param.block = m;
     const ValueId h = s_.add_value(param);
     s_.uses[h.index] = 1;
-    Node tail;
-    tail.region = b.region;
-    tail.params.push_back(h);
-    tail.body.assign(b.body.end() - static_cast<std::ptrdiff_t>(same.size()), b.body.end());
-    tail.term = TermKind::Return;
-    tail.value = b.value;
-    tail.term_offset = b.term_offset;
-    tail.term_line = b.term_line;
+    Node tail = b;
+    tail.params.assign(1, h);
+    tail.body.assign(b.body.end() - static_cast<std::ptrdiff_t>(length), b.body.end());
     tail.pred_count = 2;
+    if (tail.value && s_.resolve(tail.value) == p) tail.value = h;
+    for (ValueId& v : tail.raise_args)
+      if (s_.resolve(v) == p) v = h;
     for (ValueId v : tail.body) {
       s_.lifted.values[v.index].block = m;
       for (ValueId& operand : s_.lifted.values[v.index].operands)
-        if (s_.resolve(operand) == p) operand = h;
+        if (operand && s_.resolve(operand) == p) operand = h;
     }
-    for (const auto& [x, y] : same)
-      for (ValueId operand : s_.at(y).operands)
-        if (s_.resolve(operand) != q) --s_.uses[s_.resolve(operand).index];
+    if (tail.term == TermKind::Jump) --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
     auto cut = [&](Node& arm, ValueId argument) {
-      arm.body.resize(arm.body.size() - same.size());
+      arm.body.resize(arm.body.size() - length);
       arm.term = TermKind::Jump;
       arm.value = ValueId();
+      arm.raise_args = {};
       const ValueId args[] = {argument};
       arm.edges[0] = Edge{m, s_.lifted.arena.copy(args)};
     };
@@ -379,7 +447,6 @@ class Folder {
     cut(c, q);
     s_.nodes.push_back(std::move(tail));
     headers_.resize(s_.nodes.size(), 0);
-    return true;
   }
 
   bool conditional_value(BlockId a) {

@@ -133,6 +133,7 @@ class Structurer {
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
+  bool join_returns_of_parameters();
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp

@@ -132,20 +132,48 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
 /// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`, `__classcell__`); the length of the body where
 /// there are none.
 std::size_t Structurer::class_epilogue(const Node& node) const {
-  std::size_t begin = node.body.size();
-  if ((module[lifted.code].flags & kOptimized) || node.term != TermKind::Return) return begin;
-  for (std::size_t i = begin; i > 0; --i) {
+  const std::size_t size = node.body.size();
+  if ((module[lifted.code].flags & kOptimized) || node.term != TermKind::Return) return size;
+  std::size_t begin = size;
+  bool stores = false;
+  for (std::size_t i = size; i > 0; --i) {
     const Value& value = at(node.body[i - 1]);
     if (value.kind != ValueKind::Operation) break;
     if (value.op == Op::STORE_NAME) {
       const std::string_view name = module[StrId(value.arg)];
       if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__") break;
+      stores = true;
     } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
       break;
     }
     begin = i - 1;
   }
-  return begin;
+  return stores ? begin : size;
+}
+
+/// `return a or b < c < d`: where one way returns what several ways hand to it, and another way has a copy of that `return`, the copy becomes a jump.
+bool Structurer::join_returns_of_parameters() {
+  std::map<std::pair<std::uint64_t, std::int32_t>, BlockId> shared;  // region and line -> the block that returns its parameter
+  auto key = [](const Node& node) { return std::pair{std::uint64_t{node.region ? node.region.index : UINT32_MAX}, node.term_line}; };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (node.alive && node.term == TermKind::Return && node.term_line > 0 && node.body.empty() && node.params.size() == 1 && resolve(node.value) == node.params[0])
+      shared.emplace(key(node), BlockId(static_cast<std::uint32_t>(i)));
+  }
+  if (shared.empty() || options.made_by_dynamo) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::Return) continue;
+    auto found = shared.find(key(node));
+    if (found == shared.end() || found->second.index == i) continue;
+    const ValueId args[] = {resolve(node.value)};
+    node.term = TermKind::Jump;
+    node.value = ValueId();
+    node.edges[0] = Edge{found->second, lifted.arena.copy(args)};
+    any = true;
+  }
+  return any;
 }
 
 /// A `return` or `raise` is one statement, however often the compiler copied it: ends of blocks that are the same operations of the same lines
@@ -181,7 +209,7 @@ bool Structurer::join_equal_ends() {
     while (line != 0 && first > 0 && node.body.size() - first < kLongest) {
       const Value& value = at(node.body[first - 1]);
       if (value.kind != ValueKind::Operation || value.line != line || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP) break;
-      if (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST) break;
+      if (!constant && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST)) break;
       --first;
     }
     if (constant && line != 0 && first == statement_end) continue;
@@ -229,7 +257,8 @@ bool Structurer::join_equal_ends() {
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
-  bool any = join_equal_ends();
+  bool any = join_returns_of_parameters();
+  any |= join_equal_ends();
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct Key {
