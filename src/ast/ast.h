@@ -30,10 +30,11 @@ enum class StmtKind : std::uint8_t {
 /// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from it.
 enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 
-/// Where a node comes from: the byte offset of the operation that made it, and its line. UINT32_MAX: nowhere.
+/// Where a node comes from: the byte offset of the operation that made it, its line, and the code object that holds it. UINT32_MAX: nowhere.
 struct Origin {
   std::uint32_t offset = UINT32_MAX;
   std::int32_t line = 0;
+  CodeId code = {};
 };
 
 struct Expr {
@@ -57,7 +58,7 @@ struct Stmt {
   std::uint32_t type_params = UINT32_MAX;    // ClassDef, TypeAlias: index in Ast::type_param_lists
   std::span<StmtId> body, orelse, final, arms;
   Origin origin;
-  std::span<std::uint32_t> offsets;          // every byte offset whose effect this statement's own line(s) hold; for the line map
+  std::span<std::uint32_t> absorbed;         // byte offsets, in the same code object, of statements that this one has replaced
 };
 
 enum class ParamKind : std::uint8_t { PositionalOnly, Positional, VarArgs, KeywordOnly, VarKeywords };

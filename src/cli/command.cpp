@@ -179,14 +179,14 @@ std::string to_json(const Module& module, const Decompiled& result) {
   cli::append_json(out, result.source.text);
   out += ", \"lines\": [";
   bool first = true;
-  for (const LineOrigin& line : result.source.lines) {
+  for (const LineOrigin& line : result.line_map.lines) {
     if (!first) out += ", ";
     first = false;
     out += "{\"line\": " + std::to_string(line.line) + ", \"code\": ";
     cli::append_json(out, code_path(module, line.code));
     out += ", \"original_line\": " + std::to_string(line.original_line) + ", \"offsets\": [";
     bool first_offset = true;
-    for (std::uint32_t offset : result.source.offsets_of(line)) {
+    for (std::uint32_t offset : result.line_map.offsets_of(line)) {
       if (!first_offset) out += ", ";
       first_offset = false;
       out += std::to_string(offset);
@@ -219,7 +219,9 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
   try {
     Module module = cli::read_input(input.path, options.marshal_version);
     result.read = true;
-    Decompiled decompiled = decompile(module, options.decompile);
+    DecompileOptions how = options.decompile;
+    how.line_map = options.json;
+    Decompiled decompiled = decompile(module, how);
     result.complete = true;
     std::string messages;
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {

@@ -150,6 +150,7 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
   Decompiled result;
   PrintOptions print = print_options(module, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print) : print_module(ast, print);
+  if (options.line_map) result.line_map = map_lines(module, result.source);
   result.diagnostics = std::move(ast.diagnostics);
   result.diagnostics.insert(result.diagnostics.end(), std::make_move_iterator(result.source.notes.begin()),
                             std::make_move_iterator(result.source.notes.end()));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ast/ast.h"
+#include "pipeline/line_map.h"
 #include "print/print.h"
 #include "pyc/code_object.h"
 
@@ -19,11 +20,13 @@ struct DecompileOptions {
   std::string name;             // function mode: name to print instead of co_name
   std::uint8_t ladder = 0;      // first rung of the ladder that is tried: 0 plain structure, 5 the dispatch loop, 6 rebuilding; for tests
   bool function = false;        // print the root as one function, not as a module
+  bool line_map = false;        // make Decompiled::line_map
   bool strict = false;          // throw the Error of a code object that cannot be decompiled, instead of printing a body in its place
 };
 
 struct Decompiled {
   Source source;
+  LineMap line_map;             // empty unless asked for
   std::vector<Diagnostic> diagnostics;
 };
 

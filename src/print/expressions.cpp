@@ -180,6 +180,7 @@ void Printer::visit(const Task& task) {
     return;
   }
   const Expr& e = ast_[id];
+  if (e.origin.offset != UINT32_MAX) add_site(e.origin);
   if (e.kind == ExprKind::Constant) {
     visit_constant({TaskKind::Constant, task.min, task.allow, task.flag, e.a, {}});
     return;
@@ -365,6 +366,7 @@ void Printer::visit(const Task& task) {
       add_close('}');
       break;
     case ExprKind::Lambda: {
+      if (e.a < ast_.functions.size()) add_definition(ast_.functions[e.a].code);
       add_text("lambda");
       if (e.a < ast_.functions.size() && !ast_.functions[e.a].parameters.empty()) {
         add_text(" ");
@@ -896,6 +898,7 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
 void Printer::visit_pattern(const Task& task) {
   // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need parentheses.
   const Expr& e = ast_[ExprId(task.a)];
+  if (e.origin.offset != UINT32_MAX) add_site(e.origin);
   auto pattern = [&](ExprId id, std::uint8_t place) { sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}}); };
   switch (e.kind) {
     case ExprKind::MatchValue: {

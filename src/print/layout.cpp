@@ -10,6 +10,7 @@ void Layout::begin(std::uint32_t indent) {
   out_.append(indent, ' ');
   marks_.clear();
   stack_.clear();
+  sites_.clear();
 }
 
 void Layout::open(Group group) {
@@ -34,7 +35,17 @@ void Layout::close() {
 void Layout::end() {
   if (!marks_.empty() && out_.size() - start_ > width_) reflow();
   out_ += '\n';
-  line_ += static_cast<std::uint32_t>(std::count(out_.begin() + static_cast<std::ptrdiff_t>(start_), out_.end(), '\n'));
+  number_sites();
+}
+
+void Layout::number_sites() {
+  std::size_t at = start_;
+  for (Site& site : sites_) {
+    const std::size_t place = start_ + site.line;
+    for (; at < place; ++at) line_ += out_[at] == '\n';
+    site.line = line_;
+  }
+  line_ += static_cast<std::uint32_t>(std::count(out_.begin() + static_cast<std::ptrdiff_t>(at), out_.end(), '\n'));
 }
 
 void Layout::blank_line() {
@@ -77,7 +88,10 @@ void Layout::reflow() {
   out_.resize(start_);
   std::size_t line_start = start_;
   std::uint32_t line_indent = indent_, copied = 0;
+  std::size_t site = 0;
   auto copy_to = [&](std::uint32_t at) {
+    for (; site < sites_.size() && sites_[site].line < at; ++site)
+      sites_[site].line = static_cast<std::uint32_t>(out_.size() - start_) + sites_[site].line - copied;
     out_.append(flat_, copied, at - copied);
     copied = at;
   };

@@ -2,6 +2,7 @@
 // Lines of output. A logical line is first written flat, with marks where brackets open, items part and brackets close; a line that
 // is too wide is then broken at its marks, outermost brackets first, in linear time.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,11 @@ class Layout {
   void end();
   void blank_line();
 
-  /// 1-based number of the line that begin() started.
-  std::uint32_t line() const { return line_; }
+  /// Remembers where the cursor is in the line that begin() started, under this key …
+  void site(std::uint32_t key) { sites_.push_back({static_cast<std::uint32_t>(out_.size() - start_), key}); }
+  /// … and after end() tells the 1-based number of the line that each place has come to lie on.
+  struct Site { std::uint32_t line, key; };
+  std::span<const Site> sites() const { return sites_; }
 
  private:
   enum class MarkKind : std::uint8_t { Open, Part, Close };
@@ -49,6 +53,7 @@ class Layout {
   };
 
   void reflow();
+  void number_sites();
 
   std::string& out_;
   std::uint32_t width_;
@@ -57,6 +62,7 @@ class Layout {
   std::uint32_t line_ = 1;
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> stack_;
+  std::vector<Site> sites_;  // `line` is an offset from the line's start until end()
   std::string flat_;
 };
 

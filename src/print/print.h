@@ -1,5 +1,4 @@
 #pragma once
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,21 +13,16 @@ struct PrintOptions {
   PyVersion grammar;            // what the reader of the text must accept (nested quotes in f-strings, parentheses …)
 };
 
-/// One line of output that holds bytecode: which byte offsets of which code object, and the original line (0: unknown).
-struct LineOrigin {
-  std::uint32_t line = 0;       // 1-based
-  CodeId code;
-  std::int32_t original_line = 0;
-  std::uint32_t first = 0, count = 0;  // range in Source::offsets
+/// A place in the output: what stands there, and on which line (1-based). Without an offset: that code object is defined there.
+struct Site {
+  std::uint32_t line = 0;
+  Origin origin;
 };
 
 struct Source {
   std::string text;             // UTF-8; always ends in a newline
-  std::vector<LineOrigin> lines;
-  std::vector<std::uint32_t> offsets;
+  std::vector<Site> sites;      // in the order of the text
   std::vector<Diagnostic> notes;  // what the reader's grammar may refuse: CPython's limits of nesting, names no source can hold
-
-  std::span<const std::uint32_t> offsets_of(const LineOrigin& line) const { return {offsets.data() + line.first, line.count}; }
 };
 
 /// Prints the module body (root code object) …

@@ -111,14 +111,21 @@ class Printer {
   void push_body(std::span<const StmtId> stmts, std::uint32_t depth, Context context, CodeId code);
   void begin(std::uint32_t depth) { layout_.begin(indent_of(depth)); }
   void end_header();
-  void end() { layout_.end(); }
+  void end();
   std::uint32_t indent_of(std::uint32_t depth) const { return depth * options_.indentation; }
   void write(std::string_view text) { out_ += text; }
   void write_name(StrId id) { out_ += names_.spell(id); }
   /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too wide.
   void write_expr(ExprId id, std::uint8_t allow = 0, bool optional = true);
   void write_import_names(std::span<const std::uint32_t> names);
-  void map_line(const Stmt& s, CodeId code);
+  /// The operation at `origin` stands at the cursor.
+  void add_site(const Origin& origin) {
+    layout_.site(static_cast<std::uint32_t>(source_.sites.size()));
+    source_.sites.push_back({0, origin});
+  }
+  void add_site(const Stmt& s);
+  /// The definition of `code` stands at the cursor.
+  void add_definition(CodeId code) { add_site(Origin{UINT32_MAX, 0, code}); }
   void note(std::string message);
   bool is_docstring(StmtId id) const;
   bool at_least(std::uint8_t minor) const { return options_.grammar >= PyVersion{3, minor}; }

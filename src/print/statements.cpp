@@ -36,16 +36,15 @@ bool Printer::is_docstring(StmtId id) const {
   return e.kind == ExprKind::Constant && module_[ConstId(e.a)].kind == ConstKind::Str;
 }
 
-void Printer::map_line(const Stmt& s, CodeId code) {
-  if (s.offsets.empty() && s.origin.line == 0) return;
-  LineOrigin line;
-  line.line = layout_.line();
-  line.code = code;
-  line.original_line = s.origin.line;
-  line.first = static_cast<std::uint32_t>(source_.offsets.size());
-  line.count = static_cast<std::uint32_t>(s.offsets.size());
-  source_.offsets.insert(source_.offsets.end(), s.offsets.begin(), s.offsets.end());
-  source_.lines.push_back(line);
+void Printer::add_site(const Stmt& s) {
+  if (s.origin.offset == UINT32_MAX) return;
+  add_site(s.origin);
+  for (std::uint32_t offset : s.absorbed) add_site({offset, 0, s.origin.code});
+}
+
+void Printer::end() {
+  layout_.end();
+  for (const Layout::Site& site : layout_.sites()) source_.sites[site.key].line = site.line;
 }
 
 void Printer::print_body(CodeId code) {
@@ -60,6 +59,7 @@ void Printer::print_def(CodeId code, std::string_view name) {
   const bool rebuilt = code.index < ast_.bodies.size() && ast_.bodies[code.index].rebuilt;
   bool asynchronous = object.flags & (rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator);
   begin(0);
+  add_definition(code);
   write(asynchronous ? "async def " : "def ");
   if (!name.empty())
     write(is_identifier(name) && !is_keyword(name, options_.grammar) ? std::string(name) : names_.spell_text(name));
@@ -156,7 +156,7 @@ void Printer::print_frames() {
     code_ = at.code;
     if (at.next == 1 && at.starts_body && is_docstring(id)) {
       begin(at.depth);
-      map_line(ast_[id], at.code);
+      add_site(ast_[id]);
       append_docstring(out_, module_[ConstId(ast_[ast_[id].e[0]].a)].text, indent_of(at.depth), options_.grammar);
       end();
     } else {
@@ -205,13 +205,14 @@ void Printer::print_decorators(std::span<const ExprId> decorators, const Frame& 
 void Printer::print_function_def(const Stmt& s, const Frame& at) {
   print_decorators(s.list, at);
   begin(at.depth);
-  map_line(s, at.code);
+  add_site(s);
   write(s.flag & 1 ? "async def " : "def ");
   write_name(StrId(s.a));
   CodeId code = at.code;
   if (s.function < ast_.functions.size()) {
     const Function& function = ast_.functions[s.function];
     if (function.code) code = function.code;
+    add_definition(code);
     add_type_parameters(function.type_params);
     add_open('(', Group::Items);
     add_parameters(function, true);
@@ -234,14 +235,15 @@ void Printer::print_class_def(const Stmt& s, const Frame& at) {
     print_decorators({&id, 1}, at);
   }
   begin(at.depth);
-  map_line(s, at.code);
+  add_site(s);
+  CodeId code = s.function < module_.codes.size() ? CodeId(s.function) : at.code;
+  add_definition(code);
   write("class ");
   write_name(StrId(s.a));
   if (s.type_params < ast_.type_param_lists.size()) add_type_parameters(ast_.type_param_lists[s.type_params]);
   if (!s.list.empty()) add_arguments(s.list);
   run();
   end_header();
-  CodeId code = s.function < module_.codes.size() ? CodeId(s.function) : at.code;
   push_body(s.body, at.depth + 1, Context::Class, code);
 }
 
@@ -321,7 +323,7 @@ void Printer::print_statement(StmtId id, const Frame& at) {
     push_block(body, at.depth + 1, at);
   };
   begin(at.depth);
-  map_line(s, at.code);
+  add_site(s);
   switch (s.kind) {
     case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Comment: return;  // done above
     case StmtKind::Return:
@@ -509,7 +511,7 @@ void Printer::print_next_clause(Frame& compound) {
         const Stmt& next = ast_[s.orelse[0]];
         compound.stmt = s.orelse[0];
         begin(at.depth);
-        map_line(next, at.code);
+        add_site(next);
         write("elif ");
         write_expr(next.e[0], kAllowWalrus);
         end_header();
@@ -523,7 +525,7 @@ void Printer::print_next_clause(Frame& compound) {
       const Stmt& arm = ast_[s.arms[compound.next]];
       if (++compound.next == s.arms.size()) frames_.pop_back();
       begin(at.depth + 1);
-      map_line(arm, at.code);
+      add_site(arm);
       write("case ");
       sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, 0, arm.e[0].index, {}});
       run();
@@ -540,7 +542,7 @@ void Printer::print_next_clause(Frame& compound) {
       if (compound.next < arms) {
         const Stmt& handler = ast_[s.arms[compound.next++]];
         begin(at.depth);
-        map_line(handler, at.code);
+        add_site(handler);
         write(s.flag & 1 ? "except*" : "except");
         if (handler.e[0]) {
           write(" ");

@@ -75,10 +75,10 @@ bool is_module(const Module& module) {
   return (root.flags & (kOptimized | kNewLocals)) == 0 && module[root.name] == "<module>";
 }
 
-Ref line_map(const Module& module, const Source& source) {
+Ref line_map(const Module& module, const LineMap& map) {
   Ref out = Ref::checked(PyList_New(0));
-  for (const LineOrigin& origin : source.lines) {
-    const std::span<const std::uint32_t> found = source.offsets_of(origin);
+  for (const LineOrigin& origin : map.lines) {
+    const std::span<const std::uint32_t> found = map.offsets_of(origin);
     Ref offsets = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
     for (std::size_t i = 0; i < found.size(); ++i) {
       PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(found[i]).release());
@@ -160,6 +160,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     Module module = read(input, objects, set_literals != 0);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
+    options.line_map = true;
     options.indentation = static_cast<std::uint32_t>(indentation);
     options.temp_prefix = temp_prefix;
     options.keep_temporaries = keep_temporaries != 0;
@@ -178,7 +179,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
       }
     }
     Ref text = to_str(result.source.text);
-    Ref lines = line_map(module, result.source);
+    Ref lines = line_map(module, result.line_map);
     Ref found = diagnostics(module, result.diagnostics);
     return tuple({&text, &lines, &constants, &found}).release();
   });

@@ -40,7 +40,7 @@ void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, 
   Stmt s;
   s.kind = StmtKind::AnnAssign;
   s.origin = r.ast[origin].origin;
-  s.offsets = r.ast[origin].offsets;
+  s.absorbed = r.ast[origin].absorbed;
   s.e[1] = annotation;
   if (!out.empty() && r.assigned_name(r.ast[out.back()]) == name) {
     const Stmt& before = r.ast[out.back()];

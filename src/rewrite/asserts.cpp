@@ -28,7 +28,7 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
   Stmt s;
   s.kind = StmtKind::Assert;
   s.origin = r.ast[at].origin;
-  s.offsets = r.ast[at].offsets;
+  s.absorbed = r.ast[at].absorbed;
   s.e = {test, message, ExprId::none()};
   const StmtId id = r.ast.add(s);
   r.absorb(id, raise);

@@ -431,7 +431,7 @@ class Definer {
   StmtId define(StmtId id, const Stmt& s, StrId name, Definition& d) {
     Stmt made;
     made.origin = s.origin;
-    made.offsets = s.offsets;
+    made.absorbed = s.absorbed;
     made.a = name.index;
     if (d.kind == Definition::Function) {
       made.kind = StmtKind::FunctionDef;

@@ -16,7 +16,7 @@ StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& modul
   s.kind = kind;
   s.flag = module.op == kLazy;
   s.origin = r.ast[at].origin;
-  s.offsets = r.ast[at].offsets;
+  s.absorbed = r.ast[at].absorbed;
   s.extra = r.ast.arena.copy(names);
   if (kind == StmtKind::ImportFrom) {
     const Const* level = r.constant(module.kids[0]);

@@ -68,7 +68,7 @@ class Rebuilder {
     Stmt s;
     s.kind = kind;
     s.e[0] = value;
-    s.origin = {0, static_cast<std::int32_t>(object_.firstlineno)};
+    s.origin = {0, static_cast<std::int32_t>(object_.firstlineno), code_};
     return ast_.add(s);
   }
 

@@ -45,10 +45,12 @@ Rewriter::Rewriter(Ast& tree, CodeId id)
 void Rewriter::absorb(StmtId into, StmtId from) {
   Stmt& a = ast[into];
   const Stmt& b = ast[from];
-  if (b.offsets.empty() || into == from) return;
-  std::vector<std::uint32_t> all(a.offsets.begin(), a.offsets.end());
-  all.insert(all.end(), b.offsets.begin(), b.offsets.end());
-  a.offsets = ast.arena.copy(all);
+  const bool elsewhere = b.origin.offset == UINT32_MAX || b.origin.code != a.origin.code;
+  if (into == from || (elsewhere && b.absorbed.empty())) return;
+  std::vector<std::uint32_t> all(a.absorbed.begin(), a.absorbed.end());
+  if (!elsewhere) all.push_back(b.origin.offset);
+  all.insert(all.end(), b.absorbed.begin(), b.absorbed.end());
+  a.absorbed = ast.arena.copy(all);
 }
 
 void rewrite(Ast& ast, CodeId code) {

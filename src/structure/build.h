@@ -63,7 +63,7 @@ class BlockBuilder {
   void inplace(std::size_t position);
   StmtId assign_statement(const Pending& entry);
   ExprId constant_again(ValueId v);
-  Origin origin(ValueId v) const { return {s_.at(v).offset, s_.at(v).line}; }
+  Origin origin(ValueId v) const { return {s_.at(v).offset, s_.at(v).line, s_.lifted.code}; }
   static bool is_store(Op op);
   bool simple_store(ValueId v) const;
 

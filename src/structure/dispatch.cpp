@@ -109,7 +109,7 @@ class Dispatch {
     if (items.empty()) items.push_back(add(StmtKind::Pass));
     return list(items);
   }
-  Origin origin(const Value& v) const { return {v.offset, v.line}; }
+  Origin origin(const Value& v) const { return {v.offset, v.line, s_.lifted.code}; }
 
   [[noreturn]] void no_form(const Value& v) const {
     throw UnusualCode("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has no form in a dispatch loop");
@@ -448,7 +448,7 @@ class Dispatch {
       builder.finish_all();
       flush(builder, out);
     };
-    const Origin end{node.term_offset, node.term_line};
+    const Origin end{node.term_offset, node.term_line, s_.lifted.code};
     switch (node.term) {
       case TermKind::Jump:
         rest();

@@ -261,7 +261,7 @@ class Emitter {
   void later(std::function<void()> task) { work_.push_back(std::move(task)); }
   std::span<StmtId> close(std::uint32_t l) { return s_.ast.arena.copy(lists_[l]); }
 
-  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line}; }
+  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line, s_.lifted.code}; }
 
   StmtId statement(StmtKind kind, Origin origin = {}) {
     Stmt st;
@@ -286,7 +286,7 @@ class Emitter {
 
   ExprId reference(ValueId v) {
     v = s_.resolve(v);
-    if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), {s_.at(v).offset, s_.at(v).line});
+    if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), {s_.at(v).offset, s_.at(v).line, s_.lifted.code});
     if (s_.built[v.index] && !s_.named[v.index]) return s_.built[v.index];
     return s_.ast.name(s_.temporary_for(v));
   }
@@ -1204,7 +1204,7 @@ class Emitter {
       with.list = s_.ast.arena.copy(std::vector<ExprId>{ExprId(), ExprId()});
       ExprId manager = s_.built[region.with_enter.index];
       s_.ast[st].list[0] = manager ? manager : s_.ast.name(s_.temporary_for(region.with_enter));
-      s_.ast[st].origin = {s_.at(region.with_enter).offset, s_.at(region.with_enter).line};
+      s_.ast[st].origin = {s_.at(region.with_enter).offset, s_.at(region.with_enter).line, s_.lifted.code};
       ValueId result = with_result(region);
       if (result && s_.uses[result.index] > 0) {
         if (is_block(entry) && !header_[entry]) seeds_.push_back({entry, result, st, 1});

@@ -242,20 +242,22 @@ TEST(Print, FunctionHeaderFromTheCodeObject) {
   EXPECT_EQ(print_function(t.ast, CodeId(0), "f", t.options()).text, "def f(a, /, b, *, c):\n    pass\n");
 }
 
-TEST(Print, LinesKnowTheirOffsets) {
+TEST(Print, SitesKnowTheirLines) {
   Tree t;
-  std::uint32_t offsets[] = {2, 4};
   Stmt s;
   s.kind = StmtKind::Return;
-  s.origin.line = 7;
-  s.offsets = t.ast.arena.copy(offsets);
+  s.origin = {4, 7, CodeId(0)};
+  std::vector<ExprId> items;
+  for (std::uint32_t i = 0; i < 3; ++i)  // too wide for one line
+    items.push_back(t.ast.name(t.module.intern(std::string(40, static_cast<char>('a' + i))), {10 + 2 * i, 7, CodeId(0)}));
+  s.e[0] = t.ast.add(Expr{ExprKind::List, 0, UINT32_MAX, t.ast.arena.copy(items), {}, {16, 7, CodeId(0)}});
   std::vector<StmtId> stmts = {t.stmt(StmtKind::Pass), t.ast.add(s)};
   t.ast.bodies[0].stmts = t.ast.arena.copy(stmts);
   Source source = print_module(t.ast, t.options());
-  ASSERT_EQ(source.lines.size(), 1u);
-  EXPECT_EQ(source.lines[0].line, 2u);
-  EXPECT_EQ(source.lines[0].original_line, 7);
-  EXPECT_EQ(source.offsets_of(source.lines[0])[1], 4u);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // offset and line
+  for (const Site& site : source.sites)
+    if (site.origin.offset != UINT32_MAX) found.emplace_back(site.origin.offset, site.line);
+  EXPECT_EQ(found, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{4, 2}, {16, 2}, {10, 3}, {12, 4}, {14, 5}})) << source.text;
 }
 
 TEST(Print, DepthCostsNoStack) {
