@@ -12,10 +12,12 @@ __all__ = [
     "__version__",
     "capture",
     "compare",
+    "compare_stages",
     "debug",
     "decompile",
     "disassemble",
     "explain_call",
+    "find_nonfinite",
     "install",
     "prepare_debug",
     "uninstall",
@@ -34,8 +36,10 @@ _LAZY = {
 # The same for names that need torch.
 _LAZY_TORCH = {
     "capture": "depyf.torch",
+    "compare_stages": "depyf.torch.numbers",
     "debug": "depyf.torch",
     "explain_call": "depyf.torch",
+    "find_nonfinite": "depyf.torch.numbers",
     "install": "depyf.torch",
     "prepare_debug": "depyf.torch",
     "uninstall": "depyf.torch",

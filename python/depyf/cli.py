@@ -1,13 +1,111 @@
-"""The `depyf` command: the core's own subcommands, reached through the extension."""
+"""The `depyf` command: the core's own subcommands, reached through the extension, and those about torch.compile."""
 
+import argparse
 import sys
+
+_OURS = ("run", "report", "diff")
+
+_HELP = """
+about torch.compile:
+  depyf run [options] SCRIPT [ARGUMENT...]     run a program and dump what torch.compile made
+  depyf run [options] -m MODULE [ARGUMENT...]
+  depyf report DUMP...                         build the page of a dump again; compare ranks
+  depyf diff DUMP_A DUMP_B                     what appeared, vanished or changed
+(each with --help)
+"""
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="depyf", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb")
+
+    run = verbs.add_parser(
+        "run",
+        allow_abbrev=False,
+        help="run a program and look at what torch.compile makes of it",
+        usage="depyf run [options] (SCRIPT | -m MODULE) [ARGUMENT...]",
+        description="Runs a program as python would, and leaves a dump and a summary of what torch.compile made. "
+        "Exit code and exceptions are the program's own; the summary goes to standard error.",
+        epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes DIR/rank_N",
+    )
+    run.add_argument("--dump", metavar="DIR", help="where to write (default: depyf_dump)")
+    run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
+    run.add_argument("--breaks", action="store_true", help="print only the graph breaks")
+    run.add_argument("--recompiles", action="store_true", help="print only the recompiles")
+    run.add_argument(
+        "--guards", metavar="LINE", help="print only the guards from LINE or FILE:LINE of your code"
+    )
+    run.add_argument(
+        "--find-nonfinite",
+        action="store_true",
+        help="run captured graphs node by node and name the first that made NaN or infinity",
+    )
+    run.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module"
+    )
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help=argparse.SUPPRESS)
+
+    report = verbs.add_parser(
+        "report",
+        allow_abbrev=False,
+        help="build the page of a dump again",
+        usage="depyf report [--open] [--text] DUMP...",
+        description="Builds index.html from dumps, or from a log of TORCH_TRACE, and says where ranks of a distributed "
+        "run were compiled differently. A folder with rank_0, rank_1, ... is one distributed run; so are several folders.",
+        epilog="exit code: 0 done; 1 ranks differ; 2 a dump could not be read",
+    )
+    report.add_argument("--open", action="store_true", help="open the page in a browser")
+    report.add_argument("--text", action="store_true", help="print the summary only; write no page")
+    report.add_argument("dumps", nargs="+", metavar="DUMP")
+
+    diff = verbs.add_parser(
+        "diff",
+        allow_abbrev=False,
+        help="compare two dumps",
+        usage="depyf diff [--page FILE] [--lines N] DUMP_A DUMP_B",
+        description="What appeared, vanished or changed between two dumps: functions, graphs, breaks, guards, kernels. "
+        "Names with numbers that differ from run to run, addresses and paths of caches are no difference.",
+        epilog="exit code: 0 the same; 1 different; 2 a dump could not be read",
+    )
+    diff.add_argument("--page", metavar="FILE", help="write the differences as an HTML page too")
+    diff.add_argument(
+        "--lines", type=int, default=40, metavar="N", help="lines of each text difference (default 40)"
+    )
+    diff.add_argument("a", metavar="DUMP_A")
+    diff.add_argument("b", metavar="DUMP_B")
+    return parser, run
 
 
 def main(argv=None):
     """Run the command with `argv` (without the program's name); returns the exit code."""
-    from depyf import _core
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] not in _OURS:
+        from depyf import _core
 
-    return _core.main(list(sys.argv[1:] if argv is None else argv))
+        code = _core.main(arguments)
+        if arguments in (["--help"], ["-h"]):
+            print(_HELP, end="")
+        return code
+    parser, run_parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.verb == "run":
+        if not (options.module or options.program):
+            run_parser.error("give a script, or -m and a module")
+        if options.guards is not None:
+            from depyf.summary import guards_text
+
+            try:
+                guards_text({"functions": [], "unattributed": []}, options.guards)
+            except ValueError as error:
+                run_parser.error(str(error))
+        from depyf import launch
+
+        return launch.run(options)
+    from depyf import difference
+
+    if options.verb == "report":
+        return difference.report_command(options)
+    return difference.diff_command(options)
 
 
 if __name__ == "__main__":

@@ -155,6 +155,11 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
                 found.user_stack.append(line[2:])
             elif stripped:
                 stack = False
+        elif stripped and part == "reason":
+            # from torch 2.12 on the first line says which instruction was traced, the next one what went wrong
+            if found.reason.startswith("Encountered graph break when attempting to trace"):
+                found.reason = stripped
+            part = ""
         elif stripped and part == "explanation":
             found.explanation += "\n" + stripped
         elif stripped and part == "hint":
@@ -1024,6 +1029,21 @@ class capture:
             _hub.linger(session)
 
 
+def rank_folder(folder: str) -> str:
+    """`folder/rank_N` in a process of a distributed job of several, else `folder`.
+
+    torchrun and its like tell each process its rank by RANK and WORLD_SIZE; where a program starts its own processes, the
+    process group knows.
+    """
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    group = compat.process_group()
+    if group is not None:
+        rank, size = str(group[0]), str(group[1])
+    if rank.isdigit() and size.isdigit() and int(size) > 1:
+        return os.path.join(folder, "rank_%d" % int(rank))
+    return folder
+
+
 class prepare_debug(capture):
     """Watches torch.compile inside the block, writes everything it made to a folder, and makes it steppable.
 
@@ -1032,7 +1052,8 @@ class prepare_debug(capture):
     files stop. The block can be nested, used from threads, and entered and left by hand.
 
     Args:
-        dump_src_dir: the folder; made when it does not exist. What an earlier run left there is replaced.
+        dump_src_dir: the folder; made when it does not exist. What an earlier run left there is replaced. In a distributed
+            job of several processes each writes `rank_N` in it.
         clean_wild_fx_code: kept for programs that pass it; no unattributed graph code is written, so there is none to clean.
         log_bytecode: also write the bytecode of each function before and after, as text.
         caches: False turns torch's compile caches off inside the block, so that every stage is computed.
@@ -1062,7 +1083,7 @@ class prepare_debug(capture):
         from depyf.torch.dump import DumpWriter
 
         try:
-            return DumpWriter(self._folder, existing=self._existing)
+            return DumpWriter(rank_folder(self._folder), existing=self._existing)
         except OSError as error:
             warn(
                 "depyf: cannot write to %s (%s): nothing is dumped and the program goes on; give prepare_debug a folder "

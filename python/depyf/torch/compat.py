@@ -502,6 +502,17 @@ def _run_only() -> Iterator[None]:
         yield
 
 
+def process_group() -> Optional[Tuple[int, int]]:
+    """(rank, number of processes) of the default process group, None before it was made."""
+    distributed = sys.modules.get("torch.distributed")
+    try:
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return int(distributed.get_rank()), int(distributed.get_world_size())
+    except Exception:
+        pass
+    return None
+
+
 def evaluation_log() -> Optional[logging.Logger]:
     """The logger to which TORCH_LOGS=+bytecode writes, None where it is not found."""
 

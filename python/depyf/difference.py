@@ -1,0 +1,609 @@
+"""What differs between two dumps, and between the ranks of one distributed run.
+
+Both sides are documents of docs/run_schema.md. Functions are matched by name and file, compiles by what they made, and
+texts are compared after `normal` took out what differs from run to run: numbers in names that torch counts up, object ids,
+places in files, paths of caches.
+"""
+
+import difflib
+import os
+import re
+import sys
+
+from depyf import summary
+from depyf.terminal import hyperlinks, place, shown
+
+#: kinds of artifacts that are compared; the others repeat these, or hold times and settings
+_COMPARED = ("graph", "kernel")
+#: as in depyf.torch.model, which needs Python 3.8
+_STAGES = (
+    "Captured_Graph",
+    "BEFORE_PRE_GRAD",
+    "AFTER_PRE_GRAD",
+    "Joint_graph",
+    "Forward_graph",
+    "Backward_graph",
+    "BEFORE_JOINT",
+    "AFTER_JOINT",
+    "BEFORE_POST_GRAD",
+    "AFTER_POST_GRAD",
+    "kernel",
+)
+
+_RULES = (
+    (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"), ""),
+    (re.compile(r"__compiled_fn_\d+"), "__compiled_fn"),
+    (re.compile(r"__resume_at_\d+_\d+"), "__resume"),
+    (re.compile(r"(torch_dynamo_resume_in_\w+?)_at_\d+"), r"\1"),
+    (re.compile(r"__transformed_code_\d+_for_"), "__transformed_code_for_"),
+    (re.compile(r"(___context_manager|__builtins_dict__|__gen_rand_values|___stack)_\w+"), r"\1"),
+    (re.compile(r"\b0x[0-9a-fA-F]{6,}\b"), "ADDRESS"),
+    (re.compile(r"\b\d{9,}\b"), "ID"),
+    (re.compile(r"\bc[a-z2-7]{40,}\b"), "HASH"),
+    (re.compile(r"\b[0-9a-f]{32,}\b"), "HASH"),
+    (re.compile(r"[^\s'\"(]*/[a-z2-7]{2}/HASH"), "CACHE/HASH"),
+    (re.compile(r"(?:#\s*)?[Ff]ile:? \"?([^\s\":]*/)?([^\s\":/]+)\"?(?::|, line )\d+"), r"File \2"),
+    (re.compile(r"(?<![\w.])/[^\s'\":,)]*/([^\s'\":,/)]+\.py):\d+"), r"\1"),
+)
+_HEADING = re.compile(r"^# \w+, compile \S+.*$", re.MULTILINE)
+_DEVICE = re.compile(r"\b(cuda|xpu|hpu|mps|npu)(:|, index=)\d+")
+_COLLECTIVE = re.compile(
+    r"(?:_c10d_functional|c10d_functional|c10d)\.(\w+)"
+    r"|\b(all_reduce|all_gather\w*|reduce_scatter\w*|all_to_all\w*|broadcast|barrier)\b(?=\()"
+)
+
+
+def normal(text, ranks=False):
+    """The text without what differs from run to run; with `ranks` also without the numbers of devices."""
+    text = _HEADING.sub("", text)
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    if ranks:
+        text = _DEVICE.sub(r"\1", text)
+    return text.strip("\n")
+
+
+class Change:
+    """One difference.
+
+    Attributes:
+        sign: "+" only in B, "-" only in A, "~" in both and not the same.
+        function: name of the function, "" for the run as a whole.
+        what: what appeared, vanished or changed, in words.
+        lines: more of it, such as a unified diff of two texts.
+        place: (path, line) in the user's program, or None.
+    """
+
+    def __init__(self, sign, function, what, lines=(), where=None):
+        self.sign = sign
+        self.function = function
+        self.what = what
+        self.lines = list(lines)
+        self.place = where
+
+
+class Difference:
+    """All differences of two dumps.
+
+    Attributes:
+        a, b: names of the two sides.
+        notes: what is not the same and no difference: versions, seconds, stages that a cache kept from being made.
+        changes: see `Change`.
+    """
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+        self.notes = []
+        self.changes = []
+
+    def __bool__(self):
+        return bool(self.changes)
+
+    def text(self, links=False, lines=40):
+        """The differences as text.
+
+        Args:
+            links: write places as hyperlinks.
+            lines: of each text difference; 0 shows none of them.
+        """
+        out = ["- %s" % shown(self.a), "+ %s" % shown(self.b)]
+        out += ["  " + note for note in self.notes]
+        current = None
+        for change in self.changes:
+            if change.function != current:
+                current = change.function
+                out.append("")
+                out.append(
+                    shown(current or "the run")
+                    + ("  (%s)" % place(change.place[0], change.place[1], links) if change.place else "")
+                )
+            out.append("  %s %s" % (change.sign, shown(change.what)))
+            more = change.lines[:lines]
+            out += ["      " + shown(line) for line in more]
+            if lines and len(change.lines) > len(more):
+                out.append("      ... %d lines more" % (len(change.lines) - len(more)))
+        if not self.changes:
+            out.append("no differences")
+        return "\n".join(out)
+
+
+def _stage_order(key):
+    stage, index = key
+    return (_STAGES.index(stage) if stage in _STAGES else len(_STAGES), stage, index)
+
+
+class _Texts:
+    """The texts of one side, read when they are compared."""
+
+    def __init__(self, document, ranks):
+        self.document = document
+        self.ranks = ranks
+
+    def artifacts(self, entry):
+        found = {}
+        for artifact in entry.get("artifacts") or ():
+            if artifact["kind"] in _COMPARED and artifact.get("path"):
+                found[artifact["stage"], artifact["index"]] = artifact["path"]
+        return found
+
+    def read(self, path):
+        name = os.path.join(self.document["folder"], path)
+        root = os.path.realpath(self.document["folder"])
+        if not os.path.realpath(name).startswith(root + os.sep):
+            return ""  # a manifest must not lead out of its dump
+        try:
+            with open(name, encoding="utf-8", errors="replace") as stream:
+                return normal(stream.read(), self.ranks)
+        except OSError:
+            return ""
+
+    def guards(self, entry):
+        return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())
+
+    def breaks(self, entry):
+        return [normal(one["reason"], self.ranks) for one in entry.get("breaks") or ()]
+
+    def graph(self, entry):
+        path = self.artifacts(entry).get(("Captured_Graph", 0))
+        return self.read(path) if path else None
+
+
+def _function_name(function):
+    return normal(function["name"])
+
+
+def _pair_functions(a, b):
+    """Pairs of functions, (function, None) and (None, function) for those of one side, in the order of A, then of B."""
+
+    def keyed(document, key):
+        found = {}
+        for function in document["functions"]:
+            found.setdefault(key(function), []).append(function)
+        return found
+
+    partner, taken = {}, set()
+    for key in (
+        lambda f: (_function_name(f), os.path.basename(f["filename"]), f["firstlineno"]),
+        lambda f: (_function_name(f), os.path.basename(f["filename"])),
+        _function_name,
+    ):
+        there = keyed(b, key)
+        for function in a["functions"]:
+            if id(function) in partner:
+                continue
+            for candidate in there.get(key(function), ()):
+                if id(candidate) not in taken:
+                    partner[id(function)] = candidate
+                    taken.add(id(candidate))
+                    break
+    pairs = [(function, partner.get(id(function))) for function in a["functions"]]
+    return pairs + [(None, function) for function in b["functions"] if id(function) not in taken]
+
+
+def _pair_entries(texts_a, texts_b, a, b):
+    def signature(texts, entry):
+        return (texts.graph(entry), tuple(texts.guards(entry)))
+
+    left = [signature(texts_a, entry) for entry in a]
+    right = [signature(texts_b, entry) for entry in b]
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    for _, a0, a1, b0, b1 in matcher.get_opcodes():
+        for offset in range(max(a1 - a0, b1 - b0)):
+            yield (
+                a[a0 + offset] if a0 + offset < a1 else None,
+                b[b0 + offset] if b0 + offset < b1 else None,
+            )
+
+
+def _unified(a, b):
+    lines = list(difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=2))
+    return lines[2:]  # without the two lines of file names
+
+
+def _one_line(text):
+    return " ".join(text.split())
+
+
+def _compare_lists(result, name, where, word, a, b):
+    for item in sorted(set(a) | set(b)):
+        if a.count(item) != b.count(item):
+            sign = "-" if a.count(item) > b.count(item) else "+"
+            result.changes.append(Change(sign, name, "%s: %s" % (word, _one_line(item)), (), where))
+
+
+def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
+    if a is None or b is None:
+        entry, sign = (b, "+") if a is None else (a, "-")
+        what = "compile %s" % entry["compile_id"]
+        reasons = entry.get("reasons") or []
+        if reasons:
+            what += ", because %s" % _one_line(normal(reasons[0]))
+        if entry.get("failure"):
+            what += ", which failed: %s" % _one_line(entry["failure"])
+        result.changes.append(Change(sign, name, what, (), where))
+        return
+    if bool(a.get("failure")) != bool(b.get("failure")):
+        failure = a.get("failure") or b.get("failure")
+        sign = "-" if a.get("failure") else "+"
+        result.changes.append(
+            Change(sign, name, "failure of the compile: %s" % _one_line(failure), (), where)
+        )
+    _compare_lists(result, name, where, "graph break", texts_a.breaks(a), texts_b.breaks(b))
+    if deep:
+        _compare_lists(result, name, where, "guard", texts_a.guards(a), texts_b.guards(b))
+        reasons_a = [normal(reason) for reason in a.get("reasons") or ()]
+        reasons_b = [normal(reason) for reason in b.get("reasons") or ()]
+        if bool(reasons_a) and bool(reasons_b) and reasons_a != reasons_b:
+            result.changes.append(
+                Change(
+                    "~",
+                    name,
+                    "reason of the recompile",
+                    _unified("\n".join(reasons_a), "\n".join(reasons_b)),
+                    where,
+                )
+            )
+    _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep)
+    if not deep:
+        return
+    one, other = normal(a.get("source") or ""), normal(b.get("source") or "")
+    if one != other:
+        result.changes.append(Change("~", name, "decompiled code", _unified(one, other), where))
+    proven = ("exact", "equivalent")
+    if (a.get("verdict") in proven) != (b.get("verdict") in proven):
+        result.changes.append(
+            Change("~", name, "proof: %s, then %s" % (a["verdict"], b["verdict"]), (), where)
+        )
+
+
+def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
+    there_a, there_b = texts_a.artifacts(a), texts_b.artifacts(b)
+    changed = []
+    for key in sorted(set(there_a) | set(there_b), key=_stage_order):
+        stage = key[0]
+        if not deep and stage not in ("Captured_Graph", "Compiled_autograd_graph"):
+            continue
+        label = "%s %d" % key if key[1] else stage
+        if key not in there_a or key not in there_b:
+            lacking = a if key not in there_a else b
+            if stage in (lacking.get("missing") or {}) or (lacking.get("missing") and key[1] == 0):
+                note = "%s of %s was not made by %s: a cache had the result" % (
+                    label,
+                    name,
+                    result.a if key not in there_a else result.b,
+                )
+                if note not in result.notes:
+                    result.notes.append(note)
+                continue
+            sign = "+" if key not in there_a else "-"
+            result.changes.append(Change(sign, name, label, (), where))
+            continue
+        one, other = texts_a.read(there_a[key]), texts_b.read(there_b[key])
+        if one != other:
+            changed.append((label, one, other))
+    if changed:
+        # what follows the first stage that differs differs because of it
+        label, one, other = changed[0]
+        what = label
+        if len(changed) > 1:
+            what += ", and after it %s" % ", ".join(label for label, _, _ in changed[1:])
+        result.changes.append(Change("~", name, what, _unified(one, other), where))
+
+
+def _collectives(texts, document):
+    found = []
+    for function in document["functions"]:
+        for entry in function["entries"]:
+            for match in _COLLECTIVE.finditer(texts.graph(entry) or ""):
+                found.append(match.group(1) or match.group(2))
+    return found
+
+
+def compare(a, b, ranks=False):
+    """What differs between two runs.
+
+    Args:
+        a, b: documents, see `depyf.summary.load`.
+        ranks: the two are ranks of one job: only what must be the same on all ranks is compared (which functions were
+            compiled how often, graphs, breaks, collectives), and the numbers of devices are not.
+    Returns:
+        A `Difference`.
+    """
+    result = Difference(a.get("name") or a["folder"], b.get("name") or b["folder"])
+    texts_a, texts_b = _Texts(a, ranks), _Texts(b, ranks)
+    for key, word in (("torch_version", "torch"), ("python_version", "Python")):
+        if a.get(key) != b.get(key):
+            result.notes.append("%s %s, then %s" % (word, a.get(key), b.get(key)))
+    if not ranks:
+        before, after = summary.counts(a)["seconds"], summary.counts(b)["seconds"]
+        result.notes.append("compiling took %.1f s, then %.1f s" % (before, after))
+    else:
+        one, other = _collectives(texts_a, a), _collectives(texts_b, b)
+        if one != other:
+            result.changes.append(
+                Change(
+                    "~",
+                    "",
+                    "collectives in captured graphs: %d, then %d" % (len(one), len(other)),
+                    _unified("\n".join(one), "\n".join(other)),
+                )
+            )
+    for one, other in _pair_functions(a, b):
+        function = one or other
+        name = _function_name(function)
+        where = (function["filename"], function["firstlineno"])
+        if one is None or other is None:
+            sign = "+" if one is None else "-"
+            count = len(function["entries"])
+            what = "%s, compiled %s" % (
+                "resume function" if function["is_resume"] else "function",
+                "once" if count == 1 else "%d times" % count,
+            )
+            result.changes.append(Change(sign, name, what, (), where))
+            continue
+        if not ranks and normal(one["source"]) != normal(other["source"]) and not one["is_resume"]:
+            result.changes.append(
+                Change("~", name, "source", _unified(one["source"], other["source"]), where)
+            )
+        for entry_a, entry_b in _pair_entries(texts_a, texts_b, one["entries"], other["entries"]):
+            _compare_entries(
+                result, texts_a, texts_b, name, where, entry_a, entry_b, deep=not ranks
+            )
+    failures_a = sorted(normal(entry["failure"]) for entry in a["unattributed"] if entry.get("failure"))
+    failures_b = sorted(normal(entry["failure"]) for entry in b["unattributed"] if entry.get("failure"))
+    _compare_lists(result, "", None, "failed compile", failures_a, failures_b)
+    return result
+
+
+class RankGroups:
+    """The ranks of one job, grouped by what they compiled.
+
+    Attributes:
+        groups: lists of rank numbers; ranks of one list agree. One list means that all agree.
+        differences: for each list but the first, the `Difference` between its first rank and that of the first list.
+    """
+
+    def __init__(self, groups, differences):
+        self.groups = groups
+        self.differences = differences
+
+    def __bool__(self):
+        return len(self.groups) > 1
+
+    def text(self, links=False, lines=20):
+        """What all ranks agree on, or where they part."""
+        if not self:
+            return "all %d ranks compiled the same graphs" % len(self.groups[0])
+        out = [
+            "RANKS DIFFER. A job hangs when its ranks do not meet in the same collectives; they compiled:",
+        ]
+        for group, difference in zip(self.groups[1:], self.differences):
+            out.append(
+                "rank%s %s unlike rank%s %s:"
+                % (
+                    "" if len(group) == 1 else "s",
+                    ", ".join(map(str, group)),
+                    "" if len(self.groups[0]) == 1 else "s",
+                    ", ".join(map(str, self.groups[0])),
+                )
+            )
+            out += ["  " + line for line in difference.text(links, lines).splitlines()]
+        return "\n".join(out)
+
+
+def compare_ranks(documents):
+    """Groups ranks by what they compiled.
+
+    Args:
+        documents: rank number -> document.
+    """
+    groups, differences = [], []
+    for rank in sorted(documents):
+        found = None
+        for group in groups:
+            difference = compare(documents[group[0]], documents[rank], ranks=True)
+            if not difference:
+                group.append(rank)
+                break
+            found = found or difference
+        else:
+            if groups:
+                differences.append(found)
+            groups.append([rank])
+    return RankGroups(groups, differences)
+
+
+# ---- the commands ------------------------------------------------------------------------------------------------------
+
+
+def _load_ranks(folder):
+    """Rank -> document; a dump of one process is rank 0."""
+    folders = summary.ranks(folder)
+    documents = {}
+    for rank, path in (folders or {0: folder}).items():
+        document = summary.load(path)
+        if folders:
+            document["name"] = "rank %d" % rank
+        documents[rank] = document
+    return documents
+
+
+def diff_command(options):
+    """`depyf diff`; returns the exit code."""
+    try:
+        sides = [_load_ranks(options.a), _load_ranks(options.b)]
+        results = []
+        for rank in sorted(set(sides[0]) | set(sides[1])):
+            if rank not in sides[0] or rank not in sides[1]:
+                only = Difference(options.a, options.b)
+                sign = "+" if rank not in sides[0] else "-"
+                only.changes.append(Change(sign, "", "rank %d" % rank))
+                results.append(only)
+                continue
+            found = compare(sides[0][rank], sides[1][rank])
+            found.a, found.b = options.a, options.b
+            if len(sides[0]) > 1:
+                found.a, found.b = "%s rank %d" % (found.a, rank), "%s rank %d" % (found.b, rank)
+            results.append(found)
+        links = hyperlinks(sys.stdout)
+        print("\n\n".join(found.text(links, options.lines) for found in results))
+        if options.page:
+            write_page(options.page, results)
+            print("depyf: " + place(options.page, None, links))
+    except (summary.DumpError, OSError) as error:
+        sys.stderr.write("depyf diff: %s\n" % error)
+        return 2
+    except (KeyError, TypeError, AttributeError) as error:
+        sys.stderr.write("depyf diff: a dump is damaged: %s: %s\n" % (type(error).__name__, error))
+        return 2
+    return 1 if any(results) else 0
+
+
+def report_command(options):
+    """`depyf report`; returns the exit code."""
+    from depyf import launch
+
+    links = hyperlinks(sys.stdout)
+    folders = {}
+    documents = {}
+    try:
+        for position, given in enumerate(options.dumps):
+            there = summary.ranks(given)
+            for rank, path in there.items():
+                folders.setdefault(rank, path)
+            if not there:
+                folders[position] = given
+        for rank, path in folders.items():
+            if os.path.isdir(path):
+                documents[rank] = summary.load(path)
+                if len(folders) > 1:
+                    documents[rank]["name"] = "rank %d" % rank
+    except summary.DumpError as error:
+        sys.stderr.write("depyf report: %s\n" % error)
+        return 2
+    page = None
+    if not options.text:
+        try:
+            from depyf import report
+
+            sources = [folders[rank] for rank in sorted(folders)]
+            if len(sources) == 1:
+                page = report.build(sources[0])
+            else:
+                target = options.dumps[0] if len(options.dumps) == 1 else sources[0]
+                page = report.build(sources, os.path.join(target, "index.html"))
+        except Exception as error:  # the text below is still of use
+            sys.stderr.write("depyf report: no page was written: %s: %s\n" % (type(error).__name__, error))
+            if not documents:
+                return 2
+    elif not documents:
+        sys.stderr.write("depyf report --text: expected folders of dumps\n")
+        return 2
+    for rank in sorted(documents):
+        document = documents[rank]
+        if len(documents) > 1:
+            print("rank %d" % rank)
+        print(summary.summary(document, None, links))
+    differ = False
+    if len(documents) > 1:
+        groups = compare_ranks(documents)
+        differ = bool(groups)
+        print(groups.text(links))
+    if page is not None:
+        print("depyf: " + place(str(page), None, links))
+        if options.open:
+            launch.open_page(str(page), None, sys.stdout)
+    if page is None and not options.text:
+        return 2
+    return 1 if differ else 0
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------------
+
+_STYLE = """
+:root { color-scheme: light dark; --add: #dafbe1; --del: #ffebe9; --line: #d0d7de; --dim: #57606a }
+@media (prefers-color-scheme: dark) { :root { --add: #12361f; --del: #4a1b1b; --line: #444c56; --dim: #9ba5b0 } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
+h2 { border-bottom: 1px solid var(--line); margin-top: 2rem; overflow-wrap: anywhere }
+pre { border: 1px solid var(--line); overflow-x: auto; padding: .5rem 0; margin: .3rem 0 1rem; font-size: 13px; tab-size: 4 }
+pre span { display: block; padding: 0 .7rem } pre .add { background: var(--add) } pre .del { background: var(--del) }
+.place, .note { color: var(--dim); overflow-wrap: anywhere } ul { padding-left: 1.2rem }
+.sign { font-family: ui-monospace, monospace; font-weight: bold }
+"""
+
+
+def page(results):
+    """The differences as one self-contained HTML page: no scripts, nothing from any network."""
+    from html import escape
+
+    def text(value):
+        return escape(shown(str(value).encode("utf-8", "backslashreplace").decode("utf-8")))
+
+    out = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta name="viewport" content="width=device-width"><title>depyf diff</title>',
+        "<style>%s</style></head><body><main><h1>What changed</h1>" % _STYLE,
+    ]
+    for result in results:
+        out.append(
+            "<p><span class=sign>&minus;</span> %s<br><span class=sign>+</span> %s</p>"
+            % (text(result.a), text(result.b))
+        )
+        out += ["<p class=note>%s</p>" % text(note) for note in result.notes]
+        if not result.changes:
+            out.append("<p><strong>No differences.</strong></p>")
+        current = None
+        for change in result.changes:
+            if change.function != current or current is None:
+                current = change.function
+                out.append("<h2>%s</h2>" % text(current or "The run"))
+                if change.place:
+                    out.append("<p class=place>%s</p>" % text("%s:%d" % change.place))
+            word = {"+": "appeared", "-": "vanished", "~": "changed"}[change.sign]
+            opened = " open" if len(change.lines) <= 60 else ""
+            head = "<span class=sign>%s</span> %s <span class=note>(%s)</span>" % (
+                change.sign,
+                text(change.what),
+                word,
+            )
+            if not change.lines:
+                out.append("<p>%s</p>" % head)
+                continue
+            out.append("<details%s><summary>%s</summary><pre>" % (opened, head))
+            for line in change.lines:
+                kind = {"+": " class=add", "-": " class=del"}.get(line[:1], "")
+                out.append("<span%s>%s</span>" % (kind, text(line) or " "))
+            out.append("</pre></details>")
+    out.append("</main></body></html>\n")
+    return "\n".join(out)
+
+
+def write_page(path, results):
+    """Writes `page` to a file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(page(results))

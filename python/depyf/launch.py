@@ -1,0 +1,301 @@
+"""`depyf run`: a program that was not touched, run while depyf looks.
+
+The program sees what it would see without depyf: `sys.argv`, `sys.path`, a `__main__` module of its own, its own exit
+code, its own traceback. What depyf has to say goes to standard error.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+import time
+import types
+
+from depyf import summary
+from depyf.terminal import hyperlinks, place, shown
+
+
+class LaunchError(Exception):
+    """The program cannot be started; nothing was run."""
+
+
+def _script(path):
+    """(code, attributes of __main__, first entry of sys.path) of a script, or of a folder or zip file with __main__.py."""
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".whl")):
+        spec = importlib.machinery.PathFinder.find_spec("__main__", [path])
+        if spec is None or spec.loader is None:
+            raise LaunchError("can't find '__main__' module in %r" % path)
+        code = spec.loader.get_code("__main__")
+        return code, {"__file__": spec.origin, "__spec__": spec, "__package__": ""}, path
+    try:
+        with open(path, "rb") as stream:
+            source = stream.read()
+    except OSError as error:
+        raise LaunchError(
+            "can't open file %r: [Errno %s] %s" % (os.path.abspath(path), error.errno, error.strerror)
+        )
+    full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
+    loader = importlib.machinery.SourceFileLoader("__main__", full)
+    attributes = {"__file__": full, "__spec__": None, "__package__": None, "__loader__": loader}
+    if path.endswith(".pyc"):
+        loader = importlib.machinery.SourcelessFileLoader("__main__", full)
+        attributes["__loader__"] = loader
+        code = loader.get_code("__main__")
+    else:
+        code = compile(source, full, "exec", dont_inherit=True)
+    return code, attributes, os.path.dirname(os.path.realpath(path))
+
+
+def _module(name):
+    """The same for `-m name`."""
+    sys.path.insert(0, os.getcwd())  # packages are looked up there first, as `python -m` does
+    try:
+        try:
+            spec = importlib.util.find_spec(name)
+            if spec is not None and spec.submodule_search_locations is not None:
+                name += ".__main__"
+                spec = importlib.util.find_spec(name)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise LaunchError(
+                "Error while finding module specification for %r (%s: %s)"
+                % (name, type(error).__name__, error)
+            )
+    finally:
+        del sys.path[0]
+    if spec is None or spec.loader is None:
+        raise LaunchError("No module named %s" % name)
+    code = spec.loader.get_code(name)
+    if code is None:
+        raise LaunchError("No code object available for %s" % name)
+    attributes = {
+        "__file__": spec.origin,
+        "__spec__": spec,
+        "__package__": spec.parent,
+        "__loader__": spec.loader,
+        "__cached__": spec.cached,
+    }
+    return code, attributes, os.getcwd()
+
+
+def _trim(error):
+    """Takes the frames that lead to the program off the head of a traceback."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is _run_as_main.__code__:
+            error.__traceback__ = trace.tb_next
+        trace = trace.tb_next
+
+
+def _run_as_main(code, attributes, first_path, arguments):
+    # The module stays __main__ after its code has run: exit handlers and threads of the program still use it.
+    main = types.ModuleType("__main__")
+    main.__dict__.update(attributes)
+    main.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = main
+    sys.argv[:] = [attributes["__file__"] if attributes.get("__spec__") is not None else arguments[0]]
+    sys.argv += arguments[1:]
+    # what stands there now is the folder of the depyf command, or of `python -m depyf`
+    safe = getattr(sys.flags, "safe_path", False)
+    if sys.path and not safe:
+        sys.path[0] = first_path
+    elif not safe:
+        sys.path.insert(0, first_path)
+    exec(code, main.__dict__)
+
+
+class _Progress:
+    """Says on standard error what is being compiled, while that takes long."""
+
+    def __init__(self, run, stream, patience=2.0):
+        self._run = run
+        self._stream = stream
+        self._patience = patience
+        self._stop = threading.Event()
+        self._thread = None
+        self._shown = False
+        try:
+            self._terminal = bool(stream.isatty())
+        except Exception:
+            self._terminal = False
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self._watch, name="depyf progress", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(timeout=5)
+        self._clear()
+
+    def _clear(self):
+        if self._shown and self._terminal:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+        self._shown = False
+
+    def _watch(self):
+        first_seen, told = {}, {}
+        while not self._stop.wait(0.5):
+            try:
+                now = time.monotonic()
+                current = self._current()
+                if current is None:
+                    self._clear()
+                    continue
+                key, text = current
+                took = now - first_seen.setdefault(key, now)
+                # a terminal shows one line that changes; a log gets a line now and then
+                if took < self._patience or (
+                    not self._terminal and now - told.get(key, now - 30) < 30
+                ):
+                    continue
+                told[key] = now
+                line = "depyf: compiling %s, %.0f s" % (text, took)
+                self._stream.write("\r\033[K" + line[:100] if self._terminal else line + "\n")
+                self._stream.flush()
+                self._shown = True
+            except Exception:
+                return  # a closed stream; progress is not worth an error
+
+    def _current(self):
+        for function in list(self._run.functions):
+            for entry in list(function.entries):
+                if not entry.finished:
+                    return id(entry), self._text(function.name, entry)
+        for entry in list(self._run.unattributed):
+            if not entry.finished:
+                return id(entry), self._text("", entry)
+        return None
+
+    @staticmethod
+    def _text(name, entry):
+        if not name and entry.user_stack:
+            name = entry.user_stack[-1].partition(": ")[0].rpartition(" in ")[2]
+        stage = entry.artifacts[-1].stage if entry.artifacts else "Dynamo"
+        return "%s [%s] after %s" % (shown(name or "?"), entry.compile_id, stage)
+
+
+def run(options):
+    """Runs a program as `depyf run` was told.
+
+    Args:
+        options: dump, open, module, breaks, recompiles, guards, find_nonfinite and program, see depyf.cli.
+    Returns:
+        The exit code when the program ended without one of its own; its exceptions, SystemExit too, pass through.
+    """
+    err = sys.stderr
+    try:
+        if options.module is not None:
+            code, attributes, first_path = _module(options.module[0])
+            arguments = list(options.module)
+        else:
+            code, attributes, first_path = _script(options.program[0])
+            arguments = list(options.program)
+    except LaunchError as error:
+        err.write("depyf run: %s\n" % error)
+        return 1 if options.module is not None else 2
+    except SyntaxError as error:
+        _install_hook()
+        error.__traceback__ = None
+        raise
+    try:
+        from depyf.torch.capture import capture, prepare_debug
+        from depyf.torch import compat
+
+        compat.require_torch()
+    except ImportError as error:
+        err.write("depyf run: %s\n" % error)
+        return 2
+    only_text = options.breaks or options.recompiles or options.guards is not None
+    folder = options.dump
+    if folder is None and not only_text:
+        folder = "depyf_dump"
+    block = prepare_debug(os.path.abspath(folder)) if folder is not None else capture()
+    finder = None
+    if options.find_nonfinite:
+        from depyf.torch.numbers import watch_nonfinite
+
+        finder = watch_nonfinite(err)
+    _install_hook()
+    process = os.getpid()
+    found = None
+    try:
+        with block as found:
+            with _Progress(found, err):
+                if finder is None:
+                    _run_as_main(code, attributes, first_path, arguments)
+                else:
+                    with finder:
+                        _run_as_main(code, attributes, first_path, arguments)
+    finally:
+        # a child of the program's fork that comes by here says nothing
+        if found is not None and os.getpid() == process:
+            try:
+                sys.stdout.flush()
+            except Exception:
+                pass
+            _finish(found, options, folder, finder, err)
+    return 0
+
+
+def _install_hook():
+    # the interpreter prints the traceback, with the program's own hook where it set one
+    def hook(kind, error, trace):
+        _trim(error)
+        previous = hook.previous
+        previous(kind, error, error.__traceback__)
+
+    hook.previous = sys.excepthook
+    sys.excepthook = hook
+
+
+def _finish(found, options, folder, finder, stream):
+    links = hyperlinks(stream)
+    document = found.to_json()
+    try:
+        if options.breaks:
+            stream.write(summary.breaks_text(document, links) + "\n")
+        if options.recompiles:
+            stream.write(summary.recompiles_text(document, links) + "\n")
+        if options.guards is not None:
+            stream.write(summary.guards_text(document, options.guards, links) + "\n")
+        if finder is not None:
+            stream.write(str(finder.report) + "\n")
+        if options.breaks or options.recompiles or options.guards is not None:
+            return
+        page = build_page(found.folder, stream)
+        stream.write(summary.summary(document, page or found.folder, links) + "\n")
+        if options.open:
+            open_page(page, found.folder, stream)
+    except Exception as error:
+        stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))
+
+
+def build_page(folder, stream):
+    """Builds index.html of a dump; returns its path, or None with a line on `stream` where it cannot be made."""
+    if folder is None:
+        return None
+    try:
+        from depyf import report
+    except ImportError:
+        return None
+    try:
+        return str(report.build(folder))
+    except Exception as error:
+        stream.write("depyf: the page was not written: %s: %s\n" % (type(error).__name__, error))
+        return None
+
+
+def open_page(page, folder, stream):
+    """Opens the page in the user's browser, or says why not."""
+    import webbrowser
+    from pathlib import Path
+
+    target = page or (os.path.join(folder, "README.md") if folder else None)
+    if target is None:
+        stream.write("depyf: there is nothing to open\n")
+        return
+    if not webbrowser.open(Path(target).absolute().as_uri()):
+        stream.write("depyf: no browser was found; open %s\n" % place(target, None, hyperlinks(stream)))

@@ -1,0 +1,374 @@
+"""What a run of torch.compile comes to, in a few lines of text. Works on the document of docs/run_schema.md alone."""
+
+import json
+import os
+import re
+
+from depyf.terminal import parse_place, place, shown
+
+MANIFEST = "depyf.json"
+SCHEMA = "depyf.run"
+SCHEMA_VERSION = 1
+
+
+class DumpError(Exception):
+    """A folder holds no dump that can be read; the message says what was expected."""
+
+
+def load(folder):
+    """The document of one dump.
+
+    Args:
+        folder: a folder that `prepare_debug` wrote, or its depyf.json.
+    Raises:
+        DumpError: there is none, it is not complete, or a later depyf wrote it.
+    """
+    path = os.fspath(folder)
+    if os.path.isdir(path):
+        path = os.path.join(path, MANIFEST)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream)
+    except OSError as error:
+        raise DumpError(
+            "%s: %s; expected a folder that depyf.prepare_debug or `depyf run` wrote"
+            % (path, error.strerror or error)
+        )
+    except ValueError as error:
+        raise DumpError("%s is no JSON document: %s" % (path, error))
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise DumpError('%s: expected a document with "schema": "%s"' % (path, SCHEMA))
+    version = document.get("schema_version", SCHEMA_VERSION)
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise DumpError(
+            "%s has schema_version %s and this depyf reads %d; install a later depyf"
+            % (path, version, SCHEMA_VERSION)
+        )
+    if "functions" not in document:
+        raise DumpError(
+            "%s: the dump is not complete: the program was ended before its block, or is still running"
+            % path
+        )
+    document["folder"] = os.path.dirname(os.path.abspath(path))
+    return document
+
+
+def ranks(folder):
+    """The ranks of a distributed run, as rank number -> folder; empty for the dump of one process."""
+    found = {}
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return found
+    for name in names:
+        match = re.match(r"^rank_(\d+)$", name)
+        if match and os.path.exists(os.path.join(folder, name, MANIFEST)):
+            found[int(match.group(1))] = os.path.join(folder, name)
+    return dict(sorted(found.items()))
+
+
+def all_entries(document):
+    """(function or None, entry) for every compile of a run, in order of compilation within each function."""
+    for function in document["functions"]:
+        for entry in function["entries"]:
+            yield function, entry
+    for entry in document["unattributed"]:
+        yield None, entry
+
+
+def seconds(entry):
+    """The seconds that torch spent on one compile, its backward included."""
+    total = 0.0
+    for metrics in (entry.get("metrics") or {}, entry.get("backward_metrics") or {}):
+        value = metrics.get("duration_us")
+        if isinstance(value, (int, float)) and value:
+            total += value / 1e6
+        else:
+            value = metrics.get("entire_frame_compile_time_s")
+            if isinstance(value, (int, float)):
+                total += value
+    return total
+
+
+class Cause:
+    """Something that made torch compile more than once for one function, and what that cost.
+
+    Attributes:
+        kind: "graph break", "recompile" or "failure".
+        path, line: the user's line, None where torch does not tell.
+        reason: in torch's words, one line.
+        help: what torch suggests, or what this kind of guard usually needs; may be empty.
+        seconds: spent on compiling what it made necessary.
+        function, entry: the documents of the compile that it belongs to.
+    """
+
+    def __init__(self, kind, function, entry, reason, cost, where=None, help=""):
+        self.kind = kind
+        self.function = function
+        self.entry = entry
+        self.reason = " ".join(str(reason).split())
+        self.seconds = cost
+        self.path, self.line = where if where else (None, None)
+        self.help = help
+
+    def text(self, links=False):
+        """One line of text."""
+        where = place(self.path, self.line, links) + " " if self.path else ""
+        return "%6.2f s  %s  %s%s" % (self.seconds, self.kind, where, shown(self.reason))
+
+
+def user_line(document_or_stack, fallback=None):
+    """(path, line) of the innermost frame of a stack as text lines, or `fallback`."""
+    for text in reversed(document_or_stack or []):
+        found = parse_place(text)
+        if found is not None:
+            return found
+    return fallback
+
+
+#: what usually helps against a recompile, by a pattern in torch's reason
+_ADVICE = (
+    (
+        r"size mismatch|stride mismatch|\.size\(|\.shape|^\d+ [<>=]|[<>=]= ?\d+$",
+        "torch._dynamo.mark_dynamic(tensor, dim), or torch.compile(dynamic=True)",
+    ),
+    (r"dtype|device|dispatch key|requires_grad", "call it with tensors of one kind, or expect one entry for each"),
+    (r"GLOBAL_STATE|grad_mode|autocast|___check_global_state", "enter grad and autocast blocks the same way each time"),
+    (r"___check_obj_id|ID_MATCH|___check_type_id|is not the same", "pass the same object each time, or make it an argument that is a tensor"),
+    (r"== ", "make the number a tensor or an attribute that does not change"),
+)
+
+
+def recompile_advice(reason):
+    """What usually helps against a recompile with that reason of torch's; empty where nothing is known to."""
+    for pattern, advice in _ADVICE:
+        if re.search(pattern, reason):
+            return advice
+    return ""
+
+
+def causes(document):
+    """The graph breaks, recompiles and failures of a run, the most expensive first."""
+    resume_cost = {}
+    children = {}
+    for function in document["functions"]:
+        name = function.get("global_name")
+        if name:
+            resume_cost[name] = sum(seconds(entry) for entry in function["entries"])
+            children[name] = [
+                call for entry in function["entries"] for call in entry.get("calls") or ()
+            ]
+    found = []
+    for function, entry in all_entries(document):
+        breaks = entry.get("breaks") or []
+        if breaks:
+            # what follows a break is compiled as resume functions, which may break again
+            work, seen = list(entry.get("calls") or ()), set()
+            cost = 0.0
+            while work:
+                name = work.pop()
+                if name in seen:
+                    continue
+                seen.add(name)
+                cost += resume_cost.get(name, 0.0)
+                work.extend(children.get(name, ()))
+            for graph_break in breaks:
+                where = parse_place(graph_break.get("location") or "")
+                where = where or user_line(graph_break.get("user_stack"))
+                hints = graph_break.get("hints") or [""]
+                found.append(
+                    Cause(
+                        "graph break",
+                        function,
+                        entry,
+                        graph_break["reason"],
+                        cost / len(breaks),
+                        where,
+                        hints[0],
+                    )
+                )
+        if entry.get("reasons"):
+            place_of = (function["filename"], function["firstlineno"]) if function else None
+            reason = entry["reasons"][0]
+            found.append(
+                Cause(
+                    "recompile",
+                    function,
+                    entry,
+                    reason,
+                    seconds(entry),
+                    place_of,
+                    recompile_advice(reason),
+                )
+            )
+        if entry.get("failure"):
+            found.append(
+                Cause(
+                    "failure",
+                    function,
+                    entry,
+                    entry["failure"],
+                    seconds(entry),
+                    user_line(entry.get("user_stack")),
+                )
+            )
+    found.sort(key=lambda cause: -cause.seconds)
+    return found
+
+
+def counts(document):
+    """Numbers of a run: compiles, functions, breaks, recompiles, cache hits and misses, seconds, replaced, proven."""
+    entries = list(all_entries(document))
+    caches = [event for _, entry in entries for event in entry.get("cache") or ()]
+    with_code = [entry for _, entry in entries if entry.get("name")]
+    return {
+        "functions": sum(1 for function in document["functions"] if not function["is_resume"]),
+        "compiles": len(entries),
+        "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
+        "recompiles": sum(1 for _, entry in entries if entry.get("reasons")),
+        "failures": sum(1 for _, entry in entries if entry.get("failure")),
+        "hits": sum(1 for event in caches if event.get("result") == "hit"),
+        "misses": sum(1 for event in caches if event.get("result") == "miss"),
+        "seconds": sum(seconds(entry) for _, entry in entries),
+        "code": len(with_code),
+        "replaced": sum(1 for entry in with_code if entry["replaced"]),
+        "proven": sum(1 for entry in with_code if entry["verdict"] in ("exact", "equivalent")),
+    }
+
+
+def _many(count, word):
+    return "%d %s%s" % (count, word, "" if count == 1 else "s")
+
+
+def summary(document, report=None, links=False):
+    """The run in ten lines or less: what was compiled, what it cost, the three most expensive causes, where the report is.
+
+    Args:
+        document: see `load`.
+        report: path of the page, or of the folder, that the last line names.
+        links: write places as hyperlinks.
+    """
+    number = counts(document)
+    if not number["compiles"]:
+        return (
+            "depyf: torch compiled nothing. Is torch.compile reached, and not turned off by TORCHDYNAMO_DISABLE,\n"
+            "       a stance, or an earlier compile of the same code in this process?"
+        )
+    lines = [
+        "depyf: %s of %s in %.1f s"
+        % (
+            _many(number["compiles"], "compile"),
+            _many(number["functions"], "function"),
+            number["seconds"],
+        ),
+        "       %s, %s, %s, %s"
+        % (
+            _many(number["breaks"], "graph break"),
+            _many(number["recompiles"], "recompile"),
+            _many(number["hits"], "cache hit"),
+            _many(number["misses"], "cache miss").replace("misss", "misses"),
+        ),
+        "       %d of %s proven equal to torch's, %d replaced by it"
+        % (number["proven"], _many(number["code"], "decompiled code object"), number["replaced"]),
+    ]
+    most = causes(document)
+    for cause in most[:3]:
+        lines.append("  " + cause.text(links))
+        if cause.help and len(lines) < 9:
+            lines.append("            help: " + shown(" ".join(cause.help.split()))[:160])
+    if len(most) > 3 and len(lines) < 9:
+        lines.append("            and %d more" % (len(most) - 3))
+    if report:
+        lines.append("depyf: " + place(report, None, links))
+    return "\n".join(lines)
+
+
+def breaks_text(document, links=False):
+    """Each graph break: the user's line, the reason, what torch explains and suggests."""
+    lines = []
+    for _, entry in all_entries(document):
+        for graph_break in entry.get("breaks") or ():
+            where = parse_place(graph_break.get("location") or "") or user_line(
+                graph_break.get("user_stack")
+            )
+            lines.append(
+                "%s: %s [%s]"
+                % (
+                    place(where[0], where[1], links) if where else "?",
+                    shown(" ".join(graph_break["reason"].split())),
+                    entry["compile_id"],
+                )
+            )
+            explanation = " ".join((graph_break.get("explanation") or "").split())
+            if explanation:
+                lines.append("    " + shown(explanation))
+            lines.extend("    help: " + shown(hint) for hint in graph_break.get("hints") or ())
+            if graph_break.get("url"):
+                lines.append("    " + shown(graph_break["url"]))
+    return "\n".join(lines) if lines else "no graph breaks"
+
+
+def recompiles_text(document, links=False):
+    """Each recompile: the function, the guard that failed on each earlier entry, and what usually helps."""
+    lines = []
+    for function, entry in all_entries(document):
+        if not entry.get("reasons"):
+            continue
+        where = place(function["filename"], function["firstlineno"], links) if function else "?"
+        lines.append(
+            "%s: %s compiled again [%s], %.2f s"
+            % (
+                where,
+                shown(function["name"]) if function else "?",
+                entry["compile_id"],
+                seconds(entry),
+            )
+        )
+        for reason in entry["reasons"]:
+            lines.append("    " + shown(" ".join(reason.split())))
+        advice = recompile_advice(entry["reasons"][0])
+        if advice:
+            lines.append("    help: " + advice)
+    return "\n".join(lines) if lines else "no recompiles"
+
+
+def guards_text(document, line, links=False):
+    """The guards that a line of the user's code made.
+
+    Args:
+        document: see `load`.
+        line: "12", or "file.py:12".
+        links: write places as hyperlinks.
+    Raises:
+        ValueError: `line` is neither.
+    """
+    match = re.match(r"^(?:(?P<file>.+):)?(?P<line>\d+)$", line)
+    if not match:
+        raise ValueError("--guards %s: expected a line number, or FILE:LINE" % line)
+    number, ending = int(match.group("line")), match.group("file")
+    lines = []
+    for function, entry in all_entries(document):
+        for guard in entry.get("guards") or ():
+            places = [parse_place(text) for text in guard.get("user_stack") or ()]
+            places += [
+                (path, int(where))
+                for path, where in re.findall(
+                    r"([^\s#][^\s]*\.py):(\d+)", guard.get("comment") or ""
+                )
+            ]
+            if any(
+                found is not None
+                and found[1] == number
+                and (ending is None or os.path.normpath(found[0]).endswith(os.path.normpath(ending)))
+                for found in places
+            ):
+                lines.append(
+                    "%s [%s] %s%s"
+                    % (
+                        shown(function["name"]) if function else "?",
+                        entry["compile_id"],
+                        guard["kind"] + ": " if guard["kind"] else "",
+                        shown(guard["text"]),
+                    )
+                )
+    return "\n".join(lines) if lines else "no guards from line %s" % line

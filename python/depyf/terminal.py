@@ -1,0 +1,66 @@
+"""Places in terminal output that a click opens.
+
+A place is written as `path:line`, which the terminals of VS Code, PyCharm and most others open by themselves. Where the
+stream is a terminal, the text is a hyperlink (OSC 8) as well.
+"""
+
+import os
+import re
+
+_PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def hyperlinks(stream):
+    """True where `stream` shows hyperlinks: a terminal that is not "dumb", or FORCE_HYPERLINK is set."""
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced not in ("", "0")
+    if os.environ.get("TERM", "") in ("dumb", "") or os.environ.get("NO_COLOR"):
+        return False
+    try:
+        return bool(stream.isatty())
+    except Exception:
+        return False
+
+
+def shown(text):
+    """The text without control characters, which could move the cursor or colour what follows."""
+    return _CONTROL.sub(lambda match: "\\x%02x" % ord(match.group()), str(text))
+
+
+def short_path(path):
+    """The path relative to the current folder where it lies below it, else as it is."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    return path if relative.startswith(os.pardir) else relative
+
+
+def place(path, line=None, links=False):
+    """`path:line`, as a hyperlink where `links` is true.
+
+    Args:
+        path: a file; names such as "<string>" are written as they are.
+        line: a line number, or None.
+        links: see `hyperlinks`.
+    """
+    text = shown(short_path(path)) + (":%d" % line if line else "")
+    if not links or path.startswith("<"):
+        return text
+    from urllib.parse import quote
+
+    target = "file://" + quote(os.path.abspath(path))
+    return "\033]8;;%s%s\033\\%s\033]8;;\033\\" % (target, "#%d" % line if line else "", text)
+
+
+def parse_place(text):
+    """(path, line) of 'File "path", line N...' or 'path:N...'; None where the text names no place."""
+    match = _PLACE.match(text)
+    if match:
+        return match.group("path"), int(match.group("line"))
+    match = re.match(r"^(?P<path>[^\n]+?):(?P<line>\d+)(?![\d.])", text)
+    if match:
+        return match.group("path"), int(match.group("line"))
+    return None
