@@ -129,6 +129,7 @@ class Emitter {
       if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       RegionId id(r);
       auto& list = succ[try_node(id)];
+      if (!region.entry && entry_ != s_.entry) continue;  // elsewhere: these are statements of one expression
       if (!region.entry) throw Error("structure: a protected region without an entry");
       list.push_back(wrapped(id, region.entry));
       if (region.kind == RegionKind::With) {

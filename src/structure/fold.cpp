@@ -504,8 +504,9 @@ class Folder {
     else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {})) flip = 1;
     if (flip < 0) return false;
     // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are.
-    for (int k = 0; k < 2; ++k)
-      if (is_loop_header(b.edges[k].to)) return false;
+    if (!in_comprehension(a))
+      for (int k = 0; k < 2; ++k)
+        if (is_loop_header(b.edges[k].to)) return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
@@ -528,6 +529,17 @@ class Folder {
     kill(no.to);
     set_branch(a, v, out_yes, out_no);
     return true;
+  }
+
+  /// Where there are no statements: in a comprehension's own code, or in the region of an inlined one (its handler begins with what LOAD_FAST_AND_CLEAR saved).
+  bool in_comprehension(BlockId b) {
+    const std::string_view name = s_.module[s_.module[s_.lifted.code].name];
+    if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>") return true;
+    const RegionId region = s_.nodes[b.index].region;
+    if (!region) return false;
+    const Node& handler = s_.nodes[s_.regions[region.index].handler.index];
+    if (handler.body.empty() || !s_.is_op(handler.body[0], Op::STORE_FAST)) return false;
+    return s_.is_op(s_.resolve(s_.at(handler.body[0]).operands[0]), Op::LOAD_FAST_AND_CLEAR);
   }
 
   bool is_loop_header(BlockId b) const { return b.index < headers_.size() && headers_[b.index]; }
