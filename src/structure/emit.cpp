@@ -418,6 +418,9 @@ class Emitter {
       return;
     }
     Context part = ctx;
+    // The return of a constant is repeated where it is reached; other code is there once.
+    if (std::any_of(merges.begin(), merges.end(), [&](std::uint32_t m) { return !const_return(m); }))
+      std::erase_if(merges, [&](std::uint32_t m) { return const_return(m); });
     schedule(merges, l, ctx);
     if (!merges.empty()) part.follow = merges.front();
     later([=, this] { gen_part(n, l, part); });
