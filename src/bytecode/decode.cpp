@@ -50,6 +50,7 @@ class Decoder {
     }
     if (code_.code.size() >= kInside) throw Error("co_code is larger than 2 GiB");
     walk();
+    if (minor_ >= 13) tell_hidden_locals();
     read_rows();
     resolve_targets();
     if (fold_needed_ || (minor_ >= 12 && !out_.rows.empty())) fold();
@@ -129,6 +130,25 @@ class Decoder {
     const std::uint32_t index = slot(operand);
     const bool cell = op == Op::LOAD_FAST && (code_.slots[index].kind & (kCell | kFree)) != 0;
     emit(cell ? Op::LOAD_CLOSURE : op, index);
+  }
+
+  /// 3.13+ loads cells by LOAD_FAST. An inlined comprehension keeps its variable bare in a slot which is a cell elsewhere in the function:
+  /// there a load is one of a cell only where a closure's tuple is built.
+  void tell_hidden_locals() {
+    std::vector<std::uint8_t> hides(code_.slots.size(), 0);
+    bool any = false;
+    for (const Instr& instr : out_.instrs)
+      if (instr.op == Op::LOAD_FAST_AND_CLEAR && instr.arg < hides.size() && (code_.slots[instr.arg].kind & kCell) != 0) hides[instr.arg] = any = true;
+    if (!any) return;
+    bool in_closure = false;
+    for (std::size_t i = out_.instrs.size(); i > 0; --i) {
+      Instr& instr = out_.instrs[i - 1];
+      if (instr.op == Op::LOAD_CLOSURE) {
+        if (!in_closure && hides[instr.arg]) instr.op = Op::LOAD_FAST;
+      } else {
+        in_closure = instr.op == Op::BUILD_TUPLE;
+      }
+    }
   }
   template <std::size_t N>
   const OperatorInfo& meaning(const std::array<OperatorInfo, N>& table, std::uint32_t operand) const {

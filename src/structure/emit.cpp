@@ -1120,6 +1120,7 @@ class Emitter {
     // what stands after the statement
     std::vector<std::uint32_t> merges;
     std::vector<BlockId> tests;  // the chain of `except` tests
+    std::uint32_t bare = kNone;  // behind it a bare `except` that begins with a `try`
     auto collect = [&](std::uint32_t node, std::uint32_t skip1, std::uint32_t skip2) {
       for (std::uint32_t c : children_[node])
         if (c != skip1 && c != skip2 && !is_inline_arm(node, c)) merges.push_back(c);
@@ -1129,6 +1130,7 @@ class Emitter {
         tests.push_back(t);
         if (!is_test(t, region.handler)) break;
         std::uint32_t next = target(t, 1);
+        if (is_try(next) && forward_in_[next] == 1 && dom_.idom[next] == t.index) bare = next;
         if (!is_block(next)) break;
         BlockId b(next);
         if (b == region.unhandled) break;
@@ -1256,6 +1258,14 @@ class Emitter {
       f.follow = end_node(r);
       later([=, this] { gen(handler, final, f); });
     } else {
+      if (bare != kNone) {
+        later([=, this] {
+          StmtId handler = statement(StmtKind::Handler);
+          const std::uint32_t code = list();
+          arms->push_back({handler, code});
+          gen(bare, code, arm);
+        });
+      }
       for (std::size_t i = tests.size(); i > 0; --i) {
         BlockId t = tests[i - 1];
         later([=, this] { gen_handler(r, t, *arms, arm); });

@@ -695,14 +695,19 @@ class Regions {
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       Node& node = s_.nodes[i];
       if (!node.alive || node.term != TermKind::Jump) continue;
-      const Edge edge = node.edges[0];
+      auto quiet = [&](const Node& n) {
+        return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT); });
+      };
+      Edge edge = node.edges[0];
+      for (int steps = 0; steps < 8; ++steps) {  // blocks on the way that only drop a loop's iterator
+        const Node& between = s_.nodes[edge.to.index];
+        if (between.term != TermKind::Jump || !between.params.empty() || between.match != UINT32_MAX || !quiet(between)) break;
+        edge = between.edges[0];
+      }
       const Node& end = s_.nodes[edge.to.index];
-      if (end.term != TermKind::Return || end.region == node.region) continue;
-      bool bare = true;
-      for (ValueId v : end.body) bare &= s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT);
-      if (!bare) continue;
+      if (end.term != TermKind::Return || end.region == node.region || !quiet(end)) continue;
       ValueId value = s_.resolve(end.value);
-      for (std::size_t p = 0; p < end.params.size(); ++p)
+      for (std::size_t p = 0; p < end.params.size() && p < edge.args.size(); ++p)
         if (end.params[p] == value) value = s_.resolve(edge.args[p]);
       if (s_.is_const(value) || s_.at(value).kind == ValueKind::Param || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
       node.term = TermKind::Return;

@@ -21,3 +21,4 @@ def py(path, forceload):
     except BaseException as err:
         if path in sys.modules:
             raise ErrorDuringImport(sys.modules[path].__file__, err)
+    return path
