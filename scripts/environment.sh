@@ -95,6 +95,8 @@ check_compiler() {
     "$compiler" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null ||
     fail "'$compiler' does not compile C++20 ($("$compiler" --version 2>/dev/null | head -1))" \
       "GCC 12 or Clang 15 and later do; name another compiler with the variable CXX"
+  # Only compressed zip files need it: without it they are refused with a message.
+  printf '#include <zlib.h>\n' | "$compiler" -x c++ -fsyntax-only - 2>/dev/null || apt_install zlib1g-dev || true
   local headers
   headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
   [ -e "$headers/Python.h" ] || apt_install python3-dev && [ -e "$headers/Python.h" ] ||

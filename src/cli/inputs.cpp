@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "cli/interpreter.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
 
@@ -33,9 +34,51 @@ struct Closer {
 };
 using File = std::unique_ptr<std::FILE, Closer>;
 
+/// Null for a file that is no zip file; a .pyc never is, whatever stands at its end.
+std::shared_ptr<const Archive> open_archive(const fs::path& path) {
+  if (path.extension() == ".pyc") return nullptr;
+  File file(std::fopen(path.c_str(), "rb"));
+  if (!file) return nullptr;  // which reading it will tell
+  std::uint8_t start[2] = {};
+  const bool known = std::fread(start, 1, 2, file.get()) == 2 && ((start[0] == 'P' && start[1] == 'K') || (start[0] == '#' && start[1] == '!'));
+  if (!known) return nullptr;
+  std::vector<std::uint8_t> bytes = read_file(path);
+  return Archive::is_archive(bytes) ? std::make_shared<const Archive>(std::move(bytes), path.string()) : nullptr;
+}
+
+/// Every `.pyc` in it whose name stays below the folder it is unpacked to.
+void add_members(std::vector<Input>& inputs, const fs::path& path, const std::shared_ptr<const Archive>& archive) {
+  std::vector<Input> found;
+  for (std::uint32_t i = 0; i < archive->members().size(); ++i) {
+    const fs::path name = fs::path(archive->members()[i].name).lexically_normal();
+    if (name.extension() != ".pyc" || name.is_absolute() || *name.begin() == "..") continue;
+    found.push_back({path / name, output_of(name), archive, i, {}});
+  }
+  std::sort(found.begin(), found.end(), [](const Input& a, const Input& b) { return a.path < b.path; });
+  inputs.insert(inputs.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+}
+
+void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& modules, const std::string& interpreter) {
+  if (modules.empty()) return;
+  const std::unique_ptr<Interpreter> python = Interpreter::start(interpreter, std::nullopt);
+  if (!python) throw Error("-m " + modules[0] + ": " + interpreter + " does not run; a Python finds modules by their names");
+  for (const std::string& name : modules) {
+    Interpreter::Reply reply = python->find_module(name);
+    if (!reply.done) throw Error("-m " + name + ": " + std::string(reply.bytes.begin(), reply.bytes.end()));
+    fs::path output;
+    for (std::size_t at = 0; at <= name.size();) {
+      const std::size_t dot = std::min(name.find('.', at), name.size());
+      output /= name.substr(at, dot - at);
+      at = dot + 1;
+    }
+    output += ".py";
+    inputs.push_back({name, output, nullptr, 0, std::move(reply.bytes)});
+  }
+}
+
 }  // namespace
 
-std::vector<Input> collect_inputs(const std::vector<std::string>& paths) {
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const std::vector<std::string>& modules, const std::string& interpreter) {
   std::vector<Input> inputs;
   for (const std::string& text : paths) {
     fs::path path(text);
@@ -43,7 +86,8 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths) {
     fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) throw Error(text + ": there is no such file or folder");
     if (!fs::is_directory(status)) {
-      inputs.push_back({path, output_of(path.filename())});
+      if (std::shared_ptr<const Archive> archive = open_archive(path)) add_members(inputs, path, archive);
+      else inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
       continue;
     }
     std::vector<fs::path> found;
@@ -54,8 +98,9 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths) {
       if (it->path().extension() == ".pyc" && it->is_regular_file(error)) found.push_back(it->path());
     }
     std::sort(found.begin(), found.end());
-    for (const fs::path& file : found) inputs.push_back({file, output_of(file.lexically_relative(path))});
+    for (const fs::path& file : found) inputs.push_back({file, output_of(file.lexically_relative(path)), nullptr, 0, {}});
   }
+  add_modules(inputs, modules, interpreter);
   std::unordered_set<std::string> taken;
   for (Input& input : inputs) {
     if (taken.insert(input.output.string()).second) continue;
@@ -107,8 +152,9 @@ void write_file(const fs::path& path, std::string_view text) {
   }
 }
 
-Module read_input(const fs::path& path, std::optional<PyVersion> marshal_version) {
-  std::vector<std::uint8_t> bytes = read_file(path);
+Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
+  if (!input.bytes.empty()) return read_pyc(input.bytes);
+  const std::vector<std::uint8_t> bytes = input.archive ? input.archive->read(input.archive->members()[input.member]) : read_file(input.path);
   return marshal_version ? read_marshal(bytes, *marshal_version) : read_pyc(bytes);
 }
 

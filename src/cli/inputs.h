@@ -2,22 +2,28 @@
 // Files that the command reads, and where their results go.
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/archive.h"
 #include "pyc/code_object.h"
 
 namespace depyf::cli {
 
 struct Input {
-  std::filesystem::path path;
+  std::filesystem::path path;    // to be shown; of a member of a zip file: below that file's
   std::filesystem::path output;  // relative to the output folder
+  std::shared_ptr<const Archive> archive;  // none: `path` is a file, or `bytes` holds it
+  std::uint32_t member = 0;
+  std::vector<std::uint8_t> bytes;         // of a module that was asked for by name
 };
 
-/// Each path as it is, folders as every `.pyc` below them, in a fixed order. `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where
-/// several would, the later ones keep their tag (`a/x.cpython-312.py`). Throws Error for a path that is not there.
-std::vector<Input> collect_inputs(const std::vector<std::string>& paths);
+/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order. `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to
+/// `a/x.py`; where several would, the later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last: `a.b` goes to `a/b.py`.
+/// Throws Error for a path or module that is not there.
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const std::vector<std::string>& modules = {}, const std::string& interpreter = {});
 
 /// The whole file. Throws Error where it cannot be read.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
@@ -25,7 +31,7 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// `.pyc`, or marshal data of the given version.
-Module read_input(const std::filesystem::path& path, std::optional<PyVersion> marshal_version);
+Module read_input(const Input& input, std::optional<PyVersion> marshal_version);
 
 /// "3.12"; throws Error for anything else or a version that is not supported.
 PyVersion parse_version(const std::string& text);

@@ -267,7 +267,9 @@ PyObject* main_function(PyObject*, PyObject* list) {
       if (PyBytes_AsStringAndSize(encoded.get(), &data, &length) < 0) throw PythonError();
       arguments.emplace_back(data, static_cast<std::size_t>(length));
     }
-    const int code = run_command(arguments);
+    Ref executable = Ref::checked(PyUnicode_EncodeFSDefault(PySys_GetObject("executable")));
+    const char* python = PyBytes_AsString(executable.get());
+    const int code = run_command(arguments, python && *python ? python : "python3");
     std::cout.flush();
     return to_int(code).release();
   });

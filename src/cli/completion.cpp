@@ -1,0 +1,88 @@
+#include "cli/completion.h"
+
+namespace depyf {
+
+namespace {
+
+constexpr std::string_view kBash = R"(# bash completion for depyf: source <(depyf completion bash)
+_depyf() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "decompile dis dump compare completion run report diff --help" -- "$word"))
+        return
+    fi
+    case $before in
+        --stage) COMPREPLY=($(compgen -W "bytecode flow lift simplify structure rewrite print" -- "$word")); return ;;
+        --format) COMPREPLY=($(compgen -W "text json dot" -- "$word")); return ;;
+        --python) COMPREPLY=($(compgen -W "3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15" -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -d -- "$word")); return ;;
+    esac
+    case $command in
+        decompile) options="-m --module -o --output -j --jobs --check --format --python --indentation --keep-temporaries --ladder --help" ;;
+        dis) options="-m --module --code --python --help" ;;
+        dump) options="--stage -m --module --code --format --python --help" ;;
+        completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
+    esac
+    case $word in
+        -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
+        *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    esac
+}
+complete -o filenames -F _depyf depyf
+)";
+
+constexpr std::string_view kZsh = R"(#compdef depyf
+# zsh completion for depyf: source <(depyf completion zsh)
+_depyf() {
+    local -a commands
+    commands=(
+        'decompile:source of .pyc files' 'dis:the instructions' 'dump:what one stage made' 'compare:do two files do the same'
+        'completion:a script for a shell' 'run:a program under depyf' 'report:a page from a dump' 'diff:two dumps'
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    case $words[2] in
+        completion) _values shell bash zsh fish ;;
+        *) _arguments -s \
+            '--stage[stage]:stage:(bytecode flow lift simplify structure rewrite print)' \
+            '--format[format]:format:(text json dot)' \
+            '--python[version of marshal data]:version:(3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)' \
+            {-m,--module}'[module by name]:module:' {-o,--output}'[folder]:folder:_files -/' {-j,--jobs}'[files at a time]:number:' \
+            '--check[compile and compare]' '--code[qualified name]:name:' '--indentation[columns]:number:' '--keep-temporaries' \
+            '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
+    esac
+}
+compdef _depyf depyf
+)";
+
+constexpr std::string_view kFish = R"fish(# fish completion for depyf: depyf completion fish | source
+set -l commands decompile dis dump compare completion run report diff
+complete -c depyf -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
+complete -c depyf -n "__fish_seen_subcommand_from completion" -f -a "bash zsh fish"
+complete -c depyf -l stage -x -a "bytecode flow lift simplify structure rewrite print"
+complete -c depyf -l format -x -a "text json dot"
+complete -c depyf -l python -x -a "3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15"
+complete -c depyf -s m -l module -x
+complete -c depyf -s o -l output -r -a "(__fish_complete_directories)"
+complete -c depyf -s j -l jobs -x
+complete -c depyf -l check
+complete -c depyf -l code -x
+complete -c depyf -l indentation -x
+complete -c depyf -l keep-temporaries
+complete -c depyf -l ladder -x
+complete -c depyf -s h -l help
+)fish";
+
+}  // namespace
+
+std::optional<std::string_view> completion_script(std::string_view shell) {
+  if (shell == "bash") return kBash;
+  if (shell == "zsh") return kZsh;
+  if (shell == "fish") return kFish;
+  return std::nullopt;
+}
+
+}  // namespace depyf
