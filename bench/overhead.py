@@ -71,6 +71,11 @@ def recompiles():
 WORKLOADS = {"toy": toy, "encoder": encoder, "recompiles": recompiles}
 
 
+def cpu_seconds():
+    """Processor seconds of this process and of the children that it has waited for (inductor's compilers)."""
+    return sum(os.times()[:4])
+
+
 def measure(way, workload, backend, folder):
     """Runs one workload in this process and prints the seconds from before the first compile to after the block."""
     import contextlib
@@ -91,18 +96,19 @@ def measure(way, workload, backend, folder):
         block = contextlib.nullcontext()
     torch.manual_seed(0)
     function, calls, backward = WORKLOADS[workload]()
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), cpu_seconds()
     with block:
         compiled = torch.compile(function, backend=backend)
         for arguments in calls:
             result = compiled(*arguments)
             if backward:
                 result.backward()
-    print(json.dumps({"seconds": time.perf_counter() - begin}))
+    seconds, cpu = time.perf_counter() - begin, cpu_seconds() - begin_cpu
+    print(json.dumps({"seconds": seconds, "cpu": cpu}))
 
 
 def run(way, options):
-    """One measurement in a fresh process with cold caches; returns its seconds."""
+    """One measurement in a fresh process with cold caches; returns its seconds and processor seconds."""
     folder = tempfile.mkdtemp(prefix="depyf-bench-")
     try:
         environment = dict(os.environ)
@@ -132,9 +138,25 @@ def run(way, options):
         )
         if done.returncode:
             raise SystemExit("%s failed:\n%s" % (way, done.stderr))
-        return json.loads(done.stdout.strip().splitlines()[-1])["seconds"]
+        return json.loads(done.stdout.strip().splitlines()[-1])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def table(label, values):
+    """Prints ratios of medians to plain; returns the noise of plain: its two halves' medians apart, over its median."""
+    plain = statistics.median(values["plain"])
+    print("%-22s %10s %8s %18s" % (label, "median s", "ratio", "min .. max"))
+    for way, found in values.items():
+        median = statistics.median(found)
+        spread = "%.3f .. %.3f" % (min(found), max(found))
+        print("%-22s %10.3f %8.3f %18s" % (way, median, median / plain, spread))
+    halves = [
+        statistics.median(part) for part in (values["plain"][::2], values["plain"][1::2]) if part
+    ]
+    noise = abs(halves[0] - halves[-1]) / plain
+    print("noise of plain: %.1f %%" % (100 * noise))
+    return noise
 
 
 def main(arguments=None):
@@ -157,23 +179,12 @@ def main(arguments=None):
         turn = number % len(ways)
         for way in ways[turn:] + ways[:turn]:
             seconds[way].append(run(way, options))
-    plain = statistics.median(seconds["plain"])
-    halves = [
-        statistics.median(seconds["plain"][start::2])
-        for start in (0, 1)
-        if seconds["plain"][start::2]
-    ]
-    noise = abs(halves[0] - halves[-1]) / plain
-    print(
-        "%s, backend %s, %d rounds, cold caches"
-        % (options.workload, options.backend, options.rounds)
-    )
-    print("%-22s %10s %8s %18s" % ("way", "median s", "ratio", "min .. max"))
-    for way in ways:
-        median = statistics.median(seconds[way])
-        spread = "%.3f .. %.3f" % (min(seconds[way]), max(seconds[way]))
-        print("%-22s %10.3f %8.3f %18s" % (way, median, median / plain, spread))
-    print("noise of plain: %.1f %%" % (100 * noise))
+    title = "%s, backend %s, %d rounds, cold caches"
+    print(title % (options.workload, options.backend, options.rounds))
+    noise = {}
+    for unit, label in (("seconds", "elapsed"), ("cpu", "processor")):
+        values = {way: [one[unit] for one in found] for way, found in seconds.items()}
+        noise[unit] = table(label, values)
     if options.json:
         with open(options.json, "w") as stream:
             json.dump(
