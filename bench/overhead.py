@@ -73,7 +73,11 @@ WORKLOADS = {"toy": toy, "encoder": encoder, "recompiles": recompiles}
 
 def cpu_seconds():
     """Processor seconds of this process and of the children that it has waited for (inductor's compilers)."""
-    return sum(os.times()[:4])
+    import resource
+    import time
+
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def measure(way, workload, backend, folder):

@@ -18,7 +18,9 @@ import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-from depyf.torch import compat
+import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
+from depyf.torch import compat, guards
+from depyf.torch.dump import DumpWriter
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Problem, Run
 
 log = logging.getLogger("depyf")
@@ -356,9 +358,9 @@ class Session:
             self._read_names(entry, new_code, scope)
         if not function.source:
             self._original_source(function, code)
-        entry.original_bytecode = shared.setdefault("original_bytecode", None) or bytecode_text(
-            code
-        )
+        if not function._bytecode:
+            function._bytecode = shared.get("original_bytecode") or bytecode_text(code)
+        entry.original_bytecode = function._bytecode
         entry.transformed_bytecode = shared.setdefault(
             "transformed_bytecode", None
         ) or bytecode_text(new_code)
@@ -662,8 +664,6 @@ class Session:
 
     def collect_guards(self) -> None:
         """Reads the guards of every entry from torch's caches, in torch's order, or from the trace where they are gone."""
-        from depyf.torch import guards
-
         with self._lock:
             for function in self.run.functions:
                 code = function.code
@@ -1080,8 +1080,6 @@ class prepare_debug(capture):
         self._existing = existing
 
     def _writer(self) -> Any:
-        from depyf.torch.dump import DumpWriter
-
         try:
             return DumpWriter(rank_folder(self._folder), existing=self._existing)
         except OSError as error:

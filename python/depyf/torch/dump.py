@@ -12,6 +12,8 @@ import threading
 import warnings
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+from depyf.torch.debug import remember_graph
+from depyf.torch.fullcode import Renderer
 from depyf.torch.model import SCHEMA, STAGES, Artifact, Entry, Function, Problem, Run
 
 MANIFEST = "depyf.json"
@@ -249,19 +251,19 @@ class DumpWriter:
 
     def closed(self, session: Any) -> None:
         """The block was left."""
-        from depyf.torch.fullcode import render
-
         run = session.run
         for entry in run.entries():
             self._write_artifacts(entry)
+        renderer = Renderer(run)
+        called = {name for entry in run.entries() for name in entry.calls}
         for function in run.functions:
-            if function.is_resume and _is_called(run, function):
+            if function.is_resume and function.global_name in called:
                 continue
             name = self._claim(
                 "full_code_for_%s_%d" % (_safe(function.name), function.index), ".py"
             )
             try:
-                text = render(function, run)
+                text = renderer.render(function)
             except Exception as error:
                 session.problem("writing %s" % name, "%s: %s" % (type(error).__name__, error))
                 continue
@@ -362,8 +364,6 @@ class DumpWriter:
         if artifact.stage == "Captured_Graph":
             module = entry.graph_module
             if module is not None:
-                from depyf.torch.debug import remember_graph
-
                 remember_graph(
                     module,
                     os.path.join(self.folder, artifact.path),
@@ -391,12 +391,6 @@ def _safe(name: str) -> str:
     from depyf.torch.capture import safe_name
 
     return safe_name(name)
-
-
-def _is_called(run: Run, function: Function) -> bool:
-    return function.global_name is not None and any(
-        function.global_name in entry.calls for entry in run.entries()
-    )
 
 
 def sorted_artifacts(entry: Entry) -> List[Artifact]:

@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import functools
 import itertools
 import re
 import sys
@@ -10,7 +9,7 @@ import textwrap
 import types
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set
 
-from depyf.torch import compat
+from depyf.torch import compat, guards
 from depyf.torch.model import Entry, Function, Guard, LiveObject, Run
 
 _INDENT = "    "
@@ -84,8 +83,6 @@ def link(names: Dict[str, Any], module: str) -> None:
         module: name of the module in which the functions were defined. Its graphs and resume functions are there only in
             the process that compiled them.
     """
-    from depyf.torch import guards
-
     supplied: Dict[str, Any] = dict(compat.guard_closure_variables())
     supplied.update(
         {
@@ -201,23 +198,9 @@ def _known_names() -> FrozenSet[str]:
     )
 
 
-@functools.lru_cache(maxsize=4096)
 def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
-    try:
-        tree = ast.parse(expression, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    bound = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
-    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return all(
-        node.id in known or node.id in bound
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name)
-    )
+    parsed = guards.parsed_expression(expression)
+    return parsed is not None and parsed[0] <= known
 
 
 def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) -> str:
@@ -256,15 +239,9 @@ def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) 
     return "\n".join(lines) + "\n"
 
 
-@functools.lru_cache(maxsize=4096)
 def _needs_parentheses(expression: str) -> bool:
-    try:
-        node = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return True
-    return isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.Starred)) and not (
-        isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And)
-    )
+    parsed = guards.parsed_expression(expression)
+    return parsed is None or parsed[1] in (ast.Or, ast.IfExp, ast.Lambda, ast.Starred)
 
 
 def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
@@ -377,7 +354,7 @@ def _transformed(entry: Entry, signature: _Signature) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(function: Function, run: Run, known: FrozenSet[str], prefix: str) -> str:
+def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
     signature = _Signature(function)
     key = _key(function)
     shown = _shown_name(function)
@@ -462,71 +439,86 @@ def _purpose(function: Function, count: int) -> str:
     )
 
 
-def called_functions(function: Function, run: Run) -> List[Function]:
-    """The function and the resume functions that are reached from it, each once, top down."""
-    by_name: Dict[str, List[Function]] = {}
-    for candidate in run.functions:
-        if candidate.global_name is not None:
-            by_name.setdefault(candidate.global_name, []).append(candidate)
-    found: List[Function] = []
-    seen: Set[int] = set()
-    work = [function]
-    while work:
-        current = work.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        found.append(current)
-        called: List[Function] = []
-        for entry in current.entries:
-            for name in entry.calls:
-                called.extend(by_name.get(name, ()))
-        work.extend(reversed(called))
-    return found
+class Renderer:
+    """Writes the full_code files of one run; what they have in common is computed once."""
+
+    def __init__(self, run: Run) -> None:
+        self._known = _known_names()
+        self._by_name: Dict[str, List[Function]] = {}
+        for candidate in run.functions:
+            if candidate.global_name is not None:
+                self._by_name.setdefault(candidate.global_name, []).append(candidate)
+        for token in [token for token, known in _managers.items() if known.get() is None]:
+            del _managers[token]
+
+    def called_functions(self, function: Function) -> List[Function]:
+        """The function and the resume functions that are reached from it, each once, top down."""
+        found: List[Function] = []
+        seen: Set[int] = set()
+        work = [function]
+        while work:
+            current = work.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            found.append(current)
+            called: List[Function] = []
+            for entry in current.entries:
+                for name in entry.calls:
+                    called.extend(self._by_name.get(name, ()))
+            work.extend(reversed(called))
+        return found
+
+    def render(self, function: Function) -> str:
+        """The text of full_code_for_<function>: valid Python, top down.
+
+        The resume functions that its code calls come after it.
+        """
+        prefix = "%d" % next(_tokens)
+        functions = self.called_functions(function)
+        reached = {one.global_name for one in functions}
+        missing = sorted(
+            {name for one in functions for entry in one.entries for name in entry.calls}
+            - {name for name in reached if name}
+        )
+        head = [
+            '"""What torch.compile made of %s (%s:%d), as Python.'
+            % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
+            "",
+            "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
+            "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
+            "the moment when this file was written. L and G in a guard are the frame's locals and its module's globals.",
+            '"""',
+            "from __future__ import annotations",
+            "",
+        ]
+        if missing:
+            head.append(
+                "# Resume functions that were not called while depyf looked: %s"
+                % ", ".join(missing)
+            )
+            head.append("")
+        sections = [_section(one, self._known, prefix) for one in functions]
+        tail = [
+            "",
+            "",
+            "# ---- what the code above uses ----",
+            "from depyf.explain import link as __link  # noqa: E402",
+            "",
+            "__link(globals(), %r)" % (function._globals_name or "__main__"),
+            "",
+        ]
+        return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
 
 
 def render(function: Function, run: Run) -> str:
-    """The text of full_code_for_<function>: valid Python, top down.
+    """The text of full_code_for_<function>, see `Renderer`.
 
     Args:
-        function: a function of the run; the resume functions that its code calls come after it.
-        run: where they are found.
+        function: a function of the run.
+        run: where the resume functions that it calls are found.
     """
-    known = _known_names()
-    prefix = "%d" % next(_tokens)
-    functions = called_functions(function, run)
-    reached = {one.global_name for one in functions}
-    missing = sorted(
-        {name for one in functions for entry in one.entries for name in entry.calls}
-        - {name for name in reached if name}
-    )
-    head = [
-        '"""What torch.compile made of %s (%s:%d), as Python.'
-        % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
-        "",
-        "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
-        "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
-        "the moment when this file was written. L and G in a guard are the frame's locals and its module's globals.",
-        '"""',
-        "from __future__ import annotations",
-        "",
-    ]
-    if missing:
-        head.append(
-            "# Resume functions that were not called while depyf looked: %s" % ", ".join(missing)
-        )
-        head.append("")
-    sections = [_section(one, run, known, prefix) for one in functions]
-    tail = [
-        "",
-        "",
-        "# ---- what the code above uses ----",
-        "from depyf.explain import link as __link  # noqa: E402",
-        "",
-        "__link(globals(), %r)" % (function._globals_name or "__main__"),
-        "",
-    ]
-    return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
+    return Renderer(run).render(function)
 
 
 def _docstring(text: str) -> str:

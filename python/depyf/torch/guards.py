@@ -4,7 +4,7 @@ import ast
 import functools
 import json
 import re
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 from depyf.torch import compat
 from depyf.torch.model import Guard
@@ -21,37 +21,48 @@ _SAVED_HOOKS = re.compile(
     r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$",
     re.DOTALL,
 )
+#: everything before the first `#` that is in no string; stops at a quote that nothing closes
+_UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
 
 
 def split_comment(text: str) -> Tuple[str, str]:
     """Splits the text of a guard into its code and the comment that torch appends; a `#` inside a string is code."""
-    quote = ""
-    position = 0
-    while position < len(text):
-        char = text[position]
-        if quote:
-            if char == "\\":
-                position += 1
-            elif char == quote:
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char == "#":
-            return text[:position].rstrip(), text[position:].strip()
-        position += 1
-    if quote and "  # " in text:  # an apostrophe that opens no string
+    if "#" not in text:
+        return text.rstrip(), ""
+    end = _UP_TO_COMMENT.match(text).end()  # type: ignore[union-attr]
+    if end < len(text) and text[end] == "#":
+        return text[:end].rstrip(), text[end:].strip()
+    if end < len(text) and "  # " in text:  # an apostrophe that opens no string
         code, _, comment = text.partition("  # ")
         return code.rstrip(), "# " + comment.strip()
     return text.rstrip(), ""
 
 
-def _is_expression(text: str) -> bool:
+@functools.lru_cache(maxsize=4096)
+def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
+    """The names that an expression reads and does not bind itself, and the class of its outermost node; None for others.
+
+    A guard's text is looked at several times, so each is parsed once.
+    """
     try:
-        ast.parse(text, mode="eval")
+        body = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
+    read, bound = set(), set()
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+    kind: type = type(body)
+    if isinstance(body, ast.BoolOp):
+        kind = type(body.op)
+    return frozenset(read - bound), kind
+
+
+def _is_expression(text: str) -> bool:
+    return parsed_expression(text) is not None
 
 
 def _split_arguments(text: str) -> List[str]:

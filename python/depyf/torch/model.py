@@ -150,7 +150,7 @@ class Problem:
         return {"where": self.where, "message": self.message, "detail": self.detail}
 
 
-@dataclass
+@dataclass(eq=False)  # each is one thing; comparing two means asking whether they are the same
 class Entry:
     """One compile of one function."""
 
@@ -266,7 +266,7 @@ class Entry:
         }
 
 
-@dataclass
+@dataclass(eq=False)
 class Function:
     """A function, method or resume function that Dynamo compiled at least once."""
 
@@ -282,6 +282,9 @@ class Function:
     path: Optional[str] = None  # full_code file, relative to the dump's folder
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _globals_name: str = field(default="", repr=False)
+    _bytecode: str = field(
+        default="", repr=False
+    )  # disassembly of the original, shared by all entries
     _signature: Any = field(default=None, repr=False)
     _installed_as: str = field(
         default="", repr=False
@@ -308,7 +311,7 @@ class Function:
         }
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """Everything that was compiled while depyf looked."""
 
