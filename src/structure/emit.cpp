@@ -33,7 +33,6 @@ class Emitter {
 
   std::span<StmtId> run() {
     build_graph();
-    find_loops();
     std::uint32_t top = list();
     Context context;
     context.region = base_;
@@ -156,6 +155,17 @@ class Emitter {
         if (loop != loop_of_iterator.end()) succ[loop->second].push_back(b);
       }
     }
+    analyse(succ, real);
+    find_loops();
+    if (add_breaks(succ)) {
+      analyse(succ, real);
+      find_loops();
+    }
+  }
+
+  /// Dominators, in-edges and loop headers. `real`: the edges of `succ` that control can take.
+  void analyse(const std::vector<std::vector<std::uint32_t>>& succ, const std::vector<std::vector<std::uint32_t>>& real) {
+    const std::uint32_t n = static_cast<std::uint32_t>(succ.size());
     graph_ = adjacency(succ);
     dom_ = dominators(graph_, node_of_entry());
     // in-edges that are no back edges
@@ -177,6 +187,76 @@ class Emitter {
     children_.assign(n, {});
     for (std::uint32_t u : dom_.order)
       if (dom_.idom[u] != kNone) children_[dom_.idom[u]].push_back(u);
+  }
+
+  /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
+  /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
+  bool add_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
+    if (s_.options.made_by_dynamo) return false;
+    const std::uint32_t n = static_cast<std::uint32_t>(succ.size());
+    if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
+    // last lines: of the loop itself, and of what each node dominates
+    std::vector<std::int32_t> last(n, 0), under(n, 0);
+    for (std::size_t i = dom_.order.size(); i > 0; --i) {
+      const std::uint32_t u = dom_.order[i - 1];
+      std::int32_t line = 0;
+      if (is_block(u)) {
+        line = s_.nodes[u].term_line;
+        for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
+      }
+      under[u] = std::max(under[u], line);
+      if (dom_.idom[u] != kNone) under[dom_.idom[u]] = std::max(under[dom_.idom[u]], under[u]);
+      if (loop_[u] != kNone) last[loop_[u]] = std::max(last[loop_[u]], line);
+      if (header_[u] && outer_[u] != kNone) last[outer_[u]] = std::max(last[outer_[u]], last[u]);
+    }
+    // the loop statement that holds each node where nothing stands behind a loop but what its header leads to
+    std::vector<std::uint32_t> holds(n, kNone), around(n, kNone);
+    std::vector<std::vector<std::uint32_t>> ways_out(n);
+    for (std::uint32_t t : dom_.order) {
+      const std::uint32_t d = dom_.idom[t];
+      std::uint32_t loop = d == kNone ? kNone : holds[d];
+      if (loop != kNone && !in_loop(t, loop)) {
+        if (d == loop) loop = around[loop];
+        else if (in_loop(d, loop)) ways_out[loop].push_back(t);
+      }
+      around[t] = loop;
+      holds[t] = header_[t] ? t : loop != kNone && !in_loop(t, loop) ? loop : loop_[t] != kNone ? loop_[t] : loop;
+    }
+    std::vector<std::uint8_t> is_handler(n, 0);
+    for (const StructRegion& region : s_.regions)
+      if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally) is_handler[wrapped(region.parent, region.handler)] = 1;
+    std::vector<std::uint32_t>& best = breaks_;
+    best.assign(n, kNone);
+    for (std::uint32_t h = 0; h < n; ++h) {
+      if (!header_[h]) continue;
+      std::uint32_t exit = kNone;
+      for (std::uint32_t t : ways_out[h])
+        if (t < blocks_ + regions_ && !is_handler[t] && (exit == kNone || first_line(t) > first_line(exit))) exit = t;
+      if (exit == kNone || const_return(exit) || first_line(exit) <= last[h]) continue;
+      bool fits = (header_[exit] ? outer_[exit] : loop_[exit]) == outer_[h] && s_.is_ancestor(region_of(exit), region_of(h));
+      // A loop with a test: what follows the test stands before it, as the loop's `else`.
+      const bool tests = is_block(h) && (s_.nodes[h].term == TermKind::ForIter || s_.test_length(BlockId(h)) == s_.nodes[h].body.size());
+      for (int k = 0; tests && k < s_.nodes[h].edge_count(); ++k) {
+        const std::uint32_t natural = target(BlockId(h), k);
+        if (!in_loop(natural, h)) fits &= forward_in_[natural] == 1 && first_line(natural) > last[h] && first_line(natural) < first_line(exit);
+      }
+      for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
+      for (std::uint32_t p : preds_[exit])
+        if (!dom_.dominates(exit, p)) fits &= holds[p] == h;
+      if (fits && forward_in_[exit] == 1) {
+        const std::uint32_t p = preds_[exit][0];
+        const bool short_end = children_[exit].empty() && is_block(exit);
+        fits = !is_block(p) || s_.nodes[p].term != TermKind::Branch || (s_.nodes[p].term_line < last[h] && !short_end);
+      }
+      if (fits) best[h] = exit;
+    }
+    bool any = false;
+    for (std::uint32_t h = 0; h < n; ++h)
+      if (best[h] != kNone) {
+        succ[h].push_back(best[h]);
+        any = true;
+      }
+    return any;
   }
 
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
@@ -884,7 +964,13 @@ class Emitter {
       shape.exit = natural_exit;
       return shape;
     }
-    std::uint32_t best = kNone;
+    std::uint32_t best = h < breaks_.size() ? breaks_[h] : kNone;
+    if (best != kNone && count(best) > 0) {
+      shape.exit = best;
+      shape.else_needed = natural_exit != kNone;
+      return shape;
+    }
+    best = kNone;
     for (std::uint32_t t : breaks) {
       if (const_return(t) && is_single_return(t)) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
@@ -1451,6 +1537,7 @@ class Emitter {
   std::vector<std::uint8_t> header_;
   std::vector<std::vector<std::uint32_t>> preds_, children_;
   std::vector<std::uint32_t> loop_, outer_;
+  std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;
   std::vector<Seed> seeds_;

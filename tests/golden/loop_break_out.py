@@ -1,0 +1,77 @@
+# What stands behind a loop and is reached from its middle alone.
+def wave(self):
+    while True:
+        self.a = 1
+        try:
+            chunk = f()
+        except EOFError:
+            break
+        if chunk == 1:
+            self.b()
+        elif chunk == 2:
+            self.c()
+            break
+        chunk.skip()
+    if self.d and self.e:
+        raise ValueError
+
+
+def f(a):
+    for x in a:
+        if x:
+            x.b()
+            break
+        if x.c:
+            x.d()
+            break
+    else:
+        return None
+    a.c()
+    return a.f
+
+
+def g(a):
+    while True:
+        x = a.b()
+        if x.c:
+            x.d()
+        if x:
+            break
+        a.c()
+    for y in x:
+        if y:
+            raise ValueError
+    return x.b
+
+
+def decode(a):
+    try:
+        while True:
+            b = a.readline()
+            if not b:
+                raise ValueError
+            if len(b) == 3:
+                try:
+                    int(b, 8)
+                    break
+                except ValueError:
+                    pass
+        if a:
+            a = b
+        print(b)
+    finally:
+        a.close()
+    return b
+
+
+def types(*args):
+    a = b = False
+    for s in args:
+        if isinstance(s, str):
+            a = True
+        elif isinstance(s, bytes):
+            b = True
+        else:
+            raise TypeError(s)
+    if a and b:
+        raise TypeError
