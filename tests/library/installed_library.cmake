@@ -1,0 +1,21 @@
+# Runs in script mode: BUILD is a built tree, WORK a folder of our own.
+file(REMOVE_RECURSE "${WORK}")
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status)
+    message(FATAL_ERROR "${ARGN}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
+run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DCMAKE_CXX_COMPILER=${CXX}"
+    "-DCMAKE_CXX_FLAGS=${FLAGS}")
+run("${CMAKE_COMMAND}" --build "${WORK}/build")
+file(GLOB_RECURSE fixtures "${SOURCE}/tests/fixtures/*.pyc")
+list(GET fixtures 0 fixture)
+run("${WORK}/build/source_of" "${fixture}")
+if(NOT output MATCHES "def |import |= ")
+  message(FATAL_ERROR "source_of printed no source:\n${output}")
+endif()
+run("${WORK}/prefix/bin/depyf" decompile "${fixture}")
