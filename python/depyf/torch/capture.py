@@ -4,6 +4,7 @@ Nothing of torch is patched. One bytecode hook and one handler on the logger `to
 they are there only while a block is open or a graph that was captured in one still waits for its backward.
 """
 
+import atexit
 import contextlib
 import dis
 import hashlib
@@ -14,13 +15,14 @@ import logging
 import os
 import re
 import threading
+import time
 import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
 from depyf.torch import compat, guards
-from depyf.torch.dump import DumpWriter
+from depyf.torch.dump import DumpWriter, EarlierDump
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Problem, Run
 
 log = logging.getLogger("depyf")
@@ -264,7 +266,8 @@ class Session:
         self._by_id: Dict[str, Entry] = {}
         self._functions: Dict[int, Function] = {}
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
-        self._numbers: Dict[str, int] = {}
+        self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
+        self._awaited: Optional[List[Entry]] = None
         self._warned: set = set()
 
     # -- problems
@@ -368,7 +371,11 @@ class Session:
             entry.original_bytecode,
             entry.transformed_bytecode,
         )
-        replacement = self._decompile(entry, code, new_code, shared)
+        try:
+            replacement = self._decompile(entry, code, new_code, shared)
+        except BaseException as error:
+            entry.detail = "interrupted by %s" % type(error).__name__
+            raise
         entry._torch_code = LiveObject(new_code)
         entry._code = LiveObject(replacement if replacement is not None else new_code)
         if self.writer is not None:
@@ -649,18 +656,24 @@ class Session:
 
     # -- the end
 
+    def finish(self) -> None:
+        """Reads what is known only now and writes the rest of the dump; never raises."""
+        try:
+            self.collect_guards()
+            self.run.unavailable = compat.unavailable()
+            self.run.finished = time.time()
+            if self.writer is not None:
+                self.writer.closed(self)
+        except Exception as error:
+            _Hub._failed(self, "finishing", error)
+
     def awaits_backward(self) -> bool:
-        """True while a captured graph has a backward that inductor has not compiled yet."""
-        for entry in self.run.entries():
-            stages = [artifact.stage for artifact in entry.artifacts]
-            if (
-                "Backward_graph" in stages
-                and stages.count("kernel") == 1
-                and not entry.backward_metrics
-                and entry.code is not None
-            ):
-                return True
-        return False
+        """True while a captured graph has a backward that inductor has not compiled yet. To be asked after the block."""
+        if self._awaited is None:
+            self._awaited = list(self.run.entries())
+        while self._awaited and not _awaits_backward(self._awaited[-1]):
+            self._awaited.pop()
+        return bool(self._awaited)
 
     def collect_guards(self) -> None:
         """Reads the guards of every entry from torch's caches, in torch's order, or from the trace where they are gone."""
@@ -690,6 +703,16 @@ class Session:
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
+
+
+def _awaits_backward(entry: Entry) -> bool:
+    stages = [artifact.stage for artifact in entry.artifacts]
+    return (
+        "Backward_graph" in stages
+        and stages.count("kernel") == 1
+        and not entry.backward_metrics
+        and entry.code is not None
+    )
 
 
 def _matching(function: Function, cache_entry: Any) -> Optional[Entry]:
@@ -777,6 +800,7 @@ class _Hub:
         self._sessions: List[Session] = []  # outermost first
         self._lingering: List[Session] = []
         self._printing = 0
+        self._at_exit = False
         self._hook: Any = None
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
@@ -786,6 +810,7 @@ class _Hub:
             session.open = True
             self._sessions.append(session)
             self._attach()
+            self._finish_at_exit()
 
     def remove(self, session: Session) -> None:
         with self._lock:
@@ -798,6 +823,29 @@ class _Hub:
         with self._lock:
             self._lingering.append(session)
             self._attach()
+            self._finish_at_exit()
+
+    def _finish_at_exit(self) -> None:
+        if not self._at_exit:
+            self._at_exit = True
+            atexit.register(self._finish)
+
+    def _finish(self) -> None:
+        # a block that was entered by hand and never left still gets its files
+        process = os.getpid()
+        for session in [one for one in self._sessions if one.process == process]:
+            self.remove(session)
+            session.finish()
+        for session in [one for one in self._lingering if one.process == process]:
+            self._settle(session)
+
+    @staticmethod
+    def _settle(session: Session) -> None:
+        try:
+            if session.writer is not None:
+                session.writer.settle(session)
+        except Exception as error:
+            _Hub._failed(session, "writing the dump", error)
 
     def print_source(self, count: int) -> None:
         with self._lock:
@@ -838,9 +886,11 @@ class _Hub:
                 if not logger.isEnabledFor(logging.INFO):
                     logger.setLevel(logging.INFO)
 
-    def _active(self) -> List[Session]:
+    def _active(self, lingering: bool = False) -> List[Session]:
+        # a forked process inherits the blocks of its parent; their folder and their run are the parent's
         process = os.getpid()
-        return [session for session in self._sessions if session.process == process]
+        sessions = self._sessions + self._lingering if lingering else self._sessions
+        return [session for session in sessions if session.process == process]
 
     def hooked(self, code: types.CodeType, new_code: types.CodeType) -> Optional[types.CodeType]:
         """The bytecode hook. An exception must not reach torch, which would pass it on to the user's program."""
@@ -896,6 +946,9 @@ class _Hub:
             kind = record_kind(metadata)
             if kind in _SKIPPED or not kind:
                 return
+            sessions = self._active(lingering=True)
+            if not sessions:
+                return
             context, compile_id, attempt = compat.current_compile()
             if compile_id is None:
                 compile_id = _compile_id(metadata)
@@ -906,7 +959,6 @@ class _Hub:
             if not self._filters and compat.inductor_loaded():
                 self._attach_fusion()
             payload = getattr(record, "payload", None)
-            sessions = self._active() + list(self._lingering)
         except Exception as error:
             log.debug("depyf: a trace record could not be read: %r", error)
             return
@@ -917,10 +969,12 @@ class _Hub:
                 self._failed(session, "reading torch's trace record %s" % kind, error)
         if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
             with self._lock:
-                self._lingering = [
-                    session for session in self._lingering if session.awaits_backward()
-                ]
+                done = [one for one in self._lingering if not one.awaits_backward()]
+                self._lingering = [one for one in self._lingering if one not in done]
                 self._attach()
+            for session in done:
+                if session.process == os.getpid():
+                    self._settle(session)
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
         """Takes a text that inductor's scheduler logs; never raises."""
@@ -929,7 +983,7 @@ class _Hub:
             if compile_id is None:
                 return
             text = record.getMessage()
-            for session in self._active() + list(self._lingering):
+            for session in self._active(lingering=True):
                 session.on_text(stage, text, context, compile_id, attempt)
         except Exception as error:
             log.debug("depyf: a log record could not be read: %r", error)
@@ -1015,16 +1069,7 @@ class capture:
                 stack.close()
         except Exception as error:
             session.problem("turning torch's caches on again", str(error))
-        try:
-            import time
-
-            session.collect_guards()
-            session.run.unavailable = compat.unavailable()
-            session.run.finished = time.time()
-            if session.writer is not None:
-                session.writer.closed(session)
-        except Exception as error:
-            _Hub._failed(session, "finishing", error)
+        session.finish()
         if session.awaits_backward():
             _hub.linger(session)
 
@@ -1057,10 +1102,11 @@ class prepare_debug(capture):
         clean_wild_fx_code: kept for programs that pass it; no unattributed graph code is written, so there is none to clean.
         log_bytecode: also write the bytecode of each function before and after, as text.
         caches: False turns torch's compile caches off inside the block, so that every stage is computed.
-        existing: what to do with an earlier dump in the folder: "replace" it, or write to a "number"ed folder beside it.
+        existing: what to do with an earlier dump in the folder: "replace" it, write to a "number"ed folder beside it, or
+            "keep" it and write nothing. Blocks of one process that name one folder share it.
     Raises:
         ImportError: on entering, when torch is not installed.
-        ValueError: `existing` is neither "replace" nor "number".
+        ValueError: `existing` is none of these.
     """
 
     def __init__(
@@ -1073,8 +1119,8 @@ class prepare_debug(capture):
         existing: str = "replace",
     ) -> None:
         super().__init__(caches=caches)
-        if existing not in ("replace", "number"):
-            raise ValueError('existing=%r: must be "replace" or "number"' % (existing,))
+        if existing not in ("replace", "number", "keep"):
+            raise ValueError('existing=%r: must be "replace", "number" or "keep"' % (existing,))
         self._folder = os.fspath(dump_src_dir)
         self._log_bytecode = log_bytecode
         self._existing = existing
@@ -1082,6 +1128,9 @@ class prepare_debug(capture):
     def _writer(self) -> Any:
         try:
             return DumpWriter(rank_folder(self._folder), existing=self._existing)
+        except EarlierDump as error:
+            warn("depyf: nothing is dumped to %s: %s" % (self._folder, error))
+            return None
         except OSError as error:
             warn(
                 "depyf: cannot write to %s (%s): nothing is dumped and the program goes on; give prepare_debug a folder "

@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import threading
+import time
 import warnings
 from typing import Any, Dict, List, Optional, Set, Tuple
 
@@ -20,7 +21,7 @@ MANIFEST = "depyf.json"
 OVERVIEW = "README.md"
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
-    r"|" + re.escape(MANIFEST) + "|" + re.escape(OVERVIEW) + r"|\.depyf-.*)$"
+    r"|depyf(\.\d+)?\.json|README(\.\d+)?\.md|\.depyf-.*)$"
 )
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
 #: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
@@ -30,9 +31,28 @@ DEBUG_NAMES = {
     "kernel": "output_code",
 }
 
-#: folders that this process has written to, by real path, so that several blocks of one process share one dump
-_used_here: Dict[str, Set[str]] = {}
+
+class _Shared:
+    """What the blocks that write to one folder in one process share: names and numbers in use, and whose depyf.json is."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.lock = threading.RLock()
+        self.claimed: Set[str] = set()
+        self.numbers: Dict[str, int] = {}
+        self.blocks = 0
+        self.written: Dict[int, str] = {}  # block -> the name under which its manifest stands now
+        self.earlier: List[str] = []
+
+
+#: by real path; a forked process writes to folders of its own
+_used_here: Dict[str, _Shared] = {}
 _used_lock = threading.Lock()
+
+
+def _shared(folder: str) -> Optional[_Shared]:
+    found = _used_here.get(os.path.realpath(folder))
+    return found if found is not None and found.process == os.getpid() else None
 
 
 def is_python(text: str, filename: str = "<dump>") -> bool:
@@ -135,22 +155,36 @@ def _process_lives(process: int) -> bool:
     return True
 
 
+class EarlierDump(OSError):
+    """The folder holds a dump that is to be kept."""
+
+
 class DumpWriter:
     """Writes one run into one folder.
 
     Args:
         folder: made when it does not exist.
-        existing: "replace" or "number", see `prepare_debug`.
+        existing: "replace", "number" or "keep", see `prepare_debug`.
     Raises:
+        EarlierDump: there is an earlier dump, and it is to be kept.
         OSError: the folder cannot be made or written.
     """
 
     def __init__(self, folder: str, existing: str = "replace") -> None:
         self.folder = self._choose(os.path.abspath(folder), existing)
-        self._lock = threading.RLock()
         self._session: Any = None
         with _used_lock:
-            self._claimed = _used_here.setdefault(os.path.realpath(self.folder), set())
+            shared = _shared(self.folder)
+            if shared is None:
+                shared = _used_here[os.path.realpath(self.folder)] = _Shared()
+            shared.blocks += 1
+            self._shared, self._block = shared, shared.blocks
+        self._lock = shared.lock
+        self._claimed = shared.claimed
+        #: how many entries and functions of each name there are in the folder
+        self.numbers = shared.numbers
+        self._late = False  # something came after the manifest was written
+        self._next_write = 0.0
 
     @staticmethod
     def _choose(folder: str, existing: str) -> str:
@@ -160,12 +194,14 @@ class DumpWriter:
             with tempfile.TemporaryFile(prefix=".depyf-", dir=candidate):
                 pass
             with _used_lock:
-                ours = os.path.realpath(candidate) in _used_here
+                ours = _shared(candidate) is not None
             if ours:
                 return candidate
             earlier = [name for name in os.listdir(candidate) if _OURS.match(name)]
             if not earlier:
                 return candidate
+            if existing == "keep":
+                raise EarlierDump("it holds an earlier dump, which is kept")
             if existing == "replace" and not DumpWriter._in_use(candidate):
                 for name in earlier:
                     os.unlink(os.path.join(candidate, name))
@@ -198,6 +234,14 @@ class DumpWriter:
             self._claimed.add(candidate.lower())
             return candidate
 
+    def _write_claimed(self, name: str, ending: str, text: str) -> Optional[str]:
+        claimed = self._claim(name, ending)
+        written = self.write(claimed, text)
+        if written is None:
+            with self._lock:
+                self._claimed.discard(claimed.lower())
+        return written
+
     def write(self, name: str, text: str) -> Optional[str]:
         """Writes one file of the dump; returns its name, or None when it could not be written."""
         temporary = None
@@ -210,12 +254,14 @@ class DumpWriter:
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, os.path.join(self.folder, name))
             return name
-        except OSError as error:
+        except BaseException as error:  # an interrupt is the user's, and leaves no half of a file
             if temporary is not None:
                 try:
                     os.unlink(temporary)
                 except OSError:
                     pass
+            if not isinstance(error, OSError):
+                raise
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not written: %s" % (name, error))
             return None
@@ -226,7 +272,10 @@ class DumpWriter:
         """A block was entered."""
         self._session = session
         session.run.folder = self.folder
-        self.write(MANIFEST, json.dumps({"schema": SCHEMA, "open": True, "process": os.getpid()}))
+        with self._lock:
+            self._set_aside()
+            document = {"schema": SCHEMA, "open": True, "process": os.getpid()}
+            self.write(MANIFEST, json.dumps(dict(document, earlier=self._shared.earlier)))
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
         """A frame was transformed, and decompiled where that was possible."""
@@ -245,9 +294,23 @@ class DumpWriter:
 
     def late(self, session: Any, entry: Entry) -> None:
         """Something arrived after the block: a backward that was compiled when it was first needed."""
-        if entry.backward_metrics:
-            self._write_artifacts(entry)
-            self._write_run(session.run, False)
+        if not entry.backward_metrics:
+            return
+        self._write_artifacts(entry)
+        self._late = True
+        # the whole run is written again, so for many late backwards only when that is a small part of the time that passed
+        if time.monotonic() >= self._next_write:
+            self.settle(session)
+
+    def settle(self, session: Any) -> None:
+        """Writes the manifest again if something arrived after it was written."""
+        if not self._late:
+            return
+        self._late = False
+        begin = time.monotonic()
+        self._write_run(session.run, False)
+        end = time.monotonic()
+        self._next_write = end + 20 * (end - begin)
 
     def closed(self, session: Any) -> None:
         """The block was left."""
@@ -259,9 +322,7 @@ class DumpWriter:
         for function in run.functions:
             if function.is_resume and function.global_name in called:
                 continue
-            name = self._claim(
-                "full_code_for_%s_%d" % (_safe(function.name), function.index), ".py"
-            )
+            name = "full_code_for_%s_%d" % (_safe(function.name), function.index)
             try:
                 text = renderer.render(function)
             except Exception as error:
@@ -273,15 +334,37 @@ class DumpWriter:
                     "the assembled text is not Python; it is written as comments",
                 )
                 text = as_comment(text)
-            function.path = self.write(name, text)
+            function.path = self._write_claimed(name, ".py", text)
         self._write_run(run, False)
 
     def _write_run(self, run: Run, is_open: bool) -> None:
         document = run.to_json()
         document["open"] = is_open
         document["process"] = os.getpid()
-        self.write(OVERVIEW, overview(run))
-        self.write(MANIFEST, json.dumps(document, default=repr))
+        with self._lock:
+            manifest = self._shared.written.get(self._block)
+            if manifest is None:
+                self._set_aside()
+                manifest = MANIFEST
+            if manifest == MANIFEST:
+                document["earlier"] = self._shared.earlier
+            # what a reader counts on comes last: when it says that the dump is whole, it is
+            self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
+            if self.write(manifest, json.dumps(document, default=repr)) is not None:
+                self._shared.written[self._block] = manifest
+
+    def _set_aside(self) -> None:
+        # an earlier block of this process wrote its manifest here; it stays, under a numbered name
+        for block, name in self._shared.written.items():
+            if name == MANIFEST and block != self._block:
+                kept = "depyf.%d.json" % block
+                try:
+                    for old, kind in ((OVERVIEW, "README.%d.md" % block), (MANIFEST, kept)):
+                        os.replace(os.path.join(self.folder, old), os.path.join(self.folder, kind))
+                except OSError:
+                    continue  # someone has removed it
+                self._shared.written[block] = kept
+                self._shared.earlier.append(kept)
 
     # -- the files of one entry
 
@@ -349,16 +432,14 @@ class DumpWriter:
             ending = ".json"
         elif not (("def " in text or "import " in text) and is_python(text)):
             ending = ".txt"
-        artifact.path = self.write(self._claim(base, ending), content)
+        artifact.path = self._write_claimed(base, ending, content)
         if artifact.path is None:
             return
         artifact._folder, artifact._text = self.folder, None
         if artifact.stage in DEBUG_NAMES:
-            self.write(
-                self._claim(
-                    "%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index),
-                    ending,
-                ),
+            self._write_claimed(
+                "%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index),
+                ending,
                 content,
             )
         if artifact.stage == "Captured_Graph":
@@ -372,7 +453,7 @@ class DumpWriter:
                 )
             table = graph_table(text)
             if table:
-                self.write(self._claim(base + ".table", ".txt"), table)
+                self._write_claimed(base + ".table", ".txt", table)
 
 
 def _umask() -> int:
