@@ -163,9 +163,19 @@ class Folder {
     return !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) || v.kind != ValueKind::Operation;
   }
 
+  /// Does the test compare what the block before it has compared already? Then it belongs to that comparison first.
+  bool is_chain_link(BlockId a, ValueId test) {
+    const Value& v = s_.at(test);
+    if (!right_side(test)) return false;
+    const ValueId left = s_.resolve(v.operands[0]);
+    const Value& value = s_.at(left);
+    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 && !s_.chained[left.index];
+  }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
+    const bool link = is_chain_link(a, first);
     for (int side = 0; side < 2; ++side) {  // 0: the arm is entered when true (and), 1: when false (or)
       const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
       if (!is_arm_block(a, arm_edge)) continue;
@@ -187,6 +197,7 @@ class Folder {
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
         if (e.external ? side != 0 || negated : !one_jump(other, joined)) continue;
+        if (link && !e.external) continue;
         // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
         // stands first be the one for `true`.
         bool negate_first = false;
@@ -311,6 +322,7 @@ class Folder {
   /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the exit: the copies become one
   /// block again, with the value that differs as its parameter. Of several ways to cut, the one with the shortest tail.
   bool join_tails(BlockId a) {
+    const ValueId tested = s_.resolve(s_.nodes[a.index].value);
     const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
     if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
     const Node& b = s_.nodes[yes.to.index];
@@ -342,7 +354,18 @@ class Folder {
       }
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
-      if (!one_difference(yes.to, no.to, length, ends, p, q)) continue;
+      if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
+      if (p == tested || q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
+        const int other = q == tested;
+        const BlockId arm = other ? yes.to : no.to, bare = other ? no.to : yes.to;
+        if (p == q || s_.nodes[bare.index].body.size() != length || length == 0) continue;
+        if (!arm_is_expression(arm, length, other ? p : q, tested)) continue;
+        share_tail(arm, bare, length, other ? p : q, tested);
+        Node& node = s_.nodes[a.index];
+        node.edges[other] = s_.nodes[bare.index].edges[0];
+        kill(bare);
+        return true;
+      }
       if (!is_callee_where_null_is(yes.to, length, p)) continue;
       if (!arm_is_expression(yes.to, length, p) || !arm_is_expression(no.to, length, q)) continue;
       share_tail(yes.to, no.to, length, p, q);
@@ -361,7 +384,8 @@ class Folder {
   }
 
   /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value only, which each block computes for them?
-  bool one_difference(BlockId x, BlockId y, std::size_t length, const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId& p, ValueId& q) {
+  bool one_difference(BlockId x, BlockId y, std::size_t length, const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId tested, ValueId& p,
+                      ValueId& q) {
     const Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
     auto fits = [&](ValueId m, ValueId n) {
       m = s_.resolve(m);
@@ -374,7 +398,8 @@ class Folder {
       if (p) return false;
       p = m;
       q = n;
-      return s_.uses[m.index] == 1 && s_.uses[n.index] == 1;
+      auto used_here = [&](ValueId v) { return s_.uses[v.index] == (v == tested ? 2u : 1u); };
+      return used_here(m) && used_here(n);
     };
     for (const auto& [m, n] : ends)
       if (!fits(m, n)) return false;
@@ -402,13 +427,13 @@ class Folder {
   }
 
   /// Is what stands before the tail nothing but the evaluation of `root`?
-  bool arm_is_expression(BlockId block, std::size_t length, ValueId root) {
+  bool arm_is_expression(BlockId block, std::size_t length, ValueId root, ValueId tested = {}) {
     Node& node = s_.nodes[block.index];
     std::vector<ValueId> whole = node.body;
     node.body.resize(whole.size() - length);
     const Arm arm = as_expression(block, root, 1);
     s_.nodes[block.index].body = std::move(whole);
-    return arm && !arm.external;
+    return arm && (tested ? chain_fits(arm, tested) : !arm.external);
   }
 
   void share_tail(BlockId x, BlockId y, std::size_t length, ValueId p, ValueId q) {
