@@ -132,6 +132,7 @@ Cfg assemble(const Steps& in) {
   // Parents before children.
   std::vector<std::uint32_t> region_id(in.regions.size(), kNone), chain;
   Cfg cfg;
+  cfg.loops = in.loops;
   for (std::uint32_t i = 0; i < in.regions.size(); ++i) {
     if (!used[i]) continue;
     for (std::uint32_t r = i; r != kNone && region_id[r] == kNone; r = in.regions[r].parent) chain.push_back(r);
@@ -209,6 +210,7 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list)
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list);
+  cfg.source_order = version < PyVersion{3, 10};
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;
   if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);

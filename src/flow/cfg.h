@@ -14,6 +14,14 @@ enum class HandlerEntry : std::uint8_t {
   Six,        // ≤ 3.10: stack cut to depth, then previous traceback, value, type, then traceback, value, type (on top)
 };
 
+/// What a JUMP was in the source, where the bytecode tells (≤ 3.9): Instr::aux of a JUMP in a Cfg.
+enum class JumpRole : std::uint8_t { Plain, Break, Continue };
+
+/// Offsets of a loop's first instruction and of its last jump back.
+struct LoopSpan {
+  std::uint32_t begin, end;
+};
+
 /// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form a forest; the handler lies in the parent.
 /// An exception that leaves a running handler restores the exception state by itself, in every version: 3.11's regions that do just
 /// that (COPY 3; POP_EXCEPT; RERAISE) are gone, unless something would be lost (no compiler emits such code).
@@ -38,6 +46,8 @@ struct Cfg {
   std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by normal and exceptional edges)
   std::vector<Region> regions;  // parents before children
   BlockId entry;
+  bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
+  std::vector<LoopSpan> loops;  // where source_order: by `begin`
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }
   const Region& operator[](RegionId id) const { return regions[id.index]; }

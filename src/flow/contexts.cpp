@@ -26,9 +26,9 @@ enum class Entered : std::uint8_t {
   Handler,   // EXCEPT_HANDLER: at `level` lie the three saved values, above them the exception
   Normally,  // `finally` body, entered by falling into it
   ByCall,    // 3.8: by CALL_FINALLY; target = where to go on
-  ByReturn,  // 3.7: by RETURN_VALUE; the value lies on the stack
-  ByBreak,   // 3.7
-  ByContinue // 3.7: target = where to go on in the loop
+  ByReturn,  // 3.7: by the RETURN_VALUE at `target`; the value lies on the stack
+  ByBreak,   // 3.7: by the BREAK_LOOP at `target`
+  ByContinue // 3.7: by the CONTINUE_LOOP at `target`
 };
 
 struct Context {
@@ -69,6 +69,7 @@ class Expansion {
       find_finally_bodies();
       find_async_loops();
     }
+    find_jumps();
   }
 
   Steps run() {
@@ -135,6 +136,33 @@ class Expansion {
       async_[s + 4] = Async::Stored;
       async_[end] = Async::Left;
       async_[h] = Async::Handler;
+    }
+  }
+
+  /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`.
+  /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
+  void find_jumps() {
+    if (minor_ > 9) return;
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    jump_role_.assign(n, JumpRole::Plain);
+    std::vector<std::uint32_t> loop_end(n, 0);
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op))) loop_end[instrs[i].target] = i + 1;
+    for (std::uint32_t i = 0; i < n; ++i)  // the body of a `for`, also where no way leads back
+      if (instrs[i].op == Op::FOR_ITER && instrs[i].target > loop_end[i] && instrs[i].target < n) loop_end[i] = instrs[i].target;
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (loop_end[i] > i) out_.loops.push_back({instrs[i].offset, instrs[loop_end[i] - 1].offset});
+    std::vector<std::uint32_t> open;  // ends of the loops around i
+    bool unwound = false;             // right behind the copy or the call of a cleanup
+    for (std::uint32_t i = 0; i < n; ++i) {
+      while (!open.empty() && open.back() <= i) open.pop_back();
+      if (loop_end[i] > i) open.push_back(loop_end[i]);
+      const Op op = instrs[i].op;
+      if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
+      if (op == Op::JUMP && instrs[i].target <= i && unwound) jump_role_[i] = JumpRole::Continue;
+      if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
+      else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
     }
   }
 
@@ -245,8 +273,8 @@ class Expansion {
     else
       states_[current_].forward = to;
   }
-  void jump(std::uint32_t index) {
-    emit(Op::JUMP);
+  void jump(std::uint32_t index, JumpRole kind) {
+    emit(Op::JUMP, 0, static_cast<std::uint32_t>(kind));
     go(index);
   }
   void drop_to(std::uint32_t level) {
@@ -292,6 +320,13 @@ class Expansion {
   }
 
   // --- 3.7: the ways out of a block that pass through `finally` bodies (fast_block_end)
+  /// Behind a `finally` body: what led into it goes on, where it stands.
+  void go_on(const Context& context) {
+    context_ = context.parent;
+    origin_ = context.target;
+    here_ = list_.instrs[origin_];
+    here_.target = kNoTarget;
+  }
   void unwind_return() {
     while (context_ != kNone) {
       const Context context = contexts_[context_];
@@ -300,7 +335,7 @@ class Expansion {
         case Entered::Try: {
           context_ = context.parent;
           drop_below_top(context.level);
-          context_ = push(context_, Entered::ByReturn, kNone, context.level, here_);
+          context_ = push(context_, Entered::ByReturn, origin_, context.level, here_);
           go(context.target);
           return;
         }
@@ -322,13 +357,13 @@ class Expansion {
         case Entered::Loop:
           context_ = context.parent;
           drop_to(context.level);
-          jump(context.target);
+          jump(context.target, JumpRole::Break);
           return;
         case Entered::Handler: leave_handler(false); continue;
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
-          context_ = push(context_, Entered::ByBreak, kNone, context.level, here_);
+          context_ = push(context_, Entered::ByBreak, origin_, context.level, here_);
           go(context.target);
           return;
         case Entered::TryExcept:
@@ -344,16 +379,16 @@ class Expansion {
     }
     fail(here_, "is outside of a loop");
   }
-  void unwind_continue(std::uint32_t target) {
+  void unwind_continue() {
     while (context_ != kNone) {
       const Context context = contexts_[context_];
       switch (context.kind) {
-        case Entered::Loop: jump(target); return;
+        case Entered::Loop: jump(list_.instrs[origin_].target, JumpRole::Continue); return;
         case Entered::Handler: leave_handler(false); continue;
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
-          context_ = push(context_, Entered::ByContinue, target, context.level, here_);
+          context_ = push(context_, Entered::ByContinue, origin_, context.level, here_);
           go(context.target);
           return;
         case Entered::TryExcept:
@@ -393,6 +428,7 @@ class Expansion {
     depth_ = states_[id].depth;
     here_ = list_.instrs[index];
     here_.target = kNoTarget;
+    origin_ = index;
     last_ = kNone;
     const Instr& instr = list_.instrs[index];
     const std::uint32_t next = index + 1;
@@ -456,7 +492,7 @@ class Expansion {
       case Op::BREAK_LOOP: unwind_break(); return;
       case Op::CONTINUE_LOOP:
         need_target(instr);
-        unwind_continue(instr.target);
+        unwind_continue();
         return;
       case Op::RETURN_VALUE:
         if (minor_ <= 7)
@@ -500,16 +536,16 @@ class Expansion {
             go(context.target);
             return;
           case Entered::ByReturn:
-            context_ = context.parent;
+            go_on(context);
             unwind_return();
             return;
           case Entered::ByBreak:
-            context_ = context.parent;
+            go_on(context);
             unwind_break();
             return;
           case Entered::ByContinue:
-            context_ = context.parent;
-            unwind_continue(context.target);
+            go_on(context);
+            unwind_continue();
             return;
         }
         return;
@@ -557,7 +593,7 @@ class Expansion {
         return;
       case Op::JUMP:
         need_target(instr);
-        jump(instr.target);
+        jump(instr.target, jump_role_.empty() ? JumpRole::Plain : jump_role_[index]);
         return;
       case Op::RAISE:
       case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
@@ -645,6 +681,7 @@ class Expansion {
   std::uint32_t none_ = kNone;
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
+  std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost
   std::vector<Context> contexts_;
   std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;
   std::vector<State> states_;
@@ -654,6 +691,7 @@ class Expansion {
   Steps out_;
   // the state being walked
   std::uint32_t current_ = 0, context_ = kNone, depth_ = 0, last_ = kNone;
+  std::uint32_t origin_ = 0;  // 3.7: the instruction that leaves a block
   Instr here_;
 };
 

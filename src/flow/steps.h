@@ -27,6 +27,7 @@ struct Steps {
   std::vector<Step> steps;
   std::vector<StepRegion> regions;
   std::uint32_t entry = 0;
+  std::vector<LoopSpan> loops;  // see Cfg
 };
 
 /// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and

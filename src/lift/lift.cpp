@@ -239,6 +239,8 @@ class Lifter {
     out_.code = code_;
     out_.regions = cfg_.regions;
     out_.entry = cfg_.entry;
+    out_.source_order = cfg_.source_order;
+    out_.loops = cfg_.loops;
     out_.blocks.resize(cfg_.size());
     out_.values.reserve(cfg_.instrs.size() + cfg_.instrs.size() / 4 + 8);
     aliased_.clear();
@@ -682,6 +684,7 @@ class Lifter {
       case Op::JUMP:
         control_must_be_last(last);
         leave(TermKind::Jump);
+        if (cfg_.source_order) block().jump = static_cast<JumpRole>(in.aux);
         set_edge(0, source.next.valid() ? source.next : source.target);
         return true;
       case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: {

@@ -64,6 +64,7 @@ struct LiftedBlock {
   std::vector<ValueId> params;
   std::vector<ValueId> body;     // every operation in order of execution, those without effect too (constants, local loads)
   TermKind term = TermKind::Unreachable;
+  JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
   ValueId value;                 // condition, iterator, returned value, exception
   ValueId item;                  // ForIter: the value defined on edges[0] (kind Result, operands = {iterator}); Send: = value
   std::span<ValueId> raise_args; // Raise
@@ -84,6 +85,8 @@ struct Lifted {
   std::vector<LiftedBlock> blocks;  // same ids as in the Cfg
   std::vector<Region> regions;
   BlockId entry;
+  bool source_order = false;     // see Cfg
+  std::vector<LoopSpan> loops;   // see Cfg
 
   Value& operator[](ValueId id) { return values[id.index]; }
   const Value& operator[](ValueId id) const { return values[id.index]; }

@@ -11,7 +11,7 @@ enum class Tail : std::uint8_t { None, Return, Continue };
 bool implied(const Rewriter& r, StmtId id, Tail tail) {
   const Stmt& s = r.ast[id];
   if (tail == Tail::Return) return s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0]));
-  if (tail == Tail::Continue) return s.kind == StmtKind::Continue;
+  if (tail == Tail::Continue) return s.kind == StmtKind::Continue && s.flag == 0;
   return false;
 }
 

@@ -57,6 +57,7 @@ class Emitter {
     if (is_try(n)) return s_.regions[n - blocks_].parent;
     return region_of(s_.regions[n - blocks_ - regions_].handler.index);
   }
+  bool six(RegionId r) const { return r.index < s_.lifted.regions.size() && s_.lifted.regions[r.index].entry == HandlerEntry::Six; }
   std::uint32_t node_of_entry() const { return wrapped(base_, entry_); }
 
   /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region that the edge enters.
@@ -75,7 +76,7 @@ class Emitter {
     std::uint32_t t = wrapped(from, to);
     for (int steps = 0; steps < 8 && is_block(t); ++steps) {
       const Node& node = s_.nodes[t];
-      if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
+      if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump || node.jump != JumpRole::Plain || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
           node.edges[0].to.index == t)
         break;
       t = wrapped(node.region, node.edges[0].to);
@@ -106,14 +107,14 @@ class Emitter {
       for (int k = 0; k < node.edge_count(); ++k) {
         std::uint32_t t = past_empty(node.region, node.edges[k].to);
         // Back to the start of a region that is also entered again from outside: the loop is around the `try`.
+        // Up to 3.10 the jump back stands in or outside of the region, as its target does.
         if (t < blocks_) {
           for (RegionId r = node.region; r; r = s_.regions[r.index].parent)
-            if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1) t = try_node(r);
+            if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 && !six(r)) t = try_node(r);
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
         succ[b].push_back(t);
-        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent)
-          exits_.push_back({s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r, t});
+        leave_regions(node.region, t);
       }
       if (node.term == TermKind::Reraise) {
         RegionId r = region_handled_by(node.value);
@@ -155,6 +156,7 @@ class Emitter {
         if (loop != loop_of_iterator.end()) succ[loop->second].push_back(b);
       }
     }
+    if (s_.lifted.source_order) find_breaks(succ);
     analyse(succ, real);
     find_loops();
     if (add_breaks(succ)) {
@@ -192,7 +194,7 @@ class Emitter {
   /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
   /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
   bool add_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
-    if (s_.options.made_by_dynamo) return false;
+    if (s_.options.made_by_dynamo || s_.lifted.source_order) return false;
     const std::uint32_t n = static_cast<std::uint32_t>(succ.size());
     if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
     // last lines: of the loop itself, and of what each node dominates
@@ -258,6 +260,95 @@ class Emitter {
       }
     return any;
   }
+
+  /// What an edge out of protected code leads to stands behind the statement; but not `break`, `continue` and returns that stand inside of it.
+  void leave_regions(RegionId from, std::uint32_t t) {
+    for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+    for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
+      const RegionId owner = s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
+      if (s_.lifted.source_order && const_return(t) && place(t) < end_of(r, owner)) continue;
+      exits_.push_back({owner, t});
+    }
+  }
+
+  /// In the order of the source: an offset that the protected code (a handler's code, for a scope) lies before.
+  std::uint32_t end_of(RegionId r, RegionId owner) const {
+    const std::uint32_t begin = place(s_.regions[owner.index].handler.index);
+    if (r == owner) return begin;
+    std::uint32_t t = s_.regions[owner.index].handler.index;
+    for (int steps = 0; steps < 1000 && is_test(BlockId(t), s_.regions[owner.index].handler); ++steps) t = s_.nodes[t].edges[1].to.index;
+    return s_.nodes[t].term == TermKind::Reraise ? s_.nodes[t].term_offset : begin;
+  }
+
+  /// A block that is nothing but `break` or `continue`.
+  bool is_jump_statement(std::uint32_t t) const {
+    if (!is_block(t) || s_.nodes[t].jump == JumpRole::Plain || header_at(t)) return false;
+    const Node& node = s_.nodes[t];
+    if (!node.params.empty() || !node.edges[0].args.empty()) return false;
+    for (ValueId v : node.body)
+      if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
+    return true;
+  }
+  bool header_at(std::uint32_t t) const { return !header_.empty() && header_[t]; }
+
+  /// Offset at which a node's code begins.
+  std::uint32_t place(std::uint32_t n) const {
+    if (is_try(n)) n = s_.regions[n - blocks_].entry.index;
+    if (!is_block(n)) return kNone;
+    const Node& node = s_.nodes[n];
+    return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
+  }
+
+  /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to. That stands behind the loop's statement.
+  void find_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
+    struct Span {
+      std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
+    };
+    loop_end_.assign(succ.size(), 0);
+    break_.assign(succ.size(), kNone);
+    std::vector<Span> loops, breaks;
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive) continue;
+      if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
+      for (std::uint32_t t : succ[b]) {
+        if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset) continue;
+        if (loop_end_[t] == 0) loops.push_back({place(t), 0, t});
+        loop_end_[t] = std::max(loop_end_[t], node.term_offset);
+      }
+      if (node.term == TermKind::ForIter && loop_end_[b] == 0) loops.push_back({place(b), 0, b});
+    }
+    std::sort(loops.begin(), loops.end(), [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    std::sort(breaks.begin(), breaks.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    // The last jump back may have been threaded away: the bytecode's loop that begins last before the header tells.
+    std::vector<LoopSpan> around;
+    std::size_t next = 0;
+    for (Span& loop : loops) {
+      for (; next < s_.lifted.loops.size() && s_.lifted.loops[next].begin <= loop.begin; ++next) {
+        while (!around.empty() && around.back().end < s_.lifted.loops[next].begin) around.pop_back();
+        around.push_back(s_.lifted.loops[next]);
+      }
+      while (!around.empty() && around.back().end < loop.begin) around.pop_back();
+      if (!around.empty()) loop_end_[loop.node] = std::max(loop_end_[loop.node], around.back().end);
+      loop.end = loop_end_[loop.node];
+    }
+    std::vector<Span> open;
+    next = 0;
+    for (const Span& jump : breaks) {
+      for (; next < loops.size() && loops[next].begin <= jump.begin; ++next) {
+        while (!open.empty() && open.back().end < loops[next].begin) open.pop_back();
+        open.push_back(loops[next]);
+      }
+      while (!open.empty() && open.back().end < jump.begin) open.pop_back();
+      if (open.empty()) continue;
+      const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
+      succ[h].push_back(t);
+      if (break_[h] == kNone) break_[h] = t;
+    }
+  }
+
+  /// In the order of the source: does `t` stand before the end of the loop at `h`?
+  bool within(std::uint32_t t, std::uint32_t h) const { return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h]; }
 
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
     for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
@@ -461,6 +552,9 @@ class Emitter {
     return s_.is_const(node.value);
   }
 
+  /// A return that the optimiser may have copied.
+  bool copied_return(std::uint32_t n) const { return !s_.lifted.source_order && const_return(n); }
+
   /// Children in the dominator tree that stand after n's statement.
   std::vector<std::uint32_t> merges_of(std::uint32_t n) const {
     std::vector<std::uint32_t> out;
@@ -598,12 +692,33 @@ class Emitter {
       assign_params(params, values, l);
     }
     Origin origin = end_origin(s_.nodes[from.index]);
+    const JumpRole role = s_.nodes[from.index].jump;
+    if (role != JumpRole::Plain && jump_statement(role, t, l, ctx, origin)) return;
     go_to(from.index, t, l, ctx, origin);
+  }
+
+  /// `break` or `continue` that stands in the source, also where falling off the end would lead there.
+  bool jump_statement(JumpRole role, std::uint32_t t, std::uint32_t l, const Context& ctx, Origin origin) {
+    if (role == JumpRole::Break && t == ctx.exit) {
+      append_end(l, StmtKind::Break, origin);
+      return true;
+    }
+    if (role == JumpRole::Continue && t == ctx.header) {
+      append_end(l, StmtKind::Continue, origin);
+      s_.ast[lists_[l].back()].flag = 1;
+      return true;
+    }
+    return false;
   }
 
   void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx, Origin origin) {
     if (t == ctx.follow) return;
-    if (is_block(t) && ctx.follow < blocks_ && const_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow))) return;
+    if (is_jump_statement(t)) {
+      const std::uint32_t next = targets_[std::size_t{t} * 2];
+      if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t]))) go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
+      return;
+    }
+    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow))) return;
     if (t == ctx.header) {
       append_end(l, StmtKind::Continue, origin);
       return;
@@ -857,7 +972,7 @@ class Emitter {
       for (std::uint32_t p : preds_[otherwise]) only &= in(chain, p) || dom_.dominates(otherwise, p);
       if (only) {
         std::vector<std::uint32_t> rest(merges);
-        std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || const_return(m); });
+        std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
         bool falls = !rest.empty();
         for (const CasePart& part : parts) {
           const std::uint32_t body = target(BlockId(part.from), part.edge);
@@ -876,7 +991,7 @@ class Emitter {
     if (merges.size() > 1) {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
-        if (!const_return(m) || m == otherwise) kept.push_back(m);
+        if (!copied_return(m) || m == otherwise) kept.push_back(m);
       if (kept.empty() && !subtree_reaches(n, ctx.follow)) kept.push_back(merges.back());
       merges = kept;
     }
@@ -935,7 +1050,7 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
-    for (std::uint32_t c : children_[h]) (in_loop(c, h) || part_of_try(h, c) ? shape.inside : shape.after).push_back(c);
+    for (std::uint32_t c : children_[h]) (in_loop(c, h) || part_of_try(h, c) || within(c, h) ? shape.inside : shape.after).push_back(c);
     // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
@@ -958,6 +1073,11 @@ class Emitter {
         breaks.push_back(t);
       }
     }
+    if (!break_.empty() && break_[h] != kNone) {
+      shape.exit = break_[h];
+      shape.else_needed = natural_exit != kNone && natural_exit != shape.exit;
+      return shape;
+    }
     if (breaks.empty()) return shape;
     auto count = [&](std::uint32_t t) { return std::count(breaks.begin(), breaks.end(), t); };
     if (natural_exit != kNone && count(natural_exit) > 0) {
@@ -972,7 +1092,7 @@ class Emitter {
     }
     best = kNone;
     for (std::uint32_t t : breaks) {
-      if (const_return(t) && is_single_return(t)) continue;
+      if (copied_return(t) && is_single_return(t)) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
     }
     if (best == kNone) return shape;
@@ -1024,7 +1144,7 @@ class Emitter {
     // single-entry code after the loop that is no `break` target is held by the branch that leads to it
     std::vector<std::uint32_t> after;
     for (std::uint32_t c : shape.after)
-      if (c == shape.exit || !(is_inline(h, c) || const_return(c))) after.push_back(c);
+      if (c == shape.exit || !(is_inline(h, c) || copied_return(c))) after.push_back(c);
     later([=, this] {
       Stmt& done = s_.ast[st];
       done.body = close(body);
@@ -1076,6 +1196,7 @@ class Emitter {
     const int stay = in0 ? 0 : 1;
     if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;
     std::uint32_t exit = target(from, 1 - stay);
+    if (within(exit, h)) return false;
     {
       // the whole block is the test
       std::uint32_t temporaries = s_.temporaries;
@@ -1090,7 +1211,7 @@ class Emitter {
       if (!fits) return false;
     }
     LoopShape shape = shape_of(h, exit);
-    if (shape.else_needed && ends_at_once(exit, Context{})) return false;
+    if (!s_.lifted.source_order && shape.else_needed && ends_at_once(exit, Context{})) return false;
     BlockBuilder builder(s_, false);
     build(h, builder);
     ExprId test = builder.take(node.value);
@@ -1113,7 +1234,7 @@ class Emitter {
       if (!is_inline(h, c)) inside.push_back(c);
     for (std::uint32_t c : shape.after) {
       if (shape.else_needed && c == exit) continue;
-      if (c != shape.exit && c != exit && (is_inline(h, c) || const_return(c))) continue;
+      if (c != shape.exit && c != exit && (is_inline(h, c) || copied_return(c))) continue;
       after.push_back(c);
     }
     later([=, this] {
@@ -1181,11 +1302,12 @@ class Emitter {
           if (!real_edge(u, t)) continue;
           if (dom_.dominates(body, t)) continue;
           natural |= t == exit;
-          if (!(const_return(t) && is_single_return(t)) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
+          if (!(copied_return(t) && is_single_return(t)) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
         }
       }
       shape.exit = natural ? exit : best;
-      shape.else_needed = !natural && best != kNone;
+      if (!break_.empty() && break_[h] != kNone) shape.exit = break_[h];
+      shape.else_needed = shape.exit != kNone && shape.exit != exit;
     }
     gen_loop_rest(st, h, 0, 1, shape, exit, l, ctx);
   }
@@ -1249,19 +1371,19 @@ class Emitter {
     } else if (merges.size() > 1) {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
-        if (!const_return(m)) kept.push_back(m);
+        if (!copied_return(m)) kept.push_back(m);
       if (kept.empty() && !subtree_reaches(n, ctx.follow)) {
         // what a context manager that swallows the exception goes on with stands behind the `with`
         const std::uint32_t resume = resume_of(r);
         kept.push_back(std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
       }
       merges = kept;
-    } else if (merges.size() == 1 && const_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
+    } else if (merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
       const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
     }
-    if (!region.is_star() && merges.size() == 1 && const_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
+    if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
       merges.clear();  // something runs into what follows the statement, so nothing may stand between
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
@@ -1534,6 +1656,7 @@ class Emitter {
   struct Exit { RegionId region; std::uint32_t to; };
   std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
+  std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::vector<std::uint32_t>> preds_, children_;
   std::vector<std::uint32_t> loop_, outer_;

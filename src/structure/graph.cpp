@@ -14,6 +14,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     node.params = std::move(block.params);
     node.body = std::move(block.body);
     node.term = block.term;
+    node.jump = block.jump;
     node.value = block.value;
     node.item = block.item;
     node.raise_args = block.raise_args;
@@ -134,7 +135,7 @@ bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
 
 bool Structurer::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
-  if (node.term != TermKind::Jump || node.match != UINT32_MAX) return false;
+  if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX) return false;
   BlockId b = node.edges[0].to;
   if (b == a || b == entry) return false;
   const Node& next = nodes[b.index];
@@ -155,6 +156,7 @@ void Structurer::merge(BlockId a) {
   for (ValueId v : next.body) lifted.values[v.index].block = a;
   node.body.insert(node.body.end(), next.body.begin(), next.body.end());
   node.term = next.term;
+  node.jump = next.jump;
   node.value = next.value;
   node.item = next.item;
   node.raise_args = next.raise_args;
@@ -220,9 +222,16 @@ void Structurer::thread_empty_blocks() {
         Node& empty = nodes[edge.to.index];
         const bool drops = std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); });
         // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
+        if (empty.jump != JumpRole::Plain) break;
         if (drops || empty.match != UINT32_MAX || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
         const Node& target = nodes[empty.edges[0].to.index];
-        if (target.region != empty.region && is_ancestor(empty.region, target.region) && empty.pred_count > 1) break;
+        if (target.region != empty.region && is_ancestor(empty.region, target.region)) {
+          if (empty.pred_count > 1) break;
+          // out of the region and back into it
+          RegionId entered = target.region;
+          while (regions[entered.index].parent != empty.region) entered = regions[entered.index].parent;
+          if (is_ancestor(entered, node.region)) break;
+        }
         bool only_passed_on = true;
         for (ValueId p : empty.params) {
           std::uint32_t passed = 0;

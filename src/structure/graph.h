@@ -46,6 +46,7 @@ struct Node {
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
   bool alive = true;
+  JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
   int edge_count() const {

@@ -257,6 +257,7 @@ bool Structurer::join_equal_ends() {
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
+  if (lifted.source_order) return;
   bool any = join_returns_of_parameters();
   any |= join_equal_ends();
   bool any_finally = false;
@@ -374,6 +375,7 @@ BlockId Structurer::split_test(BlockId b, std::size_t length) {
   Node& head = nodes[b.index];
   head.body.resize(head.body.size() - length);
   head.term = TermKind::Jump;
+  head.jump = JumpRole::Plain;
   head.value = ValueId();
   head.edges[0] = Edge{id, {}};
   return id;

@@ -597,6 +597,7 @@ class Regions {
     Node& head = s_.nodes[p.block.index];
     head.body.resize(p.at);
     head.term = TermKind::Jump;
+    head.jump = JumpRole::Plain;
     head.value = head.item = ValueId();
     head.raise_args = {};
     head.edges[0] = Edge{id, {}};
