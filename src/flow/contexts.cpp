@@ -139,7 +139,8 @@ class Expansion {
     }
   }
 
-  /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`.
+  /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`,
+  /// and so is one to the beginning of a loop further out (a jump to that loop's jump back, threaded).
   /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
   void find_jumps() {
     if (minor_ > 9) return;
@@ -153,14 +154,21 @@ class Expansion {
       if (instrs[i].op == Op::FOR_ITER && instrs[i].target > loop_end[i] && instrs[i].target < n) loop_end[i] = instrs[i].target;
     for (std::uint32_t i = 0; i < n; ++i)
       if (loop_end[i] > i) out_.loops.push_back({instrs[i].offset, instrs[loop_end[i] - 1].offset});
-    std::vector<std::uint32_t> open;  // ends of the loops around i
+    std::vector<std::uint32_t> open, begun;  // ends and beginnings of the loops around i
     bool unwound = false;             // right behind the copy or the call of a cleanup
     for (std::uint32_t i = 0; i < n; ++i) {
-      while (!open.empty() && open.back() <= i) open.pop_back();
-      if (loop_end[i] > i) open.push_back(loop_end[i]);
+      while (!open.empty() && open.back() <= i) {
+        open.pop_back();
+        begun.pop_back();
+      }
+      if (loop_end[i] > i) {
+        open.push_back(loop_end[i]);
+        begun.push_back(i);
+      }
       const Op op = instrs[i].op;
       if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
-      if (op == Op::JUMP && instrs[i].target <= i && unwound) jump_role_[i] = JumpRole::Continue;
+      else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
+      else if (op == Op::JUMP && instrs[i].target <= i && unwound) jump_role_[i] = JumpRole::Continue;
       if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
       else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
     }

@@ -7,6 +7,7 @@
 // Work is kept on an explicit stack.
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 #include "flow/dominators.h"
 #include "structure/build.h"
@@ -266,7 +267,7 @@ class Emitter {
     for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
     for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
       const RegionId owner = s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
-      if (s_.lifted.source_order && const_return(t) && place(t) < end_of(r, owner)) continue;
+      if (s_.lifted.source_order && const_return(t) && (s_.nodes[t].in_place || place(t) < end_of(r, owner))) continue;
       exits_.push_back({owner, t});
     }
   }
@@ -316,7 +317,7 @@ class Emitter {
         if (loop_end_[t] == 0) loops.push_back({place(t), 0, t});
         loop_end_[t] = std::max(loop_end_[t], node.term_offset);
       }
-      if (node.term == TermKind::ForIter && loop_end_[b] == 0) loops.push_back({place(b), 0, b});
+      if (node.term == TermKind::ForIter && loop_end_[b] == 0) loops.push_back({node.term_offset, 0, b});
     }
     std::sort(loops.begin(), loops.end(), [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     std::sort(breaks.begin(), breaks.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
@@ -1050,7 +1051,17 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
-    for (std::uint32_t c : children_[h]) (in_loop(c, h) || part_of_try(h, c) || within(c, h) ? shape.inside : shape.after).push_back(c);
+    std::vector<std::uint32_t> unclear;
+    for (std::uint32_t c : children_[h]) {
+      if (in_loop(c, h) || part_of_try(h, c) || within(c, h)) shape.inside.push_back(c);
+      else if (!s_.lifted.source_order || c == natural_exit || c == break_[h]) shape.after.push_back(c);
+      else unclear.push_back(c);
+    }
+    if (!unclear.empty()) {
+      // Only `break` and the end of the test lead behind the loop.
+      const std::unordered_set<std::uint32_t> behind = reachable({natural_exit, break_[h]}, h);
+      for (std::uint32_t c : unclear) (behind.count(c) ? shape.after : shape.inside).push_back(c);
+    }
     // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
@@ -1099,6 +1110,19 @@ class Emitter {
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     return shape;
+  }
+
+  /// Nodes that control reaches from `roots` without passing `h`, as far as h dominates them.
+  std::unordered_set<std::uint32_t> reachable(std::vector<std::uint32_t> roots, std::uint32_t h) const {
+    std::unordered_set<std::uint32_t> seen;
+    std::erase(roots, kNone);
+    while (!roots.empty()) {
+      const std::uint32_t u = roots.back();
+      roots.pop_back();
+      if (u == h || dom_.number[u] == kNone || !dom_.dominates(h, u) || !seen.insert(u).second) continue;
+      for (std::uint32_t t : graph_.successors(u)) roots.push_back(t);
+    }
+    return seen;
   }
 
   /// The protected code and the handlers of the `try` that a loop consists of, also where they only lead out of the loop.
@@ -1360,7 +1384,7 @@ class Emitter {
     }
     if (only) {
       // the statement is a loop's body: what is outside the loop is placed by the loop
-      std::erase_if(merges, [&](std::uint32_t m) { return !in_loop(m, n) && dom_.idom[m] == n; });
+      std::erase_if(merges, [&](std::uint32_t m) { return std::find(only->begin(), only->end(), m) == only->end() && dom_.idom[m] == n; });
     }
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());

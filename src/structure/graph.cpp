@@ -157,6 +157,7 @@ void Structurer::merge(BlockId a) {
   node.body.insert(node.body.end(), next.body.begin(), next.body.end());
   node.term = next.term;
   node.jump = next.jump;
+  node.in_place |= next.in_place;
   node.value = next.value;
   node.item = next.item;
   node.raise_args = next.raise_args;

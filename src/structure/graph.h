@@ -47,6 +47,7 @@ struct Node {
   std::int32_t term_line = 0;
   bool alive = true;
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
+  bool in_place = false;          // Return: stands in the handler that leads to it
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
   int edge_count() const {

@@ -365,6 +365,7 @@ class Regions {
           if (k + 1 < s_.nodes[b.index].body.size() || s_.nodes[b.index].term != TermKind::Jump) {
             BlockId rest = split({b, k + 1});
             s_.nodes[rest.index].region = s_.nodes[b.index].region;
+            s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return;
           }
         }
         if (left) continue;
