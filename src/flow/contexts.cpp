@@ -154,6 +154,11 @@ class Expansion {
       if (instrs[i].op == Op::FOR_ITER && instrs[i].target > loop_end[i] && instrs[i].target < n) loop_end[i] = instrs[i].target;
     for (std::uint32_t i = 0; i < n; ++i)
       if (loop_end[i] > i) out_.loops.push_back({instrs[i].offset, instrs[loop_end[i] - 1].offset});
+    // a chained comparison that a loop tests: where its first part fails, it drops the value and leaves
+    std::vector<bool> comparison(n, false);
+    for (std::uint32_t i = 3; i < n; ++i)
+      if (is_branch(instrs[i].op) && instrs[i].target < n && instrs[i - 2].op == Op::ROT && instrs[i - 3].op == Op::COPY && instrs[instrs[i].target].op == Op::POP_TOP)
+        comparison[instrs[i].target] = true;
     std::vector<std::uint32_t> open, begun;  // ends and beginnings of the loops around i
     bool unwound = false;             // right behind the copy or the call of a cleanup
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -166,6 +171,7 @@ class Expansion {
         begun.push_back(i);
       }
       const Op op = instrs[i].op;
+      if (i > 0 && comparison[i - 1]) continue;
       if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && unwound) jump_role_[i] = JumpRole::Continue;

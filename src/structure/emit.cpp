@@ -149,7 +149,7 @@ class Emitter {
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
-      if (!node.alive) continue;
+      if (!node.alive || node.jump == JumpRole::Break) continue;
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
@@ -349,7 +349,7 @@ class Emitter {
   }
 
   /// In the order of the source: does `t` stand before the end of the loop at `h`?
-  bool within(std::uint32_t t, std::uint32_t h) const { return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h]; }
+  bool within(std::uint32_t t, std::uint32_t h) const { return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h] && place(t) >= place(h); }
 
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
     for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
@@ -594,8 +594,8 @@ class Emitter {
     }
     Context part = ctx;
     // The return of a constant is repeated where it is reached; other code is there once.
-    if (std::any_of(merges.begin(), merges.end(), [&](std::uint32_t m) { return !const_return(m); }))
-      std::erase_if(merges, [&](std::uint32_t m) { return const_return(m); });
+    if (std::any_of(merges.begin(), merges.end(), [&](std::uint32_t m) { return !copied_return(m); }))
+      std::erase_if(merges, [&](std::uint32_t m) { return copied_return(m); });
     schedule(merges, l, ctx);
     if (!merges.empty()) part.follow = merges.front();
     later([=, this] { gen_part(n, l, part); });
@@ -1314,7 +1314,11 @@ class Emitter {
       shape = shape_of(h, exit);
     } else {
       // a loop that never comes around: every way through the body leaves it
-      for (std::uint32_t c : children_[h]) (c == body || dom_.dominates(body, c) ? shape.inside : shape.after).push_back(c);
+      // What several ways lead to behind the loop is there already: gen_sequence put it.
+      for (std::uint32_t c : children_[h]) {
+        if (c == body || dom_.dominates(body, c)) shape.inside.push_back(c);
+        else if (is_inline(h, c)) shape.after.push_back(c);
+      }
       std::vector<std::uint32_t> stack{body};
       std::uint32_t best = kNone;
       bool natural = false;
@@ -1414,7 +1418,7 @@ class Emitter {
     std::uint32_t otherwise = kNone;
     if (region.kind == RegionKind::Except && !merges.empty() && only_from(merges[0], r)) {
       bool handlers_fall = region.is_star() ? merges[0] != resume_of(r) : merges.size() > 1;
-      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && ctx.follow != ctx.header) handlers_fall = handlers_reach(tests, ctx.follow);
+      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (s_.lifted.source_order || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
         otherwise = merges[0];
         merges.erase(merges.begin());
@@ -1554,7 +1558,8 @@ class Emitter {
     std::erase_if(merges, [&](std::uint32_t m) {
       if (!const_return(m)) return false;
       const Node& node = s_.nodes[m];
-      return (node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset) != behind;
+      const std::uint32_t begin = node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
+      return s_.lifted.source_order ? begin < behind : begin != behind;
     });
   }
 
@@ -1643,7 +1648,7 @@ class Emitter {
     for (std::size_t i = 0; i < stack.size(); ++i) {
       std::uint32_t u = stack[i];
       for (std::uint32_t t : graph_.successors(u))
-        if (t == follow) return true;
+        if (t == follow && !(is_block(u) && s_.nodes[u].jump == JumpRole::Continue)) return true;
       for (std::uint32_t c : children_[u])
         if (std::find(stack.begin(), stack.end(), c) == stack.end()) stack.push_back(c);
       if (stack.size() > 100000) break;

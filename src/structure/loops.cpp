@@ -257,9 +257,8 @@ bool Structurer::join_equal_ends() {
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
-  if (lifted.source_order) return;
   bool any = join_returns_of_parameters();
-  any |= join_equal_ends();
+  if (!lifted.source_order) any |= join_equal_ends();
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct Key {
@@ -289,7 +288,7 @@ void Structurer::join_exit_copies() {
     } else if (node.term == TermKind::Return && !is_const(value)) {
       if (at(value).block != b && at(value).kind == ValueKind::Operation) groups[{region + 2, value.index}].push_back(b);
     } else if (node.term == TermKind::Return) {
-      if (module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
+      if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
         if (!is_const(v)) line = at(v).line;

@@ -703,7 +703,7 @@ class Regions {
       Edge edge = node.edges[0];
       for (int steps = 0; steps < 8; ++steps) {  // blocks on the way that only drop a loop's iterator
         const Node& between = s_.nodes[edge.to.index];
-        if (between.term != TermKind::Jump || !between.params.empty() || between.match != UINT32_MAX || !quiet(between)) break;
+        if (between.term != TermKind::Jump || between.jump != JumpRole::Plain || !between.params.empty() || between.match != UINT32_MAX || !quiet(between)) break;
         edge = between.edges[0];
       }
       const Node& end = s_.nodes[edge.to.index];
