@@ -139,6 +139,7 @@ class Structurer {
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
+  void find_comprehension_variables();
   void fold_inlined_comprehensions();  // comprehensions.cpp
   bool fold_inlined_comprehension(RegionId r);
   void recognise_matches();       // match.cpp

@@ -58,6 +58,7 @@ void Structurer::drop_builtin_shortcuts() {
 void Structurer::run() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
+  find_comprehension_variables();
   join_exit_copies();          // while copies still stand alone
   thread_empty_blocks();
   merge_straight_lines();
