@@ -474,6 +474,62 @@ class Folder {
     headers_.resize(s_.nodes.size(), 0);
   }
 
+  /// `x = a or b < c < d; return x`, where what follows the value was copied to the way that computes its last operand: the copy becomes a
+  /// jump to the block that the other way leads to, with the operand as that block's parameter.
+  bool join_copied_tail(BlockId a) {
+    if (s_.options.made_by_dynamo) return false;  // lines tell that it is a copy
+    const Node& node = s_.nodes[a.index];
+    for (int side = 0; side < 2; ++side) {
+      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Node& tail = s_.nodes[other.to.index];
+      const bool returns = tail.term == TermKind::Return, jumps = tail.term == TermKind::Jump && tail.edges[0].args.empty() && !tail.body.empty();
+      if (!(returns || jumps) || tail.params.size() != 1 || count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge)) continue;
+      Node& arm = s_.nodes[arm_edge.to.index];
+      if (arm.term != tail.term || tail.region != arm.region) continue;
+      if (returns && (arm.term_line == 0 || arm.term_line != tail.term_line)) continue;
+      if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
+      constexpr std::size_t kLongest = 32;
+      const std::size_t length = tail.body.size();
+      if (length > kLongest || length > arm.body.size()) continue;
+      const std::size_t from = arm.body.size() - length;
+      ValueId operand;
+      auto same = [&](ValueId x, ValueId y) {
+        x = s_.resolve(x);
+        y = s_.resolve(y);
+        if (x == tail.params[0]) {
+          if (!operand) operand = y;
+          return operand == y;
+        }
+        for (std::size_t i = 0; i < length; ++i)
+          if (tail.body[i] == x) return arm.body[from + i] == y;
+        return x == y;
+      };
+      bool fits = true;
+      for (std::size_t i = 0; i < length && fits; ++i) {
+        const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
+        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line &&
+               v.operands.size() == w.operands.size();
+        for (std::size_t k = 0; k < v.operands.size() && fits; ++k) fits = same(v.operands[k], w.operands[k]);
+      }
+      if (!fits || (returns && !same(tail.value, arm.value)) || !operand) continue;
+      if (std::find(arm.body.begin(), arm.body.begin() + static_cast<std::ptrdiff_t>(from), operand) == arm.body.begin() + static_cast<std::ptrdiff_t>(from)) continue;
+      for (std::size_t i = from; i < arm.body.size(); ++i)
+        for (ValueId used : s_.at(arm.body[i]).operands)
+          if (used) --s_.uses[s_.resolve(used).index];
+      if (returns) --s_.uses[s_.resolve(arm.value).index];
+      else --s_.nodes[arm.edges[0].to.index].pred_count;
+      ++s_.uses[operand.index];
+      arm.body.resize(from);
+      arm.term = TermKind::Jump;
+      arm.value = ValueId();
+      const ValueId args[] = {operand};
+      arm.edges[0] = Edge{other.to, s_.lifted.arena.copy(args)};
+      ++s_.nodes[other.to.index].pred_count;
+      return true;
+    }
+    return false;
+  }
+
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -572,7 +628,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX) return false;
-    return join_values(a) || join_returns(a) || join_conditions(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
+    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 
   bool run() {
