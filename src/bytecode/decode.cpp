@@ -70,7 +70,7 @@ class Decoder {
   }
 
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::uint32_t target = kNoTarget) {
-    out_.instrs.push_back({op, arg, aux, target, 2 * start_, line_});
+    out_.instrs.push_back({op, arg, aux, target, 2 * start_, line_, columns_});
   }
 
   void walk() {
@@ -96,6 +96,7 @@ class Decoder {
       }
       unit_ = unit;
       line_ = lines_.at(start_);
+      columns_ = lines_.columns();
       const OpcodeInfo& info = table_->opcodes[opcode];
       ++unit;
       next_ = unit + info.caches;
@@ -612,6 +613,7 @@ class Decoder {
   InstrList out_;
   std::uint32_t start_ = 0, unit_ = 0, next_ = 0;  // of the current instruction: first prefix, opcode, what follows its caches
   std::int32_t line_ = 0;
+  std::uint32_t columns_ = 0;
   bool keywords_ = false;      // KW_NAMES waits for its CALL
   bool fold_needed_ = false;
   std::uint32_t generator_at_ = kNoTarget;

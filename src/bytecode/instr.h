@@ -17,6 +17,7 @@ struct Instr {
   std::uint32_t target = kNoTarget;  // index of an Instr
   std::uint32_t offset = 0;          // byte offset in co_code of the first byte (EXTENDED_ARG included)
   std::int32_t line = 0;             // 0: no line
+  std::uint32_t columns = 0;         // LineCursor::columns()
 };
 
 /// One row of 3.11's exception table, by instruction index; `end` is exclusive. Rows are sorted and disjoint.

@@ -64,6 +64,8 @@ bool LineCursor::advance() {
       const std::uint8_t first = table_[at_++];
       const std::uint32_t kind = first >> 3 & 15;
       end_ += (first & 7) + 1U;
+      columns_ = 0;
+      const auto byte = [&] { return at_ < table_.size() ? std::uint32_t{table_[at_++]} : 0U; };
       if (kind == 15) {
         current_ = 0;
         return true;
@@ -71,15 +73,17 @@ bool LineCursor::advance() {
       if (kind == 14) {
         add(signed_varint());
         varint();
-        varint();
-        varint();
+        const std::uint32_t from = varint(), to = varint();  // plus one already
+        if (from != 0 && to != 0) set_columns(from - 1, to - 1);
       } else if (kind == 13) {
         add(signed_varint());
       } else if (kind >= 10) {
         add(static_cast<std::int32_t>(kind - 10));
-        at_ += 2;
+        const std::uint32_t from = byte();
+        set_columns(from, byte());
       } else {
-        at_ += 1;
+        const std::uint32_t rest = byte();
+        set_columns(kind << 3 | rest >> 4, (kind << 3 | rest >> 4) + (rest & 15));
       }
       current_ = line_;
       return true;

@@ -1,5 +1,6 @@
 #pragma once
 // Line numbers of a code object, in the three encodings of CPython 3.7 … 3.15.
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -20,10 +21,14 @@ class LineCursor {
     }
     return current_;
   }
+  /// The columns in the source of what at() was last asked for (3.11+): the first in the upper half, the one behind the last in the lower half,
+  /// each plus one and at most 65535; 0 for unknown.
+  std::uint32_t columns() const { return columns_; }
 
  private:
   enum class Encoding : std::uint8_t { Lnotab, Ranges, Locations };
   bool advance();
+  void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = std::min(first + 1, 65535U) << 16 | std::min(end + 1, 65535U); }
   std::uint32_t varint();
   std::int32_t signed_varint();
   void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
@@ -35,6 +40,7 @@ class LineCursor {
   std::uint64_t address_ = 0;  // in bytes
   std::int32_t line_ = 0, current_ = 0;
   std::int32_t last_ = 0;      // for units behind the table
+  std::uint32_t columns_ = 0;
 };
 
 }  // namespace depyf

@@ -170,6 +170,7 @@ class Lifter {
     value.block = block_;
     value.offset = instr_ ? instr_->offset : 0;
     value.line = instr_ ? instr_->line : 0;
+    value.columns = instr_ ? instr_->columns : 0;
     value.operands = operands;
     aliased_.push_back(false);
     return out_.add(value);

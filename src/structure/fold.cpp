@@ -348,7 +348,7 @@ class Folder {
       if (length > 0) {  // one more operation that is the same in both
         if (length > b.body.size() || length > c.body.size()) return false;
         const Value &v = s_.at(b.body[b.body.size() - length]), &w = s_.at(c.body[c.body.size() - length]);
-        if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.line == 0) return false;
+        if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.columns != w.columns || v.line == 0) return false;
         if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) return false;
         if (v.operands.size() != w.operands.size()) return false;
       }
@@ -507,7 +507,7 @@ class Folder {
       bool fits = true;
       for (std::size_t i = 0; i < length && fits; ++i) {
         const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
-        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line &&
+        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line && v.columns == w.columns &&
                v.operands.size() == w.operands.size();
         for (std::size_t k = 0; k < v.operands.size() && fits; ++k) fits = same(v.operands[k], w.operands[k]);
       }
