@@ -147,7 +147,8 @@ class Decoder {
       if (instr.op == Op::LOAD_CLOSURE) {
         if (!in_closure && hides[instr.arg]) instr.op = Op::LOAD_FAST;
       } else {
-        in_closure = instr.op == Op::BUILD_TUPLE;
+        in_closure = instr.op == Op::BUILD_TUPLE && i + 2 < out_.instrs.size() && out_.instrs[i].op == Op::LOAD_CONST && out_.instrs[i + 1].op == Op::MAKE_FUNCTION &&
+                     out_.instrs[i + 2].op == Op::SET_FUNCTION_ATTRIBUTE && out_.instrs[i + 2].arg == 8;
       }
     }
   }

@@ -385,6 +385,7 @@ class Lifter {
     lifted.term = kind;
     lifted.term_offset = instr_ ? instr_->offset : 0;
     lifted.term_line = instr_ ? instr_->line : 0;
+    lifted.term_columns = instr_ ? instr_->columns : 0;
   }
 
   void set_edge(unsigned index, BlockId to) {

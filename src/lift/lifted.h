@@ -72,6 +72,7 @@ struct LiftedBlock {
   Edge edges[2];
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
+  std::uint32_t term_columns = 0;
   RegionId region;
   std::span<ValueId> handler_args; // one for each parameter of the region's handler block (exceptional edge); nearly always empty;
                                  // none where nothing in this block raises

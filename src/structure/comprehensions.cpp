@@ -1,7 +1,6 @@
 // List, set and dict comprehensions that 3.12+ inlines (PEP 709): a loop in the middle of an expression, under a region whose handler restores
 // the locals that the comprehension's own variables had hidden.
 #include <algorithm>
-#include <bit>
 
 #include "ast/comprehension.h"
 #include "structure/graph.h"
@@ -25,35 +24,6 @@ std::vector<ValueId> restored_values(Structurer& s, BlockId handler) {
 }
 
 }  // namespace
-
-/// 3.13+ loads a cell for a closure by the operation that loads a plain variable, and an inlined comprehension's own variable may be plain where
-/// the function has a cell of the same name. Inside the comprehension only a closure's tuple takes the cell.
-void Structurer::find_comprehension_variables() {
-  std::vector<std::uint8_t> cells(lifted.values.size(), 0);  // values that are taken as cells
-  for (const Value& made : lifted.values) {
-    if (made.kind != ValueKind::Operation || made.operands.empty()) continue;
-    constexpr std::uint32_t kClosure = 8;
-    ValueId closure;
-    if (made.op == Op::SET_FUNCTION_ATTRIBUTE && made.arg == kClosure) closure = made.operands[0];
-    if (made.op == Op::MAKE_FUNCTION && (made.arg & kClosure) != 0) closure = made.operands[std::popcount(made.arg & (kClosure - 1))];
-    closure = resolve(closure);
-    if (is_op(closure, Op::BUILD_TUPLE))
-      for (ValueId item : at(closure).operands) cells[resolve(item).index] = 1;
-  }
-  std::vector<std::vector<ValueId>> saved(regions.size());
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind == RegionKind::Finally) saved[i] = restored_values(*this, regions[i].handler);
-  for (const Node& node : nodes) {
-    if (!node.alive) continue;
-    for (ValueId v : node.body) {
-      if (!is_op(v, Op::LOAD_CLOSURE) || cells[v.index]) continue;
-      bool hidden = false;
-      for (RegionId r = node.region; r && !hidden; r = regions[r.index].parent)
-        hidden = std::any_of(saved[r.index].begin(), saved[r.index].end(), [&](ValueId s) { return at(s).arg == at(v).arg; });
-      if (hidden) lifted.values[v.index].op = Op::LOAD_FAST;
-    }
-  }
-}
 
 bool Structurer::fold_inlined_comprehension(RegionId r) {
   std::vector<ValueId> saved = restored_values(*this, regions[r.index].handler);

@@ -306,6 +306,7 @@ class Folder {
       s_.uses[first.index] -= 1;
       const std::uint32_t offset = arm.term_offset;
       const std::int32_t line = arm.term_line;
+      const std::uint32_t columns = arm.term_columns;
       ValueId v = select(a, first, sel, 1);
       kill(arm_edge.to);
       kill(other.to);
@@ -314,6 +315,7 @@ class Folder {
       whole.value = v;
       whole.term_offset = offset;
       whole.term_line = line;
+      whole.term_columns = columns;
       return true;
     }
     return false;
@@ -341,7 +343,7 @@ class Folder {
         break;
       case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: case TermKind::Reraise: case TermKind::Unreachable: return false;
     }
-    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && b.term_line == c.term_line;
+    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && b.term_line == c.term_line && b.term_columns == c.term_columns;
     if (b.term == TermKind::Raise && !same_statement) return false;
     constexpr std::size_t kLongest = 32;
     for (std::size_t length = 0; length <= kLongest; ++length) {

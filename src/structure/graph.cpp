@@ -23,6 +23,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     node.region = block.region;
     node.term_offset = block.term_offset;
     node.term_line = block.term_line;
+    node.term_columns = block.term_columns;
   }
   regions.reserve(l.regions.size());
   for (const Region& region : l.regions) {
@@ -165,6 +166,7 @@ void Structurer::merge(BlockId a) {
   node.edges[1] = next.edges[1];
   node.term_offset = next.term_offset;
   node.term_line = next.term_line;
+  node.term_columns = next.term_columns;
   node.async_for = next.async_for;
   node.match = next.match;
   next.alive = false;

@@ -45,6 +45,7 @@ struct Node {
   std::uint32_t pred_count = 0;   // normal edges
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
+  std::uint32_t term_columns = 0;
   bool alive = true;
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
   bool in_place = false;          // Return: stands in the handler that leads to it
@@ -139,7 +140,6 @@ class Structurer {
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
-  void find_comprehension_variables();
   void fold_inlined_comprehensions();  // comprehensions.cpp
   bool fold_inlined_comprehension(RegionId r);
   void recognise_matches();       // match.cpp

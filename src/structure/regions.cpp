@@ -716,6 +716,7 @@ class Regions {
       node.value = value;
       node.term_offset = end.term_offset;
       node.term_line = end.term_line;
+      node.term_columns = end.term_columns;
     }
   }
 

@@ -21,6 +21,7 @@ void Structurer::join_module_ends() {
       last.body.push_back(last.value);
       last.term_offset = node.term_offset;
       last.term_line = node.term_line;
+      last.term_columns = node.term_columns;
       end = BlockId(static_cast<std::uint32_t>(nodes.size()));
       nodes.push_back(last);
     }
@@ -58,7 +59,6 @@ void Structurer::drop_builtin_shortcuts() {
 void Structurer::run() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
-  find_comprehension_variables();
   join_exit_copies();          // while copies still stand alone
   thread_empty_blocks();
   merge_straight_lines();
