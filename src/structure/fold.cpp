@@ -322,7 +322,8 @@ class Folder {
   }
 
   /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the exit: the copies become one
-  /// block again, with the value that differs as its parameter. Of several ways to cut, the one with the shortest tail.
+  /// block again, with the value that differs as its parameter. Columns tell which operations are copies;
+  /// without them, the shortest tail is taken.
   bool join_tails(BlockId a) {
     const ValueId tested = s_.resolve(s_.nodes[a.index].value);
     const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
@@ -346,14 +347,17 @@ class Folder {
     const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && b.term_line == c.term_line && b.term_columns == c.term_columns;
     if (b.term == TermKind::Raise && !same_statement) return false;
     constexpr std::size_t kLongest = 32;
-    for (std::size_t length = 0; length <= kLongest; ++length) {
-      if (length > 0) {  // one more operation that is the same in both
-        if (length > b.body.size() || length > c.body.size()) return false;
-        const Value &v = s_.at(b.body[b.body.size() - length]), &w = s_.at(c.body[c.body.size() - length]);
-        if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.columns != w.columns || v.line == 0) return false;
-        if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) return false;
-        if (v.operands.size() != w.operands.size()) return false;
-      }
+    std::size_t longest = 0;  // so many operations at the end are the same in both
+    bool columns = b.term_columns != 0;
+    for (; longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
+      const Value &v = s_.at(b.body[b.body.size() - 1 - longest]), &w = s_.at(c.body[c.body.size() - 1 - longest]);
+      if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.columns != w.columns || v.line == 0) break;
+      if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) break;
+      if (v.operands.size() != w.operands.size()) break;
+      columns &= v.columns != 0;
+    }
+    for (std::size_t step = 0; step <= longest; ++step) {
+      const std::size_t length = columns ? longest - step : step;
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
