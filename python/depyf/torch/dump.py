@@ -4,6 +4,7 @@ Each file is written beside its place and then renamed, so that a reader never s
 written becomes one warning and a row in the run's problems.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
@@ -155,6 +156,28 @@ def _process_lives(process: int) -> bool:
     return True
 
 
+def _being_written() -> Dict[str, Any]:
+    return {"schema": SCHEMA, "open": True, "process": os.getpid()}
+
+
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Holds a lock that other processes on this machine respect, where the system has such locks; leaves no file."""
+    descriptor = None
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except (ImportError, OSError):
+        pass
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
 class EarlierDump(OSError):
     """The folder holds a dump that is to be kept."""
 
@@ -171,43 +194,41 @@ class DumpWriter:
     """
 
     def __init__(self, folder: str, existing: str = "replace") -> None:
-        self.folder = self._choose(os.path.abspath(folder), existing)
         self._session: Any = None
-        with _used_lock:
-            shared = _shared(self.folder)
-            if shared is None:
-                shared = _used_here[os.path.realpath(self.folder)] = _Shared()
-            shared.blocks += 1
-            self._shared, self._block = shared, shared.blocks
-        self._lock = shared.lock
-        self._claimed = shared.claimed
-        #: how many entries and functions of each name there are in the folder
-        self.numbers = shared.numbers
         self._late = False  # something came after the manifest was written
         self._next_write = 0.0
-
-    @staticmethod
-    def _choose(folder: str, existing: str) -> str:
-        candidate, number = folder, 1
-        while True:
-            os.makedirs(candidate, exist_ok=True)
-            with tempfile.TemporaryFile(prefix=".depyf-", dir=candidate):
-                pass
-            with _used_lock:
-                ours = _shared(candidate) is not None
-            if ours:
-                return candidate
-            earlier = [name for name in os.listdir(candidate) if _OURS.match(name)]
-            if not earlier:
-                return candidate
-            if existing == "keep":
-                raise EarlierDump("it holds an earlier dump, which is kept")
-            if existing == "replace" and not DumpWriter._in_use(candidate):
-                for name in earlier:
-                    os.unlink(os.path.join(candidate, name))
-                return candidate
+        folder = os.path.abspath(folder)
+        number, self.folder = 1, folder
+        while not self._take(existing):
             number += 1
-            candidate = "%s_%d" % (folder, number)
+            self.folder = "%s_%d" % (folder, number)
+        self._lock = self._shared.lock
+        self._claimed = self._shared.claimed
+        #: how many entries and functions of each name there are in the folder
+        self.numbers = self._shared.numbers
+
+    def _take(self, existing: str) -> bool:
+        """Makes the folder this process's own; False when it is another one's, or its dump is to stay."""
+        os.makedirs(self.folder, exist_ok=True)
+        with tempfile.TemporaryFile(prefix=".depyf-", dir=self.folder):
+            pass
+        # two workers that start together must not both find the folder empty
+        with _used_lock, _locked(self.folder):
+            shared = _shared(self.folder)
+            if shared is None:
+                earlier = [name for name in os.listdir(self.folder) if _OURS.match(name)]
+                if earlier:
+                    if existing == "keep":
+                        raise EarlierDump("it holds an earlier dump, which is kept")
+                    if existing == "number" or self._in_use(self.folder):
+                        return False
+                    for name in earlier:
+                        os.unlink(os.path.join(self.folder, name))
+                shared = _used_here[os.path.realpath(self.folder)] = _Shared()
+                self.write(MANIFEST, json.dumps(_being_written()))
+            shared.blocks += 1
+            self._shared, self._block = shared, shared.blocks
+        return True
 
     @staticmethod
     def _in_use(folder: str) -> bool:
@@ -235,11 +256,13 @@ class DumpWriter:
             return candidate
 
     def _write_claimed(self, name: str, ending: str, text: str) -> Optional[str]:
-        claimed = self._claim(name, ending)
-        written = self.write(claimed, text)
-        if written is None:
-            with self._lock:
-                self._claimed.discard(claimed.lower())
+        claimed, written = self._claim(name, ending), None
+        try:
+            written = self.write(claimed, text)
+        finally:
+            if written is None:  # it is tried again when the block is left
+                with self._lock:
+                    self._claimed.discard(claimed.lower())
         return written
 
     def write(self, name: str, text: str) -> Optional[str]:
@@ -274,8 +297,8 @@ class DumpWriter:
         session.run.folder = self.folder
         with self._lock:
             self._set_aside()
-            document = {"schema": SCHEMA, "open": True, "process": os.getpid()}
-            self.write(MANIFEST, json.dumps(dict(document, earlier=self._shared.earlier)))
+            document = dict(_being_written(), earlier=self._shared.earlier)
+            self.write(MANIFEST, json.dumps(document))
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
         """A frame was transformed, and decompiled where that was possible."""

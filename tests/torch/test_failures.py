@@ -1,0 +1,538 @@
+"""When things go wrong: disks, folders, interrupts, exceptions, other processes, a torch with parts missing.
+
+In each case the program gets the result or the exception that it gets without depyf, and what depyf could not do is one
+warning and a row in the run.
+"""
+
+import gc
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import depyf
+import pytest
+import torch
+from depyf.torch import DepyfWarning, dump
+
+
+def double(x):
+    return x * 2
+
+
+def broken(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def compiled(function, **options):
+    options.setdefault("backend", "eager")
+    return torch.compile(function, **options)
+
+
+def left_behind(folder):
+    return [name for name in os.listdir(str(folder)) if name.startswith(".depyf-")]
+
+
+# ---- disks and folders -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Mounts a tmpfs with the given options and returns its path; skips where that is not allowed."""
+    points = []
+
+    def mount(options):
+        point = tmp_path / ("disk%d" % len(points))
+        point.mkdir()
+        try:
+            done = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(point)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except OSError:
+            pytest.skip("no mount command")
+        if done.returncode:
+            pytest.skip("mounting is not allowed here")
+        points.append(point)
+        return point
+
+    yield mount
+    for point in points:
+        subprocess.run(["umount", str(point)], check=True)
+
+
+def test_a_full_disk(mounted):
+    disk = mounted("size=16k")
+    with pytest.warns(DepyfWarning) as caught:
+        with depyf.prepare_debug(str(disk / "dump")) as run:
+            for factor in range(1, 6):
+                result = compiled(lambda x, factor=factor: x * factor + 1)(torch.ones(3))
+    assert torch.equal(result, torch.full((3,), 6.0))
+    assert len([one for one in caught if issubclass(one.category, DepyfWarning)]) == 1
+    assert "No space left" in str(caught[0].message)
+    assert any("No space left" in problem.message for problem in run.problems)
+    assert left_behind(disk / "dump") == []
+    for name in os.listdir(str(disk / "dump")):
+        text = (disk / "dump" / name).read_text(encoding="utf-8")
+        if name.endswith(".py"):
+            compile(text, name, "exec")
+        elif name.endswith(".json"):
+            json.loads(text)
+    # what does not run from a file is torch's own
+    for entry in run.entries():
+        assert entry.replaced == os.path.exists(str(disk / "dump" / (entry.name + ".py")))
+
+
+def test_a_read_only_folder(mounted):
+    disk = mounted("size=64k,ro")
+    with pytest.warns(DepyfWarning, match="cannot write to") as caught:
+        with depyf.prepare_debug(str(disk / "dump")) as run:
+            result = compiled(double)(torch.ones(3))
+    assert torch.equal(result, torch.full((3,), 2.0)) and len(caught) == 1
+    assert run.function("double").entries[0].source
+
+
+def test_a_folder_that_goes_away_while_it_is_written(tmp_path):
+    import shutil
+
+    folder = tmp_path / "dump"
+    with pytest.warns(DepyfWarning) as caught:
+        with depyf.prepare_debug(str(folder)) as run:
+            shutil.rmtree(str(folder))
+            result = compiled(broken)(torch.ones(3))
+            shutil.rmtree(str(folder), ignore_errors=True)
+            folder.write_text("a file now")
+    assert torch.equal(result, torch.full((3,), 4.0))
+    assert len([one for one in caught if issubclass(one.category, DepyfWarning)]) == 1
+    assert run.problems and folder.read_text() == "a file now"
+
+
+def test_a_file_that_was_not_written_is_tried_again_under_its_own_name(tmp_path, monkeypatch):
+    real = os.replace
+
+    def refuse(source, target):
+        if "Captured_Graph" in os.path.basename(target):
+            raise OSError(28, "No space left on device")
+        return real(source, target)
+
+    with pytest.warns(DepyfWarning, match="No space left"):
+        with depyf.prepare_debug(str(tmp_path / "dump")):
+            monkeypatch.setattr(dump.os, "replace", refuse)
+            compiled(double)(torch.ones(3))
+            monkeypatch.undo()
+    names = [name for name in os.listdir(str(tmp_path / "dump")) if "Captured_Graph.0.py" in name]
+    assert len(names) == 1 and re.match(r"__compiled_fn_\d+\.Captured_Graph\.0\.py$", names[0])
+
+
+def test_an_earlier_dump_is_kept_when_that_is_asked(tmp_path):
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (folder / "full_code_for_old_0.py").write_text("old")
+    with pytest.warns(DepyfWarning, match="earlier dump, which is kept") as caught:
+        with depyf.prepare_debug(str(folder), existing="keep"):
+            result = compiled(double)(torch.ones(3))
+    assert torch.equal(result, torch.full((3,), 2.0)) and len(caught) == 1
+    assert os.listdir(str(tmp_path)) == ["dump"]
+    assert os.listdir(str(folder)) == ["full_code_for_old_0.py"]
+
+
+def test_what_to_do_with_an_earlier_dump_is_one_of_three():
+    with pytest.raises(ValueError, match='"replace", "number" or "keep"'):
+        depyf.prepare_debug("dump", existing="mix")
+
+
+def test_two_blocks_in_one_folder_lose_nothing_of_each_other(tmp_path):
+    folder = tmp_path / "dump"
+    function = compiled(double, dynamic=False)
+    with depyf.prepare_debug(str(folder)) as first:
+        function(torch.ones(3))
+    before = {name: (folder / name).read_bytes() for name in os.listdir(str(folder))}
+    with depyf.prepare_debug(str(folder)) as second:
+        function(torch.ones(4))
+    for name, content in before.items():
+        if name not in ("depyf.json", "README.md"):
+            assert (folder / name).read_bytes() == content, name
+    assert [entry.name for run in (first, second) for entry in run.entries()] == [
+        "__transformed_code_0_for_double",
+        "__transformed_code_1_for_double",
+    ]
+    manifest = json.loads((folder / "depyf.json").read_text())
+    assert manifest["earlier"] == ["depyf.1.json"]
+    assert (folder / "depyf.1.json").read_bytes() == before["depyf.json"]
+    assert (folder / "README.1.md").read_bytes() == before["README.md"]
+    assert manifest["functions"][0]["entries"][0]["name"] == "__transformed_code_1_for_double"
+
+
+def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
+    folder = tmp_path / "dump"
+    with depyf.prepare_debug(str(folder)) as outer:
+        compiled(double)(torch.ones(3))
+        with depyf.prepare_debug(str(folder)):
+            compiled(broken)(torch.ones(3))
+    names = [
+        json.loads((folder / name).read_text())["functions"]
+        for name in ("depyf.json", "depyf.2.json")
+    ]
+    assert [function["name"] for function in names[0]][:2] == ["double", "broken"]
+    assert names[1][0]["name"] == "broken"
+    assert len(outer.functions) == 3 and outer.problems == []
+
+
+# ---- interrupts and exceptions -----------------------------------------------------------------------------------------
+
+
+def interrupted_backend(module, inputs):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000000):  # the handler runs between two instructions
+        pass
+    return module.forward
+
+
+def test_sigint_during_a_compile(tmp_path):
+    with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        compiled(double, backend=interrupted_backend)(torch.ones(3))
+    assert left_behind(tmp_path / "dump") == []
+    manifest = json.loads((tmp_path / "dump" / "depyf.json").read_text())
+    assert manifest["open"] is False and run.finished
+    torch._dynamo.reset()
+    assert torch.equal(compiled(double)(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_sigint_while_a_file_is_written(tmp_path, monkeypatch):
+    real = os.replace
+
+    def interrupt(source, target):
+        if "Captured_Graph" in os.path.basename(target):
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return real(source, target)
+
+    with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        monkeypatch.setattr(dump.os, "replace", interrupt)
+        compiled(double)(torch.ones(3))
+    assert left_behind(tmp_path / "dump") == []
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
+    assert [name for name in os.listdir(str(tmp_path / "dump")) if "Captured_Graph.0.py" in name]
+    assert len(list(run.entries())) == 1
+
+
+def exception_of(call):
+    """Type and text of what a call raises, without what differs between two runs of the same program."""
+    torch._dynamo.reset()
+    try:
+        call()
+    except BaseException as error:
+        return type(error), re.sub(r"0x[0-9a-f]+", "0x", str(error))
+    return None
+
+
+def wrong_shapes(x):
+    return x @ torch.ones(7, 7)
+
+
+def unsupported(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+
+def raising(x):
+    if x.sum() > 0:
+        raise LookupError("from the program")
+    return x
+
+
+def failing_backend(module, inputs):
+    raise ValueError("from the backend")
+
+
+def late_backend(module, inputs):
+    def run(*arguments):
+        raise ArithmeticError("from the compiled graph")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "function, options",
+    [
+        (wrong_shapes, {}),
+        (unsupported, {"fullgraph": True}),
+        (raising, {}),
+        (double, {"backend": failing_backend}),
+        (double, {"backend": late_backend}),
+        (double, {"backend": "no such backend"}),
+    ],
+    ids=["fake tensors", "fullgraph", "program", "backend", "graph", "unknown backend"],
+)
+def test_an_exception_is_the_one_without_depyf(tmp_path, function, options):
+    def call():
+        return compiled(function, **options)(torch.ones(3, 3))
+
+    without = exception_of(call)
+    assert without is not None
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        within = exception_of(call)
+    assert within == without
+    assert run.problems == []
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
+
+
+def test_an_exception_keeps_nothing_of_depyf_alive(tmp_path):
+    import weakref
+
+    model = torch.nn.Linear(2, 2)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        try:
+            torch.compile(model, backend=failing_backend)(torch.ones(2))
+        except Exception:
+            pass
+    alive = weakref.ref(model)
+    del model
+    torch._dynamo.reset()
+    gc.collect()
+    assert alive() is None
+    assert run.unattributed
+
+
+def test_a_block_is_left_while_another_thread_compiles(tmp_path):
+    started, go_on, results = threading.Event(), threading.Event(), []
+
+    def slow_backend(module, inputs):
+        started.set()
+        assert go_on.wait(60)
+        return module.forward
+
+    def work():
+        results.append(torch.compile(double, backend=slow_backend)(torch.ones(3)))
+
+    thread = threading.Thread(target=work)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        thread.start()
+        assert started.wait(60)
+    go_on.set()
+    thread.join()
+    assert torch.equal(results[0], torch.full((3,), 2.0))
+    assert run.problems == [] and left_behind(tmp_path / "dump") == []
+
+
+# ---- other processes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_worker_compiles_and_leaves_the_dump_alone(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        compiled(double)(torch.ones(3))
+        before = sorted(os.listdir(str(tmp_path / "dump")))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                result = compiled(broken)(torch.ones(3))
+                with depyf.prepare_debug(str(tmp_path / "dump")) as own:
+                    compiled(lambda x: x + 5)(torch.ones(3))
+                right = torch.equal(result, torch.full((3,), 4.0))
+                status = 0 if right and own.folder == str(tmp_path / "dump_2") else 2
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+        assert sorted(os.listdir(str(tmp_path / "dump"))) == before
+    assert [function.name for function in run.functions] == ["double"]
+    assert [name for name in os.listdir(str(tmp_path / "dump_2")) if name.startswith("full_code")]
+
+
+SPAWNED = """
+import multiprocessing, os, sys
+import torch
+import depyf
+
+def double(x):
+    return x * 2
+
+def work(folder, queue):
+    torch._dynamo.reset()  # a forked worker has what its parent compiled
+    with depyf.prepare_debug(folder) as run:
+        result = torch.compile(double, backend="eager")(torch.ones(3))
+    queue.put((result.tolist(), run.folder, [one.message for one in run.problems]))
+
+def main(method):
+    context = multiprocessing.get_context(method)
+    folder = os.path.abspath("dump")
+    with depyf.prepare_debug(folder):
+        torch.compile(double, backend="eager")(torch.ones(3))
+        queue = context.Queue()
+        workers = [context.Process(target=work, args=(folder, queue)) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        found = [queue.get(timeout=600) for _ in workers]
+        for worker in workers:
+            worker.join()
+            assert worker.exitcode == 0
+    folders = [folder] + [one[1] for one in found]
+    assert len(set(folders)) == 3, folders
+    for result, where, problems in found:
+        assert result == [2.0, 2.0, 2.0] and problems == []
+    for where in folders:
+        assert "full_code_for_double_0.py" in os.listdir(where), where
+        assert "full_code_for_double_1.py" not in os.listdir(where), where
+    print("finished")
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_dump_to_folders_of_their_own(run_script, method):
+    import multiprocessing
+
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip("this platform has no %s" % method)
+    assert "finished" in run_script(SPAWNED, method).stdout
+
+
+def test_a_block_that_is_never_left_is_written_at_exit(run_script, tmp_path):
+    run_script(
+        "import depyf, torch\n"
+        "depyf.prepare_debug('dump').__enter__()\n"
+        "def double(x):\n    return x * 2\n"
+        "torch.compile(double, backend='eager')(torch.ones(3))\n"
+    )
+    assert "full_code_for_double_0.py" in os.listdir(str(tmp_path / "dump"))
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
+
+
+def test_a_killed_process_leaves_whole_files_and_the_next_one_replaces_them(run_script, tmp_path):
+    text = (
+        "import depyf, os, signal, sys, torch\n"
+        "def double(x):\n    return x * 2\n"
+        "with depyf.prepare_debug('dump'):\n"
+        "    torch.compile(double, backend='eager')(torch.ones(3))\n"
+        "    if sys.argv[1] == 'die':\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert run_script(text, "die", check=False).returncode == -signal.SIGKILL
+    names = os.listdir(str(tmp_path / "dump"))
+    assert "__transformed_code_0_for_double.py" in names
+    assert [name for name in names if name.endswith("Captured_Graph.0.py")]
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is True
+    run_script(text, "live")
+    assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
+    assert not os.path.exists(str(tmp_path / "dump_2"))
+
+
+# ---- a torch with parts missing ----------------------------------------------------------------------------------------
+
+HIDE = """
+import importlib.abc, sys
+class Hide(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == HIDDEN or name.startswith(HIDDEN + "."):
+            raise ModuleNotFoundError("No module named %r" % name, name=name)
+sys.meta_path.insert(0, Hide())
+"""
+
+
+def test_without_torch(run_script):
+    text = (
+        "HIDDEN = 'torch'"
+        + HIDE
+        + """
+import depyf
+assert depyf.decompile(lambda x: x + 1).strip()
+for use in (lambda: depyf.prepare_debug("dump").__enter__(), lambda: depyf.capture().__enter__(), lambda: depyf.install()):
+    try:
+        use()
+    except ImportError as error:
+        assert "pip install torch" in str(error), error
+    else:
+        raise SystemExit("no error")
+import os
+assert not os.path.exists("dump")
+"""
+    )
+    run_script(text)
+
+
+def test_without_inductor(run_script):
+    text = (
+        "HIDDEN = 'torch._inductor.compile_fx'"
+        + HIDE
+        + """
+import warnings
+warnings.simplefilter("error", append=True)
+import torch, depyf
+def double(x):
+    return x * 2
+with depyf.prepare_debug("dump") as run:
+    assert torch.equal(torch.compile(double, backend="eager")(torch.ones(3)), torch.full((3,), 2.0))
+assert run.function("double").entries[0].replaced and run.problems == []
+torch._dynamo.reset()
+def fails():
+    torch._dynamo.reset()
+    try:
+        torch.compile(double)(torch.ones(3))
+    except Exception as error:
+        return type(error).__name__, str(error)
+without = fails()
+with depyf.prepare_debug("dump") as run:
+    within = fails()
+assert without == within, (without, within)
+"""
+    )
+    try:
+        run_script(text)
+    except AssertionError as error:
+        if "import torch" in str(error):
+            pytest.skip("this torch cannot be imported without inductor")
+        raise
+
+
+@pytest.mark.slow
+def test_without_a_compiler(run_script):
+    run_script(
+        """
+import torch, depyf
+def double(x):
+    return x * 2 + x.sin()
+def fails():
+    torch._dynamo.reset()
+    try:
+        torch.compile(double)(torch.ones(30))
+    except Exception as error:
+        return type(error).__name__
+without = fails()
+assert without is not None
+with depyf.prepare_debug("dump") as run:
+    within = fails()
+assert without == within, (without, within)
+assert run.unattributed[0].failure
+assert run.problems == [], run.problems
+import os
+assert [name for name in os.listdir("dump") if ".Captured_Graph." in name]
+""",
+        CXX="no-such-compiler",
+        PATH=os.path.dirname(sys.executable),
+    )
+
+
+def test_import_is_quick_and_loads_no_torch(run_script):
+    text = """
+import sys, time
+import depyf
+assert "torch" not in sys.modules and "numpy" not in sys.modules
+print("finished")
+"""
+    assert "finished" in run_script(text).stdout
+    # processor time of the import alone, the best of a few fresh processes
+    probe = (
+        "import time; begin = time.process_time(); import depyf; print(time.process_time() - begin)"
+    )
+    times = [float(run_script(probe).stdout) for _ in range(5)]
+    assert min(times) <= 0.030, times
