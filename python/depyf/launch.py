@@ -197,8 +197,7 @@ def run(options):
         err.write("depyf run: %s\n" % error)
         return 1 if options.module is not None else 2
     except SyntaxError as error:
-        _install_hook()
-        error.__traceback__ = None
+        _install_hook(error)
         raise
     try:
         from depyf.torch.capture import capture, prepare_debug
@@ -240,10 +239,12 @@ def run(options):
     return 0
 
 
-def _install_hook():
-    # the interpreter prints the traceback, with the program's own hook where it set one
+def _install_hook(bare=None):
+    # the interpreter prints the traceback, with the program's own hook where it set one; that of `bare` has no frames
     def hook(kind, error, trace):
         _trim(error)
+        if error is bare:
+            error.__traceback__ = None
         previous = hook.previous
         previous(kind, error, error.__traceback__)
 

@@ -1,0 +1,116 @@
+"""A pytest plugin: `pytest --depyf DIR` leaves a dump for each failing test that used torch.compile.
+
+Each test starts with an empty torch._dynamo, so that what it uses is compiled in it and not taken over from an earlier test,
+and runs inside `depyf.capture`; what was captured is written only when the test fails. Without the option nothing is imported.
+"""
+
+import hashlib
+import os
+import re
+
+import pytest
+
+_KEY = "_depyf_capture"
+_TRACE = re.compile(r"^DEBUG +torch\.__trace:.*\n?", re.MULTILINE)
+
+
+def pytest_addoption(parser):
+    """Adds --depyf."""
+    group = parser.getgroup("depyf", "torch.compile")
+    group.addoption(
+        "--depyf",
+        metavar="DIR",
+        default=None,
+        help="leave a dump of what torch.compile made in DIR/<test> for each failing test that used it",
+    )
+
+
+def pytest_configure(config):
+    """Registers the part that does the work, where it was asked for."""
+    folder = config.getoption("--depyf")
+    if not folder:
+        return
+    try:
+        from depyf.torch import compat
+
+        compat.require_torch()
+    except ImportError as error:
+        raise pytest.UsageError("--depyf: %s" % error)
+    # a worker of pytest-xdist gets the option from the process that started it, in the same folder
+    config.pluginmanager.register(_Dumper(os.path.abspath(folder)), "depyf-dumper")
+
+
+def folder_name(nodeid):
+    """A name for a test's folder: readable, short, and of its own."""
+    name = re.sub(r"[^\w.\[\]-]+", "_", nodeid.replace("/", ".").replace("::", "-")).strip("_.")
+    if len(name) > 100 or name != nodeid:
+        digest = hashlib.sha256(nodeid.encode("utf-8", "backslashreplace")).hexdigest()[:6]
+        name = name[:100] + "-" + digest
+    return name
+
+
+class _Dumper:
+    def __init__(self, folder):
+        self._folder = folder
+        self._dumps = []
+
+    @pytest.hookimpl(tryfirst=True, hookwrapper=True)
+    def pytest_runtest_setup(self, item):
+        from depyf.torch import compat
+        from depyf.torch.capture import capture
+
+        block = capture()
+        try:
+            compat.forget_everything()
+            setattr(item, _KEY, (block, block.__enter__()))
+        except Exception as error:  # a test must not fail for this
+            item.warn(pytest.PytestWarning("--depyf: nothing is captured: %s" % error))
+        yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        # while the traceback still holds the test's frame, and with it what it compiled
+        found = getattr(item, _KEY, None)
+        over = call.when == "call" or call.excinfo is not None
+        if found is not None and over:
+            delattr(item, _KEY)
+            found[0].__exit__(None, None, None)
+        outcome = yield
+        report = outcome.get_result()
+        # pytest listens to loggers that do not propagate as well; torch's trace is not for readers
+        report.sections = [
+            (title, _TRACE.sub("", text) if title.startswith("Captured log") else text)
+            for title, text in report.sections
+        ]
+        report.sections = [(title, text) for title, text in report.sections if text]
+        if found is None or not over or not report.failed:
+            return
+        run = found[1]
+        if not run.functions and not run.unattributed:
+            return
+        folder = os.path.join(self._folder, folder_name(item.nodeid))
+        try:
+            folder = run.dump(folder)
+        except Exception as error:
+            report.sections.append(("depyf", "the dump failed: %s: %s" % (type(error).__name__, error)))
+            return
+        from depyf import launch, summary
+        import io
+
+        notes = io.StringIO()
+        page = launch.build_page(folder, notes)
+        text = summary.summary(run.to_json(), page or folder)
+        report.sections.append(("depyf", notes.getvalue() + text))
+        self._dumps.append((item.nodeid, folder))
+
+    def pytest_runtest_teardown(self, item):
+        found = getattr(item, _KEY, None)
+        if found is not None:  # skipped before it ran
+            delattr(item, _KEY)
+            found[0].__exit__(None, None, None)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if self._dumps:
+            terminalreporter.section("depyf")
+            for nodeid, folder in self._dumps:
+                terminalreporter.write_line("%s: %s" % (nodeid, folder))

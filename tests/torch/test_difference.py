@@ -1,0 +1,220 @@
+"""`depyf diff` and the comparison of ranks: what is a difference, what is none, and how it is said."""
+
+import copy
+import io
+import json
+import os
+import subprocess
+import sys
+
+import depyf
+import pytest
+import torch
+from conftest import environment
+from depyf import cli, difference, summary
+
+
+def first(x, flag=False):
+    y = x.sin()
+    if flag:
+        y = y + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+
+def dump(folder, *calls, functions=(first,)):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)):
+        for function in functions:
+            compiled = torch.compile(function, backend="eager")
+            for arguments in calls:
+                compiled(*arguments)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    base = tmp_path_factory.mktemp("dumps")
+
+    def other(x):
+        return x + 3
+
+    return {
+        "a": dump(base / "a", (torch.ones(3),)),
+        # a compile before it counts torch's numbers up
+        "same": dump(base / "same", (torch.ones(3),), functions=(first,)),
+        "changed": dump(base / "changed", (torch.ones(3), True)),
+        "more": dump(base / "more", (torch.ones(3),), (torch.ones(4),), functions=(first, other)),
+        "base": base,
+    }
+
+
+def run_diff(capsys, *arguments):
+    code = cli.main(["diff", *map(str, arguments)])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def test_the_same_program_twice(dumps, capsys):
+    code, out, _ = run_diff(capsys, dumps["a"], dumps["same"])
+    assert code == 0 and "no differences" in out
+
+
+def test_a_changed_graph(dumps, capsys):
+    code, out, _ = run_diff(capsys, dumps["a"], dumps["changed"])
+    assert code == 1
+    assert "~ Captured_Graph" in out and "first  (" in out
+    assert any(line.strip().startswith("+") and "y + 1" in line for line in out.splitlines()), out
+
+
+def test_appeared_and_vanished(dumps, capsys):
+    code, out, _ = run_diff(capsys, dumps["a"], dumps["more"])
+    assert code == 1
+    assert "+ function, compiled 2 times" in out and "other" in out
+    assert "+ compile 0/1, because" in out and "size mismatch" in out
+    code, back, _ = run_diff(capsys, dumps["more"], dumps["a"])
+    assert code == 1 and "- function, compiled 2 times" in back
+
+
+def test_errors_have_their_own_exit_code(dumps, capsys, tmp_path):
+    code, _, err = run_diff(capsys, dumps["a"], tmp_path)
+    assert code == 2 and "prepare_debug" in err
+    for text, word in (
+        ("{", "no JSON"),
+        ("[]", "expected a document"),
+        ('{"schema": "depyf.run", "schema_version": 99}', "later depyf"),
+        ('{"schema": "depyf.run", "open": true}', "not complete"),
+        ('{"schema": "depyf.run", "schema_version": 1, "functions": [{}]}', "damaged"),
+    ):
+        (tmp_path / "depyf.json").write_text(text)
+        code, _, err = run_diff(capsys, dumps["a"], tmp_path)
+        assert code == 2 and word in err, (text, err)
+
+
+def test_the_page_shows_hostile_text_as_text(dumps, tmp_path, capsys):
+    document = summary.load(dumps["a"])
+    hostile = copy.deepcopy(document)
+    payload = "</pre><script>alert(1)</script>\x1b[31m\udc80"
+    function = hostile["functions"][0]
+    function["source"] += payload
+    function["entries"][0]["source"] = payload
+    function["entries"][0]["breaks"][0]["reason"] = payload
+    hostile["functions"].append(dict(copy.deepcopy(function), name=payload, filename=payload))
+    result = difference.compare(document, hostile)
+    page = difference.page([result])
+    assert "<script" not in page and "&lt;script&gt;" in page and "default-src 'none'" in page
+    assert "\x1b" not in page and "\x1b" not in result.text()
+    difference.write_page(str(tmp_path / "page.html"), [result])
+    code, out, _ = run_diff(capsys, dumps["a"], dumps["changed"], "--page", tmp_path / "diff.html")
+    assert code == 1 and "diff.html" in out
+    text = (tmp_path / "diff.html").read_text()
+    assert "y + 1" in text and "class=add" in text
+
+
+def test_a_manifest_does_not_lead_out_of_its_dump(dumps, tmp_path):
+    document = summary.load(dumps["a"])
+    (tmp_path / "secret.py").write_text("secret")
+    document["folder"] = str(tmp_path / "dump")
+    os.mkdir(document["folder"])
+    assert difference._Texts(document, False).read("../secret.py") == ""
+
+
+def test_normal_texts():
+    normal = difference.normal
+    assert normal("__compiled_fn_1_b78d4202_a8dd_4677_9732_564736b9768f(a)") == "__compiled_fn(a)"
+    assert normal("___check_obj_id(L['f'], 140123456789)") == "___check_obj_id(L['f'], ID)"
+    assert normal("# File: /a/b/toy.py:5 in f, code: x") == normal("# File: /c/toy.py:9 in f, code: x")
+    assert normal("x[3] + 12345") == "x[3] + 12345"
+    assert normal("device='cuda:1'", ranks=True) == normal("device='cuda:0'", ranks=True)
+    assert normal("device='cuda:1'") != normal("device='cuda:0'")
+
+
+def test_summary_is_ten_lines_at_most_and_true(dumps):
+    document = summary.load(dumps["more"])
+    text = summary.summary(document, "page.html")
+    assert len(text.splitlines()) <= 10
+    assert "of 2 functions" in text and "2 recompiles" in text or "3 recompiles" in text, text
+    empty = dict(document, functions=[], unattributed=[])
+    assert "torch compiled nothing" in summary.summary(empty)
+
+
+# ---- ranks -------------------------------------------------------------------------------------------------------------
+
+RANKS = '''
+import os, sys
+import torch, torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+
+def step(x):
+    y = x * 2
+    if rank == 1 and "differ" in sys.argv:
+        y = y.cos()
+    dist.all_reduce(y)
+    return y + 1
+
+compiled = torch.compile(step, backend="eager")
+print("rank", rank, compiled(torch.ones(3)).sum().item())
+dist.destroy_process_group()
+'''
+
+
+def torchrun(tmp_path, *arguments):
+    script = tmp_path / "ranks.py"
+    script.write_text(RANKS)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        + ["-m", "depyf", "run", "--dump", "dump", str(script), *arguments],
+        env=environment(tmp_path / "cache", OMP_NUM_THREADS="1"),
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout
+    return tmp_path / "dump"
+
+
+def test_ranks_of_torchrun(tmp_path, capsys):
+    folder = torchrun(tmp_path, "differ")
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["rank_0", "rank_1"]
+    assert cli.main(["report", "--text", str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert "rank 0" in out and "rank 1" in out and "RANKS DIFFER" in out
+    assert "rank 1 unlike rank 0" in out and "cos" in out
+    # the same folders as separate arguments, and each with itself
+    both = [str(folder / "rank_0"), str(folder / "rank_1")]
+    assert cli.main(["report", "--text"] + both) == 1
+    capsys.readouterr()
+    assert cli.main(["report", "--text", both[0], both[0]]) == 0
+    assert "all 2 ranks compiled the same graphs" in capsys.readouterr().out
+
+
+def test_collectives_are_compared(dumps):
+    document = summary.load(dumps["a"])
+    there = copy.deepcopy(document)
+    path = os.path.join(dumps["a"], "reduced.py")
+    graph = next(
+        one for one in there["functions"][0]["entries"][0]["artifacts"] if one["stage"] == "Captured_Graph"
+    )
+    with open(os.path.join(dumps["a"], graph["path"])) as stream, open(path, "w") as out:
+        out.write(stream.read() + "    y = torch.ops._c10d_functional.all_reduce.default(y, 'sum', '0')\n")
+    graph["path"] = "reduced.py"
+    groups = difference.compare_ranks({0: document, 1: there, 2: document})
+    assert groups.groups == [[0, 2], [1]] and "collectives" in groups.text()
+
+
+def test_one_rank_or_none_writes_no_folder_for_it(monkeypatch):
+    from depyf.torch.capture import rank_folder
+
+    for rank, size, expected in (
+        ("", "", "d"),
+        ("0", "1", "d"),
+        ("1", "2", os.path.join("d", "rank_1")),
+        ("x", "2", "d"),
+    ):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", size)
+        assert rank_folder("d") == expected

@@ -1,0 +1,74 @@
+"""`pytest --depyf DIR`, as its users run it."""
+
+import json
+import subprocess
+import sys
+
+from conftest import environment
+
+TESTS = """
+import pytest, torch
+
+def double(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+@pytest.mark.parametrize("shape", [3, "a/b"])
+def test_fails(shape):
+    compiled = torch.compile(double, backend="eager")
+    assert compiled(torch.ones(2)).sum() == 5
+
+def test_passes():
+    compiled = torch.compile(lambda x: x + 1, backend="eager")
+    assert compiled(torch.ones(2)).sum() == 4
+
+def test_fails_without_compile():
+    assert False
+
+@pytest.fixture
+def broken():
+    torch.compile(double, backend="eager")(torch.ones(2))
+    raise ValueError("in the fixture")
+
+def test_broken_fixture(broken):
+    pass
+
+def test_skipped():
+    pytest.skip("no reason")
+"""
+
+
+def test_failing_tests_that_compile_leave_a_dump(tmp_path):
+    (tmp_path / "test_some.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--depyf", "dumps"]
+        # an installed depyf brings the plugin itself
+        + ([] if _installed() else ["-p", "depyf.pytest_plugin"]),
+        env=environment(tmp_path / "cache"),
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "3 failed, 1 passed, 1 skipped, 1 error" in done.stdout, done.stdout
+    folders = sorted(path.name for path in (tmp_path / "dumps").iterdir())
+    assert len(folders) == 3, folders
+    assert [name for name in folders if name.startswith("test_some.py-test_fails[3]-")]
+    assert [name for name in folders if name.startswith("test_some.py-test_broken_fixture-")]
+    for folder in (tmp_path / "dumps").iterdir():
+        document = json.loads((folder / "depyf.json").read_text())
+        assert document["functions"][0]["name"] == "double"
+        assert document["functions"][0]["entries"][0]["guards"]
+        assert str(folder) in done.stdout
+    assert "graph break" in done.stdout and "torch.__trace" not in done.stdout
+
+
+def _installed():
+    from importlib.metadata import entry_points
+
+    found = entry_points()
+    found = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", [])
+    return any(one.name == "depyf" for one in found)

@@ -1,0 +1,145 @@
+"""`depyf run` on a program that knows nothing of depyf: what it sees, how it ends, what is left."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import environment
+
+PROGRAM = '''
+import atexit, os, pickle, sys
+import torch
+
+class Here:
+    pass
+
+def bye():
+    pickle.dumps(Here())
+    print("exit handler", sys.modules["__main__"].Here is Here)
+
+atexit.register(bye)
+
+def function(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+def fail():
+    raise ValueError("of the program")
+
+print(sys.argv, __name__, os.path.basename(__file__), __spec__ and __spec__.name, __package__)
+print(sys.path[0] == os.environ["EXPECTED_PATH"], sys.modules["__main__"].__dict__ is globals())
+compiled = torch.compile(function, backend="eager")
+compiled(torch.ones(3)); compiled(torch.ones(4)); compiled(torch.ones(3).double())
+if "fail" in sys.argv:
+    fail()
+if "quit" in sys.argv:
+    sys.exit("last words")
+sys.exit(7)
+'''
+
+
+@pytest.fixture
+def start(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(PROGRAM)
+
+    def run(*arguments, depyf=True, **extra):
+        command = [sys.executable] + (["-m", "depyf", "run"] if depyf else [])
+        return subprocess.run(
+            command + [str(argument) for argument in arguments],
+            env=environment(tmp_path / "cache", EXPECTED_PATH=str(tmp_path), **extra),
+            cwd=str(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=1200,
+        )
+
+    return run
+
+
+def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
+    plain = start("program.py", "--dump", "x", "fail", depyf=False)
+    done = start("--dump", "out", "program.py", "--dump", "x", "fail")
+    assert done.stdout == plain.stdout and "exit handler True" in plain.stdout
+    assert done.returncode == plain.returncode == 1
+    assert done.stderr.endswith(plain.stderr), done.stderr
+    assert "launch.py" not in done.stderr and "ValueError: of the program" in plain.stderr
+    document = json.loads((tmp_path / "out" / "depyf.json").read_text())
+    assert [function["name"] for function in document["functions"]][0] == "function"
+    lines = done.stderr[: -len(plain.stderr)].splitlines()
+    assert len(lines) <= 10, lines
+    text = "\n".join(lines)
+    assert "6 compiles of 1 function" in text and "3 graph breaks, 4 recompiles" in text
+    assert "program.py:16" in text and "mark_dynamic" in text and "out" in lines[-1]
+
+
+def test_a_module_and_only_the_recompiles(start, tmp_path):
+    plain = start("-m", "package", "-m", "quit", depyf=False)
+    done = start("--recompiles", "--breaks", "--guards", "package/__main__.py:15", "-m", "package", "-m", "quit")
+    assert done.stdout == plain.stdout and "'-m', 'quit'" in plain.stdout
+    assert done.returncode == plain.returncode == 1
+    assert "last words" in plain.stderr and done.stderr.endswith("last words\n")
+    assert not (tmp_path / "depyf_dump").exists()
+    assert "size mismatch at index 0. expected 3, actual 4" in done.stderr
+    assert "__main__.py:16: Call to `torch._dynamo.graph_break()`" in done.stderr
+    assert "function [0/0]" in done.stderr and "check_tensor(L['x']" in done.stderr
+
+
+def test_find_nonfinite(start, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import torch\n"
+        "@torch.compile\n"
+        "def function(x):\n"
+        "    return torch.log(x) * 2\n"
+        "print(function(torch.tensor([1.0, -1.0])))\n"
+    )
+    done = start("--dump", "out", "--find-nonfinite", "program.py")
+    assert done.returncode == 0 and "nan" in done.stdout
+    assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
+
+
+def test_what_cannot_be_started(start, tmp_path):
+    (tmp_path / "wrong.py").write_text("x = = 1\n")
+    plain, done = start("wrong.py", depyf=False), start("wrong.py")
+    assert done.returncode == plain.returncode == 1 and done.stderr == plain.stderr
+    done = start("absent.py")
+    assert done.returncode == 2 and "can't open file" in done.stderr
+    assert start("-m", "absent.module").returncode == 1
+    done = start()
+    assert done.returncode == 2 and "usage: depyf run" in done.stderr
+
+
+def test_help_names_all_subcommands(capfd):
+    from depyf import cli
+
+    assert cli.main(["--help"]) == 0
+    text = capfd.readouterr().out
+    for word in ("decompile", "depyf run", "depyf report", "depyf diff"):
+        assert word in text
+
+
+def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
+    from depyf import terminal
+
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "a b.py")
+    assert terminal.place(path, 3) == "a b.py:3"
+    link = terminal.place(path, 3, True)
+    assert "\033]8;;file://" in link and "a%20b.py#3" in link and link.endswith("\033]8;;\033\\")
+    assert terminal.place("<string>", 3, True) == "<string>:3"
+    assert terminal.parse_place('File "/x/a b.py", line 12, in f') == ("/x/a b.py", 12)
+    assert terminal.parse_place("/x/y.py:12 in f: code") == ("/x/y.py", 12)
+    assert "\033" not in terminal.shown("a\033[31mb")
+    monkeypatch.delenv("FORCE_HYPERLINK", raising=False)
+    with open(os.devnull) as stream:
+        assert not terminal.hyperlinks(stream)
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    assert terminal.hyperlinks(Path)
