@@ -612,6 +612,8 @@ class Emitter {
 
   void gen_part(std::uint32_t b, std::uint32_t l, Context ctx) {
     Node& node = s_.nodes[b];
+    if (node.region != ctx.region && !const_return(b) && !is_jump_statement(b))
+      throw Error("structure: code at offset " + std::to_string(node.term_offset) + " would be protected by another statement");
     BlockBuilder builder(s_, false);
     build(b, builder);
     switch (node.term) {
@@ -1370,7 +1372,7 @@ class Emitter {
         if (!is_block(next)) break;
         BlockId b(next);
         if (b == region.unhandled) break;
-        if (forward_in_[next] != 1 || !(is_test(b, region.handler) || falls_through_chain(b, region.handler))) break;
+        if (forward_in_[next] != 1 || dom_.idom[next] != t.index || !(is_test(b, region.handler) || falls_through_chain(b, region.handler))) break;
         t = b;
       }
       collect(n, entry, wrapped(region.parent, region.handler));
@@ -1427,6 +1429,9 @@ class Emitter {
     Context after = ctx;
     const std::uint32_t resume = resume_of(r);
     std::uint32_t next = merges.empty() ? (resume != kNone ? resume : ctx.follow) : merges.front();
+    // Whether the body ends or its exception is swallowed, control goes on at one place.
+    if (region.kind == RegionKind::With && resume != kNone && resume != next && !(is_block(next) && is_block(resume) && s_.same_exit(BlockId(next), BlockId(resume))))
+      throw Error("structure: what stands behind a with statement is not where a swallowed exception leads");
     if (merges.empty() && resume != kNone) later([=, this] { go_to(n, resume, l, ctx, {}); });
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
@@ -1494,12 +1499,14 @@ class Emitter {
       f.follow = end_node(r);
       later([=, this] { gen(handler, final, f); });
     } else {
-      if (bare != kNone) {
+      const BlockId last = tests.back();
+      if (bare != kNone || (is_test(last, region.handler) && !raises_again(target(last, 1), region))) {
         later([=, this] {
           StmtId handler = statement(StmtKind::Handler);
           const std::uint32_t code = list();
           arms->push_back({handler, code});
-          gen(bare, code, arm);
+          if (bare != kNone) gen(bare, code, arm);
+          else go(last, 1, code, arm);  // `except: pass`, or no more than a jump
         });
       }
       for (std::size_t i = tests.size(); i > 0; --i) {
@@ -1561,6 +1568,14 @@ class Emitter {
       const std::uint32_t begin = node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
       return s_.lifted.source_order ? begin < behind : begin != behind;
     });
+  }
+
+  /// Where no clause matches: the implicit end of a chain of tests.
+  bool raises_again(std::uint32_t t, const StructRegion& region) const {
+    if (!is_block(t)) return false;
+    if (BlockId(t) == region.unhandled) return true;
+    const Node& node = s_.nodes[t];
+    return node.term == TermKind::Reraise && node.body.empty() && s_.at(s_.resolve(node.value)).block == region.handler;
   }
 
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {

@@ -467,13 +467,20 @@ class Regions {
     std::vector<Pair> work{{handler, 0, t, 0}};
     visited[handler.index] = t.index;
     completes = false;
-    bool first = true;
     while (!work.empty()) {
       Pair p = work.back();
       work.pop_back();
       for (;;) {
         const Node& hn = s_.nodes[p.h.index];
         const Node& tn = s_.nodes[p.t.index];
+        // handlers of statements inside the body
+        if (hn.region && hn.region != base_h && tn.region && !s_.is_ancestor(hn.region, base_h)) {
+          const BlockId hh = s_.regions[hn.region.index].handler, th = s_.regions[tn.region.index].handler;
+          if (hh != th && !visited.count(hh.index)) {
+            visited[hh.index] = th.index;
+            work.push_back({hh, 0, th, 0});
+          }
+        }
         auto silent = [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_EXCEPT) || (s_.is_op(v, Op::POP_TOP)); };
         while (p.hi < hn.body.size() && silent(hn.body[p.hi])) ++p.hi;
         if (p.hi == hn.body.size()) {
@@ -570,17 +577,6 @@ class Regions {
         }
         break;
       }
-      // handlers of statements inside the body
-      const Node& hn = s_.nodes[p.h.index];
-      const Node& tn = s_.nodes[p.t.index];
-      if (hn.region && hn.region != base_h && tn.region && !s_.is_ancestor(hn.region, base_h)) {
-        BlockId hh = s_.regions[hn.region.index].handler, th = s_.regions[tn.region.index].handler;
-        if (hh != th && !visited.count(hh.index)) {
-          visited[hh.index] = th.index;
-          work.push_back({hh, 0, th, 0});
-        }
-      }
-      if (first) first = false;
       if (visited.size() > 4096) return false;
     }
     return true;
