@@ -1,0 +1,893 @@
+"use strict";
+// The page's behaviour. Texts stay in the page as text and only ever become text nodes; nothing is loaded from anywhere.
+(() => {
+const root = document.documentElement;
+root.classList.add("js");
+
+// ---- small helpers ----
+
+const byId = (id) => document.getElementById(id);
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  return fill(node, attributes, children);
+}
+function draw(tag, attributes, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(9)) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+function stored(name, fallback) {
+  try { const found = localStorage.getItem("depyf." + name); return found === null ? fallback : JSON.parse(found); } catch { return fallback; }
+}
+function store(name, value) { try { localStorage.setItem("depyf." + name, JSON.stringify(value)); } catch { /* private mode */ } }
+function say(text) { byId("say").textContent = text; }
+function seconds(value) {
+  return value >= 100 ? Math.round(value) + " s" : value >= 1 ? value.toFixed(1) + " s" : value >= 0.001 ? Math.round(value * 1000) + " ms" : "<1 ms";
+}
+function copyButton(text, label) {
+  return make("button", { type: "button", title: label, "aria-label": label, onclick: (event) => {
+    const value = typeof text === "function" ? text() : text;
+    const done = () => { event.target.textContent = "copied"; setTimeout(() => { event.target.textContent = "copy"; }, 1200); };
+    const byHand = () => {
+      const area = make("textarea"); area.value = value; document.body.append(area); area.select();
+      try { document.execCommand("copy"); done(); } finally { area.remove(); }
+    };
+    if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(value).then(done, byHand); else byHand();
+  } }, "copy");
+}
+function idle(work) { (window.requestIdleCallback || ((run) => setTimeout(() => run({ timeRemaining: () => 8 }), 1)))(work, { timeout: 300 }); }
+
+// ---- light and dark ----
+
+const theme = stored("theme", "");
+if (theme) root.classList.add(theme);
+function switchTheme() {
+  const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.classList.remove("dark", "light");
+  root.classList.add(dark ? "light" : "dark");
+  store("theme", dark ? "light" : "dark");
+}
+
+// ---- compiles and their texts ----
+
+const articles = new Map();
+const datas = new Map();
+function data(key) {
+  if (!datas.has(key)) datas.set(key, JSON.parse(articles.get(key).querySelector("script[type='application/json']").textContent));
+  return datas.get(key);
+}
+function textOf(number) {
+  const node = number === null || number === undefined ? null : byId("t" + number);
+  return node ? node.textContent : "";
+}
+const lineCache = new Map();
+function linesOf(number) {
+  if (!lineCache.has(number)) {
+    const text = textOf(number);
+    const lines = text.split("\n");
+    if (lines.length > 1 && lines[lines.length - 1] === "") lines.pop();
+    lineCache.set(number, lines);
+  }
+  return lineCache.get(number);
+}
+
+// ---- highlighting: enough of Python and C++ to read by, a line at a time ----
+
+const PYTHON_WORDS = new Set("False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield match case".split(" "));
+const CPP_WORDS = new Set("auto bool break case char class const constexpr continue default delete do double else enum extern false float for if inline int int32_t int64_t long namespace new nullptr operator private public return short signed sizeof static static_cast struct switch template this true typedef typename unsigned using void volatile while uint8_t half bfloat16".split(" "));
+const PYTHON = /(#.*)|((?:\b[rRbBfFuUtT]{1,2})?(?:"""|'''))|((?:\b[rRbBfFuUtT]{1,2})?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))|(\b\d[\w.]*)|([A-Za-z_]\w*)/g;
+const CPP = /(\/\/.*|\/\*.*?(?:\*\/|$)|^\s*#\w+.*)|(\b\B)|("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(\b\d[\w.]*)|([A-Za-z_]\w*)/g;
+const BYTECODE = /(^#.*)|(\b\B)|(\(.*\))|(\b\d+\b)|([A-Z][A-Z_0-9]{2,})/g;
+
+function paint(into, text, kind, state, links) {
+  const end = state.quote ? text.indexOf(state.quote) : -1;
+  if (state.quote) {
+    const inside = end < 0 ? text : text.slice(0, end);
+    if (state.cpp) tokens(into, inside, CPP, CPP_WORDS, state, null);
+    else into.append(make("span", { class: "s" }, inside));
+    if (end < 0) return;
+    into.append(make("span", { class: "s" }, state.quote));
+    text = text.slice(end + 3);
+    state.quote = "";
+  }
+  if (kind === "python" || kind === "graph" || kind === "kernel") tokens(into, text, state.wholeCpp ? CPP : PYTHON, state.wholeCpp ? CPP_WORDS : PYTHON_WORDS, state, links, kind);
+  else if (kind === "bytecode") tokens(into, text, BYTECODE, null, state, null);
+  else into.append(text);
+}
+function tokens(into, text, grammar, words, state, links, kind) {
+  let at = 0, last = "";
+  grammar.lastIndex = 0;
+  for (let match; (match = grammar.exec(text)) !== null;) {
+    if (match[0] === "") { grammar.lastIndex += 1; continue; }
+    let style = "";
+    if (match[1]) style = "c";
+    else if (match[2]) {
+      const quote = match[2].slice(-3), close = text.indexOf(quote, grammar.lastIndex);
+      if (match.index > at) into.append(text.slice(at, match.index));
+      const stop = close < 0 ? text.length : close + 3;
+      into.append(make("span", { class: "s" }, text.slice(match.index, stop)));
+      if (close < 0) { state.quote = quote; state.cpp = kind === "kernel" && /cpp/.test(text); }
+      grammar.lastIndex = at = stop;
+      continue;
+    } else if (match[3]) style = /^"[a-z]+\d+\w*\[/.test(match[3]) ? "t" : "s";
+    else if (match[4]) style = "n";
+    else if (words === null) style = "k";
+    else if (words.has(match[5])) style = "k";
+    else if (last === "def" || last === "class") style = "d";
+    last = match[0];
+    const link = links && match[5] ? links.get(match[5]) : null;
+    if (!style && !link) continue;
+    if (match.index > at) into.append(text.slice(at, match.index));
+    into.append(link ? make("a", { href: "#compile/" + link, title: "open " + link }, match[0]) : make("span", { class: style }, match[0]));
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) into.append(text.slice(at));
+}
+
+// ---- what became what: lines of the texts of one compile that belong together ----
+
+const STAGE_LINE = /^\s*# File: (.+?):(\d+)(?: in ([^,]+))?, code: (.*)$/;
+const NODE_LINE = /^\s+(\w+)(?:: "([^"]*)")? = (.*?)(?:;\s+[\w\s=,]*= None)?;?\s*$/;
+const ARGUMENT = /(\w+): "([^"]*)"/g;
+
+// A graph as torch prints it: its nodes with line, shape, target, the nodes they read, and the source line above them.
+function readGraph(lines) {
+  const nodes = new Map(), order = [];
+  let place = null, inSignature = false, result = null, returning = false;
+  const put = (node) => { nodes.set(node.name, node); order.push(node); };
+  lines.forEach((line, index) => {
+    if (/^\s*def forward\(/.test(line)) inSignature = true;
+    if (inSignature) {
+      for (const match of line.matchAll(ARGUMENT)) put({ name: match[1], shape: match[2], target: "", kind: "arg", reads: [], line: index, place: null });
+      if (/\)(?:\s*->.*)?:\s*$/.test(line)) inSignature = false;
+      return;
+    }
+    const file = STAGE_LINE.exec(line);
+    if (file) { place = { file: file[1], line: Number(file[2]), in: file[3] || "", code: file[4], at: index }; return; }
+    if (/^\s*# No stacktrace/.test(line)) { place = null; return; }
+    if (/^\s*return\b/.test(line) && order.length) { returning = true; result = { name: "output", shape: "", target: "return", kind: "out", reads: [], outputs: [], line: index, place: null, lines: [index] }; }
+    if (returning) {
+      const words = line.replace(/#.*$/, "").replace(/^\s*return\b/, "").match(/[A-Za-z_]\w*/g) || [];
+      if (!result.lines.includes(index)) result.lines.push(index);
+      for (const word of words) { if (nodes.has(word)) { result.reads.push(word); result.outputs.push(word); } else if (word === "None") result.outputs.push(null); }
+      return;
+    }
+    const match = NODE_LINE.exec(line);
+    if (!match) return;
+    const alias = nodes.get(match[3].trim());
+    if (alias && alias.kind === "arg") { nodes.set(match[1], Object.assign({}, alias, { alias: alias.name })); return; }
+    const open = match[3].indexOf("(");
+    const call = /^[\w.]+\(/.test(match[3]);
+    const reads = [];
+    for (const word of match[3].slice(call ? open : 0).match(/[A-Za-z_]\w*/g) || []) if (nodes.has(word) && !reads.includes(word)) reads.push(word);
+    put({ name: match[1], shape: match[2] || "", target: call ? match[3].slice(0, open) : match[3], kind: "op", reads, line: index, place });
+  });
+  if (result) order.push(result);
+  return { nodes, order, result };
+}
+
+const KERNEL_DEFINITION = /^(\w+) = async_compile\.(\w+)\(/;
+const SOURCE_NODES = /# (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]/;
+const NODE_MAPPING = /^#\s+(\S+) => (.+)$/;
+
+// Generated code: blocks of lines (a kernel's definition, a call) with the nodes of the post-grad graph that they compute.
+function readKernels(lines, graph) {
+  const definitions = new Map(), blocks = [], buffers = new Map(), calls = [];
+  let comment = null, commentAt = -1;
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at];
+    const source = SOURCE_NODES.exec(line);
+    if (source) { comment = { names: source[1].split(", ").filter(Boolean), aten: source[2].split(", "), exact: [] }; commentAt = at; continue; }
+    if (comment && /^#/.test(line)) { const mapped = NODE_MAPPING.exec(line); if (mapped) comment.exact.push(...mapped[2].split(", ")); continue; }
+    const definition = KERNEL_DEFINITION.exec(line);
+    if (definition) {
+      let stop = at;
+      const quote = /'''|"""/.exec(line);
+      if (quote) { stop = at + 1; while (stop < lines.length - 1 && !lines[stop].includes(quote[0])) stop++; }
+      const kernel = { name: definition[1], from: comment && commentAt >= 0 ? commentAt : at, to: stop, comment, cppOutputs: null, nodes: new Set() };
+      const signature = /cpp_pybinding\(\[(.*?)\]/.exec(line);
+      if (signature) kernel.cppOutputs = signature[1].split(",").map((type) => /\*/.test(type) && !/const/.test(type));
+      definitions.set(kernel.name, kernel);
+      comment = null;
+      at = stop;
+      continue;
+    }
+    const called = /^\s+(?:(\w+) = )?([\w.]+?)(?:\.run)?\((.*)\)\s*(?:#.*)?$/.exec(line);
+    const kernel = called && definitions.get(called[2]);
+    const library = called && /^(extern_kernels\.|torch\.ops\.)/.test(called[2]) ? called[2].split(".").slice(called[2].startsWith("torch") ? 3 : 1)[0] : "";
+    if (kernel || library) calls.push({ at, from: comment ? commentAt : at, kernel, library, target: called[1] || (/out=(\w+)/.exec(called[3]) || [])[1], args: called[3].match(/[A-Za-z_]\w*/g) || [], comment, nodes: new Set() });
+    if (kernel || library || /\S/.test(line) && !/^\s*(buf\d+ = empty|del |#|with |torch\.)/.test(line)) comment = null;
+    const alias = /^\s+(buf\d+) = (?:reinterpret_tensor\()?(\w+)\b.*(?:# reuse|\))/.exec(line);
+    if (alias && !kernel && !library) buffers.set(alias[1], buffers.get(alias[2]) || null);
+    const returned = /^\s+return \((.*)\)\s*$/.exec(line);
+    if (returned && graph && graph.result) {
+      const names = returned[1].split(/,\s*(?![^()]*\))/).map((part) => (/(?:reinterpret_tensor\()?(\w+)/.exec(part) || [])[1]).filter(Boolean);
+      if (names.length === graph.result.outputs.length) names.forEach((name, index) => { if (graph.result.outputs[index]) buffers.set(name, graph.result.outputs[index]); });
+    }
+  }
+  if (graph) connect(calls, buffers, graph);
+  for (const call of calls) {
+    for (const kernel of call.kernel ? [call.kernel] : []) for (const node of call.nodes) kernel.nodes.add(node);
+    blocks.push({ from: call.from, to: call.at, nodes: call.nodes, names: call.comment ? call.comment.names : [] });
+  }
+  for (const kernel of definitions.values()) blocks.push({ from: kernel.from, to: kernel.to, nodes: kernel.nodes, names: kernel.comment ? kernel.comment.names : [] });
+  return blocks;
+}
+
+// Which nodes each call computes: what Inductor wrote beside it where it did; else a library call is the next node of its
+// operator, and a generated kernel everything between its outputs and what was computed before.
+function connect(calls, buffers, graph) {
+  const claimed = new Set(), seen = new Map();
+  const operator = (node) => (/^(?:torch\.ops\.)?\w+\.(\w+)/.exec(node.target) || [])[1] || node.target;
+  const ops = graph.order.filter((node) => node.kind === "op");
+  for (const call of calls) {
+    if (!call.library) continue;
+    const count = seen.get(call.library) || 0;
+    const found = ops.filter((node) => operator(node) === call.library)[count];
+    seen.set(call.library, count + 1);
+    if (found) { call.nodes.add(found.name); claimed.add(found.name); if (call.target) buffers.set(call.target, found.name); }
+  }
+  for (const call of calls) {
+    if (!call.kernel) continue;
+    const exact = (call.kernel.comment ? call.kernel.comment.exact : []).concat(call.comment ? call.comment.exact : []).filter((name) => graph.nodes.has(name));
+    if (exact.length) { for (const name of exact) { call.nodes.add(name); claimed.add(name); } continue; }
+    const outputs = call.args.filter((name, index) => buffers.get(name) && (call.kernel.cppOutputs ? call.kernel.cppOutputs[index] : true));
+    const work = outputs.map((name) => buffers.get(name)).filter((name) => !claimed.has(name));
+    while (work.length) {
+      const node = graph.nodes.get(work.pop());
+      if (!node || node.kind !== "op" || claimed.has(node.name)) continue;
+      claimed.add(node.name); call.nodes.add(node.name);
+      work.push(...node.reads);
+    }
+  }
+  // what no buffer with a known node leads to is found by the operators in the kernel's name
+  for (const call of calls) {
+    if (!call.kernel || call.nodes.size) continue;
+    const name = call.kernel.name;
+    for (const node of ops) if (!claimed.has(node.name) && name.includes("_" + operator(node))) { call.nodes.add(node.name); claimed.add(node.name); }
+  }
+}
+
+const relationCache = new Map();
+function relations(view) {
+  if (relationCache.has(view.key)) return relationCache.get(view.key);
+  const ids = new Map(), places = [], of = new Map(), near = new Map(), graphs = new Map();
+  const id = (file, line, code) => {
+    const name = file + ":" + line;
+    if (!ids.has(name)) { ids.set(name, places.length); places.push({ file, line, code: code || "" }); }
+    return ids.get(name);
+  };
+  const link = (number, line, group, into) => {
+    const table = into || of;
+    if (!table.has(number)) table.set(number, new Map());
+    const lines = table.get(number);
+    if (!lines.has(line)) lines.set(line, new Set());
+    lines.get(line).add(group);
+  };
+  for (const text of view.texts) {
+    if (text.kind !== "graph" || text.text === null || graphs.has(text.text)) continue;
+    const graph = readGraph(linesOf(text.text));
+    graphs.set(text.text, graph);
+    for (const node of graph.order) {
+      if (!node.place) continue;
+      node.group = id(node.place.file, node.place.line, node.place.code);
+      link(text.text, node.line, node.group);
+      link(text.text, node.place.at, node.group);
+    }
+    if (graph.result) for (const name of graph.result.outputs) {
+      const node = name && graph.nodes.get(name);
+      if (node && node.group !== undefined) for (const line of graph.result.lines) if (linesOf(text.text)[line].includes(name)) link(text.text, line, node.group);
+    }
+  }
+  const find = (role) => view.texts.find((text) => text.role === role && text.text !== null);
+  const captured = find("Captured_Graph"), capturedGraph = captured && graphs.get(captured.text);
+  view.texts.filter((text) => text.kind === "kernel" && text.text !== null).forEach((text, index) => {
+    const suffix = index ? "." + index : "";
+    const beside = find("AFTER_POST_GRAD" + suffix) || find(index ? "Backward_graph" : "Forward_graph");
+    const graph = beside && graphs.get(beside.text);
+    for (const block of readKernels(linesOf(text.text), graph)) {
+      const groups = new Set();
+      for (const name of block.nodes) { const node = graph.nodes.get(name); if (node && node.group !== undefined) groups.add(node.group); }
+      if (!groups.size) for (const name of block.names) {
+        const node = (capturedGraph && capturedGraph.nodes.get(name)) || (graph && graph.nodes.get(name));
+        if (node && node.group !== undefined) groups.add(node.group);
+      }
+      for (let line = block.from; line <= block.to; line++) for (const group of groups) link(text.text, line, group);
+    }
+  });
+  const code = find("code");
+  if (code) {
+    const all = new Set();
+    if (capturedGraph) for (const node of capturedGraph.order) if (node.group !== undefined) all.add(node.group);
+    linesOf(code.text).forEach((line, index) => {
+      if (view.graph && line.includes(view.graph + "_") || view.graph && line.includes(view.graph + "(")) for (const group of all) link(code.text, index, group, near);
+      if (capturedGraph && capturedGraph.result) for (const match of line.matchAll(/graph_out_\d+\[(\d+)\]/g)) {
+        const node = capturedGraph.nodes.get(capturedGraph.result.outputs[Number(match[1])]);
+        if (node && node.group !== undefined) link(code.text, index, node.group);
+      }
+    });
+    for (const [line, original] of view.lines) if (original && original !== view.line) link(code.text, line - 1, id(view.file, original));
+  }
+  const source = find("source");
+  if (source && view.first) linesOf(source.text).forEach((line, index) => { const name = view.file + ":" + (view.first + index); if (ids.has(name)) link(source.text, index, ids.get(name)); });
+  const found = { of, near, places, graphs };
+  relationCache.set(view.key, found);
+  return found;
+}
+
+// ---- panes of code ----
+
+const LONGEST = 4000, CHUNK = 400;
+let panes = [], pinned = null;
+
+function codePane(view, text, label) {
+  const lines = linesOf(text.text), related = relations(view);
+  const groups = related.of.get(text.text) || new Map(), near = related.near.get(text.text) || new Map();
+  const isSource = text.role === "source";
+  const first = isSource && view.first ? view.first : 1;
+  const links = new Map(view.calls);
+  const element = make("div", { class: "code" + (text.kind === "bytecode" || stored("wrap", true) === false ? " nowrap" : ""), tabindex: "0", role: "region", "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines" });
+  const state = { quote: "", cpp: false, wholeCpp: text.kind === "kernel" && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n")) };
+  const rows = [], byGroup = new Map(), byNear = new Map();
+  const pane = { view, text, label, element, rows, byGroup, byNear, first, cursor: -1, finish: null };
+  const index = (table, group, row) => { if (!table.has(group)) table.set(group, []); table.get(group).push(row); };
+  const breaks = isSource ? view.breaks : [];
+  function row(number) {
+    const line = lines[number];
+    const shown = line.length > LONGEST ? line.slice(0, LONGEST) : line;
+    const body = make("span");
+    paint(body, shown, text.kind, state, text.role === "code" ? links : null);
+    if (shown !== line) body.append(make("button", { type: "button", class: "cutoff", onclick: (event) => { event.stopPropagation(); event.target.replaceWith(line.slice(LONGEST)); } }, "… " + (line.length - LONGEST).toLocaleString("en") + " more characters"));
+    const found = make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(first + number)), body);
+    for (const item of breaks) if (item.line === first + number && item.file === view.file) {
+      found.firstChild.replaceWith(make("i", { title: item.why }, make("span", { class: "cut", "aria-hidden": "true" }, "✂ "), String(first + number)));
+      body.append(make("a", { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why }, "✂ graph break: " + item.what));
+    }
+    const set = groups.get(number), soft = near.get(number);
+    if (set || soft) {
+      found.dataset.g = set ? [...set].join(" ") : "";
+      for (const group of set || []) index(byGroup, group, found);
+      for (const group of soft || []) index(byNear, group, found);
+    }
+    found.dataset.l = number;
+    rows.push(found);
+    return found;
+  }
+  function chunk(count) {
+    const part = document.createDocumentFragment();
+    for (const stop = Math.min(rows.length + count, lines.length); rows.length < stop;) part.append(row(rows.length));
+    element.append(part);
+  }
+  chunk(CHUNK);
+  pane.finish = () => { while (rows.length < lines.length) chunk(CHUNK); };
+  const more = () => { if (rows.length < lines.length && element.isConnected) { chunk(CHUNK); idle(more); } };
+  if (rows.length < lines.length) idle(more);
+  if (isSource) elsewhere(view, related, element, byGroup);
+  element.addEventListener("mouseover", (event) => { const line = event.target.closest(".ln"); if (!pinned) light(pane, line); });
+  element.addEventListener("mouseleave", () => { if (!pinned) light(null, null); });
+  element.addEventListener("click", (event) => {
+    if (event.target.closest("a, button") || String(getSelection())) return;
+    pin(pane, event.target.closest(".ln"));
+  });
+  element.addEventListener("keydown", (event) => walk(pane, event));
+  return pane;
+}
+
+// Lines of other functions that the graph was made of: they stand below the source, with their file.
+function elsewhere(view, related, element, byGroup) {
+  const own = view.first ? linesOf(view.texts.find((text) => text.role === "source").text).length : 0;
+  const others = related.places.map((place, group) => ({ ...place, group })).filter((place) => place.code && !(place.file === view.file && view.first && place.line >= view.first && place.line < view.first + own));
+  others.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
+  let file = "";
+  for (const place of others.slice(0, 2000)) {
+    if (place.file !== file) element.append(make("div", { class: "ln head" }, make("i"), make("span", { title: place.file }, "in " + place.file)));
+    file = place.file;
+    const body = make("span"), found = make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(place.line)), body);
+    paint(body, place.code, "python", { quote: "" }, null);
+    found.dataset.g = place.group;
+    if (!byGroup.has(place.group)) byGroup.set(place.group, []);
+    byGroup.get(place.group).push(found);
+    element.append(found);
+  }
+}
+
+function groupsOf(line) { return line && line.dataset.g ? line.dataset.g.split(" ").map(Number) : []; }
+function light(pane, line) {
+  for (const one of document.querySelectorAll(".ln.lit, .ln.near, .gn.lit")) one.classList.remove("lit", "near", "pin");
+  if (!line || line.dataset.g === undefined) return;
+  const groups = groupsOf(line);
+  line.classList.add("lit");
+  for (const other of panes) {
+    for (const group of groups) {
+      for (const found of other.byGroup.get(group) || []) found.classList.add("lit");
+      for (const found of other.byNear.get(group) || []) if (!found.classList.contains("lit")) found.classList.add("near");
+    }
+    if (!groups.length) for (const [group, found] of pane.byNear) if (found.includes(line)) for (const one of other.byGroup.get(group) || []) one.classList.add("near");
+  }
+}
+function pin(pane, line) {
+  const again = pinned && pinned === line;
+  free();
+  if (!line || line.dataset.g === undefined || again) return;
+  for (const other of panes) other.finish();
+  light(pane, line);
+  pinned = line;
+  line.classList.add("pin");
+  const told = [];
+  for (const other of panes) {
+    const lit = other.rows.filter((row) => row.classList.contains("lit") || row.classList.contains("near"));
+    if (other === pane || !lit.length) continue;
+    const box = other.element, y = lit[0].offsetTop - box.offsetTop;
+    if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = Math.max(0, y - box.clientHeight / 3);
+    const numbers = lit.map((row) => other.first + Number(row.dataset.l));
+    told.push(other.label + " line" + (numbers.length > 1 ? "s " : " ") + spans(numbers));
+  }
+  say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
+}
+function spans(numbers) {
+  const parts = [];
+  for (let at = 0; at < numbers.length; at++) {
+    let stop = at;
+    while (numbers[stop + 1] === numbers[stop] + 1) stop++;
+    parts.push(stop > at ? numbers[at] + " to " + numbers[stop] : String(numbers[at]));
+    at = stop;
+  }
+  return parts.slice(0, 8).join(", ");
+}
+function free() { pinned = null; light(null, null); }
+function walk(pane, event) {
+  const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
+  if (event.key === "Enter") { pin(pane, pane.rows[pane.cursor]); event.preventDefault(); return; }
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  const old = pane.rows[pane.cursor];
+  if (old) old.classList.remove("cursor");
+  if (pane.cursor + step >= pane.rows.length) pane.finish();
+  pane.cursor = Math.max(0, Math.min(pane.rows.length - 1, pane.cursor + step));
+  const line = pane.rows[pane.cursor];
+  line.classList.add("cursor");
+  line.scrollIntoView({ block: "nearest" });
+  if (!pinned) { light(pane, line); say("line " + (pane.first + pane.cursor) + ": " + line.lastChild.textContent.slice(0, 200)); }
+}
+
+// ---- the view of one compile ----
+
+const TABS = [["code", "Code"], ["why", "Why"], ["graph", "Graph"], ["guards", "Guards"], ["time", "Time"], ["bytecode", "Bytecode"], ["files", "Files"]];
+let shown = "";
+
+function showCompile(key, tab, rest) {
+  const article = articles.get(key), view = data(key), box = byId("view");
+  const has = {
+    why: article.querySelector(".reason"), graph: view.texts.some((text) => text.kind === "graph" && text.text !== null),
+    guards: view.guards !== null, time: view.phases.length || view.events.length, code: true, files: true,
+    bytecode: view.texts.some((text) => text.kind === "bytecode"),
+  };
+  if (!has[tab]) tab = "code";
+  if (view.texts.every((text) => text.text === null || text.role === "before" || text.role === "after") && tab === "code" && has.why && !rest.length) tab = "why";
+  panes = []; pinned = null; shown = key;
+  const head = make("div", { class: "head" },
+    make("h2", { id: "view-title", tabindex: "-1" }, make("code", {}, view.name), " ", make("span", { class: "key" }, key)),
+    make("span", { class: "dim" }, view.file + ":" + view.line + (view.resumes ? ", what is left after line " + view.resumes : "")));
+  if (view.of > 1) {
+    const select = make("select", { "aria-label": "entry of this function", onchange: (event) => { location.hash = "compile/" + event.target.value + "/" + tab; } });
+    view.siblings.forEach((one, index) => select.append(make("option", { value: one, selected: one === key }, "entry " + (index + 1) + " of " + view.of + "  " + one)));
+    head.append(select);
+  }
+  for (const one of view.callers) head.append(make("a", { class: "chip", href: "#compile/" + one }, "← called from " + one));
+  const verdict = article.querySelector(".verdict");
+  if (verdict) { const chip = make("span", { class: "chip " + (verdict.classList.contains("good") ? "good" : verdict.classList.contains("bad") ? "bad" : "") }); chip.append(...[...verdict.childNodes].map((node) => node.cloneNode(true))); head.append(chip); }
+  const bar = make("div", { class: "tabs", role: "tablist", "aria-label": "Views of this compile" });
+  const counts = { guards: guardRows(view).length, why: article.querySelectorAll(".reason").length, files: view.texts.length };
+  for (const [name, label] of TABS) if (has[name]) bar.append(make("a", { role: "tab", id: "tab-" + name, href: "#compile/" + key + (name === "code" ? "" : "/" + name), "aria-selected": String(name === tab), tabindex: name === tab ? "0" : "-1", "aria-controls": "panel" }, label, counts[name] ? make("sup", {}, String(counts[name])) : null));
+  bar.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    const all = [...bar.querySelectorAll("[role=tab]")], at = all.indexOf(document.activeElement);
+    const next = all[(at + (event.key === "ArrowRight" ? 1 : all.length - 1)) % all.length];
+    location.hash = next.getAttribute("href");
+    setTimeout(() => byId(next.id).focus(), 0);
+  });
+  const panel = make("div", { id: "panel", role: "tabpanel", "aria-labelledby": "tab-" + tab });
+  box.replaceChildren(head, bar, panel);
+  box.hidden = false;
+  byId("overview").hidden = true;
+  document.title = view.name + " " + key + " · depyf";
+  ({ code: showCode, why: showWhy, graph: showGraph, guards: showGuards, time: showTime, bytecode: showBytecode, files: showFiles })[tab](panel, view, rest, bar, article);
+}
+
+function readable(view) { return view.texts.filter((text) => text.text !== null); }
+function showCode(panel, view, rest, bar) {
+  const choices = readable(view);
+  if (!choices.length) { panel.append(make("p", { class: "dim" }, "Nothing of this compile is text: see the other views.")); return; }
+  const wide = innerWidth;
+  let picks = stored("panes", null) || (wide < 1150 ? ["source", "Captured_Graph"] : ["source", "code", "Captured_Graph"]);
+  picks = picks.filter((role) => typeof role === "string").slice(0, 4);
+  const wanted = rest[0] && choices.find((text) => text.role === rest[0]);
+  if (wanted) { if (!picks.includes(wanted.role)) picks = picks.slice(0, Math.max(1, picks.length - 1)).concat(wanted.role); }
+  const real = picks.map((role) => choices.some((text) => text.role === role) ? role : null);
+  const fallbacks = ["source", "code", "Captured_Graph", "Forward_graph", "AFTER_POST_GRAD", "kernel", "after", "before"].concat(choices.map((text) => text.role));
+  for (let at = 0; at < real.length; at++) if (!real[at]) real[at] = fallbacks.find((role) => !real.includes(role) && choices.some((text) => text.role === role)) || null;
+  const box = make("div", { class: "panes" });
+  const current = real.filter(Boolean);
+  panel.append(box);
+  current.forEach((role, at) => box.append(paneBox(view, choices, role, (picked) => { current[at] = picked; store("panes", current); free(); })));
+  const tools = make("div", { class: "tools" }, "panes");
+  for (const count of [1, 2, 3, 4]) tools.append(make("button", { type: "button", "aria-pressed": String(count === current.length), "aria-label": count + (count === 1 ? " pane" : " panes"), onclick: () => {
+    const next = current.slice(0, count);
+    for (const role of fallbacks) if (next.length < count && !next.includes(role) && choices.some((text) => text.role === role)) next.push(role);
+    store("panes", next); route();
+  } }, String(count)));
+  tools.append(make("button", { type: "button", "aria-pressed": String(stored("wrap", true)), onclick: () => { store("wrap", !stored("wrap", true)); route(); } }, "wrap"));
+  bar.append(tools);
+  if (rest[1] && /^L\d+$/.test(rest[1])) jump(rest[0], Number(rest[1].slice(1)));
+}
+function jump(role, number) {
+  const pane = panes.find((one) => one.text.role === role);
+  if (!pane) return;
+  pane.finish();
+  const line = pane.rows[number - pane.first];
+  if (!line) return;
+  pane.element.scrollTop = Math.max(0, line.offsetTop - pane.element.offsetTop - pane.element.clientHeight / 3);
+  pane.cursor = number - pane.first;
+  line.classList.add("cursor");
+  if (line.dataset.g !== undefined) pin(pane, line); else line.classList.add("lit");
+}
+function paneBox(view, choices, role, picked) {
+  const box = make("section", { class: "pane" });
+  const build = (name) => {
+    const text = choices.find((one) => one.role === name), old = panes.findIndex((one) => one.box === box);
+    const pane = codePane(view, text, text.title);
+    pane.box = box;
+    if (old >= 0) panes[old] = pane; else panes.push(pane);
+    const select = make("select", { "aria-label": "What this pane shows", onchange: (event) => { picked(event.target.value); build(event.target.value); } });
+    for (const one of choices) select.append(make("option", { value: one.role, selected: one.role === name }, one.title));
+    const file = text.link ? make("a", { class: "file", href: text.link, title: text.torch ? "torch runs " + text.torch : text.path }, text.path) : make("span", { class: "file", title: text.role === "source" ? view.file : "" }, text.role === "source" ? view.file.split("/").pop() : "");
+    const path = text.role === "source" ? view.file : text.path;
+    const top = make("div", { class: "bar-top" }, select, file, path ? make("span", { class: "hidden" }, path) : null, copyButton(() => textOf(text.text), "copy this text"));
+    box.replaceChildren(top, pane.element);
+    box.setAttribute("aria-label", text.title);
+  };
+  build(role);
+  return box;
+}
+function showBytecode(panel, view) {
+  const choices = readable(view), box = make("div", { class: "panes" });
+  panel.append(box);
+  for (const role of ["before", "after"]) if (choices.some((text) => text.role === role)) box.append(paneBox(view, choices, role, () => {}));
+}
+function showWhy(panel, view, rest, bar, article) {
+  const card = make("div", { class: "card" });
+  card.append(...[...article.querySelector(".why-block").childNodes].map((node) => node.cloneNode(true)));
+  panel.append(card);
+}
+
+// ---- guards ----
+
+function guardRows(view) {
+  if (view.guards === null) return [];
+  return textOf(view.guards).split("\n").map((line) => line.split("\t"));
+}
+const plain = (text) => text.replace(/\b[LG]\['(\w+)'\]/g, "$1");
+function showGuards(panel, view) {
+  const rows = guardRows(view), card = make("div", { class: "card" });
+  const count = make("span", { class: "dim", role: "status" });
+  const input = make("input", { type: "search", placeholder: "Filter: a name, a kind, a line", "aria-label": "Filter guards" });
+  const kinds = make("select", { "aria-label": "Kind of guard" }, make("option", { value: "" }, "every kind"));
+  const tally = new Map();
+  for (const [kind] of rows) tally.set(kind, (tally.get(kind) || 0) + 1);
+  for (const [kind, number] of [...tally].sort((a, b) => b[1] - a[1])) kinds.append(make("option", { value: kind }, kind + " (" + number + ")"));
+  const body = make("tbody");
+  const trs = rows.map(([kind, source, expression, raw, comment]) => {
+    const failed = view.failed.filter((one) => (one.tensor ? kind === "TENSOR_MATCH" && plain(source) === plain(one.tensor) : plain(expression) === plain(one.guard) || plain(raw || "") === plain(one.guard)));
+    const cut = (text) => text.length > 2000 ? [text.slice(0, 2000), make("button", { type: "button", class: "cutoff", onclick: (event) => event.target.replaceWith(text.slice(2000)) }, "… " + (text.length - 2000).toLocaleString("en") + " more characters")] : [text];
+    const row = make("tr", { class: failed.length ? "failed" : null },
+      make("td", { class: "g-kind" }, kind),
+      make("td", {}, cut(expression), failed.map((one) => make("div", {}, make("a", { href: "#compile/" + one.key + "/why" }, "↻ failed at " + one.key + ": " + one.words)))),
+      make("td", { class: "dim" }, (comment || "").replace(/^# /, "")));
+    if (raw) row.title = raw;
+    row.dataset.text = (kind + " " + source + " " + expression + " " + raw + " " + comment).toLowerCase();
+    row.dataset.kind = kind;
+    return row;
+  });
+  trs.sort((a, b) => b.classList.contains("failed") - a.classList.contains("failed"));
+  const apply = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let number = 0;
+    for (const row of trs) { row.hidden = !words.every((word) => row.dataset.text.includes(word)) || (kinds.value && row.dataset.kind !== kinds.value); if (!row.hidden) number++; }
+    count.textContent = number + " of " + trs.length;
+  };
+  input.addEventListener("input", apply);
+  kinds.addEventListener("change", apply);
+  let built = 0;
+  const more = () => { const part = trs.slice(built, built += 200); body.append(...part); if (built < trs.length) idle(more); };
+  more(); apply();
+  card.append(make("div", { class: "filter" }, input, kinds, count, copyButton(() => rows.map((row) => row[2]).join("\n"), "copy all guards")),
+    make("p", { class: "lead" }, "All of these must hold for this entry to run. A marked one is what failed when torch compiled again."),
+    make("div", { class: "scroll" }, make("table", { class: "guards" }, make("thead", {}, make("tr", {}, ["kind", "expression", "from the line"].map((name) => make("th", { scope: "col" }, name)))), body)));
+  panel.append(card);
+}
+
+// ---- files ----
+
+function showFiles(panel, view, rest, bar, article) {
+  const body = make("tbody");
+  const full = article.querySelector(".texts > p > a:not([href^='#'])");
+  if (full) body.append(make("tr", {}, make("td", {}, "What happens at each call"), make("td", {}, make("a", { href: full.getAttribute("href") }, full.textContent)), make("td", { class: "num" }), make("td")));
+  for (const text of view.texts) body.append(make("tr", {},
+    make("td", {}, text.text === null ? text.title : make("a", { href: "#compile/" + view.key + "/code/" + text.role }, text.title)),
+    make("td", {}, text.link ? make("a", { href: text.link }, text.path) : make("span", { class: "dim" }, text.role === "source" ? view.file : "in this page"), text.torch ? make("div", { class: "dim" }, "torch runs ", make("code", {}, text.torch)) : null),
+    make("td", { class: "num" }, text.text === null ? "" : textOf(text.text).length.toLocaleString("en")),
+    make("td", {}, text.text === null ? null : copyButton(() => textOf(text.text), "copy " + text.title))));
+  panel.append(make("div", { class: "card scroll" }, make("table", { class: "files" }, make("thead", {}, make("tr", {}, make("th", {}, "text"), make("th", {}, "file"), make("th", { class: "num" }, "characters"), make("th", {}))), body)));
+}
+
+// ---- time: torch's own events as a flame graph ----
+
+function showTime(panel, view) {
+  const card = make("div", { class: "card" });
+  const total = view.phases.reduce((sum, phase) => sum + phase[1], 0);
+  if (total) {
+    const bar = draw("svg", { class: "bar total", viewBox: "0 0 1000 16", preserveAspectRatio: "none", "aria-hidden": "true" });
+    let x = 0;
+    for (const [, value, name] of view.phases) { bar.append(draw("rect", { class: "p-" + name, x, width: 1000 * value / total, height: 16 })); x += 1000 * value / total; }
+    card.append(bar, make("ul", { class: "legend" }, view.phases.map(([label, value, name]) => make("li", {}, draw("svg", { width: 10, height: 10, "aria-hidden": "true" }, draw("rect", { class: "p-" + name, width: 10, height: 10, rx: 2 })), " " + label + " ", make("b", {}, seconds(value))))));
+  }
+  panel.append(card);
+  if (!view.events.length) return;
+  const flame = make("div", { class: "card" }, make("h2", {}, "torch's events"));
+  const hint = make("p", { class: "lead" }, "Width is time. A click on an event shows it alone; Esc or the top one shows all again.");
+  const box = make("div");
+  flame.append(hint, box);
+  panel.append(flame);
+  const whole = [0, Math.max(...view.events.map((row) => row[1] + row[2]))];
+  const render = (from, to) => {
+    const width = Math.max(300, box.clientWidth || 900), scale = width / (to - from || 1), rowHeight = 21;
+    const visible = view.events.filter((row) => row[1] < to && row[1] + row[2] > from && row[2] * scale >= 0.6);
+    const deepest = Math.max(0, ...visible.map((row) => row[3]));
+    const svg = draw("svg", { class: "flame", viewBox: "0 0 " + width + " " + (deepest + 1) * rowHeight, height: (deepest + 1) * rowHeight, role: "img", "aria-label": "Flame graph of the compile; the table below holds the same" });
+    for (const [name, start, length, depth] of visible) {
+      const x = Math.max(0, (start - from) * scale), end = Math.min(width, (start + length - from) * scale);
+      const rect = draw("rect", { class: "f" + (hash(name) % 6), x, y: depth * rowHeight, width: Math.max(0.8, end - x), height: rowHeight - 1, rx: 2, onclick: () => (start === from && start + length === to ? render(...whole) : render(start, start + length)) }, draw("title", {}, name + ": " + seconds(length / 1e6)));
+      svg.append(rect);
+      const letters = Math.floor((end - x - 8) / 6.2);
+      if (letters > 3) svg.append(draw("text", { x: x + 4, y: depth * rowHeight + 14 }, name.length > letters ? name.slice(0, letters - 1) + "…" : name + (letters > name.length + 9 ? "  " + seconds(length / 1e6) : "")));
+    }
+    box.replaceChildren(svg);
+  };
+  render(...whole);
+  flame.addEventListener("reset", () => render(...whole));
+  const sums = new Map();
+  for (const [name, , length] of view.events) { const row = sums.get(name) || [0, 0]; row[0] += length; row[1]++; sums.set(name, row); }
+  const rows = [...sums].sort((a, b) => b[1][0] - a[1][0]).slice(0, 60);
+  flame.append(make("details", {}, make("summary", {}, "the same as a table"), make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "event"), make("th", { class: "num" }, "times"), make("th", { class: "num" }, "time"))), make("tbody", {}, rows.map(([name, [length, count]]) => make("tr", {}, make("td", {}, make("code", {}, name)), make("td", { class: "num" }, String(count)), make("td", { class: "num" }, seconds(length / 1e6))))))));
+}
+function hash(text) { let value = 7; for (let at = 0; at < text.length; at++) value = (value * 31 + text.charCodeAt(at)) >>> 0; return value; }
+
+// ---- graphs as pictures ----
+
+function moduleOf(name) {
+  const match = /^[lL]_self_(?:dict_)?modules_(.+?)(?:_parameters_|_buffers_)/.exec(name);
+  return match ? match[1].replace(/_modules_/g, ".") : "";
+}
+// Boxes: nodes, or, where there are many, runs of nodes of one module or one source line, so that no cycle can arise.
+function fold(graph, open, limit) {
+  const ops = graph.order.filter((node) => node.kind === "op");
+  const used = new Set(graph.order.flatMap((node) => node.reads.map((name) => (graph.nodes.get(name) || {}).alias || name)));
+  const boxes = [], where = new Map();
+  const add = (box) => { boxes.push(box); for (const name of box.members) where.set(name, box); return box; };
+  const many = ops.length > limit;
+  for (const node of graph.order) if (node.kind === "arg" && used.has(node.name) && !(many && moduleOf(node.name))) add({ name: node.name, sub: node.shape, kind: "arg", members: [node.name], nodes: [node] });
+  let last = null;
+  let module = "";
+  for (const node of ops) {
+    if (!many) { add({ name: node.name, sub: node.target, kind: "op", members: [node.name], nodes: [node], shape: node.shape }); continue; }
+    module = node.reads.map((name) => moduleOf(name)).find(Boolean) || module;
+    const top = module.split(".").slice(0, 2).join(".");
+    const key = top ? "module " + top : node.place ? node.place.file.split("/").pop() + ":" + node.place.line : "other";
+    if (open.has(key)) { last = null; add({ name: node.name, sub: node.target, kind: "op", members: [node.name], nodes: [node], shape: node.shape }); continue; }
+    if (last && last.key === key) { last.members.push(node.name); last.nodes.push(node); where.set(node.name, last); last.shape = node.shape; } else last = add({ key, name: top || key, sub: "", kind: "fold", members: [node.name], nodes: [node], shape: node.shape });
+  }
+  for (const box of boxes) if (box.kind === "fold") { if (box.members.length === 1) { box.kind = "op"; box.name = box.nodes[0].name; box.sub = box.nodes[0].target; } else box.sub = box.members.length + " operations"; }
+  if (graph.result) add({ name: "output", sub: "", kind: "out", members: ["output"], nodes: [graph.result] });
+  const edges = new Map();
+  for (const box of boxes) for (const node of box.nodes) for (const name of node.reads) {
+    const real = graph.nodes.get(name), from = where.get((real && real.alias) || name);
+    if (!from || from === box) continue;
+    const id = boxes.indexOf(from) + ">" + boxes.indexOf(box);
+    if (!edges.has(id)) edges.set(id, { from, to: box, shape: real ? real.shape : "" });
+  }
+  return { boxes, edges: [...edges.values()], folded: many };
+}
+function place(boxes, edges) {
+  for (const box of boxes) { box.in = []; box.out = []; box.layer = 0; box.width = Math.max(60, 20 + 7.4 * Math.max(Math.min(box.name.length, 34), Math.min(box.sub.length, 38) * 0.9)); box.height = box.sub ? 38 : 26; }
+  for (const edge of edges) { edge.from.out.push(edge.to); edge.to.in.push(edge.from); }
+  for (const box of boxes) for (const next of box.in) box.layer = Math.max(box.layer, next.layer + 1);
+  for (const box of boxes) if (box.kind === "arg" && box.out.length) box.layer = Math.max(0, Math.min(...box.out.map((next) => next.layer)) - 1);
+  const layers = [];
+  for (const box of boxes) (layers[box.layer] = layers[box.layer] || []).push(box);
+  const rows = layers.filter(Boolean);
+  rows.forEach((row) => row.forEach((box, index) => { box.order = index; }));
+  for (let sweep = 0; sweep < 6; sweep++) {
+    const down = sweep % 2 === 0;
+    for (const row of down ? rows : [...rows].reverse()) {
+      for (const box of row) { const near = down ? box.in : box.out; box.weight = near.length ? near.reduce((sum, one) => sum + one.order, 0) / near.length : box.order; }
+      row.sort((a, b) => a.weight - b.weight);
+      row.forEach((box, index) => { box.order = index; });
+    }
+  }
+  const gap = 22;
+  let y = 10;
+  for (const row of rows) { let x = 0; for (const box of row) { box.x = x; x += box.width + gap; } const shift = x / 2; for (const box of row) { box.x -= shift; box.y = y; } y += 82; }
+  for (let sweep = 0; sweep < 8; sweep++) for (const row of sweep % 2 ? [...rows].reverse() : rows) {
+    for (const box of row) { const near = box.in.concat(box.out); if (near.length) box.want = near.reduce((sum, one) => sum + one.x + one.width / 2, 0) / near.length - box.width / 2; else box.want = box.x; }
+    let edge = -Infinity;
+    for (const box of row) { box.x = Math.max(edge, box.want); edge = box.x + box.width + gap; }
+    let bound = Infinity;
+    for (const box of [...row].reverse()) { const slack = Math.min(bound - box.width, box.x); if (slack < box.x) box.x = slack; bound = box.x - gap; }
+    const drift = row.reduce((sum, box) => sum + box.x - box.want, 0) / row.length;
+    for (const box of row) box.x -= drift;
+  }
+}
+function showGraph(panel, view, rest) {
+  const choices = readable(view).filter((text) => text.kind === "graph");
+  const related = relations(view), open = new Set();
+  let text = choices.find((one) => one.role === rest[0]) || choices[0], limit = 90;
+  const select = make("select", { "aria-label": "Which graph", onchange: (event) => { open.clear(); text = choices.find((one) => one.role === event.target.value); paintIt(); } });
+  for (const one of choices) select.append(make("option", { value: one.role, selected: one === text }, one.title));
+  const note = make("span", { class: "dim" }), frame = make("div", { class: "picture" }), detail = make("p", { class: "dim", role: "status" });
+  let box = [0, 0, 100, 100];
+  let svg = null;
+  const apply = () => svg.setAttribute("viewBox", box.join(" "));
+  const zoom = (factor, cx, cy) => { cx = cx === undefined ? box[0] + box[2] / 2 : cx; cy = cy === undefined ? box[1] + box[3] / 2 : cy; box = [cx - (cx - box[0]) * factor, cy - (cy - box[1]) * factor, box[2] * factor, box[3] * factor]; apply(); };
+  const buttons = [["+", "zoom in", () => zoom(0.8)], ["−", "zoom out", () => zoom(1.25)], ["fit", "show all of it", () => fit()]].map(([label, title, act]) => make("button", { type: "button", title, "aria-label": title, onclick: act }, label));
+  const foldButton = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? 90 : Infinity; open.clear(); paintIt(); } });
+  let fit = () => {};
+  function paintIt() {
+    const graph = related.graphs.get(text.text);
+    const { boxes, edges, folded } = fold(graph, open, limit);
+    const ops = graph.order.filter((node) => node.kind === "op").length;
+    foldButton.hidden = ops <= 90 || ops > 3000;
+    foldButton.textContent = folded ? "draw every node" : "fold by module";
+    note.textContent = ops + (ops === 1 ? " operation" : " operations") + (folded ? ", folded; a click on a fold opens it" : "");
+    if (boxes.length > 3000) { frame.replaceChildren(make("p", { class: "dim" }, "Too many nodes to draw; the text is in the view Code.")); return; }
+    place(boxes, edges);
+    svg = draw("svg", { role: "img", "aria-label": text.title + " as a picture: " + note.textContent + "; the view Code holds it as text" });
+    for (const edge of edges) {
+      const x1 = edge.from.x + edge.from.width / 2, y1 = edge.from.y + edge.from.height, x2 = edge.to.x + edge.to.width / 2, y2 = edge.to.y, my = (y1 + y2) / 2;
+      svg.append(draw("path", { class: "ge", d: "M" + x1 + " " + y1 + "C" + x1 + " " + my + " " + x2 + " " + my + " " + x2 + " " + y2 }));
+      const shape = edge.shape.replace(/(\])(\[[^\]]*\])?(\w+)?(:\d+)?$/, "$1");
+      if (shape && edges.length < 160) svg.append(draw("text", { class: "gl", x: x1 + (x2 - x1) * 0.35 + 4, y: y1 + (y2 - y1) * 0.36 }, shape));
+    }
+    const clip = (name, length) => name.length > length ? name.slice(0, length - 1) + "…" : name;
+    for (const one of boxes) {
+      const group = draw("g", { class: "gn " + one.kind, tabindex: one.kind === "fold" ? "0" : null, role: one.kind === "fold" ? "button" : null, "aria-label": one.kind === "fold" ? "open " + one.name : null }, draw("title", {}, describe(one)),
+        draw("rect", { x: one.x, y: one.y, width: one.width, height: one.height, rx: 7 }),
+        draw("text", { x: one.x + 10, y: one.y + 17 }, clip(one.name, 34)), one.sub ? draw("text", { class: "sub", x: one.x + 10, y: one.y + 31 }, clip(one.sub, 38)) : null);
+      const unfold = () => { open.add(one.key); paintIt(); };
+      if (one.kind === "fold") { group.addEventListener("click", unfold); group.addEventListener("keydown", (event) => { if (event.key === "Enter") unfold(); }); } else group.addEventListener("click", () => { for (const other of svg.querySelectorAll(".gn.lit")) other.classList.remove("lit"); group.classList.add("lit"); detail.replaceChildren(describe(one) + " ", make("a", { href: "#compile/" + view.key + "/code/" + text.role + "/L" + (one.nodes[0].line + 1) }, "line " + (one.nodes[0].line + 1))); });
+      svg.append(group);
+    }
+    const left = Math.min(...boxes.map((one) => one.x)) - 12, right = Math.max(...boxes.map((one) => one.x + one.width)) + 12, bottom = Math.max(...boxes.map((one) => one.y + one.height)) + 12;
+    frame.replaceChildren(svg);
+    fit = () => { const width = frame.clientWidth || 900, height = frame.clientHeight || 500, scale = Math.max((right - left) / width, bottom / height, 0.85); box = [(left + right) / 2 - width * scale / 2, Math.min(0, (bottom - height * scale) / 2), width * scale, height * scale]; apply(); };
+    fit();
+    let grip = null;
+    svg.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY, box[0], box[1]]; });
+    svg.addEventListener("pointermove", (event) => { if (!grip || !event.buttons) return; const scale = box[2] / svg.clientWidth; box[0] = grip[2] - (event.clientX - grip[0]) * scale; box[1] = grip[3] - (event.clientY - grip[1]) * scale; apply(); });
+    svg.addEventListener("pointerup", () => { grip = null; });
+    svg.addEventListener("wheel", (event) => { event.preventDefault(); const at = svg.getBoundingClientRect(), scale = box[2] / svg.clientWidth; zoom(event.deltaY < 0 ? 0.87 : 1.15, box[0] + (event.clientX - at.left) * scale, box[1] + (event.clientY - at.top) * scale); }, { passive: false });
+  }
+  const describe = (one) => one.kind === "fold" ? one.name + ": " + one.sub : one.nodes.map((node) => node.name + (node.shape ? ": " + node.shape : "") + (node.target ? " = " + node.target : "") + (node.place ? "  (" + node.place.file.split("/").pop() + ":" + node.place.line + "  " + node.place.code + ")" : "")).join("\n");
+  panel.append(make("div", { class: "filter" }, select, ...buttons, foldButton, note), frame, detail);
+  paintIt();
+}
+
+// ---- search ----
+
+let searching = 0;
+function showSearch(query) {
+  const mine = ++searching, box = byId("view"), wanted = query.toLowerCase();
+  const list = make("ul", { class: "results" }), status = make("p", { class: "dim", role: "status" }, "searching…");
+  box.replaceChildren(make("div", { class: "head" }, make("h2", {}, "Search: ", make("code", {}, query))), status, list);
+  box.hidden = false; byId("overview").hidden = true; panes = [];
+  document.title = "Search · depyf";
+  let found = 0, capped = false;
+  const add = (link, title, place, line, at) => {
+    if (found++ >= 300) { capped = true; return; }
+    const from = Math.max(0, at - 60), piece = line.slice(from, at + wanted.length + 140);
+    const code = make("code", {}, from ? "…" : "", line.slice(from, at), make("mark", {}, line.slice(at, at + wanted.length)), piece.slice(at - from + wanted.length));
+    list.append(make("li", {}, make("a", { href: link }, title), " ", make("span", { class: "dim" }, place), code));
+  };
+  const work = [];
+  const seen = new Set();
+  for (const [key, article] of articles) work.push(() => {
+    const name = article.dataset.name + " " + article.dataset.place + " " + key;
+    const at = name.toLowerCase().indexOf(wanted);
+    if (at >= 0) add("#compile/" + key, article.dataset.name + " " + key, "compile", name, at);
+    for (const reason of article.querySelectorAll(".reason")) { const text = reason.textContent.replace(/\s+/g, " "), where = text.toLowerCase().indexOf(wanted); if (where >= 0) add("#compile/" + key + "/why", article.dataset.name + " " + key, "why", text, where); }
+    for (const pre of article.querySelectorAll(".texts pre")) {
+      if (seen.has(pre.id)) continue;
+      seen.add(pre.id);
+      const text = pre.textContent;
+      if (!text.toLowerCase().includes(wanted)) continue;
+      const view = data(key), meta = view.texts.find((one) => "t" + one.text === pre.id);
+      let number = 0, here = 0;
+      for (const line of text.split("\n")) {
+        number++;
+        const at = line.toLowerCase().indexOf(wanted);
+        if (at < 0) continue;
+        if (++here > 20) { capped = true; break; }
+        const shownLine = meta && meta.role === "source" && view.first ? view.first + number - 1 : number;
+        if (meta) add("#compile/" + key + "/code/" + meta.role + "/L" + shownLine, article.dataset.name + " " + key, meta.title + ", line " + shownLine, line, at);
+        else add("#compile/" + key + "/guards", article.dataset.name + " " + key, "guard", line.split("\t")[2] || line, Math.max(0, (line.split("\t")[2] || line).toLowerCase().indexOf(wanted)));
+      }
+    }
+  });
+  const step = () => {
+    if (mine !== searching) return;
+    const end = performance.now() + 30;
+    while (work.length && performance.now() < end && found < 300) work.shift()();
+    if (work.length && found < 300) { setTimeout(step, 0); return; }
+    status.textContent = found ? Math.min(found, 300) + (found === 1 ? " place" : " places") + (capped ? ", and more; a longer word finds fewer" : "") : "Nothing holds this text.";
+  };
+  step();
+}
+
+// ---- routes ----
+
+function showOverview() {
+  searching++;
+  panes = []; pinned = null; shown = "";
+  byId("view").hidden = true;
+  byId("view").replaceChildren();
+  byId("overview").hidden = false;
+  document.title = title;
+}
+const title = document.title;
+function route() {
+  let parts;
+  try { parts = decodeURIComponent(location.hash.slice(1)).split("/"); } catch { parts = location.hash.slice(1).split("/"); }
+  searching++;
+  if (parts[0] === "search" && parts.length > 1) { showSearch(parts.slice(1).join("/")); return; }
+  if (parts[0] === "compile") {
+    for (let stop = parts.length; stop > 1; stop--) {
+      const key = parts.slice(1, stop).join("/");
+      if (articles.has(key)) { showCompile(key, parts[stop] || "code", parts.slice(stop + 1)); return; }
+    }
+    byId("view").replaceChildren(make("p", {}, "This report has no compile " + parts.slice(1).join("/") + ". ", make("a", { href: "#" }, "Overview")));
+    byId("view").hidden = false; byId("overview").hidden = true;
+    return;
+  }
+  showOverview();
+}
+
+function ready() {
+  for (const article of document.querySelectorAll("#compiles > article")) articles.set(article.dataset.key, article);
+  root.dataset.ready = "true";
+  if (location.hash.length > 1) route();
+}
+addEventListener("hashchange", () => { route(); scrollTo(0, 0); const heading = byId("view-title"); if (heading && document.activeElement === document.body) heading.focus({ preventScroll: true }); });
+addEventListener("keydown", (event) => {
+  if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { byId("search").focus(); event.preventDefault(); }
+  if (event.key === "Escape") {
+    if (document.activeElement === byId("search")) byId("search").blur();
+    free();
+    for (const card of document.querySelectorAll("#panel .card")) card.dispatchEvent(new Event("reset"));
+  }
+});
+byId("theme").addEventListener("click", switchTheme);
+let typing = 0;
+byId("search").addEventListener("input", (event) => {
+  clearTimeout(typing);
+  const query = event.target.value.trim();
+  typing = setTimeout(() => { location.hash = query.length > 1 ? "search/" + encodeURIComponent(query) : ""; }, 180);
+});
+for (const button of document.querySelectorAll("button[data-shows]")) button.addEventListener("click", () => { button.parentElement.classList.add("all"); button.remove(); });
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready); else ready();
+})();

@@ -1,0 +1,124 @@
+"""A run as plain data, wherever it comes from: the JSON of docs/run_schema.md with the text of each artifact in it."""
+
+import json
+import os
+import re
+
+from depyf.report import PAGE, ReportError
+
+_MANIFEST = "depyf.json"
+_RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
+
+
+def load(source):
+    """Reads a run from a `Run`, the folder of a dump, its depyf.json, or a log of TORCH_TRACE.
+
+    Returns:
+        The run as documented in docs/run_schema.md; each artifact has a `text`, and the run `label`, `folder` (where its
+        files are, or None) and `place` (where its page goes, or None).
+    Raises:
+        ReportError: there is no run.
+    """
+    if hasattr(source, "to_json"):
+        return _of_run(source)
+    source = os.fspath(source)
+    if os.path.isdir(source):
+        if os.path.exists(os.path.join(source, _MANIFEST)):
+            return _of_folder(source)
+        logs = sorted(name for name in os.listdir(source) if name.startswith("dedicated_log_torch_trace"))
+        if len(logs) == 1:
+            return _of_log(os.path.join(source, logs[0]))
+        raise ReportError(
+            "%s holds no dump (no %s)%s"
+            % (
+                source,
+                _MANIFEST,
+                "; it holds %d logs of TORCH_TRACE: name them one by one" % len(logs)
+                if logs
+                else "; depyf.prepare_debug(folder) around the first calls, or `depyf run`, makes one",
+            )
+        )
+    if os.path.basename(source) == _MANIFEST:
+        return _of_folder(os.path.dirname(source) or ".")
+    if os.path.isfile(source):
+        return _of_log(source)
+    raise ReportError("%s does not exist" % source)
+
+
+def _of_run(run):
+    document = run.to_json()
+    for entry, mirror in zip(run.entries(), entries(document)):
+        for artifact, row in zip(entry.artifacts, mirror["artifacts"]):
+            row["text"] = artifact.text
+    document["folder"] = run.folder
+    document["label"] = os.path.basename(run.folder) if run.folder else ""
+    document["place"] = os.path.join(run.folder, PAGE) if run.folder else None
+    return document
+
+
+def _of_folder(folder):
+    try:
+        with open(os.path.join(folder, _MANIFEST), encoding="utf-8", errors="replace") as stream:
+            document = json.load(stream)
+    except ValueError as error:
+        raise ReportError("%s in %s is not JSON (%s); was its writer interrupted?" % (_MANIFEST, folder, error))
+    if not isinstance(document, dict) or document.get("schema") != "depyf.run":
+        raise ReportError("%s in %s was not written by depyf" % (_MANIFEST, folder))
+    if "functions" not in document:
+        raise ReportError(
+            "the dump in %s is not finished: the program with process id %s is inside prepare_debug, or was killed there"
+            % (folder, document.get("process"))
+        )
+    for entry in entries(document):
+        for artifact in entry.get("artifacts", ()):
+            artifact["text"] = _read(folder, artifact.get("path"))
+    document["folder"] = os.path.abspath(folder)
+    document["label"] = os.path.basename(document["folder"])
+    document["place"] = os.path.join(document["folder"], PAGE)
+    return document
+
+
+def _of_log(path):
+    from depyf.report import tracelog
+
+    document = tracelog.read(path)
+    document["folder"] = None
+    document["label"] = os.path.basename(path)
+    document["place"] = os.path.abspath(path) + ".html"
+    return document
+
+
+def _read(folder, name):
+    # a file's name comes from the dump, which may not be ours: nothing outside the folder is read
+    if not name or os.path.basename(name) != name:
+        return ""
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def entries(document):
+    """Every entry of a run, those of functions first."""
+    for function in document.get("functions", ()):
+        for entry in function.get("entries", ()):
+            yield entry
+    for entry in document.get("unattributed", ()):
+        yield entry
+
+
+def as_ranks(runs):
+    """Numbers the runs of one job: by the rank in the folder's name, else by their order."""
+    numbered = []
+    for position, run in enumerate(runs):
+        match = _RANK.search(run["label"])
+        known = run.get("rank")
+        rank = known if isinstance(known, int) else int(match.group(1)) if match else position
+        numbered.append((rank, position, run))
+    numbered.sort(key=lambda row: row[:2])
+    if len({row[0] for row in numbered}) < len(numbered):
+        numbered = [(position, position, row[2]) for position, row in enumerate(numbered)]
+    for rank, _, run in numbered:
+        run["rank"] = rank
+    return [row[2] for row in numbered]

@@ -1,0 +1,291 @@
+"""What a run comes to: times, causes by what they cost, and how its functions, graphs and kernels follow each other."""
+
+import re
+
+from depyf.report import words
+
+_RESUME = re.compile(r"^(?:torch_dynamo_resume_in_(?P<old>.+)_at_(?P<line>\d+)|resume_in_(?P<new>.+)|<resume in (?P<later>.+)>)$", re.DOTALL)
+_KERNEL = re.compile(r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE)
+
+#: phases of a compile in their order, with what they are called on the page
+PHASES = (
+    ("dynamo", "Dynamo", "traces Python bytecode into a graph"),
+    ("aot", "AOTAutograd", "makes forward and backward graphs of it"),
+    ("inductor", "Inductor", "lowers the graphs and generates kernels"),
+    ("kernels", "Kernel compiler", "compiles what Inductor generated (C++, Triton)"),
+    ("backward", "Backward", "Inductor's work on a backward graph that was compiled when it was first needed"),
+)
+
+
+def _seconds(metrics, *names):
+    for name in names:
+        value = metrics.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value / 1e6 if name.endswith("_us") else float(value)
+    return 0.0
+
+
+def phases(entry):
+    """Seconds of each phase of one compile, from torch's compilation metrics: phase -> seconds."""
+    metrics = entry.get("metrics") or {}
+    total = _seconds(metrics, "dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s", "duration_us")
+    backend = _seconds(metrics, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
+    inductor = _seconds(metrics, "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
+    kernels = min(_seconds(metrics, "triton_compile_time_us"), inductor)
+    backward = _seconds(entry.get("backward_metrics") or {}, "duration_us", "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
+    found = {
+        "dynamo": max(0.0, total - backend),
+        "aot": max(0.0, backend - inductor),
+        "inductor": max(0.0, inductor - kernels),
+        "kernels": kernels,
+        "backward": backward,
+    }
+    return {name: round(value, 6) for name, value in found.items() if value > 0}
+
+
+def seconds(entry):
+    """Seconds of one compile, its backward included."""
+    return sum(phases(entry).values())
+
+
+def resumed(name):
+    """(function, line) of which a resume function is the rest; ("", 0) for other names."""
+    match = _RESUME.match(name or "")
+    if match is None:
+        return "", 0
+    return match.group("old") or match.group("new") or match.group("later"), int(match.group("line") or 0)
+
+
+def count_kernels(entry):
+    """Kernels that the generated code of one compile defines or calls in libraries."""
+    return sum(
+        len(_KERNEL.findall(artifact.get("text") or "")) for artifact in entry.get("artifacts", ()) if artifact.get("kind") == "kernel"
+    )
+
+
+class Node:
+    """One compile with its place in the run."""
+
+    def __init__(self, run, function, entry, key):
+        self.run = run
+        self.function = function
+        self.entry = entry
+        self.key = key
+        self.number = 1
+        self.of = 1
+        self.callers = []
+        self.siblings = [self]  # the compiles of one function, this one among them
+        self.children = []  # nodes of the resume functions that it calls
+        self.seconds = seconds(entry)
+        self.phases = phases(entry)
+        self.kernels = count_kernels(entry)
+        self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
+        self.reasons = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
+        for reason in self.reasons:
+            _fill_after(reason, entry)
+
+    @property
+    def is_resume(self):
+        return bool(self.function and self.function.get("is_resume"))
+
+    @property
+    def title(self):
+        """The function's name as its author wrote it."""
+        if self.function is None:
+            metrics = self.entry.get("metrics") or {}
+            return str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
+        name, line = resumed(self.function.get("name"))
+        return name or self.function.get("name") or "?"
+
+    @property
+    def resumes_at(self):
+        if not self.is_resume:
+            return 0
+        return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
+
+    @property
+    def place(self):
+        """File and line of the function."""
+        if self.function is None:
+            metrics = self.entry.get("metrics") or {}
+            return str(metrics.get("co_filename") or ""), int(metrics.get("co_firstlineno") or 0)
+        return self.function.get("filename") or "", int(self.function.get("firstlineno") or 0)
+
+    @property
+    def operations(self):
+        count = (self.entry.get("metrics") or {}).get("graph_op_count")
+        return count if isinstance(count, int) else None
+
+
+def _short(name):
+    return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", name)
+
+
+def _fill_after(reason, entry):
+    # torch says what a value was; what it is now stands in the guards of the entry that was made for it
+    if reason["after"] or not reason["name"] or reason["kind"] not in ("value", "type", "container"):
+        return
+    wanted = _short(reason["name"])
+    for guard in entry.get("guards") or ():
+        text = _short(str(guard.get("text") or ""))
+        if wanted not in text:
+            continue
+        if reason["kind"] == "value" and text.startswith(wanted + " == "):
+            reason["after"] = text[len(wanted) + 4 :]
+        elif reason["kind"] == "container" and text.startswith("len(%s) == " % wanted):
+            reason["after"] = text.rpartition(" == ")[2]
+        elif reason["kind"] == "type" and text.startswith("___check_type_id(%s," % wanted) and "type=<class '" in text:
+            reason["after"] = text.split("type=<class '", 1)[1].split("'", 1)[0]
+        elif reason["kind"] == "value" and text == wanted + " is None":
+            reason["after"] = "None"
+        if reason["after"]:
+            break
+    if reason["after"]:
+        reason["words"] = re.sub(
+            r"is another value$|has another length$|is of another type$|is given$",
+            lambda match: ("has " if "length" in match.group() else "is ") + reason["after"],
+            reason["words"],
+        )
+
+
+def nodes_of(runs):
+    """The nodes of all runs in the order of their compiles, connected by who calls whom."""
+    found = []
+    used = {}
+    for run in runs:
+        prefix = "r%d:" % run["rank"] if isinstance(run.get("rank"), int) else ""
+        by_global = {}
+        for function in run.get("functions", ()):
+            entries = function.get("entries", ())
+            siblings = [Node(run, function, entry, _key(prefix, entry, used)) for entry in entries]
+            for position, node in enumerate(siblings):
+                node.number, node.of, node.siblings = position + 1, len(entries), siblings
+                found.append(node)
+                if function.get("global_name"):
+                    by_global.setdefault(function["global_name"], []).append(node)
+        for entry in run.get("unattributed", ()):
+            found.append(Node(run, None, entry, _key(prefix, entry, used)))
+        for node in found:
+            if node.run is run:
+                for name in node.entry.get("calls") or ():
+                    for child in by_global.get(name, ()):
+                        if child is not node:
+                            node.children.append(child)
+                            child.callers.append(node)
+    return found
+
+
+def _key(prefix, entry, used):
+    key = prefix + re.sub(r"[^\w/!]+", "_", str(entry.get("compile_id") or "?"))
+    count = used[key] = used.get(key, 0) + 1
+    return key if count == 1 else "%s~%d" % (key, count)  # ids start again after torch._dynamo.reset()
+
+
+# ---- what to look at first ---------------------------------------------------------------------------------------------
+
+
+def causes(nodes):
+    """What to look at first: breaks, recompiles and failures, each with the seconds it cost, the costliest first."""
+    found = {}
+
+    def add(identity, node, cost, cause):
+        known = found.get(identity)
+        if known is None:
+            cause.update(cost=0.0, nodes=[], count=0)
+            known = found[identity] = cause
+        known["cost"] += cost
+        known["count"] += 1
+        known["nodes"].append(node)
+
+    charged = set()
+    for node in nodes:
+        for graph_break in node.breaks:
+            cost, functions = 0.0, 0
+            for child in node.children:
+                if child.key not in charged:
+                    charged.add(child.key)
+                    cost += child.seconds
+                    functions += 1
+            identity = ("break", graph_break["file"], graph_break["line"], graph_break["what"])
+            add(identity, node, cost, {"kind": "break", "break": graph_break, "resumed": 0})
+            found[identity]["resumed"] += functions
+        if node.reasons:
+            reason = node.reasons[0]
+            filename, line = node.place
+            identity = ("recompile", filename, line, reason["kind"], reason["name"], reason["failed"] if reason["kind"] == "guard" else "")
+            add(identity, node, node.seconds, {"kind": "recompile", "reason": reason})
+        if node.entry.get("failure"):
+            add(
+                ("failure", node.key),
+                node,
+                node.seconds,
+                {"kind": "failure", "failure": words.of_failure(str(node.entry["failure"]))},
+            )
+    order = {"failure": 0, "break": 1, "recompile": 1}
+    return sorted(found.values(), key=lambda cause: (order[cause["kind"]], -cause["cost"]))
+
+
+# ---- ranks -------------------------------------------------------------------------------------------------------------
+
+_UNIQUE = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|0x[0-9a-f]+|cuda:\d+|(?<=cuda)\d+")
+
+
+def divergence(runs):
+    """Where the ranks of a job part: rows of compile id, what differs, and each rank's side; empty where nothing does.
+
+    Ranks agree on a compile when they compiled the same function with the same captured graph and the same breaks.
+    """
+    sides = []
+    for run in runs:
+        table = {}
+        for function in run.get("functions", ()):
+            for entry in function.get("entries", ()):
+                graph = next((a.get("text") or "" for a in entry.get("artifacts", ()) if a.get("stage") == "Captured_Graph"), "")
+                table[str(entry.get("compile_id"))] = {
+                    "function": function.get("name") or "?",
+                    "graph": _UNIQUE.sub("", graph),
+                    "breaks": sorted("%s: %s" % (b.get("location"), b.get("reason")) for b in entry.get("breaks") or ()),
+                    "reasons": sorted(str(reason) for reason in entry.get("reasons") or ()),
+                    "cache": sorted("%s %s" % (event.get("cache"), event.get("result")) for event in entry.get("cache") or ()),
+                }
+        sides.append(table)
+    order = []
+    for table in sides:
+        order.extend(key for key in table if key not in order)
+    rows = []
+    for key in sorted(order, key=_id_order):
+        present = [table.get(key) for table in sides]
+        if any(side is None for side in present):
+            what = "compiled on some ranks only"
+            cells = ["compiled %s" % side["function"] if side else "not compiled" for side in present]
+        else:
+            for field, what in (
+                ("function", "different functions"),
+                ("graph", "different graphs"),
+                ("breaks", "different graph breaks"),
+                ("reasons", "different reasons to recompile"),
+                ("cache", "different cache results"),
+            ):
+                if any(side[field] != present[0][field] for side in present[1:]):
+                    cells = [_cell(field, side[field], present[0][field]) for side in present]
+                    break
+            else:
+                continue
+        rows.append({"id": key, "what": what, "cells": cells})
+    return rows
+
+
+def _id_order(key):
+    return [int(part) for part in re.findall(r"\d+", key)]
+
+
+def _cell(field, value, first):
+    if field != "graph":
+        return "; ".join(value) if isinstance(value, list) else value
+    lines, others = value.splitlines(), first.splitlines()
+    if value == first:
+        return "%d lines" % len(lines)
+    for number, line in enumerate(lines):
+        if number >= len(others) or others[number] != line:
+            return "line %d: %s" % (number + 1, line.strip()[:160])
+    return "ends after line %d" % len(lines)

@@ -1,0 +1,427 @@
+"""Rendering: the page's data from runs, the template around it, the content security policy over it."""
+
+import base64
+import datetime
+import functools
+import hashlib
+import json
+import os
+import tempfile
+
+from depyf.report import flow, overview
+from depyf.report.texts import Pool, visible
+
+_ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
+
+#: stages in the order in which torch makes them -> what they are called on the page
+STAGES = {
+    "Captured_Graph": "Graph: captured",
+    "BEFORE_PRE_GRAD": "Graph: before pre-grad passes",
+    "AFTER_PRE_GRAD": "Graph: after pre-grad passes",
+    "Joint_graph": "Graph: joint",
+    "BEFORE_JOINT": "Graph: before joint passes",
+    "AFTER_JOINT": "Graph: after joint passes",
+    "Forward_graph": "Graph: forward (AOT)",
+    "Backward_graph": "Graph: backward (AOT)",
+    "BEFORE_POST_GRAD": "Graph: before post-grad passes",
+    "AFTER_POST_GRAD": "Graph: after post-grad passes",
+    "kernel": "Kernels",
+}
+_VERDICTS = {
+    "exact": ("✓", "proven exact", "good"),
+    "equivalent": ("✓", "proven equivalent", "good"),
+    "different": ("≠", "not proven, torch's own bytecode runs", "bad"),
+    "refused": ("≡", "kept as torch made it", "mild"),
+}
+#: characters of all texts beyond which texts that are rarely read stay in their files and are linked
+_EMBEDDED = 96 * 1024 * 1024
+_EVENTS = 400
+
+
+def write(path, text):
+    """Writes the page in one step, so that a reader never sees half of it."""
+    descriptor, temporary = tempfile.mkstemp(prefix=".depyf-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def _asset(name):
+    with open(os.path.join(_ASSETS, name), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def _hash(text):
+    return "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+@functools.lru_cache(maxsize=None)
+def _template():
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_ASSETS),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
+    )
+    environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename, data=_data)
+    script, style = _asset("page.js"), _asset("page.css")
+    from markupsafe import Markup
+
+    policy = "default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'" % (
+        _hash(script),
+        _hash(style),
+    )
+    environment.globals.update(script=Markup(script), style=Markup(style), policy=policy, icon=_icon())
+    return environment.get_template("page.html")
+
+
+def _icon():
+    picture = (
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#0f766e'/>"
+        "<path d='M4 5h8M4 8h5M4 11h7' stroke='#fff' stroke-width='1.6' stroke-linecap='round'/></svg>"
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.encode("ascii")).decode("ascii")
+
+
+def _data(value):
+    """JSON that can stand in a script element whatever the strings in it hold."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, separators=(",", ":"), default=repr)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _seconds(value):
+    """Seconds as people say them."""
+    if value >= 100:
+        return "%d s" % round(value)
+    if value >= 1:
+        return "%.1f s" % value
+    if value >= 0.001:
+        return "%d ms" % round(value * 1000)
+    return "0 ms" if value <= 0 else "<1 ms"
+
+
+def _place(pair):
+    filename, line = pair
+    name = os.path.basename(filename) or filename
+    return "%s:%d" % (name, line) if line else name
+
+
+def render(runs, folder):
+    """The page's text.
+
+    Args:
+        runs: documents of `depyf.report.document`; more than one are ranks.
+        folder: where the page will stand, to which links to plain files are relative.
+    """
+    nodes = overview.nodes_of(runs)
+    pool = Pool()
+    parents = _parents(runs)
+    budget = [_EMBEDDED]
+    views = [_view(node, pool, parents, folder, budget) for node in nodes]
+    causes = overview.causes(nodes)
+    total = sum(node.seconds for node in nodes)
+    slowest = sorted(nodes, key=lambda node: -node.seconds)
+    return _template().render(
+        title=_title(runs),
+        runs=runs,
+        first=runs[0],
+        nodes=nodes,
+        views=views,
+        texts=pool.texts,
+        causes=causes,
+        flow=flow.draw(nodes),
+        tiles=_tiles(nodes, runs),
+        total=total,
+        times=[_bar(node, slowest[0].seconds) for node in slowest if node.seconds][:25],
+        phases=_phases(nodes, total),
+        phase_words={name: (label, what) for name, label, what in overview.PHASES},
+        functions=_functions(nodes),
+        problems=[dict(problem, run=run) for run in runs for problem in run.get("problems") or ()],
+        unavailable=sorted({item for run in runs for item in (run.get("unavailable") or {}).items()}),
+        ranks=overview.divergence(runs) if len(runs) > 1 else [],
+        seen=set(),
+        when=_when(runs[0]),
+    )
+
+
+def _title(runs):
+    for run in runs:
+        for function in run.get("functions", ()):
+            if not function.get("is_resume") and function.get("filename"):
+                return os.path.basename(function["filename"])
+    return runs[0].get("label") or "torch.compile"
+
+
+def _when(run):
+    started = run.get("started")
+    if not isinstance(started, (int, float)) or started <= 0:
+        return ""
+    try:
+        return datetime.datetime.fromtimestamp(started).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def _count(number, one, many=None):
+    return "%d %s" % (number, one if number == 1 else many or one + "s")
+
+
+def _tiles(nodes, runs):
+    entries = [node.entry for node in nodes]
+    breaks = sum(len(node.breaks) for node in nodes)
+    recompiles = sum(1 for node in nodes if node.reasons)
+    hits = sum(1 for entry in entries for event in entry.get("cache") or () if event.get("result") == "hit")
+    failed = sum(1 for entry in entries if entry.get("failure"))
+    made = [node for node in nodes if node.entry.get("name")]
+    replaced = sum(1 for node in made if node.entry.get("replaced"))
+    proven = sum(1 for node in made if node.entry.get("verdict") in ("exact", "equivalent"))
+    tiles = [
+        {"mark": "▣", "number": len(nodes), "label": "compile" if len(nodes) == 1 else "compiles", "tone": ""},
+        {"mark": "✂", "number": breaks, "label": "graph break" if breaks == 1 else "graph breaks", "tone": "warn" if breaks else ""},
+        {"mark": "↻", "number": recompiles, "label": "recompile" if recompiles == 1 else "recompiles", "tone": "warn" if recompiles else ""},
+    ]
+    if failed:
+        tiles.append({"mark": "✕", "number": failed, "label": "failed", "tone": "bad"})
+    if hits:
+        tiles.append({"mark": "⤓", "number": hits, "label": "cache hit" if hits == 1 else "cache hits", "tone": ""})
+    if made:
+        tiles.append(
+            {
+                "mark": "✓",
+                "number": "%d of %d" % (proven, len(made)),
+                "label": "proven the same" + (", %d replaced" % replaced if replaced else ""),
+                "tone": "good" if proven == len(made) else "warn",
+            }
+        )
+    return tiles
+
+
+def _phases(nodes, total):
+    sums = {name: sum(node.phases.get(name, 0.0) for node in nodes) for name, _, _ in overview.PHASES}
+    bar, x = [], 0.0
+    for name, label, what in overview.PHASES:
+        if sums[name] > 0:
+            width = 1000.0 * sums[name] / total
+            bar.append({"name": name, "label": label, "what": what, "seconds": sums[name], "x": round(x, 2), "width": round(width, 2)})
+            x += width
+    return bar
+
+
+def _bar(node, longest):
+    parts, x = [], 0.0
+    for name, _, _ in overview.PHASES:
+        if name in node.phases:
+            width = 1000.0 * node.phases[name] / longest
+            parts.append({"name": name, "x": round(x, 2), "width": round(max(width, 0.5), 2)})
+            x += width
+    return {"node": node, "parts": parts}
+
+
+def _functions(nodes):
+    """Rows of the list of functions: one for each function with its compiles, by the time they took."""
+    rows = {}
+    for node in nodes:
+        identity = id(node.function) if node.function is not None else id(node)
+        row = rows.setdefault(identity, {"first": node, "nodes": [], "seconds": 0.0, "breaks": 0, "recompiles": 0})
+        row["nodes"].append(node)
+        row["seconds"] += node.seconds
+        row["breaks"] += len(node.breaks)
+        row["recompiles"] += bool(node.reasons)
+    return sorted(rows.values(), key=lambda row: -row["seconds"])
+
+
+def _parents(runs):
+    """File and name -> functions of that name whose source is known, for the resume functions made of them."""
+    found = {}
+    for run in runs:
+        for function in run.get("functions", ()):
+            if not function.get("is_resume") and function.get("source") and function.get("source_origin") == "file":
+                found.setdefault((function.get("filename"), function.get("name")), []).append(function)
+    return found
+
+
+def _source_of(node, parents):
+    """The text beside which a compile is shown, its first line's number, and where the text is from."""
+    function = node.function
+    if function is None:
+        return "", 0, ""
+    if node.is_resume:
+        candidates = parents.get((function.get("filename"), node.title), ())
+        line = node.resumes_at
+        fitting = [one for one in candidates if one["firstlineno"] <= line < one["firstlineno"] + one["source"].count("\n") + 1]
+        if fitting:
+            parent = max(fitting, key=lambda one: one["firstlineno"])
+            return parent["source"], parent["firstlineno"], "file"
+    if function.get("source_origin") == "file":
+        return function.get("source") or "", int(function.get("firstlineno") or 1), "file"
+    return function.get("source") or "", 1, function.get("source_origin") or ""
+
+
+def _link(run, path, folder):
+    """A file of the dump as a link that is relative to the page; None where it is not there."""
+    if not path or os.path.basename(path) != path or not run.get("folder"):
+        return None
+    from urllib.parse import quote
+
+    base = os.path.relpath(run["folder"], folder)
+    relative = path if base == "." else os.path.join(base, path)
+    return "/".join(quote(part) for part in relative.replace(os.sep, "/").split("/"))
+
+
+def _title_of(artifact):
+    title = STAGES.get(artifact["stage"])
+    if title is None:
+        title = artifact["stage"].replace("_", " ")
+        if artifact.get("kind") == "graph":
+            title = "Graph: " + title
+    if artifact.get("index"):
+        title += " %d" % (artifact["index"] + 1)
+    if artifact.get("note"):
+        title += " (%s)" % artifact["note"]
+    return title
+
+
+def _guard_lines(guards):
+    """Guards as lines of fields that a tab parts: kind, source, expression, torch's text where it differs, place."""
+    lines = []
+    for guard in guards:
+        text = str(guard.get("text") or "")
+        expression = guard.get("expression")
+        fields = (
+            guard.get("kind") or "",
+            guard.get("source") or "",
+            expression or text,
+            text if expression and expression != text else "",
+            guard.get("comment") or "",
+        )
+        lines.append("\t".join(str(field).replace("\t", " ").replace("\r", " ").replace("\n", "⏎") for field in fields))
+    return "\n".join(lines)
+
+
+_RANK_OF_STAGE = {stage: position for position, stage in enumerate(STAGES)}
+
+
+def _view(node, pool, parents, folder, budget):
+    """All that the page shows of one compile, as JSON for the script and as plain values for the template."""
+    entry, run = node.entry, node.run
+    source, first_line, origin = _source_of(node, parents)
+    texts = []
+
+    def add(role, title, text, path=None, torch_path=None, kind="python"):
+        number = None
+        if text:
+            if budget[0] >= len(text) or role in ("source", "code", "Captured_Graph"):
+                budget[0] -= len(text)
+                number = pool.add(text)
+        link = _link(run, path, folder)
+        if number is not None or link:
+            texts.append(
+                {"role": role, "title": title, "text": number, "link": link, "path": path, "torch": torch_path, "kind": kind}
+            )
+
+    heading = "Source" if origin == "file" else "Source (decompiled)"
+    add("source", heading, source, None, None, "python")
+    add("code", "What Python runs now", entry.get("source"), entry.get("path"), None, "python")
+    artifacts = sorted(
+        entry.get("artifacts") or (),
+        key=lambda one: (_RANK_OF_STAGE.get(one["stage"], 99), one["stage"], one.get("index") or 0),
+    )
+    for artifact in artifacts:
+        kind = {"graph": "graph", "kernel": "kernel", "json": "json"}.get(artifact.get("kind"), "text")
+        path = artifact.get("path")
+        if kind == "text" and path and path.endswith(".py"):
+            kind = "python"
+        role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
+        add(role, _title_of(artifact), artifact.get("text"), path, artifact.get("torch_path"), kind)
+    add("before", "Bytecode before", entry.get("original_bytecode"), None, None, "bytecode")
+    add("after", "Bytecode after", entry.get("transformed_bytecode"), None, None, "bytecode")
+    guards = entry.get("guards") or ()
+    guard_text = pool.add(_guard_lines(guards)) if guards else None
+    full = _link(run, (node.function or {}).get("path"), folder)
+    verdict = _VERDICTS.get(entry.get("verdict"), _VERDICTS["refused"]) if entry.get("name") else None
+    data = {
+        "key": node.key,
+        "id": entry.get("compile_id"),
+        "rank": run.get("rank"),
+        "name": visible(node.title),
+        "file": visible(node.place[0]),
+        "line": node.place[1],
+        "resumes": node.resumes_at,
+        "first": first_line if origin == "file" else 0,
+        "number": node.number,
+        "of": node.of,
+        "siblings": [one.key for one in node.siblings],
+        "failed": _failed(node),
+        "graph": entry.get("graph_name"),
+        "callers": [one.key for one in node.callers],
+        "calls": [[one.function.get("global_name"), one.key] for one in node.children],
+        "breaks": [{key: visible(value) if isinstance(value, str) else value for key, value in one.items()} for one in node.breaks],
+        "reasons": node.reasons,
+        "texts": texts,
+        "guards": guard_text,
+        "lines": [[row[0], row[1]] for row in entry.get("line_map") or () if len(row) >= 2],
+        "events": _events(entry),
+        "phases": [[label, node.phases[name], name] for name, label, _ in overview.PHASES if name in node.phases],
+    }
+    return {
+        "node": node,
+        "entry": entry,
+        "data": data,
+        "verdict": verdict,
+        "texts": texts,
+        "guards": guard_text,
+        "guard_count": len(guards),
+        "full": full,
+        "full_name": (node.function or {}).get("path"),
+        "missing": _missing(entry),
+        "stack": [frame for frame in entry.get("user_stack") or () if "/torch/_dynamo/" not in frame and "/torch/nn/modules/module.py" not in frame],
+    }
+
+
+def _failed(node):
+    """The guards of this entry that did not hold at a later call: what torch said when it compiled again."""
+    found = []
+    for later in node.siblings[node.number :]:
+        for reason in later.reasons:
+            if reason["tried"] == str(node.entry.get("compile_id")):
+                tensor = reason["name"] if reason["failed"].startswith("tensor '") else ""
+                found.append({"guard": visible(reason["failed"]), "tensor": visible(tensor), "words": visible(reason["words"]), "key": later.key})
+    return found
+
+
+def _missing(entry):
+    """Reason -> stages that are missing for it."""
+    found = {}
+    for stage, reason in (entry.get("missing") or {}).items():
+        found.setdefault(str(reason), []).append(STAGES.get(stage, stage.replace("_", " ")))
+    return found
+
+
+def _events(entry):
+    """torch's own compile events as [name, start, length, depth], times in microseconds from the first; the longest are kept."""
+    events = [row for row in entry.get("events") or () if isinstance(row, (list, tuple)) and len(row) >= 3]
+    if not events:
+        return []
+    kept = sorted(events, key=lambda row: -row[2])[:_EVENTS]
+    start = min(row[1] for row in kept)
+    kept.sort(key=lambda row: (row[1], -row[2]))
+    rows, open_until = [], []
+    for name, begin, length in (row[:3] for row in kept):
+        while open_until and open_until[-1] <= begin:
+            open_until.pop()
+        rows.append([visible(str(name)), round(begin - start), round(length), len(open_until)])
+        open_until.append(begin + length)
+    return rows

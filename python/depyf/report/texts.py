@@ -1,0 +1,45 @@
+"""What the page needs of texts: to show hostile ones harmlessly, and to hold each of them once."""
+
+import re
+
+# Controls that HTML drops or changes, lone surrogates that UTF-8 has no form for, and marks that turn the direction of
+# writing, with which code can look like other code ("Trojan Source", CVE-2021-42574).
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+def _name(match):
+    character = ord(match.group())
+    if character < 0x20:
+        return chr(0x2400 + character)  # its picture, such as ␀
+    return "\\x%02x" % character if character < 0x100 else "\\u%04x" % character
+
+
+def visible(text):
+    """The text with each character that a page cannot show replaced by its name."""
+    if not isinstance(text, str):
+        text = str(text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return _ODD.sub(_name, text) if _ODD.search(text) else text
+
+
+class Pool:
+    """The texts of a page, each of them once, by number."""
+
+    def __init__(self):
+        self._numbers = {}
+        self.texts = []
+
+    def add(self, text):
+        """The number of a text; None for an empty one."""
+        if not text:
+            return None
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(visible(text))
+        return number
+
+    def size(self):
+        """Characters of all texts together."""
+        return sum(map(len, self.texts))

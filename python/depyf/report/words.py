@@ -1,0 +1,339 @@
+"""Graph breaks and recompiles in plain words: what happened, on which line of the user's, and what helps.
+
+torch's own texts stay beside these words, complete; where a reason is not known here, torch's explanation is what is said.
+"""
+
+import re
+
+#: torch's name of a graph break -> (what happened, what helps); names of torch 2.2 to 2.13
+_BREAKS = (
+    (
+        r"^(generic_jump|Data-dependent branching)",
+        "Which way the branch goes depends on a tensor's value, which is known only when the graph has run.",
+        [
+            "torch.where(condition, a, b) where both sides are cheap; torch.cond where they are not.",
+            "If the condition does not need the tensor's value, decide it on a shape or a Python value.",
+        ],
+    ),
+    (
+        r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.(item|tolist)",
+        "A tensor's value is turned into a Python number, so Python must wait for it.",
+        [
+            "Keep the value a tensor: most operators take a zero-dimensional tensor where they take a number.",
+            "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph.",
+        ],
+    ),
+    (
+        r"Dynamic shape operator",
+        "The shape of the result depends on a tensor's values.",
+        [
+            "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the graph.",
+            "A mask with torch.where keeps the shape fixed.",
+        ],
+    ),
+    (
+        r"graph_break\(\)",
+        "The program asks for a break here: it calls torch._dynamo.graph_break().",
+        ["Remove that call."],
+    ),
+    (
+        r"torch\.compiler\.disable|marked as skipped|skip calling|SkipFilesVariable|skipped",
+        "The function that is called is marked not to be compiled.",
+        ["Move the call out of the compiled function, or remove the mark (torch.compiler.disable, a skipped module)."],
+    ),
+    (
+        r"recompile limit|cache_size_limit",
+        "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
+        ["Remove what makes it recompile (listed here as well): a higher limit only moves the point where torch gives up."],
+    ),
+    (
+        r"reorderable|debugging function|logging\.Logger|logger",
+        "A message is printed or logged in the middle of the graph.",
+        [
+            "Print outside of the compiled function, or after it.",
+            "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print at the end of the graph.",
+        ],
+    ),
+    (
+        r"context manager|GenericContextWrappingVariable",
+        "Dynamo cannot keep this `with` block in the graph, or a break inside it cannot be resumed.",
+        ["Enter the context outside of the compiled function."],
+    ),
+    (
+        r"\bnumpy|ndarray",
+        "NumPy code that Dynamo does not trace.",
+        ["Use the torch operator of the same name."],
+    ),
+)
+_PRINT = re.compile(r"builtin (?:operator )?`?print\b|builtin print\b|'print'")
+_REPORT_HINT = re.compile(r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE)
+_GB = re.compile(r"gb(\d{4})\.html")
+
+
+def of_break(found):
+    """What a graph break says to its reader.
+
+    Args:
+        found: a graph break as in docs/run_schema.md.
+    Returns:
+        A dict: `what` (torch's name for it), `code` (its number), `why`, `help` (list), `file`, `line`, `source`, `url`, `raw`.
+    """
+    reason = found.get("reason") or "unknown"
+    said = "%s\n%s" % (reason, found.get("explanation") or "")
+    why, advice = "", []
+    if _PRINT.search(said):
+        why, advice = _BREAKS[6][1:]
+    else:
+        for pattern, words, hints in _BREAKS:
+            if re.search(pattern, reason, re.IGNORECASE):
+                why, advice = words, hints
+                break
+    hints = []
+    for hint in found.get("hints") or ():
+        if hint not in hints and not _REPORT_HINT.search(hint):
+            hints.append(hint)
+    explanation = (found.get("explanation") or "").strip()
+    number = _GB.search(found.get("url") or "")
+    filename, line = split_location(found.get("location") or "")
+    return {
+        "what": reason.rstrip(": "),
+        "code": "GB" + number.group(1) if number else "",
+        "why": why or explanation.split("\n")[0] or reason,
+        "explanation": explanation if why else "",
+        "help": list(advice) or hints,
+        "hints": hints if advice else [],
+        "file": filename,
+        "line": line,
+        "source": _last_code(found.get("user_stack") or ()),
+        "url": found.get("url") or "",
+        "raw": found.get("text") or reason,
+    }
+
+
+def split_location(location):
+    """`file:12` as (file, 12); the line is 0 where there is none."""
+    head, separator, tail = location.rpartition(":")
+    if separator and tail.strip().isdigit():
+        return head, int(tail)
+    return location, 0
+
+
+def _last_code(stack):
+    for line in reversed(list(stack)):
+        text = line.strip()
+        if text and not text.startswith('File "') and text.strip("^~ "):
+            return text
+    return ""
+
+
+_TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
+_TENSOR = re.compile(
+    r"^tensor '(?P<name>.*?)' (?P<what>size|stride|rank|dtype|dispatch key set|requires_grad|device)(?: index)? mismatch"
+    r"(?: at index (?P<index>\d+))?\.\s*expected (?P<before>.*?)(?:, actual (?P<after>.*))?$",
+    re.DOTALL | re.IGNORECASE,
+)
+_DEVICE = re.compile(
+    r"^tensor '(?P<name>.*?)' Tensor device index mismatch\. Expected device index to be (?P<before>.*?), but got (?P<after>.*)$"
+)
+_TYPE = re.compile(r"^expected type of '(?P<name>.*?)' to be a tensor type, ?'? ?but found (?P<after>.*)$")
+_STATE = re.compile(r"^GLOBAL_STATE changed: (?P<what>.*)$", re.DOTALL)
+_KEY = re.compile(r"^KeyError on (?P<name>.*)$", re.DOTALL)
+_TYPE_ID = re.compile(r"^___check_type_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<before>.*?)'>)?", re.DOTALL)
+_OBJ_ID = re.compile(r"^___check_obj_id\((?P<name>.*), \d+\)", re.DOTALL)
+_EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
+_LENGTH = re.compile(r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL)
+_RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
+_PLACE = re.compile(r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<function>[^\s(]+)", re.DOTALL)
+_STACK_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
+
+
+def of_reason(text):
+    """What one reason of a recompile says: why one of the entries that were there did not fit.
+
+    Args:
+        text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3".
+    Returns:
+        A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`, `after`, `help`, `file`, `line`,
+        `source`, `raw`.
+    """
+    match = _TRIED.match(text)
+    tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
+    place = _PLACE.search(rest)
+    stack = None
+    for stack in _STACK_PLACE.finditer(rest):
+        pass
+    guard = rest.split("\n", 1)[0]
+    guard = re.split(r"\s{2,}# ", guard, maxsplit=1)[0].strip()
+    found = {
+        "tried": tried,
+        "failed": guard,
+        "kind": "guard",
+        "name": "",
+        "words": "",
+        "before": "",
+        "after": "",
+        "help": [],
+        "file": stack.group("file") if stack else place.group("file") if place else "",
+        "line": int((stack or place).group("line")) if stack or place else 0,
+        "source": (stack.group("code") if stack else place.group("code") if place else "").strip(),
+        "raw": text,
+    }
+    _describe(found, guard)
+    return found
+
+
+def _describe(found, guard):
+    match = _TENSOR.match(guard) or _DEVICE.match(guard)
+    if match is not None:
+        _describe_tensor(found, match)
+        return
+    match = _TYPE.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), after=match.group("after"))
+        found["words"] = "`%s` was a tensor, is %s" % (found["name"], found["after"])
+        found["help"] = ["Pass the same type at each call, or convert before the compiled function is called."]
+        return
+    match = _STATE.match(guard)
+    if match is not None:
+        what = match.group("what").strip()
+        found.update(kind="global state", name=what)
+        found["words"] = "torch's global state changed: %s" % (what.replace(" ", ", ") or "unknown")
+        found["help"] = [
+            "Call it in the same mode each time: inside one `torch.no_grad()`, `torch.autocast` or default dtype, or warm up "
+            "each mode on purpose."
+        ]
+        return
+    match = _KEY.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"))
+        found["words"] = "the key `%s` is not there any more" % found["name"]
+        found["help"] = ["Keep the same keys at each call; take out what varies before the compiled function is called."]
+        return
+    match = _TYPE_ID.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), before=match.group("before") or "")
+        found["words"] = "`%s` %s, is of another type" % (
+            found["name"],
+            "was %s" % _article(found["before"]) if found["before"] else "changed its type",
+        )
+        found["help"] = ["Pass the same type at each call; numbers that change may be passed as tensors."]
+        return
+    match = _OBJ_ID.match(guard)
+    if match is not None:
+        found.update(kind="object", name=match.group("name"))
+        found["words"] = "`%s` is another object than before" % found["name"]
+        found["help"] = ["Keep one object (module, function, callable) instead of making one for each call."]
+        return
+    match = _LENGTH.match(guard)
+    if match is not None:
+        name = match.group("name") or match.group("empty")
+        found.update(kind="container", name=name, before=match.group("before") or "0")
+        found["words"] = "`%s` had %s element%s, has another length" % (
+            name,
+            found["before"],
+            "" if found["before"] == "1" else "s",
+        )
+        found["help"] = [
+            "The loop over it is unrolled, so each length is a compile: stack the elements into one tensor, or pad to one length."
+        ]
+        return
+    if "___dict_contains" in guard or "not in" in guard:
+        found.update(kind="container")
+        found["words"] = "the keys of a dict changed: `%s` does not hold" % guard
+        found["help"] = ["Keep the same keys at each call."]
+        return
+    match = _EQUAL.match(guard)
+    if match is not None and ".size()" not in guard:
+        name = match.group("name").strip()
+        found.update(kind="value", name=name, before=match.group("before"))
+        found["words"] = "`%s` was %s, is another value" % (name, found["before"])
+        found["help"] = [_value_advice(name, found["before"])]
+        return
+    match = re.match(r"^(?P<name>\S+) is (?P<not>not )?None$", guard)
+    if match is not None:
+        found.update(kind="value", name=match.group("name"))
+        found["words"] = "`%s` was %s, now is%s" % (
+            (match.group("name"),) + (("given", " None") if match.group("not") else ("None", " given"))
+        )
+        found["help"] = ["Each of the two needs its own code, so one recompile is expected; more are not."]
+        return
+    if _RANGE.search(guard):
+        found.update(kind="shape condition", name="")
+        found["words"] = "a condition on a shape does not hold any more: `%s`" % guard
+        found["help"] = [
+            "The program decides something on this size, so each side is a compile; to avoid it, do not branch on the size."
+        ]
+        return
+    found["words"] = "the guard `%s` does not hold any more" % guard
+
+
+def _article(name):
+    return ("an " if name[:1] in "aeiou" else "a ") + name
+
+
+def _value_advice(name, before):
+    if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
+        return (
+            "A float is a constant of the graph: pass torch.tensor(%s) instead, or set "
+            "torch._dynamo.config.specialize_float = False." % before
+        )
+    if re.match(r"^-?\d+$", before):
+        if "." in name or name.startswith("G["):
+            return (
+                "An integer attribute or global is a constant of the graph: a counter that changes at each call recompiles at "
+                "each call. Keep it out of the compiled function, or make it a tensor (a buffer)."
+            )
+        return "The first integer is taken as a constant, from the second on it is symbolic: torch.compile(dynamic=True) skips the first step."
+    return "A Python value that is read in the graph is a constant of it: pass few different ones, or make it a tensor."
+
+
+_DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32"}
+
+
+def _describe_tensor(found, match):
+    groups = match.groupdict()
+    what = (groups.get("what") or "device").lower()
+    name, before, after = groups["name"], (groups.get("before") or "").strip(), (groups.get("after") or "").strip()
+    found.update(kind=what, name=name, before=before, after=after)
+    if what == "size":
+        index = groups.get("index") or "0"
+        found["words"] = "`%s.size(%s)` was %s, is %s" % (name, index, before, after)
+        found["help"] = [
+            "torch._dynamo.mark_dynamic(%s, %s) before the first call compiles once for all sizes; "
+            "torch.compile(..., dynamic=True) does it for every size." % (_argument(name), index)
+        ]
+    elif what == "stride":
+        found["words"] = "`%s.stride(%s)` was %s, is %s" % (name, groups.get("index") or "0", before, after)
+        found["help"] = ["Pass %s.contiguous(), so that the memory layout is the same at each call." % _argument(name)]
+    elif what == "rank":
+        found["words"] = "`%s` had %s dimension%s, has %s" % (name, before, "" if before == "1" else "s", after)
+        found["help"] = ["Each number of dimensions is a compile: reshape before the call to one number of them."]
+    elif what == "dtype":
+        before, after = _DTYPES.get(before, before), _DTYPES.get(after, after)
+        found.update(before=before, after=after)
+        found["words"] = "`%s.dtype` was %s, is %s" % (name, before, after)
+        found["help"] = ["Convert %s to one dtype before the call." % _argument(name)]
+    elif what == "requires_grad":
+        before = "did" if "1" in before else "did not"
+        found["words"] = "`%s` %s require grad, now does%s" % (name, before, " not" if before == "did" else "")
+        found["help"] = ["Training and inference are two compiles; call .detach() where the gradient is not needed."]
+    else:
+        found["words"] = "the %s of `%s` was %s, is %s" % (what, name, before, after or "another one")
+        found["help"] = ["Pass tensors of one kind, on one device, at each call."]
+
+
+def _argument(name):
+    match = re.match(r"^L\['(\w+)'\](.*)$", name)
+    return match.group(1) + match.group(2) if match else name
+
+
+def of_failure(text):
+    """A compile that failed: torch's first line, its explanation and its hints."""
+    lines = text.splitlines()
+    first = lines[0] if lines else "unknown"
+    for pattern, why, advice in _BREAKS:
+        if re.search(pattern, first, re.IGNORECASE):
+            return {"what": first, "why": why, "help": list(advice), "raw": text}
+    explanation = next((line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line), "")
+    hints = [line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")]
+    return {"what": first, "why": explanation or "torch could not compile this and runs it as it is.", "help": hints, "raw": text}
