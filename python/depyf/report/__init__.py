@@ -11,6 +11,8 @@ __all__ = ["ReportError", "build"]
 
 #: the name of the page in a dump's folder
 PAGE = "index.html"
+#: what stands at the beginning of each page of ours; a file without it is not written over
+MARK = '<meta name="generator" content="depyf">'
 
 
 class ReportError(Exception):
@@ -35,11 +37,13 @@ def build(source, path=None):
     from depyf.report import document, page
 
     many = isinstance(source, (list, tuple))
-    runs = [document.load(one) for one in (source if many else [source])]
+    runs = [run for one in (source if many else [source]) for run in document.load_all(one)]
     if not runs:
         raise ReportError("no run was given; give the folder of a dump, or a log that TORCH_TRACE wrote")
     if path is None:
         path = runs[0]["place"]
+        if len(runs) > 1 and not many:
+            path = document.page_of(os.fspath(source))
         if path is None:
             raise ReportError("this run was not dumped, so there is no folder for its report; give a path")
     path = os.path.abspath(os.fspath(path))

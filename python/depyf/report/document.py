@@ -4,10 +4,21 @@ import json
 import os
 import re
 
-from depyf.report import PAGE, ReportError
+from depyf.report import MARK, PAGE, ReportError
 
 _MANIFEST = "depyf.json"
 _RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
+
+
+def load_all(source):
+    """The runs of a source: one, or those of its ranks where it is the folder of a distributed job."""
+    if not hasattr(source, "to_json"):
+        folder = os.fspath(source)
+        if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, _MANIFEST)):
+            ranks = [name for name in os.listdir(folder) if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))]
+            if ranks:
+                return [load(os.path.join(folder, name)) for name in sorted(ranks)]
+    return [load(source)]
 
 
 def load(source):
@@ -45,6 +56,17 @@ def load(source):
     raise ReportError("%s does not exist" % source)
 
 
+def page_of(folder):
+    """Where the page of a folder goes: index.html, unless somebody else's file has that name."""
+    path = os.path.join(folder, PAGE)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            ours = MARK in stream.read(4096)
+    except OSError:
+        ours = True
+    return path if ours else os.path.join(folder, "depyf.html")
+
+
 def _of_run(run):
     document = run.to_json()
     for entry, mirror in zip(run.entries(), entries(document)):
@@ -52,7 +74,7 @@ def _of_run(run):
             row["text"] = artifact.text
     document["folder"] = run.folder
     document["label"] = os.path.basename(run.folder) if run.folder else ""
-    document["place"] = os.path.join(run.folder, PAGE) if run.folder else None
+    document["place"] = page_of(run.folder) if run.folder else None
     return document
 
 
@@ -69,12 +91,21 @@ def _of_folder(folder):
             "the dump in %s is not finished: the program with process id %s is inside prepare_debug, or was killed there"
             % (folder, document.get("process"))
         )
+    for name in document.get("earlier") or ():  # blocks of the same process that share the folder
+        try:
+            earlier = json.loads(_read(folder, name))
+            document["functions"] = earlier["functions"] + document["functions"]
+            document["unattributed"] = earlier["unattributed"] + document["unattributed"]
+            document["problems"] = earlier["problems"] + document["problems"]
+            document["started"] = min(earlier["started"], document["started"])
+        except (ValueError, KeyError, TypeError):
+            continue
     for entry in entries(document):
         for artifact in entry.get("artifacts", ()):
             artifact["text"] = _read(folder, artifact.get("path"))
     document["folder"] = os.path.abspath(folder)
     document["label"] = os.path.basename(document["folder"])
-    document["place"] = os.path.join(document["folder"], PAGE)
+    document["place"] = page_of(document["folder"])
     return document
 
 

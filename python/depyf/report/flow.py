@@ -42,7 +42,7 @@ def draw(nodes, limit=60):
             boxes.append(box)
             if number:
                 arrows.append("M%d %d H%d" % (x - GAP + 2, y + HEIGHT // 2, x - 2))
-            ends[node.key] = (x + 14, y + HEIGHT + 1)
+            ends.setdefault(node.key, (x + 14, y + HEIGHT + 1))
             x += label_width + GAP
         width = max(width, x)
     return {

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 
-from depyf.report import flow, overview
+from depyf.report import MARK, flow, overview
 from depyf.report.texts import Pool, visible
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
@@ -82,7 +82,7 @@ def _template():
         _hash(script),
         _hash(style),
     )
-    environment.globals.update(script=Markup(script), style=Markup(style), policy=policy, icon=_icon())
+    environment.globals.update(script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK))
     return environment.get_template("page.html")
 
 

@@ -14,6 +14,7 @@ import time
 import warnings
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
+from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
 from depyf.torch.model import SCHEMA, STAGES, Artifact, Entry, Function, Problem, Run
@@ -375,6 +376,21 @@ class DumpWriter:
             self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
             if self.write(manifest, json.dumps(document, default=repr)) is not None:
                 self._shared.written[self._block] = manifest
+        self._write_page(run)
+
+    def _write_page(self, run: Run) -> None:
+        # the blocks of one folder share one page; the earlier ones are read back from their manifests
+        from depyf import report
+
+        try:
+            report.build(self.folder if self._shared.earlier else run)
+        except ImportError as error:
+            compat.note_unavailable("report", "%s; pip install Jinja2" % error)
+        except Exception as error:
+            if self._session is not None:
+                self._session.problem(
+                    "writing the report", "%s: %s" % (type(error).__name__, error)
+                )
 
     def _set_aside(self) -> None:
         # an earlier block of this process wrote its manifest here; it stays, under a numbered name

@@ -363,6 +363,24 @@ class Run:
 
         return dump_run(self, folder)
 
+    def report(self, path: Optional[str] = None) -> Any:
+        """Writes one self-contained page about this run.
+
+        Args:
+            path: the file; without it `index.html` of the folder that the run was dumped to, else `depyf_report.html` in the
+                current folder.
+        Returns:
+            The page's absolute path, as a `pathlib.Path`.
+        Raises:
+            ImportError: Jinja2 is not installed.
+            OSError: the page cannot be written.
+        """
+        from depyf import report
+
+        if path is None and self.folder is None:
+            path = "depyf_report.html"
+        return report.build(self, path)
+
     def to_json(self) -> Dict[str, Any]:
         return {
             "schema": SCHEMA,
