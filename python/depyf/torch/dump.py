@@ -387,7 +387,11 @@ class DumpWriter:
         except ImportError as error:
             compat.note_unavailable("report", "%s; pip install Jinja2" % error)
         except Exception as error:
-            if self._session is not None:
+            if self._session is None:
+                return
+            if isinstance(error, OSError):
+                self._session.problem("writing the dump", "the page was not written: %s" % error)
+            else:
                 self._session.problem(
                     "writing the report", "%s: %s" % (type(error).__name__, error)
                 )
