@@ -235,6 +235,8 @@ void Structurer::thread_empty_blocks() {
           while (regions[entered.index].parent != empty.region) entered = regions[entered.index].parent;
           if (is_ancestor(entered, node.region)) break;
         }
+        // all that a statement protects: `with a: pass`
+        if (empty.region && regions[empty.region.index].kind != RegionKind::Scope && !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region)) break;
         bool only_passed_on = true;
         for (ValueId p : empty.params) {
           std::uint32_t passed = 0;
