@@ -79,10 +79,22 @@ class Folder {
     return s_.forward[v.operands[1].index] ? s_.forward[v.operands[1].index] : v.operands[1];
   }
 
+  /// How many names get `v` right after it was computed.
+  std::uint32_t walrus_stores(ValueId v) {
+    const Value& value = s_.at(v);
+    if (s_.uses[v.index] <= 2 || !value.block) return 0;
+    const std::vector<ValueId>& body = s_.nodes[value.block.index].body;
+    auto at = std::find(body.begin(), body.end(), v);
+    if (at == body.end() || ++at == body.end()) return 0;
+    const Value& store = s_.at(*at);
+    const bool names = store.kind == ValueKind::Operation && (store.op == Op::STORE_FAST || store.op == Op::STORE_NAME || store.op == Op::STORE_GLOBAL || store.op == Op::STORE_DEREF);
+    return names && s_.resolve(store.operands[0]) == v;
+  }
+
   bool chain_fits(const Arm& arm, ValueId first) {
     if (!arm.external) return true;
     ValueId right = right_side(first);
-    return right && s_.resolve(right) == arm.external && s_.uses[arm.external.index] == 2;
+    return right && s_.resolve(right) == arm.external && s_.uses[arm.external.index] == 2 + walrus_stores(arm.external);
   }
 
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
@@ -169,7 +181,7 @@ class Folder {
     if (!right_side(test)) return false;
     const ValueId left = s_.resolve(v.operands[0]);
     const Value& value = s_.at(left);
-    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 && !s_.chained[left.index];
+    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) && !s_.chained[left.index];
   }
 
   bool join_conditions(BlockId a) {
@@ -196,12 +208,12 @@ class Folder {
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
-        if (e.external ? side != 0 || negated : !one_jump(other, joined)) continue;
+        if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr)) : !one_jump(other, joined)) continue;
         if (link && !e.external) continue;
         // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
         // stands first be the one for `true`.
         bool negate_first = false;
-        if (negated) {
+        if (negated && !e.external) {
           const bool second_free = negation_is_free(s_.ast, e.expr);
           negate_first = negation_costs_nothing(first) && (side == 0 ? other.to.index < free.to.index : free.to.index < other.to.index);
           if (!second_free) {

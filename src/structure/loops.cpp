@@ -115,18 +115,25 @@ std::size_t Structurer::test_length(BlockId b) {
 }
 
 
-/// Two blocks that leave the function with the same constant.
+/// Two blocks that leave the function with the same constant, out of the same loops.
 bool Structurer::same_exit(BlockId a, BlockId b) {
-  auto returned = [&](BlockId block) {
+  auto quiet = [&](BlockId block) {
     const Node& node = nodes[block.index];
-    if (node.term != TermKind::Return || !node.params.empty()) return ValueId();
-    for (ValueId v : node.body)
-      if (!is_const(v)) return ValueId();
-    ValueId v = resolve(node.value);
-    return is_const(v) ? v : ValueId();
+    if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value))) return false;
+    return std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); });
   };
-  ValueId x = returned(a), y = returned(b);
-  return x && y && same_const(ConstId(at(x).arg), ConstId(at(y).arg));
+  if (!quiet(a) || !quiet(b)) return false;
+  auto next_drop = [&](BlockId block, std::size_t& i) {
+    const Node& node = nodes[block.index];
+    while (i < node.body.size() && !is_op(node.body[i], Op::POP_TOP)) ++i;
+    return i < node.body.size() ? resolve(at(node.body[i++]).operands[0]) : ValueId();
+  };
+  for (std::size_t i = 0, j = 0;;) {
+    const ValueId x = next_drop(a, i), y = next_drop(b, j);
+    if (x != y) return false;
+    if (!x) break;
+  }
+  return same_const(ConstId(at(resolve(nodes[a.index].value)).arg), ConstId(at(resolve(nodes[b.index].value)).arg));
 }
 
 /// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`, `__classcell__`); the length of the body where
