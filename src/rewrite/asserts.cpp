@@ -46,7 +46,8 @@ void restore_asserts(Rewriter& r) {
       const Stmt s = r.ast[id];
       ExprId message;
       const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message) : Certainty::No;
-      if (in_body == Certainty::Sure || (in_body == Certainty::Likely && negation_is_free(r.ast, s.e[0]))) {
+      // Where the negated test would be another operation the source was `if test: assert False`.
+      if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
         out.push_back(make_assert(r, id, s.body[0], negate(r.ast, s.e[0]), message));
         out.insert(out.end(), s.orelse.begin(), s.orelse.end());
         changed = true;

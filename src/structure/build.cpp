@@ -289,7 +289,10 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     const Expr& whole = s_.ast[e];
     return whole.kind == ExprKind::BoolOp && whole.op == op ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end()) : std::vector<ExprId>{e};
   };
-  std::vector<ExprId> list = operands_of(first), right = operands_of(select.rest);
+  // `(a or b) or c` tests twice
+  const ValueId tested = s_.resolve(s_.at(v).operands[0]);
+  const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.select_of[tested.index]].merged;
+  std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first), right = operands_of(select.rest);
   if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
     Expr chain = s_.ast[list.back()];
     const Expr& link = s_.ast[right.front()];

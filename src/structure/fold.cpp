@@ -279,6 +279,7 @@ class Folder {
       Select sel;
       sel.kind = side == 0 ? Select::And : Select::Or;
       sel.chained = static_cast<bool>(e.external);
+      sel.merged = true;
       sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       for (ValueId arg : out.args)
@@ -373,6 +374,7 @@ class Folder {
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
+      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT)) continue;  // a part of an f-string, not a string
       if (p == tested || q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
         const int other = q == tested;
         const BlockId arm = other ? yes.to : no.to, bare = other ? no.to : yes.to;

@@ -66,6 +66,7 @@ struct Select {
   enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt, Subject } kind = And;  // Subject: of a `match`, the operand itself
   bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
   bool negate_first = false;
+  bool merged = false;            // And, Or: both operands ran into one place, as a value; what tests that is another operation
   ExprId rest, orelse;            // IfExp: rest is the body
 };
 
@@ -136,7 +137,8 @@ class Structurer {
   void join_module_ends();        // structure.cpp
   bool same_exit(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
-  bool join_returns_of_parameters();
+  bool join_ends_of_parameters();
+  ValueId end_of_parameter(BlockId block, BlockId m);
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp

@@ -1,6 +1,7 @@
 // Loops as the compiler lays them out, brought back to one header with one test.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "structure/graph.h"
 
@@ -158,29 +159,74 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
   return stores ? begin : size;
 }
 
-/// `return a or b < c < d`: where one way returns what several ways hand to it, and another way has a copy of that `return`, the copy becomes a jump.
-bool Structurer::join_returns_of_parameters() {
-  std::map<std::pair<std::uint64_t, std::int32_t>, BlockId> shared;  // region and line -> the block that returns its parameter
-  auto key = [](const Node& node) { return std::pair{std::uint64_t{node.region ? node.region.index : UINT32_MAX}, node.term_line}; };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
-    if (node.alive && node.term == TermKind::Return && node.term_line > 0 && node.body.empty() && node.params.size() == 1 && resolve(node.value) == node.params[0])
-      shared.emplace(key(node), BlockId(static_cast<std::uint32_t>(i)));
-  }
-  if (shared.empty() || options.made_by_dynamo) return false;
+/// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that leaves the function, and another way has a copy of
+/// that end, the copy becomes a jump.
+bool Structurer::join_ends_of_parameters() {
+  constexpr std::size_t kLongest = 8;
+  if (options.made_by_dynamo) return false;
+  using Key = std::tuple<std::uint64_t, TermKind, std::int32_t>;
+  std::map<Key, std::vector<BlockId>> shared;
+  auto key = [](const Node& node) { return Key{node.region ? node.region.index : UINT32_MAX, node.term, node.term_line}; };
+  auto leaves = [](const Node& node) { return node.alive && node.term_line > 0 && (node.term == TermKind::Return || node.term == TermKind::Raise); };
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest) shared[key(nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
+  if (shared.empty()) return false;
   bool any = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Node& node = nodes[i];
-    if (!node.alive || node.term != TermKind::Return) continue;
-    auto found = shared.find(key(node));
-    if (found == shared.end() || found->second.index == i) continue;
-    const ValueId args[] = {resolve(node.value)};
-    node.term = TermKind::Jump;
-    node.value = ValueId();
-    node.edges[0] = Edge{found->second, lifted.arena.copy(args)};
-    any = true;
+    if (!leaves(nodes[i])) continue;
+    auto found = shared.find(key(nodes[i]));
+    if (found == shared.end()) continue;
+    for (BlockId m : found->second) {
+      if (m.index == i) continue;
+      const ValueId handed = end_of_parameter(BlockId(static_cast<std::uint32_t>(i)), m);
+      if (!handed) continue;
+      Node& node = nodes[i];
+      node.body.resize(node.body.size() - nodes[m.index].body.size());
+      const ValueId args[] = {handed};
+      node.term = TermKind::Jump;
+      node.value = ValueId();
+      node.raise_args = {};
+      node.edges[0] = Edge{m, lifted.arena.copy(args)};
+      any = true;
+      break;
+    }
   }
   return any;
+}
+
+/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of m's parameter.
+ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
+  const Node &node = nodes[block.index], &end = nodes[m.index];
+  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size()) return {};
+  const std::size_t first = node.body.size() - end.body.size();
+  ValueId handed;
+  auto position = [](const Node& n, std::size_t from, ValueId v) {
+    const auto at = std::find(n.body.begin() + static_cast<std::ptrdiff_t>(from), n.body.end(), v);
+    return at == n.body.end() ? SIZE_MAX : static_cast<std::size_t>(at - n.body.begin()) - from;
+  };
+  auto same = [&](ValueId x, ValueId y) {  // x of the block, y of m
+    x = resolve(x);
+    y = resolve(y);
+    if (!x || !y) return !x && !y;
+    if (y == end.params[0]) {
+      if (!handed) handed = x;
+      return handed == x && position(node, first, x) == SIZE_MAX;
+    }
+    const std::size_t at_x = position(node, first, x);
+    if (at_x != SIZE_MAX) return at_x == position(end, 0, y);
+    return x == y || (is_const(x) && is_const(y) && same_const(ConstId(at(x).arg), ConstId(at(y).arg)));
+  };
+  for (std::size_t k = 0; k < end.body.size(); ++k) {
+    const Value &x = at(node.body[first + k]), &y = at(end.body[k]);
+    if (x.kind != ValueKind::Operation || y.kind != ValueKind::Operation || x.op != y.op || x.aux != y.aux || x.line != y.line || x.operands.size() != y.operands.size()) return {};
+    if (x.op == Op::LOAD_CONST ? !same_const(ConstId(x.arg), ConstId(y.arg)) : x.arg != y.arg) return {};
+    for (std::size_t j = 0; j < x.operands.size(); ++j)
+      if (!same(x.operands[j], y.operands[j])) return {};
+  }
+  for (std::size_t j = 0; j < end.raise_args.size(); ++j)
+    if (!same(node.raise_args[j], end.raise_args[j])) return {};
+  if ((node.value || end.value) && !same(node.value, end.value)) return {};
+  return handed;
 }
 
 /// A `return` or `raise` is one statement, however often the compiler copied it: ends of blocks that are the same operations of the same lines
@@ -265,7 +311,7 @@ bool Structurer::join_equal_ends() {
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
-  bool any = join_returns_of_parameters();
+  bool any = join_ends_of_parameters();
   if (!lifted.source_order) any |= join_equal_ends();
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
