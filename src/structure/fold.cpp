@@ -193,7 +193,7 @@ class Folder {
       if (!is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
-      if (arm.term != TermKind::Branch) continue;
+      if (arm.term != TermKind::Branch || is_first_loop_test(b)) continue;
       const ValueId second = s_.resolve(arm.value);
       if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {
@@ -492,6 +492,7 @@ class Folder {
     cut(c, q);
     s_.nodes.push_back(std::move(tail));
     headers_.resize(s_.nodes.size(), 0);
+    number_.resize(s_.nodes.size(), UINT32_MAX);
   }
 
   /// `x = a or b < c < d; return x`, where what follows the value was copied to the way that computes its last operand: the copy becomes a
@@ -643,6 +644,21 @@ class Folder {
     return s_.is_op(s_.resolve(s_.at(handler.body[0]).operands[0]), Op::LOAD_FAST_AND_CLEAR);
   }
 
+  /// The test of a `while` loop, which 3.10 … 3.12 repeat at the loop's end: it belongs to the loop, not to an `if` around it.
+  bool is_first_loop_test(BlockId b) {
+    const Node& node = s_.nodes[b.index];
+    for (int k = 0; k < 2; ++k) {
+      auto latches = latches_.find(node.edges[k].to.index);
+      if (latches == latches_.end() || number_[b.index] >= number_[latches->first]) continue;  // it stands before the loop
+      for (BlockId last : latches->second) {
+        if (last == b || !s_.nodes[last.index].alive || s_.nodes[last.index].term != TermKind::Branch) continue;
+        const std::size_t length = s_.test_length(b);
+        if (length > 0 && length == s_.test_length(last) && s_.same_tests(b, last, length)) return true;
+      }
+    }
+    return false;
+  }
+
   bool is_loop_header(BlockId b) const { return b.index < headers_.size() && headers_[b.index]; }
 
   bool fold_at(BlockId a) {
@@ -654,13 +670,18 @@ class Folder {
   bool run() {
     bool any = false;
     std::vector<BlockId> order = s_.reverse_postorder_blocks();
-    std::vector<std::uint32_t> number(s_.nodes.size(), UINT32_MAX);
+    std::vector<std::uint32_t>& number = number_;
+    number.assign(s_.nodes.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
     headers_.assign(s_.nodes.size(), 0);
+    latches_.clear();
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
-        if (number[node.edges[k].to.index] <= number[b.index]) headers_[node.edges[k].to.index] = 1;
+        if (number[node.edges[k].to.index] <= number[b.index]) {
+          headers_[node.edges[k].to.index] = 1;
+          if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
+        }
     }
     for (std::size_t i = order.size(); i > 0; --i) {
       BlockId a = order[i - 1];
@@ -680,6 +701,8 @@ class Folder {
  private:
   Structurer& s_;
   std::vector<std::uint8_t> headers_;
+  std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
+  std::unordered_map<std::uint32_t, std::vector<BlockId>> latches_;  // by header: tests that lead back to it
 };
 
 }  // namespace

@@ -102,7 +102,7 @@ std::size_t Structurer::test_length(BlockId b) {
     auto found = std::find(needed.begin(), needed.end(), v);
     // a walrus: the store of a value that the test uses too
     const bool walrus = value.kind == ValueKind::Operation && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_DEREF) &&
-                        uses[resolve(value.operands[0]).index] > 1;
+                        std::find(needed.begin(), needed.end(), resolve(value.operands[0])) != needed.end();
     if (found == needed.end() && !walrus) break;
     if (found != needed.end()) needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
     for (ValueId operand : value.operands) {

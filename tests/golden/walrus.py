@@ -12,3 +12,8 @@ def f(a, g):
     if any((found := b) for b in a):
         return found
     return last, w
+
+
+def chained(u, n):
+    if 1 < (g := u.gcd(n)) < n:
+        yield g
