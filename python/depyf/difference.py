@@ -557,7 +557,7 @@ def page(results):
     from html import escape
 
     def text(value):
-        return escape(shown(str(value).encode("utf-8", "backslashreplace").decode("utf-8")))
+        return escape(shown(value))
 
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',

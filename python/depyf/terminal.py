@@ -8,7 +8,8 @@ import os
 import re
 
 _PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: control characters, those that turn the direction of text, and halves of characters, which no stream encodes
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 
 
 def hyperlinks(stream):
@@ -25,8 +26,8 @@ def hyperlinks(stream):
 
 
 def shown(text):
-    """The text without control characters, which could move the cursor or colour what follows."""
-    return _CONTROL.sub(lambda match: "\\x%02x" % ord(match.group()), str(text))
+    """The text with characters written as escapes that could move the cursor, colour or reorder what follows."""
+    return _CONTROL.sub(lambda match: repr(match.group())[1:-1], str(text))
 
 
 def short_path(path):

@@ -395,6 +395,12 @@ class Run:
             "unavailable": self.unavailable,
         }
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: lists to pick a function, a compile and one of its texts from."""
+        from depyf.torch.notebook import run_html
+
+        return run_html(self)
+
     def dumps(self) -> str:
         """The run as JSON text; values that JSON does not know are written as their repr."""
         return json.dumps(self.to_json(), default=repr)

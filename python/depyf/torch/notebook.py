@@ -1,0 +1,162 @@
+"""A run as it shows itself in a notebook: a function, one of its compiles and one of its texts to be picked from lists.
+
+Plain HTML with a few lines of script and no widgets, so that it works in JupyterLab, Notebook, VS Code, Colab and in what
+nbconvert exports. Where scripts do not run, every text is there as a part that unfolds.
+"""
+
+import uuid
+from html import escape
+from typing import Any, Iterator, List, Tuple
+
+from depyf import summary
+from depyf.terminal import shown
+
+#: characters of one text, and of all together, that go into a notebook; files of a dump are always complete
+TEXT_LIMIT = 200000
+TOTAL_LIMIT = 4000000
+
+_STYLE = """
+#ID { font-size: 13px; line-height: 1.45; margin: .3em 0 }
+#ID pre { max-height: 32em; overflow: auto; white-space: pre; margin: .4em 0; padding: .6em .8em; font-size: 12px;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 4px; background: transparent; color: inherit }
+#ID select { font: inherit; margin: 0 1em .3em .3em; max-width: 24em; color: inherit; background: Canvas; color: CanvasText }
+#ID .depyf-picked > summary { display: none }
+#ID .depyf-pickers[hidden], #ID details[hidden] { display: none }
+"""
+
+# Moves no text around: it fills three lists from what is there and shows the one part that they name.
+_SCRIPT = """
+(function () {
+  var script = document.currentScript;
+  var root = (script && script.closest && script.closest('.depyf-run')) || document.getElementById('ID');
+  if (!root || root.dataset.ready) return;
+  root.dataset.ready = '1';
+  var parts = Array.prototype.slice.call(root.querySelectorAll('details'));
+  var lists = Array.prototype.slice.call(root.querySelectorAll('select'));
+  var keys = ['function', 'entry', 'artifact'];
+  function fill(list, key, parts) {
+    var before = list.value, seen = {};
+    list.textContent = '';
+    parts.forEach(function (part) {
+      var id = part.dataset[key];
+      if (seen[id]) return;
+      seen[id] = true;
+      var option = document.createElement('option');
+      option.value = id;
+      option.textContent = part.dataset[key + 'Name'];
+      list.appendChild(option);
+    });
+    var names = Array.prototype.map.call(list.options, function (one) { return one.value; });
+    list.value = names.indexOf(before) >= 0 ? before : names[0];
+  }
+  function update() {
+    var left = parts;
+    keys.forEach(function (key, position) {
+      fill(lists[position], key, left);
+      left = left.filter(function (part) { return part.dataset[key] === lists[position].value; });
+    });
+    parts.forEach(function (part) {
+      var picked = part === left[0];
+      part.hidden = !picked;
+      part.open = picked;
+    });
+  }
+  parts.forEach(function (part) { part.classList.add('depyf-picked'); });
+  lists.forEach(function (list) { list.addEventListener('change', update); });
+  root.querySelector('.depyf-pickers').hidden = false;
+  update();
+})();
+"""
+
+
+def _text(value: Any) -> str:
+    return escape(shown(value))
+
+
+def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
+    """(name, text) for everything that can be picked of one compile, what most look for first."""
+    if entry.source:
+        yield "decompiled code (%s)" % entry.verdict, entry.source
+    if function is not None and function.source:
+        yield "source", function.source
+    if entry.breaks:
+        yield "graph breaks", "\n\n".join(one.text or one.reason for one in entry.breaks)
+    if entry.reasons:
+        yield "why it recompiled", "\n".join(entry.reasons)
+    if entry.failure:
+        yield "failure", entry.failure
+    if entry.guards:
+        lines = []
+        for guard in entry.guards:
+            lines.append(guard.text + ("  # " + guard.comment if guard.comment else ""))
+        yield "guards (%d)" % len(entry.guards), "\n".join(lines)
+    from depyf.torch.dump import sorted_artifacts
+
+    for artifact in sorted_artifacts(entry):
+        if artifact.kind == "json":
+            continue
+        name = artifact.stage.replace("_", " ")
+        yield name + (" %d" % artifact.index if artifact.index else ""), artifact.text
+    for stage, reason in entry.missing.items():
+        yield stage.replace("_", " ") + " (not made)", reason
+    if entry.original_bytecode:
+        yield "bytecode before", entry.original_bytecode
+    if entry.transformed_bytecode:
+        yield "bytecode after", entry.transformed_bytecode
+
+
+def run_html(run: Any) -> str:
+    """A run as HTML.
+
+    Args:
+        run: a `depyf.torch.model.Run`.
+    """
+    name = "depyf-" + uuid.uuid4().hex[:12]
+    out: List[str] = [
+        '<div class="depyf-run" id="%s"><style>%s</style>' % (name, _STYLE.replace("ID", name)),
+        '<pre class="depyf-summary">%s</pre>'
+        % escape(summary.summary(run.to_json(), run.folder)),
+        '<div class="depyf-pickers" hidden>',
+    ]
+    for label in ("function", "compile", "shows"):
+        out.append("<label>%s <select></select></label>" % label)
+    out.append("</div>")
+    total = 0
+    pairs = [
+        (position, function, entry)
+        for position, function in enumerate(run.functions)
+        for entry in function.entries
+    ] + [(len(run.functions), None, entry) for entry in run.unattributed]
+    for number, (position, function, entry) in enumerate(pairs):
+        function_name = function.name if function is not None else "no function"
+        if function is not None and not function.is_resume:
+            function_name += "  line %d" % function.firstlineno
+        for kind, (title, text) in enumerate(_texts(function, entry)):
+            room = max(0, min(TEXT_LIMIT, TOTAL_LIMIT - total))
+            if len(text) > room:
+                text = text[:room] + "\n... cut here at %d of %d characters; run.dump(folder) writes all" % (
+                    room,
+                    len(text),
+                )
+            total += min(len(text), room)
+            out.append(
+                '<details data-function="%d" data-entry="%d" data-artifact="%s" data-function-name="%s"'
+                ' data-entry-name="%s" data-artifact-name="%s"><summary>%s, %s: %s</summary>'
+                '<pre tabindex="0">%s</pre></details>'
+                % (
+                    position,
+                    number,
+                    _text(title.partition(" (")[0]) or kind,
+                    _text(function_name),
+                    _text(entry.compile_id),
+                    _text(title),
+                    _text(function_name),
+                    _text(entry.compile_id),
+                    _text(title),
+                    _text(text),
+                )
+            )
+    if pairs:
+        out.append("<script>%s</script>" % _SCRIPT.replace("ID", name))
+    out.append("</div>")
+    return "\n".join(out)
