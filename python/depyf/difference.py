@@ -138,15 +138,21 @@ class _Texts:
     def __init__(self, document, ranks):
         self.document = document
         self.ranks = ranks
+        self.texts = {}
 
     def artifacts(self, entry):
         found = {}
         for artifact in entry.get("artifacts") or ():
             if artifact["kind"] in _COMPARED and artifact.get("path"):
                 found[artifact["stage"], artifact["index"]] = artifact["path"]
+            elif artifact["kind"] in _COMPARED and "text" in artifact:  # read from a log, which has no files
+                self.texts[id(artifact)] = artifact["text"]
+                found[artifact["stage"], artifact["index"]] = id(artifact)
         return found
 
     def read(self, path):
+        if path in self.texts:
+            return normal(self.texts[path], self.ranks)
         name = os.path.join(self.document["folder"], path)
         root = os.path.realpath(self.document["folder"])
         if not os.path.realpath(name).startswith(root + os.sep):
@@ -436,12 +442,26 @@ def compare_ranks(documents):
 # ---- the commands ------------------------------------------------------------------------------------------------------
 
 
+def _load_any(path):
+    """The document of a dump's folder, or of a log of TORCH_TRACE."""
+    if os.path.exists(os.path.join(path, summary.MANIFEST)) or os.path.basename(path) == summary.MANIFEST:
+        return summary.load(path)
+    from depyf.report import ReportError, document
+
+    try:
+        found = document.load(path)
+    except (ReportError, OSError, ImportError) as error:
+        raise summary.DumpError(str(error))
+    found.setdefault("name", os.path.basename(os.path.normpath(path)))
+    return found
+
+
 def _load_ranks(folder):
     """Rank -> document; a dump of one process is rank 0."""
     folders = summary.ranks(folder)
     documents = {}
     for rank, path in (folders or {0: folder}).items():
-        document = summary.load(path)
+        document = _load_any(path)
         if folders:
             document["name"] = "rank %d" % rank
         documents[rank] = document
@@ -494,10 +514,9 @@ def report_command(options):
             if not there:
                 folders[position] = given
         for rank, path in folders.items():
-            if os.path.isdir(path):
-                documents[rank] = summary.load(path)
-                if len(folders) > 1:
-                    documents[rank]["name"] = "rank %d" % rank
+            documents[rank] = _load_any(path)
+            if len(folders) > 1:
+                documents[rank]["name"] = "rank %d" % rank
     except summary.DumpError as error:
         sys.stderr.write("depyf report: %s\n" % error)
         return 2
@@ -510,15 +529,12 @@ def report_command(options):
             if len(sources) == 1:
                 page = report.build(sources[0])
             else:
-                target = options.dumps[0] if len(options.dumps) == 1 else sources[0]
-                page = report.build(sources, os.path.join(target, "index.html"))
+                target = options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
+                page = report.build(sources, os.path.join(target or ".", "index.html"))
         except Exception as error:  # the text below is still of use
-            sys.stderr.write("depyf report: no page was written: %s: %s\n" % (type(error).__name__, error))
-            if not documents:
-                return 2
-    elif not documents:
-        sys.stderr.write("depyf report --text: expected folders of dumps\n")
-        return 2
+            sys.stderr.write(
+                "depyf report: no page was written: %s: %s\n" % (type(error).__name__, error)
+            )
     for rank in sorted(documents):
         document = documents[rank]
         if len(documents) > 1:

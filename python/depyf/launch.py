@@ -266,7 +266,7 @@ def _finish(found, options, folder, finder, stream):
             stream.write(str(finder.report) + "\n")
         if options.breaks or options.recompiles or options.guards is not None:
             return
-        page = build_page(found.folder, stream)
+        page = page_of(found.folder)
         stream.write(summary.summary(document, page or found.folder, links) + "\n")
         if options.open:
             open_page(page, found.folder, stream)
@@ -274,19 +274,14 @@ def _finish(found, options, folder, finder, stream):
         stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))
 
 
-def build_page(folder, stream):
-    """Builds index.html of a dump; returns its path, or None with a line on `stream` where it cannot be made."""
+def page_of(folder):
+    """The page of a dump, None where none was written."""
     if folder is None:
         return None
-    try:
-        from depyf import report
-    except ImportError:
-        return None
-    try:
-        return str(report.build(folder))
-    except Exception as error:
-        stream.write("depyf: the page was not written: %s: %s\n" % (type(error).__name__, error))
-        return None
+    from depyf.report import document
+
+    page = document.page_of(folder)
+    return page if os.path.exists(page) else None
 
 
 def open_page(page, folder, stream):

@@ -95,12 +95,9 @@ class _Dumper:
             report.sections.append(("depyf", "the dump failed: %s: %s" % (type(error).__name__, error)))
             return
         from depyf import launch, summary
-        import io
 
-        notes = io.StringIO()
-        page = launch.build_page(folder, notes)
-        text = summary.summary(run.to_json(), page or folder)
-        report.sections.append(("depyf", notes.getvalue() + text))
+        text = summary.summary(run.to_json(), launch.page_of(folder) or folder)
+        report.sections.append(("depyf", text))
         self._dumps.append((item.nodeid, folder))
 
     def pytest_runtest_teardown(self, item):

@@ -50,6 +50,16 @@ def load(folder):
             % path
         )
     document["folder"] = os.path.dirname(os.path.abspath(path))
+    for name in document.get("earlier") or ():  # other blocks of the program that wrote to the folder before
+        if os.path.basename(name) != name:
+            continue
+        try:
+            with open(os.path.join(document["folder"], name), encoding="utf-8") as stream:
+                earlier = json.load(stream)
+            for key in ("functions", "unattributed", "problems"):
+                document[key] = earlier[key] + document[key]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
     return document
 
 
