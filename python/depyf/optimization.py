@@ -1,9 +1,8 @@
 """Running chosen compiled code without guards: `TorchCompileWrapperWithCustomDispatcher`."""
 
-import contextlib
 import threading
 import types
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 __all__ = ["TorchCompileWrapperWithCustomDispatcher"]
 
@@ -41,6 +40,7 @@ class TorchCompileWrapperWithCustomDispatcher:
         self.compiled_codes: List[types.CodeType] = []
         self.use_custom_dispatcher = use_custom_dispatcher
         self._dispatch_lock = threading.RLock()
+        self._functions: Dict[types.CodeType, Tuple[Any, types.FunctionType]] = {}
         self._hook: Any = None
         if use_custom_dispatcher:
             from depyf.torch import compat
@@ -75,13 +75,16 @@ class TorchCompileWrapperWithCustomDispatcher:
         """Lets torch dispatch; a subclass overrides it to choose."""
         return self.compiled_callable(*args, **kwargs)
 
-    @contextlib.contextmanager
-    def dispatch_to_code(self, index: int) -> Iterator[None]:
+    def dispatch_to_code(self, index: int) -> "_Dispatch":
         """Inside the block `self.forward` runs `self.compiled_codes[index]` directly.
 
         Raises:
-            IndexError: nothing was compiled under that index; the message says how much there is.
+            IndexError: on entering, when nothing was compiled under that index; the message says how much there is.
         """
+        return _Dispatch(self, index)
+
+    def _direct(self, index: int) -> types.FunctionType:
+        # made once for each code: this is on the path of every call
         try:
             code = self.compiled_codes[index]
         except IndexError:
@@ -90,18 +93,38 @@ class TorchCompileWrapperWithCustomDispatcher:
                 % (len(self.compiled_codes), index)
             ) from None
         function = type(self).forward
-        bound = types.MethodType(_rebuilt(function, code), self)
+        known = self._functions.get(code)
+        if known is None or known[0] is not function:
+            known = self._functions[code] = (function, _rebuilt(function, code))
+        return known[1]
+
+
+class _Dispatch:
+    __slots__ = ("_owner", "_index", "_before")
+
+    def __init__(self, owner: TorchCompileWrapperWithCustomDispatcher, index: int) -> None:
+        self._owner = owner
+        self._index = index
+        self._before: Any = _MISSING
+
+    def __enter__(self) -> None:
+        owner = self._owner
+        bound = types.MethodType(owner._direct(self._index), owner)
         # on the instance and not on the class, so that other instances and threads that use them are not concerned
-        with self._dispatch_lock:
-            before = self.__dict__.get("forward", _MISSING)
-            self.__dict__["forward"] = bound
-            try:
-                yield
-            finally:
-                if before is _MISSING:
-                    del self.__dict__["forward"]
-                else:
-                    self.__dict__["forward"] = before
+        owner._dispatch_lock.acquire()
+        names = owner.__dict__
+        self._before = names.get("forward", _MISSING)
+        names["forward"] = bound
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        owner = self._owner
+        try:
+            if self._before is _MISSING:
+                del owner.__dict__["forward"]
+            else:
+                owner.__dict__["forward"] = self._before
+        finally:
+            owner._dispatch_lock.release()
 
 
 _MISSING = object()

@@ -1,0 +1,206 @@
+"""Many compiles, long programs: time and memory grow with them and no faster; nothing that torch would have freed is kept."""
+
+import contextlib
+import gc
+import importlib.util
+import os
+import time
+import types
+import weakref
+from pathlib import Path
+
+import depyf
+import pytest
+import torch
+from depyf.torch.dump import dump_run
+from depyf.torch.model import Artifact, Entry, Function, GraphBreak, Guard, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def bench(name):
+    spec = importlib.util.spec_from_file_location(name, str(ROOT / "bench" / (name + ".py")))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def big_run(functions, entries, guards):
+    """A run as the session leaves it: functions that call resume functions of their own."""
+    run = Run()
+    for number in range(functions):
+        for resume in (False, True):
+            name = "resume_in_f_at_%d" % number if resume else "f_%d" % number
+            function = Function(
+                name=name, is_resume=resume, source="def %s(x):\n    return x\n" % name
+            )
+            function._signature = {"positional": ["x"]}
+            function.index = number
+            if resume:
+                function.global_name = "__resume_at_%d_%d" % (number, number)
+            for index in range(entries):
+                entry = Entry("%d/%d" % (number, index), index=index, hooked=True, finished=True)
+                entry.name = "__transformed_code_%d_for_%s" % (index, name)
+                entry.graph_name = "__compiled_fn_%d" % (2 * (number * entries + index) + resume)
+                entry.source = "def %s(x):\n    return x + %d\n" % (entry.name, index)
+                entry.verdict, entry.calls = (
+                    "exact",
+                    [] if resume else ["__resume_at_%d_%d" % (number, number)],
+                )
+                entry.guards = [
+                    Guard("L['x'] == %d" % value, expression="L['x'] == %d" % value)
+                    for value in range(guards)
+                ]
+                entry.breaks = [GraphBreak("because")]
+                entry.artifacts = [
+                    Artifact("Captured_Graph", "graph", _text="class G:\n    pass\n")
+                ]
+                function.entries.append(entry)
+            run.functions.append(function)
+    return run
+
+
+@pytest.mark.parametrize(
+    "small, large",
+    [((60, 1, 8), (240, 1, 8)), ((2, 30, 8), (2, 120, 8)), ((2, 2, 250), (2, 2, 1000))],
+    ids=["functions", "entries", "guards"],
+)
+def test_the_time_of_a_dump_is_linear(tmp_path, small, large):
+    def seconds(size, name):
+        run = big_run(*size)
+        begin = time.process_time()
+        dump_run(run, str(tmp_path / name))
+        assert run.problems == []
+        return time.process_time() - begin
+
+    seconds(small, "warm")
+    # four times as much work; quadratic would be sixteen times as long
+    before = min(seconds(small, "small%d" % turn) for turn in range(3))
+    after = min(seconds(large, "large%d" % turn) for turn in range(2))
+    assert after <= 7 * before + 0.02, (before, after)
+
+
+def test_time_and_memory_of_compiles_are_linear():
+    # the long form, with two hundred compiles and long programs, is bench/growth.py itself
+    found = bench("growth").measure(12, 0, labels=("compiles",))["compiles"]
+    assert found["time ratio"] <= 1.6, found
+    assert found["memory ratio"] <= 1.4, found
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        x = self.linear(x)
+        torch._dynamo.graph_break()
+        return x.relu()
+
+
+def make_function():
+    names = {"torch": torch}
+    exec(
+        "def made(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x * 2\n",
+        names,
+    )
+    return names["made"]
+
+
+def survivors(block, backend):
+    """What is still alive after a block and a reset of torch, by name, and the run."""
+    watched = {}
+
+    def watching(module, inputs):
+        watched["graph %d" % len(watched)] = weakref.ref(module)
+        if backend == "eager":
+            return module.forward
+        return torch._dynamo.lookup_backend(backend)(module, inputs)
+
+    def hook(code, new_code):
+        watched["code %d" % len(watched)] = weakref.ref(code)
+        watched["transformed code %d" % len(watched)] = weakref.ref(new_code)
+
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(hook)
+    try:
+        with block as run:
+            model, function = Model(), make_function()
+            torch.compile(model, backend=watching)(torch.ones(2)).sum().backward()
+            torch.compile(function, backend=watching)(torch.ones(2))
+            watched["model"], watched["function"] = weakref.ref(model), weakref.ref(function)
+            watched["code of the function"] = weakref.ref(function.__code__)
+    finally:
+        handle.remove()
+    del model, function
+    torch._dynamo.reset()
+    gc.collect()
+    assert len(watched) == 4 + 4 * 2 + 3
+    return sorted(name for name, one in watched.items() if one() is not None), run
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("way", ["capture", "prepare_debug"])
+def test_models_code_and_graphs_are_freed(tmp_path, way, backend):
+    without, _ = survivors(contextlib.nullcontext(), backend)
+    block = depyf.capture() if way == "capture" else depyf.prepare_debug(str(tmp_path / "dump"))
+    within, run = survivors(block, backend)
+    assert not set(within) - set(without)
+    assert "model" not in within
+    # the run itself, which the program holds, still tells all of it
+    assert len(list(run.entries())) == 4
+    for entry in run.entries():
+        assert entry.source and entry.guards
+
+
+def test_a_model_that_dies_inside_the_block_is_freed_there(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        model = Model()
+        torch.compile(model, backend="eager")(torch.ones(2))
+        alive = weakref.ref(model)
+        del model
+        gc.collect()
+        without = alive() is None
+        torch._dynamo.reset()
+        gc.collect()
+        assert alive() is None
+    assert without == freed_without_depyf()
+
+
+def freed_without_depyf():
+    torch._dynamo.reset()
+    model = Model()
+    torch.compile(model, backend="eager")(torch.ones(2))
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    return alive() is None
+
+
+def test_a_run_that_nobody_holds_is_freed(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(make_function(), backend="eager")(torch.ones(2))
+    alive = [weakref.ref(run)] + [weakref.ref(entry) for entry in run.entries()]
+    del run
+    gc.collect()
+    assert [one() for one in alive if one() is not None] == []
+
+
+def test_replaced_code_holds_no_more_than_torchs_own(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(make_function(), backend="eager")(torch.ones(2))
+        for entry in run.entries():
+            code, own = entry.code, entry._torch_code.get()
+            assert entry.replaced
+            if own is not None:
+                assert constants(code) <= constants(own) | {type(None), str, int, tuple}
+    assert os.path.isdir(str(tmp_path / "dump"))
+
+
+def constants(code):
+    found, work = set(), [code]
+    while work:
+        for one in work.pop().co_consts:
+            found.add(type(one))
+            if isinstance(one, types.CodeType):
+                work.append(one)
+    return found
