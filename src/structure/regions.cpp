@@ -334,6 +334,17 @@ class Regions {
     }
   }
 
+  /// A constant that is returned from within: loaded before the exception state is popped at body[pop] (3.14+ folds `return 0, 0` after that order is settled), or
+  /// at the place in the source where it is popped. An implicit `return None` takes that place too.
+  bool returns_value_before(const Node& node, std::size_t pop) const {
+    if (node.term != TermKind::Return || !s_.is_const(node.value)) return false;
+    for (std::size_t i = pop + 1; i < node.body.size(); ++i)
+      if (!s_.is_const(node.body[i])) return false;
+    const Value& popped = s_.at(node.body[pop]);
+    if (node.term_columns != 0 && node.term_columns == popped.columns && node.term_line == popped.line && s_.module[ConstId(s_.at(node.value).arg)].kind != ConstKind::None) return true;
+    return std::find(node.body.begin(), node.body.begin() + static_cast<std::ptrdiff_t>(pop), node.value) != node.body.begin() + static_cast<std::ptrdiff_t>(pop);
+  }
+
   /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
   /// the handler where the exception state is popped. A handler inside pops its own.
   void scope_handlers() {
@@ -362,6 +373,7 @@ class Regions {
         for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
           if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
           left = true;
+          if (returns_value_before(s_.nodes[b.index], k)) break;
           if (k + 1 < s_.nodes[b.index].body.size() || s_.nodes[b.index].term != TermKind::Jump) {
             BlockId rest = split({b, k + 1});
             s_.nodes[rest.index].region = s_.nodes[b.index].region;
