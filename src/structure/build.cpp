@@ -150,13 +150,15 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
 }
 
 std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operands) {
+  for (ValueId v : operands)
+    if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   std::vector<ExprId> kids(operands.size());
   // Fast way: the operands are the top of the pending values, in order.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
   for (; i > 0; --i) {
     ValueId v = operands[i - 1];
-    if (!v || s_.at(v).kind == ValueKind::Null) continue;
+    if (!v) continue;
     ExprId ready;
     if (operand_ready(v, ready)) {
       kids[i - 1] = ready;
@@ -177,7 +179,7 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
     std::size_t at = top;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       ValueId v = operands[k];
-      if (!v || kids[k] || s_.at(v).kind == ValueKind::Null || (k == 0 && v == external)) continue;
+      if (!v || kids[k] || (k == 0 && v == external)) continue;
       kids[k] = use(pending_[at++]);
     }
     pending_.resize(top);
@@ -199,7 +201,7 @@ std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operand
   }
   for (std::size_t k = 0; k < operands.size(); ++k) {
     ValueId v = operands[k];
-    if (!v || s_.at(v).kind == ValueKind::Null) continue;
+    if (!v) continue;
     kids[k] = ExprId::none();
     if (operand_ready(v, kids[k])) continue;
     bool found = false;

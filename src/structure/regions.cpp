@@ -479,6 +479,7 @@ class Regions {
     std::vector<Pair> work{{handler, 0, t, 0}};
     visited[handler.index] = t.index;
     completes = false;
+    std::size_t hops = 0;  // jumps in a row: empty blocks may form a ring
     while (!work.empty()) {
       Pair p = work.back();
       work.pop_back();
@@ -498,8 +499,10 @@ class Regions {
         if (p.hi == hn.body.size()) {
           if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
             Position here{p.t, p.ti};
-            while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump)
+            while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump) {
+              if (++hops > s_.nodes.size()) return false;
               here = {s_.nodes[here.block.index].edges[0].to, 0};
+            }
             if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here)) return false;
             completes = true;
             out = here;
@@ -509,7 +512,7 @@ class Regions {
         while (p.ti < tn.body.size() && silent(tn.body[p.ti])) ++p.ti;
         if (p.hi < hn.body.size()) {
           if (p.ti == tn.body.size()) {
-            if (tn.term != TermKind::Jump) return false;
+            if (tn.term != TermKind::Jump || ++hops > s_.nodes.size()) return false;
             p.t = tn.edges[0].to;
             p.ti = 0;
             continue;
@@ -532,6 +535,7 @@ class Regions {
           }
           ++p.hi;
           ++p.ti;
+          hops = 0;
           continue;
         }
         // both at the end of their blocks
