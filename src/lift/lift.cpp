@@ -463,7 +463,7 @@ class Lifter {
     Value& made = out_[function];
     const std::uint32_t flag = instr_->arg;
     aliased_[attribute.index] = true;
-    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && block().body.back() == function && (made.arg & flag) == 0) {
+    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && !block().body.empty() && block().body.back() == function && (made.arg & flag) == 0) {
       // Nothing happened since the function was made and nobody else has it: the same function made with the attribute.
       std::size_t at = 0;
       for (std::uint32_t bit = 1; bit < flag; bit <<= 1) at += (made.arg & bit) != 0;

@@ -402,6 +402,11 @@ void BlockBuilder::operation(std::size_t position) {
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return;
   }
+  const bool compares = value.op == Op::COMPARE || value.op == Op::IS || value.op == Op::CONTAINS;
+  if (expression_only_ && external && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
+    failed = true;
+    return;
+  }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   if (value.op == Op::IS && value.aux == kNoneBranch) s_.ast[e].op = kEitherPolarity;
   push(v, e);
