@@ -1,12 +1,15 @@
 // `import` and `from … import` from the stores of what IMPORT_NAME and IMPORT_FROM gave.
 #include <string>
 
+#include "support/error.h"
 #include "rewrite/rewriter.h"
 
 namespace depyf {
 namespace {
 
 constexpr std::uint8_t kLazy = 1;
+
+constexpr std::int64_t kMostDots = 1000;  // of a relative import: more would be no source that anyone can read
 
 bool is_module(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportModule; }
 bool is_member(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportedName; }
@@ -20,7 +23,9 @@ StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& modul
   s.extra = r.ast.arena.copy(names);
   if (kind == StmtKind::ImportFrom) {
     const Const* level = r.constant(module.kids[0]);
-    s.level = level && level->kind == ConstKind::Int && level->integer > 0 ? static_cast<std::uint32_t>(level->integer) : 0;
+    const bool known = level && level->kind == ConstKind::Int && !level->big && level->integer >= 0 && level->integer <= kMostDots;
+    if (!known) throw UnusualCode("an import whose level is no number of dots");
+    s.level = static_cast<std::uint32_t>(level->integer);
     s.a = r.text(StrId(module.a)).empty() ? UINT32_MAX : module.a;
   }
   return r.ast.add(s);
@@ -35,7 +40,8 @@ StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
   }
   if (!is_module(r, value)) return StmtId::none();
   const Expr module = r.ast[value];
-  if (!r.is_none(module.kids[1])) return StmtId::none();
+  const Const* level = r.constant(module.kids[0]);
+  if (!r.is_none(module.kids[1]) || !level || level->kind != ConstKind::Int || level->big || level->integer != 0) return StmtId::none();
   std::string_view dotted = r.text(StrId(module.a));
   StrId as = name;
   if (attributes.empty()) {
