@@ -1,5 +1,7 @@
 #include "structure/structure.h"
 
+#include <algorithm>
+
 #include "structure/graph.h"
 
 namespace depyf {
@@ -56,6 +58,40 @@ void Structurer::drop_builtin_shortcuts() {
   }
 }
 
+/// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes after it, unless it only returns, behind the loop.
+void Structurer::split_at_breaks() {
+  std::vector<std::uint8_t> iterates(lifted.values.size(), 0);
+  for (const Node& node : nodes)
+    if (node.alive && node.term == TermKind::ForIter) iterates[resolve(node.value).index] = 1;
+  const std::size_t count = nodes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!nodes[i].alive || nodes[i].match != UINT32_MAX) continue;
+    std::size_t drop = SIZE_MAX, drops = 0, before = 0, after = 0;
+    for (std::size_t k = 0; k < nodes[i].body.size(); ++k) {
+      const ValueId v = nodes[i].body[k];
+      if (is_op(v, Op::POP_TOP) && iterates[resolve(at(v).operands[0]).index]) {
+        drop = k;
+        ++drops;
+      } else if (!is_const(v)) {
+        ++(drops > 0 ? after : before);
+      }
+    }
+    if (drops != 1 || before == 0 || after == 0) continue;
+    const BlockId b(static_cast<std::uint32_t>(i));
+    auto from_before = [&](ValueId v) {
+      const auto end = nodes[i].body.begin() + static_cast<std::ptrdiff_t>(drop);
+      return v && !is_const(resolve(v)) && std::find(nodes[i].body.begin(), end, resolve(v)) != end;
+    };
+    bool carried = from_before(nodes[i].value);
+    for (std::size_t k = drop + 1; k < nodes[i].body.size() && !carried; ++k)
+      for (ValueId operand : at(nodes[i].body[k]).operands) carried |= from_before(operand);
+    if (carried) continue;  // a value on the stack: no statement ends here
+    split_test(b, nodes[i].body.size() - drop);
+  }
+  count_uses();
+  count_preds();
+}
+
 void Structurer::run() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
@@ -73,8 +109,7 @@ void Structurer::run() {
   thread_empty_blocks();
   merge_straight_lines();
   fold_expressions();
-  count_uses();
-  count_preds();
+  split_at_breaks();
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();

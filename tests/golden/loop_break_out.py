@@ -75,3 +75,19 @@ def types(*args):
             raise TypeError(s)
     if a and b:
         raise TypeError
+
+
+def appended(variants, cmd):
+    if variants:
+        for v in variants:
+            path = which(v)
+            if path:
+                cmd = [path]
+                break
+        else:
+            if len(variants) > 1:
+                raise RuntimeError(1)
+            raise RuntimeError(2)
+        opts = {1: [1]}
+        cmd.extend(opts)
+    a()
