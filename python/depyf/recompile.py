@@ -83,7 +83,8 @@ def recompile(
     name=None,
     indentation=4,
     temp_prefix="__temp_",
-    callee_parameters=None
+    callee_parameters=None,
+    dynamo=False
 ):
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -92,7 +93,7 @@ def recompile(
     the very objects of the original. `name` names the function in the source. With
     `filename_template`, whose `%s` becomes that name, the source is written there in one step,
     so that a debugger finds the lines that run; a source that is not proven says so in its first
-    line, and `code` is None.
+    line, and `code` is None. `dynamo` says that torch wrote the code, also where no name in it does.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -114,6 +115,8 @@ def recompile(
             faithful,
             not faithful,
             callee_parameters or {},
+            0,
+            dynamo,
         )
         attempt = _attempt(
             original_code, reference, path, decompiled, function_name, indentation

@@ -31,8 +31,12 @@ std::string code_path(const Module& module, CodeId code) {
 
 namespace {
 
+bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& options) {
+  return (options.dynamo && code == module.root) || made_by_dynamo(module, code);
+}
+
 StructureOptions structure_options(const Module& module, CodeId code, const DecompileOptions& options) {
-  const bool dynamo = made_by_dynamo(module, code);
+  const bool dynamo = is_dynamos(module, code, options);
   return {options.keep_temporaries, options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, &options.callee_parameters};
 }
 
@@ -60,7 +64,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
   sound = true;
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
-  if (made_by_dynamo(module, code)) simplify(lifted, module);
+  if (is_dynamos(module, code, options)) simplify(lifted, module);
   if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
   else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
   rewrite(ast, code);
@@ -165,7 +169,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  if (stage == Stage::Simplify || made_by_dynamo(module, code)) simplify(lifted, module);
+  if (stage == Stage::Simplify || is_dynamos(module, code, options)) simplify(lifted, module);
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;
   ast.module = &module;

@@ -17,6 +17,7 @@ struct DecompileOptions {
   /// Parameter names of functions that the code calls by a global name; temporaries passed to them take these names.
   std::vector<std::pair<std::string, std::vector<std::string>>> callee_parameters;
   bool keep_temporaries = false;
+  bool dynamo = false;          // the root is Dynamo's, also where no name in it says so
   std::string name;             // function mode: name to print instead of co_name
   std::uint8_t ladder = 0;      // first rung of the ladder that is tried: 0 plain structure, 5 the dispatch loop, 6 rebuilding; for tests
   bool function = false;        // print the root as one function, not as a module

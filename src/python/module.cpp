@@ -129,26 +129,27 @@ void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
 
 const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
-    "          set_literals=True, callee_parameters={}, ladder=0)\n--\n\n"
+    "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False)\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
     "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
     "stands there, also a frozenset with set_literals=False; callee_parameters maps the global names of functions\n"
     "to the tuple of their parameters' names, which temporaries passed to them take; ladder is the first rung of the\n"
-    "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
+    "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); dynamo says that torch wrote the code, where no\n"
+    "name in it does; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
     "'broken' or 'note'. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", "ladder", nullptr};
+  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", "ladder", "dynamo", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
   PyObject* callee_parameters = nullptr;
-  int ladder = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!i", const_cast<char**>(keywords), &input, &indentation,
-                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters, &ladder)) {
+  int ladder = 0, dynamo = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!ip", const_cast<char**>(keywords), &input, &indentation,
+                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters, &ladder, &dynamo)) {
     return nullptr;
   }
   if (indentation < 1 || indentation > 16) {
@@ -167,6 +168,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (callee_parameters) read_callee_parameters(callee_parameters, options);
     if (name) options.name = name;
     options.ladder = static_cast<std::uint8_t>(ladder < 0 ? 0 : ladder > 6 ? 6 : ladder);
+    options.dynamo = dynamo != 0;
     options.function = is_code(input) && !is_module(module);
     options.strict = options.function;
     const Decompiled result = depyf::decompile(module, options);

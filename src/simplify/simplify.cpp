@@ -6,6 +6,11 @@ namespace depyf {
 
 namespace {
 
+/// `stem` and a number.
+bool is_numbered(std::string_view name, std::string_view stem) {
+  return name.starts_with(stem) && name.size() > stem.size() && name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
+}
+
 // Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but never loaded, is promoted. Dynamo makes one for every
 // import that it may need again; reading it is the only thing it is for, and promote_slots() checks its premises.
 void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::vector<bool>& promotable) {
@@ -18,7 +23,7 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::ve
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (read[i] || !code.slots[i].name.valid()) continue;
     std::string_view name = module[code.slots[i].name];
-    if (name.starts_with("tmp_") && name.find_first_not_of("0123456789", 4) == std::string_view::npos) promotable[i] = true;
+    if (is_numbered(name, "tmp_")) promotable[i] = true;
   }
 }
 
@@ -49,7 +54,8 @@ bool made_by_dynamo(const Module& module, CodeId id) {
   }
   for (const Slot& slot : code.slots) {
     std::string_view text = slot.name.valid() ? module[slot.name] : std::string_view();
-    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack")) return true;
+    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack") || is_numbered(text, "graph_out_"))
+      return true;
   }
   return false;
 }

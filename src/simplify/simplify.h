@@ -20,7 +20,7 @@ struct SimplifyOptions {
 /// (`f(*[a, b])`, a lone `x` as a statement), so decompiling calls it only where made_by_dynamo() says so.
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options = {});
 
-/// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`, `__resume_at_…`, `__nested_resume_fns`, `___stack0` …?
+/// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`, `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
 bool made_by_dynamo(const Module& module, CodeId code);
 
 /// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody reads it: constants, cells, builds of tuples, lists and slices,

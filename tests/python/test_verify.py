@@ -356,7 +356,7 @@ def test_size_is_no_danger():
 
 # ---------------------------------------------------------------- Dynamo's code
 DYNAMO = os.path.join(HERE, "dynamo")
-NAMES = ["break_in_print", "dict_update", "nested_branch", "no_grad", "toy"]
+NAMES = ["break_in_print", "dict_update", "keywords_in_a_dict", "nested_branch", "no_grad", "toy"]
 # (file, text, what takes its place): each must be refused
 DYNAMO_MUTANTS = [
     ("toy", "(a, b)\n    cond", "(b, a)\n    cond"),
@@ -428,6 +428,12 @@ def test_readable_form_of_dynamos_code_is_proven(name, tmp_path):
     original = compiled(os.path.join(DYNAMO, name + ".txt"), tmp_path)
     readable = compiled(os.path.join(DYNAMO, name + ".py"), tmp_path)
     assert _core.compare(original, readable, names=False) == ("equivalent", "")
+
+
+def test_what_dynamo_wrote_without_a_name_of_its_own_is_simplified_where_that_is_said(tmp_path):
+    code = compiled(os.path.join(DYNAMO, "keywords_in_a_dict.txt"), tmp_path)
+    assert "**{'a': x}" in _core.decompile(code)[0]
+    assert _core.decompile(code, dynamo=True)[0] == "return g(x, a=x)\n"
 
 
 @pytest.mark.parametrize("number", range(len(DYNAMO_MUTANTS)))

@@ -437,6 +437,7 @@ class Session:
                         filename_template=template,
                         name=entry.name,
                         callee_parameters=names,
+                        dynamo=True,
                     )
                 except OSError as error:
                     if template is None:
@@ -444,7 +445,9 @@ class Session:
                     self.problem(
                         "writing the dump", "%s.py was not written: %s" % (entry.name, error)
                     )
-                    recompiled = recompile(new_code, name=entry.name, callee_parameters=names)
+                    recompiled = recompile(
+                        new_code, name=entry.name, callee_parameters=names, dynamo=True
+                    )
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
                 self.problem("decompiling %s" % entry.name, entry.detail)
