@@ -136,8 +136,23 @@ def user_line(document_or_stack, fallback=None):
     return fallback
 
 
+_GUARD_COMMENT = re.compile(r"\s+# .*$", re.DOTALL)
+
+
+def reason_parts(reason):
+    """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's line that made it."""
+    frames = re.findall(r'File "([^"\n]+)", line (\d+)', reason)
+    where = (frames[-1][0], int(frames[-1][1])) if frames else None
+    text = _GUARD_COMMENT.sub("", reason)
+    return " ".join(text.split()) or " ".join(reason.split()), where
+
+
 #: what usually helps against a recompile, by a pattern in torch's reason
 _ADVICE = (
+    (
+        r"^(?:\S+: )?[\w.]+ == -?[\d.]+$",
+        "pass the number as a tensor, or keep it the same; torch specialises on numbers",
+    ),
     (
         r"size mismatch|stride mismatch|\.size\(|\.shape|^\d+ [<>=]|[<>=]= ?\d+$",
         "torch._dynamo.mark_dynamic(tensor, dim), or torch.compile(dynamic=True)",
@@ -145,7 +160,6 @@ _ADVICE = (
     (r"dtype|device|dispatch key|requires_grad", "call it with tensors of one kind, or expect one entry for each"),
     (r"GLOBAL_STATE|grad_mode|autocast|___check_global_state", "enter grad and autocast blocks the same way each time"),
     (r"___check_obj_id|ID_MATCH|___check_type_id|is not the same", "pass the same object each time, or make it an argument that is a tensor"),
-    (r"== ", "make the number a tensor or an attribute that does not change"),
 )
 
 
@@ -198,8 +212,9 @@ def causes(document):
                     )
                 )
         if entry.get("reasons"):
-            place_of = (function["filename"], function["firstlineno"]) if function else None
-            reason = entry["reasons"][0]
+            reason, place_of = reason_parts(entry["reasons"][0])
+            if place_of is None and function:
+                place_of = function["filename"], function["firstlineno"]
             found.append(
                 Cause(
                     "recompile",
@@ -335,8 +350,11 @@ def recompiles_text(document, links=False):
             )
         )
         for reason in entry["reasons"]:
-            lines.append("    " + shown(" ".join(reason.split())))
-        advice = recompile_advice(entry["reasons"][0])
+            text, made = reason_parts(reason)
+            lines.append(
+                "    %s%s" % (shown(text), ", guarded at " + place(made[0], made[1], links) if made else "")
+            )
+        advice = recompile_advice(reason_parts(entry["reasons"][0])[0])
         if advice:
             lines.append("    help: " + advice)
     return "\n".join(lines) if lines else "no recompiles"

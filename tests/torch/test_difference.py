@@ -138,6 +138,12 @@ def test_summary_is_ten_lines_at_most_and_true(dumps):
     assert "torch compiled nothing" in summary.summary(empty)
 
 
+def test_reasons_name_the_line_that_made_the_guard():
+    reason = "0/1: scale == 2  # return (x * scale)  # b.py:9 in f\nUser stack trace:\n  File \"/a/b.py\", line 9, in f"
+    assert summary.reason_parts(reason) == ("0/1: scale == 2", ("/a/b.py", 9))
+    assert summary.reason_parts("0/0: size  mismatch") == ("0/0: size mismatch", None)
+
+
 # ---- ranks -------------------------------------------------------------------------------------------------------------
 
 RANKS = '''

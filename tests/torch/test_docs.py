@@ -1,0 +1,111 @@
+"""The documentation is true: every block of Python runs, every command ends as it should, every link leads somewhere."""
+
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import environment
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md"] + sorted((ROOT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page, *languages):
+    return [text for language, text in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+
+
+def site_pages():
+    return [page for page in PAGES if page.name != "README.md" and blocks(page, "python")]
+
+
+@pytest.mark.parametrize("page", site_pages(), ids=lambda page: page.stem)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / (page.stem + "_page.py")  # all blocks of a page are one program
+    program.write_text("\n".join(blocks(page, "python")))
+    runpy.run_path(str(program), run_name="page")
+
+
+# Runs each command in a fork of one process that has loaded torch already.
+RUNNER = """
+import json, os, shlex, sys
+import torch, torch._dynamo, depyf.cli, depyf.torch
+for command in json.load(sys.stdin):
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            sys.argv = shlex.split(command)
+            code = depyf.cli.main(sys.argv[1:]) or 0
+        except SystemExit as error:
+            code = error.code or 0
+        except BaseException as error:
+            sys.stderr.write("%r\\n" % error)
+        sys.stdout.flush(); sys.stderr.flush()
+        os._exit(code)
+    print("CODE", command, "=", os.waitpid(child, 0)[1] >> 8, flush=True)
+"""
+
+
+def test_commands_run(tmp_path):
+    commands = [
+        line
+        for page in PAGES
+        for text in blocks(page, "sh")
+        for line in text.splitlines()
+        if line.startswith("depyf ")
+    ]
+    assert len(commands) > 8
+    toy = (ROOT / "examples" / "toy.py").read_text()
+    assert "@torch.compile\n" in toy
+    # the commands of the pages are the same with a backend that is quick
+    (tmp_path / "toy.py").write_text(toy.replace("@torch.compile\n", '@torch.compile(backend="eager")\n'))
+    recompile = (ROOT / "examples" / "recompile.py").read_text()
+    (tmp_path / "recompile.py").write_text(recompile)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "recompile.py").write_text(recompile)
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER],
+        input=json.dumps(commands),
+        env=environment(tmp_path / "cache", BROWSER="true"),
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stderr
+    ends = dict(re.findall(r"^CODE (.*) = (\d+)$", done.stdout, re.MULTILINE))
+    assert list(ends) == list(dict.fromkeys(commands))
+    wrong = {command: code for command, code in ends.items() if code != "0"}
+    assert not wrong, (wrong, done.stderr)
+    # what the pages say that these commands print
+    assert "size mismatch at index 0. expected 8, actual 16" in done.stderr
+    assert "scale == 2, guarded at recompile.py:9" in done.stderr
+    assert "Data-dependent branching" in done.stderr and "no differences" in done.stdout
+    assert (tmp_path / "depyf_dump" / "index.html").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not re.match(r"^[a-z]+:", target):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert page.relative_to(ROOT / "docs").as_posix() in navigation, page
+    for name in re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE):
+        module, _, attribute = name.rpartition(".")
+        found = __import__(module, fromlist=[attribute])
+        assert getattr(found, attribute).__doc__, name
