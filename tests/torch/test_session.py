@@ -409,3 +409,60 @@ def test_warnings_as_errors_do_not_reach_the_program(tmp_path):
         warnings.simplefilter("error")
         with depyf.prepare_debug(str(tmp_path / "file" / "dump")):
             compiled(double)(torch.ones(3))
+
+
+def traced_kinds(monkeypatch):
+    """The kinds of trace records that reach depyf."""
+    import sys
+
+    hub, seen = sys.modules["depyf.torch.capture"]._Hub, []
+    real = hub.traced
+
+    def spy(self, record):
+        seen.append(sys.modules["depyf.torch.capture"].record_kind(record.metadata))
+        real(self, record)
+
+    monkeypatch.setattr(hub, "traced", spy)
+    return seen
+
+
+def test_records_that_nobody_reads_are_not_computed(run_script):
+    # in a process of its own: pytest listens to every logger
+    run_script(
+        """
+import logging, torch, depyf, depyf.torch
+import sys
+capture = sys.modules["depyf.torch.capture"]
+seen, real = [], capture._Hub.traced
+def spy(self, record):
+    seen.append(capture.record_kind(record.metadata))
+    real(self, record)
+capture._Hub.traced = spy
+with depyf.capture() as run:
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+assert "dynamo_output_graph" in seen and "compilation_metrics" in seen, seen
+assert "chromium_event" not in seen, seen
+assert list(run.entries())[0].graphs
+assert logging.getLogger("torch.__trace").handlers == []
+"""
+    )
+
+
+def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
+    seen, heard = traced_kinds(monkeypatch), []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            heard.append(sorted(record.metadata))
+
+    trace, listener = logging.getLogger("torch.__trace"), Listener()
+    with depyf.capture():
+        trace.addHandler(listener)
+        compiled(double)(torch.ones(3))
+    compiled(broken)(torch.ones(3))
+    assert listener in trace.handlers and type(trace.handlers) is list
+    trace.removeHandler(listener)
+    kinds = {name for names in heard for name in names}
+    assert {"chromium_event", "dynamo_output_graph"} <= kinds
+    assert "chromium_event" in seen
+    assert len(heard) > len(seen)

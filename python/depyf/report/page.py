@@ -67,8 +67,14 @@ def _hash(text):
 def _template():
     import jinja2
 
+    try:
+        # compiling the template takes longer than filling it in; Jinja2 keeps what it compiled in a folder of the user's
+        cache = jinja2.FileSystemBytecodeCache()
+    except (OSError, RuntimeError):  # there is no such folder, or it is not the user's alone
+        cache = None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_ASSETS),
+        bytecode_cache=cache,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -83,7 +89,16 @@ def _template():
         _hash(style),
     )
     environment.globals.update(script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK))
-    return environment.get_template("page.html")
+    try:
+        return environment.get_template("page.html")
+    except OSError:  # the cache cannot be written
+        environment.bytecode_cache = None
+        return environment.get_template("page.html")
+
+
+def load():
+    """Loads Jinja2 and the template, so that the first page takes no longer than the others."""
+    _template()
 
 
 def _icon():

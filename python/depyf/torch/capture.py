@@ -1,6 +1,6 @@
 """Watching torch.compile: events from the bytecode hook and the structured trace, joined by compile, into a `Run`.
 
-Nothing of torch is patched. One bytecode hook and one handler on the logger `torch.__trace` serve all blocks that are open;
+No function of torch is patched. One bytecode hook and one handler on the logger `torch.__trace` serve all blocks that are open;
 they are there only while a block is open or a graph that was captured in one still waits for its backward.
 """
 
@@ -868,9 +868,9 @@ class _Hub:
             return
         if wants_trace and self._handler is None:
             self._handler = _TraceHandler(self)
-            logger.addHandler(self._handler)
+            compat.add_trace_handler(self._handler, _SKIPPED)
         elif not wants_trace and self._handler is not None:
-            logger.removeHandler(self._handler)
+            compat.remove_trace_handler(self._handler)
             self._handler = None
             for fusion, taker, level in self._filters:
                 fusion.removeFilter(taker)

@@ -10,7 +10,7 @@ import re
 import sys
 import types
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 #: name of the probe -> why it is unavailable
 _unavailable: Dict[str, str] = {}
@@ -115,7 +115,9 @@ def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
     return None
 
 
-def resume_parameters(code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Dict[str, Tuple[str, ...]]:
+def resume_parameters(
+    code: types.CodeType, scope: Optional[Dict[str, Any]]
+) -> Dict[str, Tuple[str, ...]]:
     """Parameter names of the resume functions that `code` calls by a global name, as torch installed them in `scope`.
 
     A resume function with closure variables stands behind a factory from torch 2.9 on; its parameters stay unknown.
@@ -393,6 +395,43 @@ def _trace_structured() -> Any:
 def trace_logger() -> Optional[logging.Logger]:
     """The logger that carries torch's structured trace, None where torch has none (2.2)."""
     return logging.getLogger(TRACE_LOGGER) if _trace_structured() is not None else None
+
+
+class _AskedHandlers(list):
+    """The handlers of the trace logger while depyf's is the only one.
+
+    torch computes a record, its payload as JSON included, when the logger has handlers at all, and most records (timings for
+    a profiler's view, descriptions of tensors) are of no use here. So when torch's `trace_structured` asks whether there are
+    handlers, the answer is that there are none for those.
+    """
+
+    unwanted: FrozenSet[str] = frozenset()
+    ours: Any = None
+
+    def __bool__(self) -> bool:
+        if len(self) != 1 or self[0] is not self.ours:
+            return len(self) > 0
+        frame = sys._getframe(1)
+        if frame.f_code.co_name != "trace_structured":
+            return True
+        name = frame.f_locals.get("name")
+        return not (isinstance(name, str) and name in self.unwanted)
+
+
+def add_trace_handler(handler: logging.Handler, unwanted: FrozenSet[str]) -> None:
+    """Adds a handler of the structured trace, for which torch does not compute the records of these names."""
+    logger = logging.getLogger(TRACE_LOGGER)
+    logger.addHandler(handler)
+    handlers = _AskedHandlers(logger.handlers)
+    handlers.ours, handlers.unwanted = handler, unwanted
+    logger.handlers = handlers
+
+
+def remove_trace_handler(handler: logging.Handler) -> None:
+    """Ends what `add_trace_handler` began; handlers that others added stay."""
+    logger = logging.getLogger(TRACE_LOGGER)
+    logger.removeHandler(handler)
+    logger.handlers = list(logger.handlers)
 
 
 def _intern_table() -> Any:

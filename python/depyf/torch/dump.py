@@ -15,9 +15,17 @@ import warnings
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.torch import compat
+from depyf import report
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
 from depyf.torch.model import SCHEMA, STAGES, Artifact, Entry, Function, Problem, Run
+
+try:  # here and not when the first page is written, which is inside the user's block
+    from depyf.report import document, page  # noqa: F401
+
+    page.load()
+except Exception:  # without Jinja2 no page is written, and the dump says so
+    pass
 
 MANIFEST = "depyf.json"
 OVERVIEW = "README.md"
@@ -380,8 +388,6 @@ class DumpWriter:
 
     def _write_page(self, run: Run) -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their manifests
-        from depyf import report
-
         try:
             report.build(self.folder if self._shared.earlier else run)
         except ImportError as error:
