@@ -1105,13 +1105,26 @@ class Emitter {
     }
     best = kNone;
     for (std::uint32_t t : breaks) {
-      if (copied_return(t) && is_single_return(t)) continue;
+      // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
+      if (copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
     }
     if (best == kNone) return shape;
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     return shape;
+  }
+
+  /// Does what stands behind the loop of `h`, from `n` on, end or lead to `t`, and nowhere else?
+  bool goes_only_to(std::uint32_t n, std::uint32_t h, std::uint32_t t) const {
+    if (dom_.idom[n] != h) return false;
+    std::vector<std::uint32_t> stack{n};
+    for (std::size_t i = 0; i < stack.size() && i < 4096; ++i) {
+      for (std::uint32_t to : graph_.successors(stack[i]))
+        if (to != t && !dom_.dominates(n, to) && real_edge(stack[i], to)) return false;
+      stack.insert(stack.end(), children_[stack[i]].begin(), children_[stack[i]].end());
+    }
+    return stack.size() <= 4096;
   }
 
   /// Nodes that control reaches from `roots` without passing `h`, as far as h dominates them.
