@@ -533,6 +533,10 @@ void Printer::visit_constant(const Task& task) {
       break;
     case ConstKind::Slice: {
       bool colons = task.allow & kAllowSlices;
+      if (!colons && value.live) {
+        add_text(scratch_.emplace_back(object_name(value.object)));
+        break;
+      }
       if (!colons) add_open('(', Group::Items);
       for (std::size_t i = 0; i < 3 && i < value.items.size(); ++i) {
         bool none = module_[value.items[i]].kind == ConstKind::None;

@@ -48,6 +48,7 @@ struct Const {
   std::span<const ConstId> items;
   CodeId code;
   std::uint32_t object = 0;
+  bool live = false;              // Slice: `object` is it, for where no source form makes this constant
 };
 
 /// co_flags bits that matter here (Include/cpython/code.h).

@@ -62,6 +62,7 @@ class Converter {
     Ref consts;
     Py_ssize_t next = 0;
     std::vector<ConstId> done;
+    std::vector<bool> made;
   };
   struct LiteralFrame {
     PyObject* owner;
@@ -130,6 +131,45 @@ class Converter {
     constant.kind = ConstKind::Object;
     constant.object = objects_.index_of(value);
     return add(constant);
+  }
+
+  /// Which constants of `code` are code objects that the instruction behind the load makes a function of: positions in co_consts. Any
+  /// other code object is a value like any other, and so is the one of a function with which Dynamo resumes: torch knows it by its identity.
+  std::vector<bool> made_into_functions(PyObject* code, Py_ssize_t count) {
+    std::vector<bool> out(static_cast<std::size_t>(count), false), loose(out);
+    const VersionTable* table = version_table(module_.version);
+    if (!table) return out;
+    Ref bytes = attribute(code, "co_code");
+    const std::string_view units = bytes_view(bytes.get());
+    std::uint32_t argument = 0, loaded[2] = {UINT32_MAX, UINT32_MAX};  // the two constants loaded last, when nothing came between
+    const auto position = [&](std::uint32_t i) { return i < out.size(); };
+    for (std::size_t at = 0; at + 1 < units.size();) {
+      const std::uint8_t op = static_cast<std::uint8_t>(units[at]);
+      argument = argument << 8 | static_cast<std::uint8_t>(units[at + 1]);
+      const OpcodeInfo& info = table->opcodes[op];
+      at += 2 + 2 * std::size_t{info.caches};
+      if (op == table->extended_arg) continue;
+      if (info.action == Action::Const) {
+        if (position(loaded[1])) loose[loaded[1]] = true;
+        loaded[1] = loaded[0];
+        loaded[0] = argument;
+      } else {
+        const bool makes = info.base == "MAKE_FUNCTION";
+        const bool named = makes && module_.version < PyVersion{3, 11};  // a qualified name is loaded above the code
+        if (makes && position(loaded[named])) out[loaded[named]] = true;
+        else if (position(loaded[named])) loose[loaded[named]] = true;
+        if (position(loaded[!named])) loose[loaded[!named]] = true;
+        loaded[0] = loaded[1] = UINT32_MAX;
+      }
+      argument = 0;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] || !loose[i];  // one that nothing loads stays a code object
+    return out;
+  }
+
+  bool resumes(PyObject* code) {
+    const std::string_view found = module_[name(attribute(code, "co_name").get())];
+    return found.starts_with("torch_dynamo_resume_in_") || found.starts_with("resume_in_") || found.starts_with("<resume in ");
   }
 
   /// A literal without items; none for a container and for what is no literal.
@@ -208,6 +248,10 @@ class Converter {
     Const constant;
     constant.kind = frame.kind;
     constant.items = module_.arena.copy(frame.done);
+    if (frame.kind == ConstKind::Slice && !set_literals_) {
+      constant.live = true;
+      constant.object = objects_.index_of(frame.owner);
+    }
     return add(constant, extent);
   }
 
@@ -252,7 +296,9 @@ class Converter {
 
   CodeFrame open(PyObject* code) {
     if (!open_.insert(code).second) throw Error("corrupt code object: it holds itself among its constants");
-    return {Ref::borrowed(code), attribute(code, "co_consts"), 0, {}};
+    Ref consts = attribute(code, "co_consts");
+    std::vector<bool> made = made_into_functions(code, PyTuple_Size(consts.get()));
+    return {Ref::borrowed(code), std::move(consts), 0, {}, std::move(made)};
   }
 
   CodeId convert_code(PyObject* root) {
@@ -275,6 +321,9 @@ class Converter {
       if (Py_TYPE(item) != reinterpret_cast<PyTypeObject*>(code_type_)) {
         ++frame.next;
         frame.done.push_back(constant(item));
+      } else if (!frame.made[static_cast<std::size_t>(frame.next)] || resumes(item)) {
+        ++frame.next;
+        frame.done.push_back(object(item));
       } else if (auto known = code_ids_.find(item); known != code_ids_.end()) {
         ++frame.next;
         Const nested;
@@ -372,7 +421,7 @@ std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {
   }
   if (first == 0) return 0;
   for (Const& constant : module.consts) {
-    if (constant.kind == ConstKind::Object) constant.object += first;
+    if (constant.kind == ConstKind::Object || constant.live) constant.object += first;
   }
   return first;
 }

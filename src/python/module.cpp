@@ -133,7 +133,7 @@ const char decompile_doc[] =
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
     "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
-    "stands there, also a frozenset with set_literals=False; callee_parameters maps the global names of functions\n"
+    "stands there, also a frozenset or a slice with set_literals=False; callee_parameters maps the global names of functions\n"
     "to the tuple of their parameters' names, which temporaries passed to them take; ladder is the first rung of the\n"
     "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); dynamo says that torch wrote the code, where no\n"
     "name in it does; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"

@@ -196,7 +196,8 @@ void find_declarations(Rewriter& r) {
         if (use == 0 && declared && !by_super && r.role == Role::Function) add_once(r.nonlocals, name);
         continue;
       }
-      if (r.role != Role::Function) continue;
+      // Dynamo keeps a name among the locals of a resume function for which it became a free variable.
+      if (r.role != Role::Function || (slot_kind[name.index] & kFree)) continue;
       const bool bound = i < arguments || (use & (kStoredFast | kStoredDeref));
       if (!bound && use != 0 && !compiler_name(text)) add_once(r.unbound, name);
       if ((kind & kCell) && !(use & kCaptured) && !compiler_name(text)) add_once(r.unused_cells, name);

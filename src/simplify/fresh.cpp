@@ -25,7 +25,7 @@ namespace depyf::simplifying {
 
 namespace {
 
-constexpr std::size_t kLongest = 256;    // items of one known sequence: longer ones are tables, not calling conventions
+constexpr std::size_t kLongest = 4096;   // items of one known sequence: Dynamo hands every live local to a resume function in one
 constexpr std::size_t kRounds = 12;      // fresh starts before giving up
 constexpr std::size_t kBudget = 1u << 22;  // records copied in all, against quadratic behaviour on hostile code
 constexpr std::uint32_t kNoObject = UINT32_MAX;
@@ -81,7 +81,7 @@ class Fresh {
   bool anything_to_do() const {
     for (std::uint32_t b : order_.blocks)
       for (ValueId id : lifted_.blocks[b].body)
-        if (lifted_[id].op == Op::BUILD_LIST || lifted_[id].op == Op::BUILD_TUPLE) return true;
+        if (lifted_[id].op == Op::BUILD_LIST || lifted_[id].op == Op::BUILD_TUPLE || lifted_[id].op == Op::DICT_MERGE) return true;
     return false;
   }
 
@@ -520,11 +520,22 @@ class Fresh {
       body_.push_back(id);
       return true;
     }
+    if (value.op == Op::DICT_MERGE && !(value.aux & kInPlace)) {
+      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`, where only the source form merges.
+      const ValueId empty = find(args[0]);
+      const Value& target = lifted_[empty];
+      if (empty.index >= uses_.size() || target.kind != ValueKind::Operation || target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
+          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]))
+        return false;
+      alias(id, args[1]);
+      std::erase(body_, empty);
+      return true;
+    }
     if (value.op == Op::MAKE_FUNCTION && i + 1 < body.size()) {
       // flags say that a closure is all it has; it is the deepest operand then.
       const Value& load = lifted_[body[i + 1]];
       if (value.arg != kHasClosure || uses_[id.index] != 1 || !known(args[0])) return false;
-      if (load.op != Op::LOAD_ATTR || load.operands.size() != 1 || load.operands[0] != id || load.arg >= module_.strings.size() ||
+      if ((load.op != Op::LOAD_ATTR && load.op != Op::LOAD_METHOD) || load.operands.size() != 1 || load.operands[0] != id || load.arg >= module_.strings.size() ||
           module_[StrId(load.arg)] != "__closure__")
         return false;
       ++i;
@@ -543,6 +554,21 @@ class Fresh {
       return true;
     }
     return false;
+  }
+
+  /// A dict display with text for keys, all different, that only one operation reads.
+  bool distinct_names(ValueId id) const {
+    const ValueId map = find(id);
+    const Value& value = lifted_[map];
+    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || value.op != Op::BUILD_MAP || uses_[map.index] != 1 || value.operands.size() > 2 * kLongest) return false;
+    std::vector<std::string_view> seen;
+    for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
+      const Const* key = constant(value.operands[i]);
+      if (!key || key->kind != ConstKind::Str) return false;
+      seen.push_back(key->text);
+    }
+    std::sort(seen.begin(), seen.end());
+    return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
   }
 
   /// A dict display of names that only one operation reads.

@@ -65,10 +65,12 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   if (options.drop_dead && made_by_dynamo(module, lifted.code)) mark_unread_temporaries(lifted, module, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
+  simplifying::name_functions_of_code(lifted, module);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
   if (options.drop_dead) simplifying::drop_dead(lifted, module);
   simplifying::remove_trivial_params(lifted);
   if (options.late_loads) simplifying::sink_loads(lifted, module);
+  if (options.order_stores) simplifying::order_local_stores(lifted, module);
   forget_removed(lifted);
 #ifndef NDEBUG
   check(lifted);

@@ -9,6 +9,7 @@ struct SimplifyOptions {
   std::vector<bool> promotable;
   bool fresh_sequences = true;  // lists and tuples built here are known until they escape
   bool drop_dead = true;        // pure values and parameters that nobody reads
+  bool order_stores = false;    // stores to different locals, one after the other, by name: for comparing only
   bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };
 

@@ -505,6 +505,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   // A run of plain stores that takes the last m pending values.
   std::size_t run = 0;
   while (position + run < body.size() && run < pending_.size() && simple_store(body[position + run])) ++run;
+  const auto is_local = [&](ValueId store) { return s_.at(store).op == Op::STORE_FAST; };
   for (std::size_t m = run; m >= 2; --m) {
     std::size_t base = pending_.size() - m;
     std::vector<ValueId> store_of(m);
@@ -517,6 +518,8 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       all = at < m && !store_of[at] && pending_[base + at].remaining == 1 && pending_[base + at].targets.empty();
       if (all) store_of[at] = body[position + k];
     }
+    // 3.12+ stores locals in any order; others are stored in the order of the targets.
+    for (std::size_t k = 0; k < m && all; ++k) all = store_of[k] == body[position + k] || (is_local(body[position + k]) && is_local(store_of[k]));
     if (!all) continue;
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {

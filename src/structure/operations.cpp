@@ -297,6 +297,13 @@ struct Maker {
 
   // --- functions
 
+  /// A function of a live code object, which must stay that very object: a call of the type of functions, in words that nobody can rebind.
+  ExprId function_of(ExprId code, ExprId closure) {
+    const auto raw = [&](const char* text) { return node(ExprKind::Raw, {}, ast.module->intern(text).index); };
+    const ExprId none = ast.constant(ast.module->add(Const()), origin());
+    return node(ExprKind::Call, {raw("(lambda: 0).__class__"), code, raw("(lambda: 0).__globals__"), none, none, closure});
+  }
+
   ExprId make_function() {
     static constexpr std::uint32_t order[] = {1, 2, 4, 8, 16};
     ExprId parts[5];
@@ -308,6 +315,7 @@ struct Maker {
       }
     need(at + 1);
     const Const* code = constant(kids[at]);
+    if (code && code->kind == ConstKind::Object && v.arg == 8) return function_of(kids[at], parts[3]);
     if (!code || code->kind != ConstKind::Code) no_source_form(v, "a function, because its code is no constant: it");
     return node(ExprKind::FunctionValue, parts, code->code.index, static_cast<std::uint8_t>(v.arg));
   }

@@ -147,14 +147,43 @@ bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
   return false;
 }
 
+/// Does everything that is reached from the handler of `region` leave alone what lies below it on the stack?
+bool handler_stays_above(const Cfg& cfg, const Region& region) {
+  std::vector<std::uint64_t> entry(cfg.size(), UINT64_MAX);
+  std::vector<std::uint32_t> work;
+  const auto enter = [&](BlockId to, std::uint64_t depth) {
+    if (!to.valid() || entry[to.index] != UINT64_MAX) return;
+    entry[to.index] = depth;
+    work.push_back(to.index);
+  };
+  enter(region.handler, region.entry == HandlerEntry::Six ? 6u : region.lasti ? 2u : 1u);  // as high above region.depth
+  while (!work.empty()) {
+    const Block& block = cfg.blocks[work.back()];
+    std::uint64_t depth = entry[work.back()], at_target = depth;
+    work.pop_back();
+    if (block.region.valid()) return false;  // a handler of its own counts from the bottom
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      const StackEffect effect = stack_effect(cfg.instrs[i]);
+      if (effect.pops > depth) return false;
+      at_target = depth - effect.pops + effect.target_pushes;
+      depth = depth - effect.pops + effect.pushes;
+    }
+    enter(block.next, depth);
+    enter(block.target, at_target);
+  }
+  return true;
+}
+
 /// lift() reads stack slots by what they hold. Here their number: the stack stays within co_stacksize, and wherever something may raise it is at
-/// least as deep as the handler wants it. False in code that no compiler makes, which may do anything.
+/// least as deep as the handler wants it, or else (as in the contexts that Dynamo puts around a call whose operands lie on the stack) what the handler
+/// leads to never looks below its own values. False in code that no compiler makes, which may do anything.
 bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
   constexpr std::uint64_t kUnknown = UINT64_MAX;
   // Where KW_NAMES hands the names over, the constant that decode() puts before the call is not on the stack.
   const VersionTable* table = version_table(code.version);
   const bool names_aside = table && std::any_of(table->opcodes.begin(), table->opcodes.end(), [](const OpcodeInfo& info) { return info.name == "KW_NAMES"; });
   std::vector<std::uint64_t> entry(cfg.size(), kUnknown);
+  std::vector<std::uint8_t> shallow(cfg.regions.size(), 0);  // 1: may be entered with less on the stack, 2: may not
   std::vector<std::uint32_t> work{cfg.entry.index};
   entry[cfg.entry.index] = 0;
   const auto enter = [&](BlockId to, std::uint64_t depth) {
@@ -173,7 +202,11 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
       const StackEffect effect = stack_effect(instr);
       if (effect.pops > depth) return false;
       const std::uint64_t least = depth - effect.pops + std::min(effect.pops, effect.pushes);
-      if (region && !cannot_raise(instr) && least < region->depth) return false;
+      if (region && !cannot_raise(instr) && least < region->depth) {
+        std::uint8_t& known = shallow[block.region.index];
+        if (known == 0) known = handler_stays_above(cfg, *region) ? 1 : 2;
+        if (known == 2) return false;
+      }
       at_target = depth - effect.pops + effect.target_pushes;
       depth = depth - effect.pops + effect.pushes;
       const bool aside = names_aside && i + 1 < block.end && cfg.instrs[i + 1].op == Op::CALL_KW;
@@ -303,6 +336,7 @@ class Verifier {
       SimplifyOptions simplify_a, simplify_b;
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
+      simplify_a.order_stores = simplify_b.order_stores = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
       const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, nested);

@@ -1,0 +1,76 @@
+// Rule "function of a code object": `(lambda: 0).__class__(code, (lambda: 0).__globals__, None, None, closure)` is MAKE_FUNCTION of code with that closure.
+//
+// Premises: both functions are made for their attribute alone; code, globals, None, None and the closure are all that is passed.
+// Proof: `__class__` of what MAKE_FUNCTION makes is the type of functions and `__globals__` the globals of the frame, whatever the program rebinds. That type,
+// called so, makes a function of these globals, with the code's own name, no defaults and that closure, as MAKE_FUNCTION does. It checks its arguments, which
+// the other does not; where the original has the instruction, they are right. This is how source spells the function of a code object that torch
+// knows by its identity, which no `def` can give back.
+//
+// Rule "name of a function that is only called": up to 3.10 MAKE_FUNCTION is told the qualified name. Where a live code object is called at once, nobody
+// but the code itself could ask for that name, and a code object does not know the function it is run for.
+#include "simplify/rules.h"
+
+namespace depyf::simplifying {
+
+namespace {
+
+constexpr std::uint32_t kHasClosure = 8;
+
+enum class Part : std::uint8_t { None, Type, Globals };
+
+bool is_none(const Lifted& lifted, const Module& module, ValueId id) {
+  const Value& value = lifted[id];
+  return value.kind == ValueKind::Operation && value.op == Op::LOAD_CONST && value.arg < module.consts.size() && module[ConstId(value.arg)].kind == ConstKind::None;
+}
+
+bool is_live_object(const Lifted& lifted, const Module& module, ValueId id) {
+  const Value& value = lifted[id];
+  return value.kind == ValueKind::Operation && value.op == Op::LOAD_CONST && value.arg < module.consts.size() && module[ConstId(value.arg)].kind == ConstKind::Object;
+}
+
+}  // namespace
+
+void name_functions_of_code(Lifted& lifted, const Module& module) {
+  bool any = false;
+  for (const LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body) any |= lifted[id].op == Op::MAKE_FUNCTION;
+  if (!any) return;
+  const std::vector<std::uint32_t> uses = count_uses(lifted);
+  std::vector<Part> part(lifted.values.size(), Part::None);
+  std::vector<bool> gone(lifted.values.size(), false), called(lifted.values.size(), false);
+  for (LiftedBlock& block : lifted.blocks) {
+    for (std::size_t i = 0; i < block.body.size(); ++i) {
+      const ValueId id = block.body[i];
+      Value& value = lifted[id];
+      if ((value.op == Op::LOAD_ATTR || value.op == Op::LOAD_METHOD) && i > 0 && uses[id.index] == 1 && value.operands[0] == block.body[i - 1] && value.arg < module.strings.size()) {
+        const Value& made = lifted[block.body[i - 1]];
+        if (made.op != Op::MAKE_FUNCTION || made.arg != 0 || uses[value.operands[0].index] != 1) continue;
+        const std::string_view name = module[StrId(value.arg)];
+        part[id.index] = name == "__class__" ? Part::Type : name == "__globals__" ? Part::Globals : Part::None;
+      } else if (value.op == Op::CALL && value.operands.size() == 6 && part[value.operands[0].index] == Part::Type && part[value.operands[2].index] == Part::Globals &&
+                 is_none(lifted, module, value.operands[3]) && is_none(lifted, module, value.operands[4])) {
+        for (std::size_t k : {0u, 2u}) {
+          gone[value.operands[k].index] = true;
+          gone[lifted[value.operands[k]].operands[0].index] = true;
+        }
+        const ValueId operands[] = {value.operands[5], value.operands[1]};
+        value.op = Op::MAKE_FUNCTION;
+        value.arg = kHasClosure;
+        value.aux = 0;
+        value.operands = lifted.arena.copy(std::span<const ValueId>(operands));
+      }
+      if ((value.op == Op::CALL || value.op == Op::CALL_KW || value.op == Op::CALL_EX) && uses[value.operands[0].index] == 1) called[value.operands[0].index] = true;
+    }
+    std::erase_if(block.body, [&](ValueId id) { return gone[id.index]; });
+  }
+  for (LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body) {
+      Value& value = lifted[id];
+      if (value.op != Op::MAKE_FUNCTION || value.aux != 1 || !called[id.index] || value.operands.size() < 2 || !is_live_object(lifted, module, value.operands[value.operands.size() - 2]))
+        continue;
+      value.aux = 0;
+      value.operands = value.operands.first(value.operands.size() - 1);
+    }
+}
+
+}  // namespace depyf::simplifying

@@ -1,0 +1,75 @@
+"""Everything that Dynamo does to code: each transformed code object is replaced and proven, and results stay the same."""
+
+import random
+import warnings
+
+import depyf
+import pytest
+import torch
+from programs import PROGRAMS, TORCH
+
+
+def same(one, other):
+    """Equal structures: tensors by dtype and value, the rest by type and value."""
+    if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
+        return (
+            isinstance(one, torch.Tensor)
+            and isinstance(other, torch.Tensor)
+            and one.dtype == other.dtype
+            and one.shape == other.shape
+            and torch.equal(one.detach(), other.detach())
+        )
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+    return one == other
+
+
+def run(program):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    random.seed(0)
+
+    def compiled(function, **options):
+        return torch.compile(function, backend=program.backend, **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+        return program.run(compiled)
+
+
+def plainly(program):
+    """The result without depyf, and how many code objects torch transformed."""
+    from torch._dynamo.convert_frame import register_bytecode_hook
+
+    seen = []
+    handle = register_bytecode_hook(lambda code, new_code: seen.append(code.co_name))
+    try:
+        return run(program), seen
+    finally:
+        handle.remove()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_program(tmp_path, program):
+    if TORCH < program.since:
+        pytest.skip("torch %d.%d does not compile this" % TORCH)
+    want, frames = plainly(program)
+    assert len(frames) >= program.frames, frames
+    with depyf.prepare_debug(str(tmp_path / "dump")) as watched:
+        have = run(program)
+    assert same(have, want), (have, want)
+    assert [problem.message + " " + problem.detail for problem in watched.problems] == []
+    entries = [entry for entry in watched.entries() if entry.hooked]
+    assert len(entries) == len(frames)
+    for entry in entries:
+        assert entry.verdict in ("exact", "equivalent"), entry.name + ": " + entry.detail
+        assert entry.replaced, entry.name
+        assert entry.code is None or entry.code.co_filename == str(
+            tmp_path / "dump" / (entry.name + ".py")
+        )
+    for file in (tmp_path / "dump").glob("*.py"):
+        compile(file.read_text(encoding="utf-8"), str(file), "exec")
