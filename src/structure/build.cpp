@@ -572,6 +572,10 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   if (found != count) return false;
   for (std::size_t j = base; j < top; ++j)
     if (pending_[j].remaining != 1 || !pending_[j].targets.empty()) return false;
+  if (expression_only_) {  // a statement
+    failed = true;
+    return true;
+  }
   // The values move aside. Each store then assigns from a hole, and gives its target to the one assignment.
   std::vector<Pending> values(std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(base)),
                               std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(top)));
