@@ -236,12 +236,13 @@ class Emitter {
       for (std::uint32_t t : ways_out[h])
         if (t < blocks_ + regions_ && !is_handler[t] && (exit == kNone || first_line(t) > first_line(exit))) exit = t;
       if (exit == kNone || const_return(exit) || first_line(exit) <= last[h]) continue;
-      bool fits = (header_[exit] ? outer_[exit] : loop_[exit]) == outer_[h] && s_.is_ancestor(region_of(exit), region_of(h));
-      // A loop with a test: what follows the test stands before it, as the loop's `else`.
-      const bool tests = is_block(h) && (s_.nodes[h].term == TermKind::ForIter || s_.test_length(BlockId(h)) == s_.nodes[h].body.size());
-      for (int k = 0; tests && k < s_.nodes[h].edge_count(); ++k) {
-        const std::uint32_t natural = target(BlockId(h), k);
-        if (!in_loop(natural, h)) fits &= forward_in_[natural] == 1 && first_line(natural) > last[h] && first_line(natural) < first_line(exit);
+      const std::uint32_t around_exit = header_[exit] ? outer_[exit] : loop_[exit], outer = outer_[h];
+      // out of two loops: `break` of the inner one leads to that of the outer one, past the inner one's `else`
+      const bool two = around_exit != outer && outer != kNone && around_exit == outer_[outer];
+      bool fits = (two || around_exit == outer) && s_.is_ancestor(region_of(exit), region_of(h)) && else_stands_before(h, exit, last);
+      if (two) {
+        fits &= first_line(exit) > last[outer] && (best[outer] == kNone || best[outer] == exit) && s_.is_ancestor(region_of(exit), region_of(outer)) && else_stands_before(outer, exit, last);
+        for (std::uint32_t t : ways_out[outer]) fits &= under[t] < first_line(exit);
       }
       for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
       for (std::uint32_t p : preds_[exit])
@@ -252,6 +253,7 @@ class Emitter {
         fits = !is_block(p) || s_.nodes[p].term != TermKind::Branch || (s_.nodes[p].term_line < last[h] && !short_end);
       }
       if (fits) best[h] = exit;
+      if (fits && two) best[outer] = exit;
     }
     bool any = false;
     for (std::uint32_t h = 0; h < n; ++h)
@@ -260,6 +262,16 @@ class Emitter {
         any = true;
       }
     return any;
+  }
+
+  /// What follows the test of a loop that has one stands before the code that `break` leads to, as the loop's `else`.
+  bool else_stands_before(std::uint32_t h, std::uint32_t exit, const std::vector<std::int32_t>& last) {
+    if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter && s_.test_length(BlockId(h)) != s_.nodes[h].body.size())) return true;
+    for (int k = 0; k < s_.nodes[h].edge_count(); ++k) {
+      const std::uint32_t natural = target(BlockId(h), k);
+      if (!in_loop(natural, h) && (forward_in_[natural] != 1 || first_line(natural) <= last[h] || first_line(natural) >= first_line(exit))) return false;
+    }
+    return true;
   }
 
   /// What an edge out of protected code leads to stands behind the statement; but not `break`, `continue` and returns that stand inside of it.

@@ -91,3 +91,34 @@ def appended(variants, cmd):
         opts = {1: [1]}
         cmd.extend(opts)
     a()
+
+
+def two_loops(source, items):
+    while True:
+        prefix = None
+        for item in items:
+            if not item:
+                break
+            if prefix is None:
+                prefix = item[0]
+            elif item[0] != prefix:
+                break
+        else:
+            for item in items:
+                del item[0]
+            subpattern.append(prefix)
+            continue
+        break
+    set = []
+    for item in items:
+        set.extend(av)
+    return subpattern
+
+
+def moved(self, data):
+    if self._pending_start is not None:
+        args, self._pending_start = self._pending_start, None
+        qname_text = data if data and _looks_like_prefix_name(data) else None
+        self._start(*args, qname_text)
+        if qname_text is not None:
+            self.a()
