@@ -91,6 +91,10 @@ def main(argv=None):
     if options.verb == "run":
         if not (options.module or options.program):
             run_parser.error("give a script, or -m and a module")
+        if options.program[:1] == ["--"]:
+            del options.program[0]
+        if options.module and options.program:  # -mMODULE in one word leaves its arguments there
+            options.module, options.program = options.module + options.program, []
         if options.guards is not None:
             from depyf.summary import guards_text
 

@@ -325,6 +325,15 @@ def _collectives(texts, document):
     return found
 
 
+def _cache_results(document):
+    results = [
+        event["result"] for _, entry in summary.all_entries(document) for event in entry.get("cache") or ()
+    ]
+    return ", ".join(
+        "%d %s" % (results.count(word), word) for word in ("hit", "miss", "bypass") if word in results
+    )
+
+
 def compare(a, b, ranks=False):
     """What differs between two runs.
 
@@ -353,6 +362,12 @@ def compare(a, b, ranks=False):
                     "collectives in captured graphs: %d, then %d" % (len(one), len(other)),
                     _unified("\n".join(one), "\n".join(other)),
                 )
+            )
+        hits, others = _cache_results(a), _cache_results(b)
+        if hits != others:
+            result.notes.append(
+                "caches: %s, then %s; who compiles lets those wait who do not"
+                % (hits or "nothing", others or "nothing")
             )
     for one, other in _pair_functions(a, b):
         function = one or other

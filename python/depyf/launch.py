@@ -93,8 +93,7 @@ def _run_as_main(code, attributes, first_path, arguments):
     main.__dict__.update(attributes)
     main.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
-    sys.argv[:] = [attributes["__file__"] if attributes.get("__spec__") is not None else arguments[0]]
-    sys.argv += arguments[1:]
+    sys.argv[:] = arguments
     # what stands there now is the folder of the depyf command, or of `python -m depyf`
     safe = getattr(sys.flags, "safe_path", False)
     if sys.path and not safe:
@@ -189,7 +188,7 @@ def run(options):
     try:
         if options.module is not None:
             code, attributes, first_path = _module(options.module[0])
-            arguments = list(options.module)
+            arguments = [attributes["__file__"]] + options.module[1:]
         else:
             code, attributes, first_path = _script(options.program[0])
             arguments = list(options.program)

@@ -1,9 +1,11 @@
 """`depyf run` on a program that knows nothing of depyf: what it sees, how it ends, what is left."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,39 @@ def test_a_module_and_only_the_recompiles(start, tmp_path):
     assert "function [0/0]" in done.stderr and "check_tensor(L['x']" in done.stderr
 
 
+def test_command_lines(monkeypatch):
+    from depyf import cli, launch
+
+    seen = []
+    monkeypatch.setattr(launch, "run", lambda options: seen.append((options.module, options.program, options.dump)) or 3)
+    assert cli.main(["run", "--dump", "d", "a.py", "--dump", "x", "-m"]) == 3
+    assert cli.main(["run", "-m", "a.b", "--open", "x"]) == 3
+    assert cli.main(["run", "-ma.b", "x", "--open"]) == 3
+    assert cli.main(["run", "--dump=d", "--", "a.py", "x"]) == 3
+    assert seen == [
+        (None, ["a.py", "--dump", "x", "-m"], "d"),
+        (["a.b", "--open", "x"], [], None),
+        (["a.b", "x", "--open"], [], None),
+        (None, ["a.py", "x"], "d"),
+    ]
+    for wrong in (["run"], ["run", "-m"], ["run", "--guards", "x", "a.py"], ["run", "--dum", "d", "a.py"]):
+        with pytest.raises(SystemExit) as error:
+            cli.main(wrong)
+        assert error.value.code == 2
+
+
+def test_a_folder_with_a_main_module(tmp_path, monkeypatch):
+    from depyf import launch
+
+    package = tmp_path / "program"
+    package.mkdir()
+    (package / "__main__.py").write_text("import sys\nprint(sys.argv, __file__)\n")
+    code, attributes, first = launch._script(str(package))
+    assert first == str(package) and attributes["__file__"] == str(package / "__main__.py")
+    with pytest.raises(launch.LaunchError, match="__main__"):
+        launch._script(str(tmp_path))
+
+
 def test_find_nonfinite(start, tmp_path):
     (tmp_path / "program.py").write_text(
         "import torch\n"
@@ -124,6 +159,33 @@ def test_help_names_all_subcommands(capfd):
     text = capfd.readouterr().out
     for word in ("decompile", "depyf run", "depyf report", "depyf diff"):
         assert word in text
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
+def test_progress_of_a_long_compile(stream):
+    from depyf import launch
+    from depyf.torch.model import Entry, Function, Run
+
+    entry = Entry("3/0")
+    run = Run(functions=[Function("slow\x1b[31m", entries=[entry])])
+    with launch._Progress(run, stream, patience=0.1):
+        for _ in range(200):
+            time.sleep(0.05)
+            if "compiling" in stream.getvalue():
+                break
+    text = stream.getvalue()
+    assert "depyf: compiling slow\\x1b[31m [3/0] after Dynamo" in text
+    assert text.endswith("\r\033[K") == stream.isatty()  # the line is gone from a terminal
+    entry.finished = True
+    quiet = io.StringIO()
+    with launch._Progress(run, quiet, patience=0.0):
+        time.sleep(0.7)
+    assert quiet.getvalue() == ""
 
 
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
