@@ -149,7 +149,7 @@ class Emitter {
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
-      if (!node.alive || node.jump == JumpRole::Break) continue;
+      if (!node.alive || node.jump == JumpRole::Break || leads_to_return(node)) continue;
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
@@ -164,6 +164,14 @@ class Emitter {
       analyse(succ, real);
       find_loops();
     }
+  }
+
+  /// A `return` out of a loop and of a handler at once, which drops the iterator first.
+  bool leads_to_return(const Node& node) const {
+    if (node.term != TermKind::Jump || node.pred_count != 1) return false;
+    const Node& end = s_.nodes[node.edges[0].to.index];
+    return end.region != node.region && end.pred_count == 1 && const_return(node.edges[0].to.index) &&
+           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP); });
   }
 
   /// Dominators, in-edges and loop headers. `real`: the edges of `succ` that control can take.

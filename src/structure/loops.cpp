@@ -320,15 +320,28 @@ void Structurer::join_exit_copies() {
     auto operator<=>(const Key&) const = default;
   };
   struct Before {
-    std::int32_t line = 0;     // line that the way into a block comes from
+    BlockId block;             // where the way into a block comes from
     bool next_to_it = false;   // from the block before it
   };
   std::vector<Before> before(nodes.size());
+  auto quiet = [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); };  // a `return` itself drops iterators
+  // The line before block `b`, past blocks that do nothing.
+  auto line_before = [&](std::size_t b) {
+    for (int steps = 0; steps < 8; ++steps) {
+      if (!before[b].block) return 0;
+      const Node& node = nodes[before[b].block.index];
+      if (node.term != TermKind::Jump) return node.term_line;
+      const auto last = std::find_if_not(node.body.rbegin(), node.body.rend(), quiet);
+      if (last != node.body.rend()) return at(*last).line;
+      b = before[b].block.index;
+    }
+    return 0;
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (nodes[i].alive)
       for (int k = 0; k < nodes[i].edge_count(); ++k) {
         const std::uint32_t to = nodes[i].edges[k].to.index;
-        before[to] = {nodes[i].term_line, nodes[i].term == TermKind::Branch && to == i + 1};
+        before[to] = {BlockId(static_cast<std::uint32_t>(i)), nodes[i].term == TermKind::Branch && to == i + 1};
       }
   std::map<Key, std::vector<BlockId>> groups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -345,9 +358,9 @@ void Structurer::join_exit_copies() {
       if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
-        if (!is_const(v)) line = at(v).line;
+        if (!quiet(v)) line = at(v).line;
       const bool silent = line == 0;
-      if (silent) line = before[i].line;
+      if (silent) line = line_before(i);
       if (line != node.term_line) continue;
       // `if x: return` on one line is no implicit return: it stands right behind its test.
       if (silent && !any_finally && before[i].next_to_it) continue;
