@@ -358,9 +358,9 @@ void Structurer::join_exit_copies() {
       if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
-        if (!quiet(v)) line = at(v).line;
+        if (!is_const(v)) line = at(v).line;
       const bool silent = line == 0;
-      if (silent) line = line_before(i);
+      if (silent) line = node.in_place ? line_before(i) : before[i].block ? nodes[before[i].block.index].term_line : 0;
       if (line != node.term_line) continue;
       // `if x: return` on one line is no implicit return: it stands right behind its test.
       if (silent && !any_finally && before[i].next_to_it) continue;
