@@ -594,7 +594,10 @@ class Emitter {
   }
 
   void gen(std::uint32_t n, std::uint32_t l, Context ctx) {
-    if (n >= blocks_ + regions_) return;  // end of a finally body
+    if (n >= blocks_ + regions_) {
+      if (ctx.follow != n) throw Error("structure: the end of a finally body is reached from within");
+      return;
+    }
     if (header_[n] && open_.count(n) == 0) {
       gen_loop(n, l, ctx);
       return;
