@@ -144,6 +144,8 @@ Cfg assemble(const Steps& in) {
       region.depth = from.depth;
       region.lasti = from.lasti;
       region.entry = from.entry;
+      region.setup = from.setup;
+      region.after = from.after;
       region_id[chain.back()] = static_cast<std::uint32_t>(cfg.regions.size());
       cfg.regions.push_back(region);
       chain.pop_back();

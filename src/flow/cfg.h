@@ -17,9 +17,12 @@ enum class HandlerEntry : std::uint8_t {
 /// What a JUMP was in the source, where the bytecode tells (≤ 3.9): Instr::aux of a JUMP in a Cfg.
 enum class JumpRole : std::uint8_t { Plain, Break, Continue };
 
+constexpr std::uint32_t kNoOffset = UINT32_MAX;
+
 /// Offsets of a loop's first instruction and of its last jump back.
 struct LoopSpan {
   std::uint32_t begin, end;
+  std::uint32_t after = kNoOffset;  // 3.7: of what stands behind the statement
 };
 
 /// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form a forest; the handler lies in the parent.
@@ -31,6 +34,9 @@ struct Region {
   std::uint32_t depth = 0; // stack depth at which the handler starts
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
+  // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the bytecode does not tell
+  std::uint32_t setup = kNoOffset;  // of the SETUP_FINALLY
+  std::uint32_t after = kNoOffset;  // of what stands behind the statement
 };
 
 /// Ends in the one control instruction (or falls through). Only the last instruction may branch.

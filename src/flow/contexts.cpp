@@ -152,8 +152,18 @@ class Expansion {
       if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op))) loop_end[instrs[i].target] = i + 1;
     for (std::uint32_t i = 0; i < n; ++i)  // the body of a `for`, also where no way leads back
       if (instrs[i].op == Op::FOR_ITER && instrs[i].target > loop_end[i] && instrs[i].target < n) loop_end[i] = instrs[i].target;
-    for (std::uint32_t i = 0; i < n; ++i)
-      if (loop_end[i] > i) out_.loops.push_back({instrs[i].offset, instrs[loop_end[i] - 1].offset});
+    std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
+    for (std::uint32_t i = 0; i < n; ++i) {
+      while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
+      if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
+      if (loop_end[i] <= i) continue;
+      LoopSpan span{instrs[i].offset, instrs[loop_end[i] - 1].offset};
+      if (!setups.empty() && !setups.back().second) {
+        setups.back().second = true;
+        span.after = goes_on(instrs[setups.back().first].target);
+      }
+      out_.loops.push_back(span);
+    }
     // a chained comparison that a loop tests: where its first part fails, it drops the value and leaves
     std::vector<bool> comparison(n, false);
     for (std::uint32_t i = 3; i < n; ++i)
@@ -178,6 +188,60 @@ class Expansion {
       if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
       else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
     }
+  }
+
+  /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
+  std::uint32_t goes_on(std::uint32_t index) const {
+    for (int hops = 0; hops < 16 && index < list_.instrs.size(); ++hops) {
+      const Instr& instr = list_.instrs[index];
+      switch (instr.op) {
+        case Op::JUMP:
+          if (jump_role_[index] != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
+          index = instr.target;
+          continue;
+        case Op::SETUP_LOOP: ++index; continue;
+        case Op::LOAD_CONST: return marks_normal_entry(index) ? kNoOffset : instr.offset;
+        case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLOSURE: case Op::FOR_ITER: case Op::SETUP_FINALLY:
+        case Op::BUILD_LIST: case Op::BUILD_MAP: case Op::LOAD_BUILD_CLASS:
+          return instr.offset;
+        default: return kNoOffset;
+      }
+    }
+    return kNoOffset;
+  }
+
+  /// What stands behind the statement whose handler begins at `handler`: behind the last clause of `except` there is a jump, also where the clause
+  /// itself never ends; behind `finally` its END_FINALLY goes on.
+  std::uint32_t behind_statement(std::uint32_t handler) const {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    if (handler >= n) return kNoOffset;
+    if (instrs[handler].op == Op::COPY && instrs[handler].arg == 1) {
+      std::uint32_t after = kNoOffset;
+      std::size_t i = handler;
+      for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < 1000; ++clauses) {
+        std::size_t test = i;
+        while (test < n && test < i + 200 && instrs[test].op != Op::EXC_MATCH) ++test;
+        if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH || instrs[test + 1].op != Op::BRANCH_FALSE) return kNoOffset;
+        const std::size_t next = instrs[test + 1].target;
+        if (next <= test + 1 || next >= n) return kNoOffset;
+        if (instrs[next - 1].op == Op::JUMP && instrs[next - 2].op == Op::POP_EXCEPT) after = goes_on(static_cast<std::uint32_t>(next - 1));
+        i = next;
+      }
+      // Clauses that end in `return` have lost their jump.
+      if (after == kNoOffset && i + 1 < n && instrs[i].op == Op::END_FINALLY) after = goes_on(static_cast<std::uint32_t>(i + 1));
+      return after;
+    }
+    if (instrs[handler].op == Op::POP_TOP) return kNoOffset;  // a bare `except`
+    std::uint32_t depth = 0;
+    for (std::size_t i = handler; i < n && i < handler + 2000; ++i) {
+      const Op op = instrs[i].op;
+      if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
+      if (op != Op::END_FINALLY && op != Op::END_ASYNC_FOR) continue;
+      if (depth == 0) return op == Op::END_FINALLY && i + 1 < n ? goes_on(static_cast<std::uint32_t>(i + 1)) : kNoOffset;
+      --depth;
+    }
+    return kNoOffset;
   }
 
   bool is_none(const Instr& instr) const {
@@ -210,6 +274,10 @@ class Expansion {
       region.parent = context.region;
       region.depth = level;
       region.entry = HandlerEntry::Six;
+      if (minor_ <= 8 && instr.op == Op::SETUP_FINALLY) {
+        region.setup = instr.offset;
+        region.after = behind_statement(target);
+      }
       context.region = static_cast<std::uint32_t>(out_.regions.size());
       out_.regions.push_back(region);
     }
@@ -443,6 +511,15 @@ class Expansion {
     here_ = list_.instrs[index];
     here_.target = kNoTarget;
     origin_ = index;
+    if (minor_ <= 7) {
+      // The copies of one RETURN_VALUE that follow each other in one line are one statement.
+      while (here_.op == Op::RETURN_VALUE && origin_ > 0 && here_.line != 0) {
+        std::uint32_t before = origin_;
+        while (before > 0 && list_.instrs[before - 1].op != Op::RETURN_VALUE && list_.instrs[before - 1].line == here_.line) --before;
+        if (before == 0 || list_.instrs[before - 1].op != Op::RETURN_VALUE || list_.instrs[before - 1].line != here_.line) break;
+        origin_ = before - 1;
+      }
+    }
     last_ = kNone;
     const Instr& instr = list_.instrs[index];
     const std::uint32_t next = index + 1;

@@ -22,7 +22,7 @@ void tidy_conditions(Rewriter& r) {
     for (StmtId id : list) {
       out.push_back(id);
       Stmt& s = r.ast[id];
-      if (s.kind != StmtKind::If || s.orelse.empty() || !never_ends(r.ast, s.body)) continue;
+      if (s.kind != StmtKind::If || s.flag != 0 || s.orelse.empty() || !never_ends(r.ast, s.body)) continue;
       if (s.orelse.size() == 1 && r.ast[s.orelse[0]].kind == StmtKind::If) continue;
       out.insert(out.end(), s.orelse.begin(), s.orelse.end());
       s.orelse = {};

@@ -110,7 +110,8 @@ class Emitter {
         // Back to the start of a region that is also entered again from outside: the loop is around the `try`.
         // Up to 3.10 the jump back stands in or outside of the region, as its target does.
         if (t < blocks_) {
-          for (RegionId r = node.region; r; r = s_.regions[r.index].parent)
+          // A way out of a `finally` or a `with` does something: it leads through a block outside.
+          for (RegionId r = node.region; r && s_.regions[r.index].kind != RegionKind::Finally && s_.regions[r.index].kind != RegionKind::With; r = s_.regions[r.index].parent)
             if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 && !six(r)) t = try_node(r);
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
@@ -157,7 +158,10 @@ class Emitter {
         if (loop != loop_of_iterator.end()) succ[loop->second].push_back(b);
       }
     }
-    if (s_.lifted.source_order) find_breaks(succ);
+    if (s_.lifted.source_order) {
+      find_phantoms(succ, real);
+      find_breaks(succ);
+    }
     analyse(succ, real);
     find_loops();
     if (add_breaks(succ)) {
@@ -320,11 +324,30 @@ class Emitter {
     return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
   }
 
+  /// Up to 3.8 the compiler lets control go on behind a statement that never ends, and its code shows where: at a place that may be reached from
+  /// nowhere else (an empty node stands for it). An edge says so, as other code stands before or behind that place.
+  void find_phantoms(std::vector<std::vector<std::uint32_t>>& succ, std::vector<std::vector<std::uint32_t>>& real) {
+    if (entry_ != s_.entry || s_.ends_behind.empty()) return;
+    std::vector<std::vector<std::uint32_t>> exits(regions_);
+    for (const Exit& exit : exits_) exits[exit.region.index].push_back(exit.to);
+    phantom_.assign(regions_, kNone);
+    for (std::uint32_t r = 0; r < regions_; ++r) {
+      const StructRegion& region = s_.regions[r];
+      if (!s_.ends_behind[r] || (region.kind != RegionKind::Except && region.kind != RegionKind::Finally)) continue;
+      const std::uint32_t t = wrapped(region.parent, s_.ends_behind[r]);
+      phantom_[r] = t;
+      if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
+      succ[try_node(RegionId(r))].push_back(t);
+      real[try_node(RegionId(r))].push_back(t);
+    }
+  }
+
   /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to. That stands behind the loop's statement.
   void find_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
     struct Span {
       std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
     };
+    const bool whole = entry_ == s_.entry;
     loop_end_.assign(succ.size(), 0);
     break_.assign(succ.size(), kNone);
     std::vector<Span> loops, breaks;
@@ -342,15 +365,22 @@ class Emitter {
     std::sort(loops.begin(), loops.end(), [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     std::sort(breaks.begin(), breaks.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
     // The last jump back may have been threaded away: the bytecode's loop that begins last before the header tells.
-    std::vector<LoopSpan> around;
+    const std::vector<LoopSpan>& spans = s_.lifted.loops;
+    std::vector<std::size_t> around;
     std::size_t next = 0;
     for (Span& loop : loops) {
-      for (; next < s_.lifted.loops.size() && s_.lifted.loops[next].begin <= loop.begin; ++next) {
-        while (!around.empty() && around.back().end < s_.lifted.loops[next].begin) around.pop_back();
-        around.push_back(s_.lifted.loops[next]);
+      for (; next < spans.size() && spans[next].begin <= loop.begin; ++next) {
+        while (!around.empty() && spans[around.back()].end < spans[next].begin) around.pop_back();
+        around.push_back(next);
       }
-      while (!around.empty() && around.back().end < loop.begin) around.pop_back();
-      if (!around.empty()) loop_end_[loop.node] = std::max(loop_end_[loop.node], around.back().end);
+      while (!around.empty() && spans[around.back()].end < loop.begin) around.pop_back();
+      if (!around.empty()) {
+        loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[around.back()].end);
+        if (whole && around.back() < s_.loops_behind.size() && s_.loops_behind[around.back()]) {
+          break_[loop.node] = wrapped(region_of(loop.node), s_.loops_behind[around.back()]);
+          succ[loop.node].push_back(break_[loop.node]);
+        }
+      }
       loop.end = loop_end_[loop.node];
     }
     std::vector<Span> open;
@@ -852,6 +882,7 @@ class Emitter {
       }
       later([=, this] {
         Stmt& done = s_.ast[st];
+        done.flag = !lists_[then].empty() && goes_on_.count(lists_[then].back().index);
         done.body = close(then);
         done.orelse = close(rest);
         if (done.body.empty() && !done.orelse.empty() && negation_is_free(s_.ast, done.e[0])) {
@@ -1456,6 +1487,7 @@ class Emitter {
     std::uint32_t otherwise = kNone;
     if (region.kind == RegionKind::Except && !merges.empty() && only_from(merges[0], r)) {
       bool handlers_fall = region.is_star() ? merges[0] != resume_of(r) : merges.size() > 1;
+      handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != merges[0];
       if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (s_.lifted.source_order || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
         otherwise = merges[0];
@@ -1463,7 +1495,13 @@ class Emitter {
       }
     }
     Context after = ctx;
-    const std::uint32_t resume = resume_of(r);
+    std::uint32_t resume = resume_of(r);
+    bool goes_on = false;  // for the compiler, behind code that never ends
+    if (resume == kNone && !phantom_.empty() && phantom_[r.index] != kNone) {
+      const std::uint32_t behind = phantom_[r.index];
+      goes_on = behind == ctx.follow || behind == ctx.header || behind == ctx.exit || std::find(merges.begin(), merges.end(), behind) != merges.end();
+      if (goes_on) resume = behind;
+    }
     std::uint32_t next = merges.empty() ? (resume != kNone ? resume : ctx.follow) : merges.front();
     // Whether the body ends or its exception is swallowed, control goes on at one place.
     if (region.kind == RegionKind::With && resume != kNone && resume != next && !(is_block(next) && is_block(resume) && s_.same_exit(BlockId(next), BlockId(resume))))
@@ -1526,7 +1564,8 @@ class Emitter {
       }
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
       join_with_inner_try(st);
-      if (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final))) mark_end(st);
+      if (goes_on) goes_on_.insert(st.index);
+      if (!goes_on && (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final)))) mark_end(st);
       lists_[l].push_back(st);
     });
     if (region.kind == RegionKind::Finally) {
@@ -1736,6 +1775,8 @@ class Emitter {
   struct Exit { RegionId region; std::uint32_t to; };
   std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
+  std::vector<std::uint32_t> phantom_;  // by region, see find_phantoms
+  std::unordered_set<std::uint32_t> goes_on_;  // statements that never end, behind which the compiler goes on
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::vector<std::uint32_t>> preds_, children_;

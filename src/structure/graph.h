@@ -100,6 +100,8 @@ class Structurer {
   std::vector<std::uint32_t> select_of;      // by value: index in selects, UINT32_MAX
   std::vector<StrId> named;                  // by value: the temporary that holds it
   std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
+  std::vector<BlockId> ends_behind;          // by region: what stands behind the statement, see mark_statement_ends
+  std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
   std::uint32_t temporaries = 0;
   std::vector<StrId> temporary_names;        // every name that temporary_for gave
 
@@ -148,6 +150,7 @@ class Structurer {
   void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
+  void mark_statement_ends();     // regions.cpp
   /// Throws Error where an operation that has an effect is in no statement (check.cpp).
   void check_effects();
   /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).

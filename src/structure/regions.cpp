@@ -5,6 +5,7 @@
 // leads straight to where the program goes on.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "structure/graph.h"
 #include "support/error.h"
@@ -654,9 +655,8 @@ class Regions {
     }
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       if (!s_.nodes[i].alive || !s_.is_ancestor(r, s_.nodes[i].region)) continue;
-      Node& node = s_.nodes[i];
-      for (int k = 0; k < node.edge_count(); ++k) {
-        Edge& edge = node.edges[k];
+      for (int k = 0; k < s_.nodes[i].edge_count(); ++k) {
+        Edge& edge = s_.nodes[i].edges[k];
         if (inside(edge.to, r)) continue;
         auto at = std::find(exits.begin(), exits.end(), edge.to);
         if (at == exits.end()) continue;
@@ -664,10 +664,25 @@ class Regions {
         BlockId to = after[static_cast<std::size_t>(at - exits.begin())];
         // values handed to the copy and used after it
         if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
-        for (std::size_t p = 0; p < s_.nodes[from.index].params.size(); ++p)
-          if (from != to && !s_.forward[s_.nodes[from.index].params[p].index]) s_.forward[s_.nodes[from.index].params[p].index] = s_.resolve(edge.args[p]);
+        for (std::size_t p = 0; from != to && p < s_.nodes[from.index].params.size(); ++p) {
+          const ValueId param = s_.nodes[from.index].params[p];
+          if (!s_.forward[param.index]) s_.forward[param.index] = s_.resolve(edge.args[p]);
+          else if (s_.resolve(param) != s_.resolve(edge.args[p])) throw Error("structure: several ways into one copy of a `finally` body hand on different values");
+        }
         const std::size_t wanted = s_.nodes[to.index].params.size();
         if (from != to && wanted > 0 && wanted != edge.args.size()) throw Error("structure: the code after a copy of a `finally` body wants other values than the way into the copy has");
+        if (from != to && inside(to, r) && wanted == 0) {
+          // out of the statement and into it again: a block outside says so
+          Node between;
+          between.term = TermKind::Jump;
+          between.region = region.parent;
+          between.term_offset = s_.nodes[i].term_offset;
+          between.term_line = s_.nodes[i].term_line;
+          between.edges[0] = Edge{to, {}};
+          edge = Edge{BlockId(static_cast<std::uint32_t>(s_.nodes.size())), {}};
+          s_.nodes.push_back(between);
+          continue;
+        }
         edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>(), edge.written};
       }
     }
@@ -789,6 +804,78 @@ void Structurer::classify_regions() {
     });
   count_uses();
   count_preds();
+}
+
+/// Finds the blocks that stand behind statements where the bytecode tells (see Region::after, LoopSpan::after), and makes an empty one where
+/// the code there is reached from nowhere.
+void Structurer::mark_statement_ends() {
+  const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
+  const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
+  if (!regions_tell && !loops_tell) return;
+  std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
+  std::unordered_set<std::uint32_t> offsets;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive) continue;
+    begins[node.body.empty() ? node.term_offset : at(node.body.front()).offset].push_back(BlockId(static_cast<std::uint32_t>(i)));
+    for (ValueId v : node.body) offsets.insert(at(v).offset);
+    offsets.insert(node.term_offset);
+  }
+  // where each region is entered
+  std::vector<BlockId> entered(regions.size());
+  for (RegionId r = nodes[entry.index].region; r; r = regions[r.index].parent) entered[r.index] = entry;
+  for (const Node& node : nodes) {
+    if (!node.alive) continue;
+    for (int k = 0; k < node.edge_count(); ++k)
+      for (RegionId r = nodes[node.edges[k].to.index].region; r && !is_ancestor(r, node.region); r = regions[r.index].parent) entered[r.index] = node.edges[k].to;
+  }
+  for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
+    if (lifted.regions[r].setup != kNoOffset && entered[r]) setups[lifted.regions[r].setup].push_back(r);
+  std::unordered_map<std::uint64_t, BlockId> made;
+  // the block at an offset, for a statement in region `around`
+  auto find = [&](std::uint32_t after, RegionId around) {
+    BlockId found;
+    bool known = offsets.count(after) != 0;
+    if (auto setup = setups.find(after); setup != setups.end()) {
+      known = true;
+      for (std::uint32_t q : setup->second)
+        if (is_ancestor(regions[q].parent, around)) found = entered[q];
+    } else if (auto begin = begins.find(after); begin != begins.end()) {
+      for (BlockId b : begin->second)
+        if (is_ancestor(nodes[b.index].region, around)) found = b;
+    }
+    if (found || known) return found;
+    BlockId& made_here = made[(std::uint64_t{after} << 32) | (around ? around.index : UINT32_MAX)];
+    if (!made_here) {
+      Node nothing;
+      nothing.term = TermKind::Unreachable;
+      nothing.term_offset = after;
+      nothing.region = around;
+      made_here = BlockId(static_cast<std::uint32_t>(nodes.size()));
+      nodes.push_back(nothing);
+    }
+    return made_here;
+  };
+  ends_behind.assign(regions.size(), BlockId());
+  for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
+    if (lifted.regions[r].after != kNoOffset && (regions[r].kind == RegionKind::Except || regions[r].kind == RegionKind::Finally))
+      ends_behind[r] = find(lifted.regions[r].after, regions[r].parent);
+  loops_behind.assign(lifted.loops.size(), BlockId());
+  for (std::size_t i = 0; i < lifted.loops.size(); ++i) {
+    const LoopSpan& loop = lifted.loops[i];
+    if (loop.after == kNoOffset) continue;
+    RegionId around;
+    if (auto setup = setups.find(loop.begin); setup != setups.end()) {
+      if (setup->second.size() != 1) continue;  // copies
+      around = regions[setup->second[0]].parent;
+    } else {
+      auto begin = begins.find(loop.begin);
+      if (begin == begins.end() || begin->second.size() != 1) continue;
+      around = nodes[begin->second[0].index].region;
+    }
+    loops_behind[i] = find(loop.after, around);
+  }
 }
 
 void Structurer::strip_cleanups() {

@@ -110,6 +110,9 @@ void Structurer::run() {
   merge_straight_lines();
   fold_expressions();
   split_at_breaks();
+  mark_statement_ends();
+  count_uses();
+  count_preds();
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();

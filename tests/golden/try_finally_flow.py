@@ -27,3 +27,22 @@ def never_completes():
             ev(11)
         finally:
             raise E2()
+
+
+def loop_inside():
+    try:
+        while ev(1):
+            ev(2)
+        ev(3)
+    finally:
+        ev(4)
+
+
+def loop_around():
+    while True:
+        try:
+            if ev(1):
+                continue
+            ev(2)
+        finally:
+            ev(3)
