@@ -41,8 +41,7 @@ def loop_inside():
 def loop_around():
     while True:
         try:
-            if ev(1):
-                continue
-            ev(2)
+            if not ev(1):
+                ev(2)
         finally:
             ev(3)
