@@ -214,7 +214,7 @@ AUDIO = {
     "layerdrop": 0.0,
     "head_dim": ABSENT,
 }
-STAGES = {"hidden_sizes": [8, 16, 16, 32], "depths": [1, 1, 1, 1], "patch_size": ABSENT}
+STAGES = {"hidden_sizes": [8, 16, 16, 32], "depths": [1, 1, 1, 1], "patch_size": ABSENT, "num_hidden_layers": ABSENT}
 
 
 def clip_like(name):
@@ -358,7 +358,7 @@ ENCODERS = [
         {"embedding_size": 16, "intra_bottleneck_size": 16, "true_hidden_size": ABSENT},
     ),
     transformer("ModernBertForMaskedLM", "encoder", text("tokens")),
-    transformer("NystromformerForMaskedLM", "encoder", text("tokens"), {"num_landmarks": 4, "segment_means_seq_len": LENGTH}),
+    transformer("NystromformerForMaskedLM", "encoder", text("tokens"), {"num_landmarks": LENGTH, "segment_means_seq_len": LENGTH}),
     transformer("RemBertForMaskedLM", "encoder", text("tokens")),
     transformer("RoFormerForMaskedLM", "encoder", text("tokens")),
     transformer("SqueezeBertForMaskedLM", "encoder", text("tokens")),
@@ -546,7 +546,7 @@ VISION = [
         image(),
         {"patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "num_hidden_layers": ABSENT, "num_attention_heads": ABSENT},
     ),
-    transformer("ConvNextForImageClassification", "vision", image(64), STAGES),
+    transformer("ConvNextForImageClassification", "vision", image(128), STAGES),
     transformer("ConvNextV2ForImageClassification", "vision", image(64), STAGES),
     transformer("ResNetForImageClassification", "vision", image(), dict(STAGES, embedding_size=8)),
     transformer("RegNetForImageClassification", "vision", image(), dict(STAGES, embedding_size=8)),
@@ -623,9 +623,7 @@ VISION = [
         {
             "embed_dim": [8, 16, 32],
             "num_heads": [1, 2, 4],
-            "num_attention_heads": ABSENT,
-            "num_hidden_layers": ABSENT,
-            "depth": [1, 1, 2],
+            "depth": [1, 2, 3],
             "patch_size": ABSENT,
         },
     ),
@@ -707,7 +705,6 @@ AUDIO_MODELS = [
     transformer("Wav2Vec2BertForCTC", "audio", features(20, 16, labels=lambda batch: torch.randint(3, 30, (batch, 3))), {"feature_projection_input_dim": 16, "vocab_size": 99, "mask_time_prob": 0.0}),
     transformer("EncodecModel", "audio", features(1, 640, name="input_values"), {"num_filters": 4, "hidden_size": 16, "codebook_size": 16, "codebook_dim": 16, "upsampling_ratios": [4, 4], "intermediate_size": ABSENT}, train=False),
     transformer("MoonshineForConditionalGeneration", "audio", lambda batch: {"input_values": torch.randn(batch, 3000), "labels": tokens(batch, 7)}, {"encoder_num_hidden_layers": 2, "decoder_num_hidden_layers": 2, "encoder_num_attention_heads": 4, "decoder_num_attention_heads": 4, "pad_token_id": 0, "encoder_num_key_value_heads": 4, "decoder_num_key_value_heads": 4, "num_hidden_layers": ABSENT, "num_attention_heads": ABSENT, "num_key_value_heads": ABSENT}),
-    transformer("UnivNetModel", "audio", features(20, 10), {"model_in_channels": 8, "model_hidden_channels": 8, "num_mel_bins": 10, "resblock_kernel_sizes": [3], "resblock_stride_sizes": [4], "resblock_dilation_sizes": [[1, 3]]}, train=False),
 ]
 
 SEVERAL = [

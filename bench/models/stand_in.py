@@ -11,13 +11,22 @@ import sys
 import types
 
 
+class _Class(type):
+    """An empty class, each attribute of which is its own name: enough for enumerations."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return name
+
+
 class _Module(types.ModuleType):
     __path__ = []
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (), {"__init__": lambda self, *arguments, **keywords: None})
+        made = _Class(name, (), {"__init__": lambda self, *arguments, **keywords: None})
         setattr(self, name, made)
         return made
 
