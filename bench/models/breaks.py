@@ -57,7 +57,12 @@ class _Operands(ast.NodeTransformer):
 
     def visit_Call(self, node):
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "isinstance", "len"):
+        if isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "locals",
+            "isinstance",
+            "len",
+        ):
             return node
         name = ast.copy_location(ast.Name("_bench_pass", ast.Load()), node)
         return ast.copy_location(ast.Call(name, [node], []), node)

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import json
+import math
 import os
 import random
 import tempfile
@@ -64,7 +65,7 @@ def equal(one, other):
             if a != b:
                 return False
         elif isinstance(a, float):
-            if a != b and not (a != a and b != b):
+            if a != b and not (math.isnan(a) and math.isnan(b)):
                 return False
         elif hasattr(a, "__dict__") and id(a) not in seen:  # caches of keys and values
             seen.add(id(a))
@@ -194,14 +195,21 @@ def measure(model, way, keep=None):
         end = time.perf_counter()
         entries = [entry for entry in run.entries() if entry.hooked]
         unproven = [
-            {"name": entry.name, "verdict": entry.verdict, "detail": entry.detail[:600], "source": entry.source[:6000]}
+            {
+                "name": entry.name,
+                "verdict": entry.verdict,
+                "detail": entry.detail[:600],
+                "source": entry.source[:6000],
+            }
             for entry in entries
             if not entry.replaced or entry.verdict not in PROVEN
         ]
         notes = [
             {"name": entry.name, "detail": entry.detail[:300]} for entry in entries if entry.detail
         ]
-        messages = [str(one.message)[:600] for one in caught if issubclass(one.category, DepyfWarning)]
+        messages = [
+            str(one.message)[:600] for one in caught if issubclass(one.category, DepyfWarning)
+        ]
         problems = [problem.message[:600] for problem in run.problems]
     if plain_error or looked_error:
         same = plain_error == looked_error

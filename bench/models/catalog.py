@@ -214,7 +214,12 @@ AUDIO = {
     "layerdrop": 0.0,
     "head_dim": ABSENT,
 }
-STAGES = {"hidden_sizes": [8, 16, 16, 32], "depths": [1, 1, 1, 1], "patch_size": ABSENT, "num_hidden_layers": ABSENT}
+STAGES = {
+    "hidden_sizes": [8, 16, 16, 32],
+    "depths": [1, 1, 1, 1],
+    "patch_size": ABSENT,
+    "num_hidden_layers": ABSENT,
+}
 
 
 def clip_like(name):
@@ -358,12 +363,22 @@ ENCODERS = [
         {"embedding_size": 16, "intra_bottleneck_size": 16, "true_hidden_size": ABSENT},
     ),
     transformer("ModernBertForMaskedLM", "encoder", text("tokens")),
-    transformer("NystromformerForMaskedLM", "encoder", text("tokens"), {"num_landmarks": LENGTH, "segment_means_seq_len": LENGTH}),
+    transformer(
+        "NystromformerForMaskedLM",
+        "encoder",
+        text("tokens"),
+        {"num_landmarks": LENGTH, "segment_means_seq_len": LENGTH},
+    ),
     transformer("RemBertForMaskedLM", "encoder", text("tokens")),
     transformer("RoFormerForMaskedLM", "encoder", text("tokens")),
     transformer("SqueezeBertForMaskedLM", "encoder", text("tokens")),
     transformer("ErnieForMaskedLM", "encoder", text("tokens")),
-    transformer("EsmForMaskedLM", "encoder", text("tokens"), {"mask_token_id": 3, "vocab_size": 99, "pad_token_id": 0}),
+    transformer(
+        "EsmForMaskedLM",
+        "encoder",
+        text("tokens"),
+        {"mask_token_id": 3, "vocab_size": 99, "pad_token_id": 0},
+    ),
     transformer("MegatronBertForMaskedLM", "encoder", text("tokens")),
     transformer("Data2VecTextForMaskedLM", "encoder", text("tokens")),
     transformer("CanineForSequenceClassification", "encoder", text("text")),
@@ -372,7 +387,13 @@ ENCODERS = [
         "XLNetLMHeadModel",
         "encoder",
         text("tokens"),
-        {"d_inner": 64, "n_layer": 2, "num_hidden_layers": ABSENT, "d_head": ABSENT, "max_position_embeddings": ABSENT},
+        {
+            "d_inner": 64,
+            "n_layer": 2,
+            "num_hidden_layers": ABSENT,
+            "d_head": ABSENT,
+            "max_position_embeddings": ABSENT,
+        },
     ),
     transformer("YosoForMaskedLM", "encoder", text("tokens"), {"use_expectation": True}),
     transformer(
@@ -451,7 +472,21 @@ DECODERS = [
         text("tokens"),
         {"lru_width": 32, "attention_window_size": 8, "num_hidden_layers": 3},
     ),
-    transformer("JambaForCausalLM", "decoder", text("tokens"), {"use_mamba_kernels": False, "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1, "mamba_d_state": 4, "mamba_dt_rank": 4}),
+    transformer(
+        "JambaForCausalLM",
+        "decoder",
+        text("tokens"),
+        {
+            "use_mamba_kernels": False,
+            "num_hidden_layers": 4,
+            "attn_layer_period": 2,
+            "attn_layer_offset": 1,
+            "expert_layer_period": 2,
+            "expert_layer_offset": 1,
+            "mamba_d_state": 4,
+            "mamba_dt_rank": 4,
+        },
+    ),
     transformer(
         "DeepseekV3ForCausalLM",
         "decoder",
@@ -472,7 +507,9 @@ DECODERS = [
     ),
     transformer("GlmForCausalLM", "decoder", text("tokens")),
     transformer("HeliumForCausalLM", "decoder", text("tokens")),
-    transformer("NemotronForCausalLM", "decoder", text("tokens"), {"head_dim": 8, "num_key_value_heads": 2}),
+    transformer(
+        "NemotronForCausalLM", "decoder", text("tokens"), {"head_dim": 8, "num_key_value_heads": 2}
+    ),
     transformer("SmolLM3ForCausalLM", "decoder", text("tokens")),
     transformer("GptOssForCausalLM", "decoder", text("tokens"), {"sliding_window": 4}),
     transformer("RwkvForCausalLM", "decoder", ids_only(True), {"context_length": 64}),
@@ -504,7 +541,10 @@ SEQ2SEQ = [
         {"attention_window": 4, "max_encoder_position_embeddings": 64},
     ),
     transformer(
-        "LongT5ForConditionalGeneration", "encoder-decoder", two_texts(), dict(START, local_radius=4)
+        "LongT5ForConditionalGeneration",
+        "encoder-decoder",
+        two_texts(),
+        dict(START, local_radius=4),
     ),
     transformer(
         "SwitchTransformersForConditionalGeneration",
@@ -538,13 +578,29 @@ VISION = [
         "SwinForImageClassification",
         "vision",
         image(),
-        {"patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "num_hidden_layers": ABSENT, "num_attention_heads": ABSENT},
+        {
+            "patch_size": 4,
+            "embed_dim": 16,
+            "depths": [1, 2],
+            "num_heads": [2, 4],
+            "window_size": 4,
+            "num_hidden_layers": ABSENT,
+            "num_attention_heads": ABSENT,
+        },
     ),
     transformer(
         "Swinv2ForImageClassification",
         "vision",
         image(),
-        {"patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "num_hidden_layers": ABSENT, "num_attention_heads": ABSENT},
+        {
+            "patch_size": 4,
+            "embed_dim": 16,
+            "depths": [1, 2],
+            "num_heads": [2, 4],
+            "window_size": 4,
+            "num_hidden_layers": ABSENT,
+            "num_attention_heads": ABSENT,
+        },
     ),
     transformer("ConvNextForImageClassification", "vision", image(128), STAGES),
     transformer("ConvNextV2ForImageClassification", "vision", image(64), STAGES),
@@ -588,9 +644,7 @@ VISION = [
         },
     ),
     transformer("Dinov2ForImageClassification", "vision", image()),
-    transformer(
-        "PoolFormerForImageClassification", "vision", image(64), {"patch_size": ABSENT}
-    ),
+    transformer("PoolFormerForImageClassification", "vision", image(64), {"patch_size": ABSENT}),
     transformer(
         "PvtForImageClassification",
         "vision",
@@ -639,7 +693,12 @@ VISION = [
         },
     ),
     transformer("YolosForObjectDetection", "vision", image(32, None), {"image_size": [32, 32]}),
-    transformer("BitForImageClassification", "vision", image(64), dict(STAGES, embedding_size=32, hidden_sizes=[32, 32, 64, 64], num_groups=8)),
+    transformer(
+        "BitForImageClassification",
+        "vision",
+        image(64),
+        dict(STAGES, embedding_size=32, hidden_sizes=[32, 32, 64, 64], num_groups=8),
+    ),
     transformer(
         "FocalNetForImageClassification",
         "vision",
@@ -653,8 +712,29 @@ VISION = [
             "patch_size": 4,
         },
     ),
-    transformer("HieraForImageClassification", "vision", image(64), {"image_size": [64, 64], "embed_dim": 8, "patch_size": ABSENT, "depths": [1, 1, 1, 1], "num_heads": [1, 2, 4, 8]}),
-    transformer("ViTMAEForPreTraining", "vision", image(32, None), {"decoder_hidden_size": 16, "decoder_num_hidden_layers": 1, "decoder_num_attention_heads": 2, "decoder_intermediate_size": 32}),
+    transformer(
+        "HieraForImageClassification",
+        "vision",
+        image(64),
+        {
+            "image_size": [64, 64],
+            "embed_dim": 8,
+            "patch_size": ABSENT,
+            "depths": [1, 1, 1, 1],
+            "num_heads": [1, 2, 4, 8],
+        },
+    ),
+    transformer(
+        "ViTMAEForPreTraining",
+        "vision",
+        image(32, None),
+        {
+            "decoder_hidden_size": 16,
+            "decoder_num_hidden_layers": 1,
+            "decoder_num_attention_heads": 2,
+            "decoder_intermediate_size": 32,
+        },
+    ),
     transformer("ViTMSNForImageClassification", "vision", image()),
     transformer(
         "VivitForVideoClassification",
@@ -662,14 +742,20 @@ VISION = [
         image(frames=4),
         {"num_frames": 4, "tubelet_size": [2, 8, 8], "patch_size": ABSENT},
     ),
-    transformer(
-        "VideoMAEForVideoClassification", "vision", image(frames=4), {"num_frames": 4}
-    ),
-    transformer(
-        "TimesformerForVideoClassification", "vision", image(frames=4), {"num_frames": 4}
-    ),
+    transformer("VideoMAEForVideoClassification", "vision", image(frames=4), {"num_frames": 4}),
+    transformer("TimesformerForVideoClassification", "vision", image(frames=4), {"num_frames": 4}),
     transformer("ImageGPTForCausalImageModeling", "vision", ids_only(True), {"vocab_size": 100}),
-    transformer("SwiftFormerForImageClassification", "vision", image(64), {"image_size": 64, "embed_dims": [8, 16, 16, 32], "depths": [1, 1, 1, 1], "patch_size": ABSENT}),
+    transformer(
+        "SwiftFormerForImageClassification",
+        "vision",
+        image(64),
+        {
+            "image_size": 64,
+            "embed_dims": [8, 16, 16, 32],
+            "depths": [1, 1, 1, 1],
+            "patch_size": ABSENT,
+        },
+    ),
     transformer("SiglipVisionModel", "vision", image(32, None)),
 ]
 
@@ -681,20 +767,38 @@ AUDIO_MODELS = [
     transformer("UniSpeechForCTC", "audio", wave("tokens"), AUDIO),
     transformer("UniSpeechSatForCTC", "audio", wave("tokens"), AUDIO),
     transformer("SEWForCTC", "audio", wave("tokens"), dict(AUDIO, squeeze_factor=2)),
-    transformer("SEWDForCTC", "audio", wave("tokens"), dict(AUDIO, squeeze_factor=2, position_buckets=8)),
-    transformer("Data2VecAudioForCTC", "audio", wave("tokens"), dict(AUDIO, conv_pos_kernel_size=5, num_conv_pos_embeddings=2)),
+    transformer(
+        "SEWDForCTC", "audio", wave("tokens"), dict(AUDIO, squeeze_factor=2, position_buckets=8)
+    ),
+    transformer(
+        "Data2VecAudioForCTC",
+        "audio",
+        wave("tokens"),
+        dict(AUDIO, conv_pos_kernel_size=5, num_conv_pos_embeddings=2),
+    ),
     transformer("Wav2Vec2ConformerForCTC", "audio", wave("tokens"), dict(AUDIO, vocab_size=99)),
     transformer(
         "ASTForAudioClassification",
         "audio",
         features(32, 16, name="input_values", labels=lambda batch: torch.arange(batch) % 3),
-        {"max_length": 32, "num_mel_bins": 16, "patch_size": 8, "frequency_stride": 8, "time_stride": 8},
+        {
+            "max_length": 32,
+            "num_mel_bins": 16,
+            "patch_size": 8,
+            "frequency_stride": 8,
+            "time_stride": 8,
+        },
     ),
     transformer(
         "WhisperForConditionalGeneration",
         "audio",
         features(16, 64, decoder=True),
-        {"num_mel_bins": 16, "max_source_positions": 32, "suppress_tokens": None, "begin_suppress_tokens": None},
+        {
+            "num_mel_bins": 16,
+            "max_source_positions": 32,
+            "suppress_tokens": None,
+            "begin_suppress_tokens": None,
+        },
     ),
     transformer(
         "Speech2TextForConditionalGeneration",
@@ -702,32 +806,158 @@ AUDIO_MODELS = [
         features(40, 16, decoder=True),
         {"input_feat_per_channel": 16, "conv_channels": 32},
     ),
-    transformer("Wav2Vec2BertForCTC", "audio", features(20, 16, labels=lambda batch: torch.randint(3, 30, (batch, 3))), {"feature_projection_input_dim": 16, "vocab_size": 99, "mask_time_prob": 0.0}),
-    transformer("EncodecModel", "audio", features(1, 640, name="input_values"), {"num_filters": 4, "hidden_size": 16, "codebook_size": 16, "codebook_dim": 16, "upsampling_ratios": [4, 4], "intermediate_size": ABSENT}, train=False),
-    transformer("MoonshineForConditionalGeneration", "audio", lambda batch: {"input_values": torch.randn(batch, 3000), "labels": tokens(batch, 7)}, {"encoder_num_hidden_layers": 2, "decoder_num_hidden_layers": 2, "encoder_num_attention_heads": 4, "decoder_num_attention_heads": 4, "pad_token_id": 0, "encoder_num_key_value_heads": 4, "decoder_num_key_value_heads": 4, "num_hidden_layers": ABSENT, "num_attention_heads": ABSENT, "num_key_value_heads": ABSENT}),
+    transformer(
+        "Wav2Vec2BertForCTC",
+        "audio",
+        features(20, 16, labels=lambda batch: torch.randint(3, 30, (batch, 3))),
+        {"feature_projection_input_dim": 16, "vocab_size": 99, "mask_time_prob": 0.0},
+    ),
+    transformer(
+        "EncodecModel",
+        "audio",
+        features(1, 640, name="input_values"),
+        {
+            "num_filters": 4,
+            "hidden_size": 16,
+            "codebook_size": 16,
+            "codebook_dim": 16,
+            "upsampling_ratios": [4, 4],
+            "intermediate_size": ABSENT,
+        },
+        train=False,
+    ),
+    transformer(
+        "MoonshineForConditionalGeneration",
+        "audio",
+        lambda batch: {"input_values": torch.randn(batch, 3000), "labels": tokens(batch, 7)},
+        {
+            "encoder_num_hidden_layers": 2,
+            "decoder_num_hidden_layers": 2,
+            "encoder_num_attention_heads": 4,
+            "decoder_num_attention_heads": 4,
+            "pad_token_id": 0,
+            "encoder_num_key_value_heads": 4,
+            "decoder_num_key_value_heads": 4,
+            "num_hidden_layers": ABSENT,
+            "num_attention_heads": ABSENT,
+            "num_key_value_heads": ABSENT,
+        },
+    ),
 ]
 
 SEVERAL = [
-    transformer("CLIPModel", "several", text_and_image(return_loss=constant(True)), config=clip_like("CLIPConfig")),
-    transformer("SiglipModel", "several", text_and_image(return_loss=constant(True)), config=clip_like("SiglipConfig")),
-    transformer("ChineseCLIPModel", "several", text_and_image(return_loss=constant(True)), config=clip_like("ChineseCLIPConfig")),
-    transformer("GitForCausalLM", "several", text_and_image(), config=lambda t: tiny(t.GitConfig, vision_config={k: SMALL[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "image_size", "patch_size")})),
+    transformer(
+        "CLIPModel",
+        "several",
+        text_and_image(return_loss=constant(True)),
+        config=clip_like("CLIPConfig"),
+    ),
+    transformer(
+        "SiglipModel",
+        "several",
+        text_and_image(return_loss=constant(True)),
+        config=clip_like("SiglipConfig"),
+    ),
+    transformer(
+        "ChineseCLIPModel",
+        "several",
+        text_and_image(return_loss=constant(True)),
+        config=clip_like("ChineseCLIPConfig"),
+    ),
+    transformer(
+        "GitForCausalLM",
+        "several",
+        text_and_image(),
+        config=lambda t: tiny(
+            t.GitConfig,
+            vision_config={
+                k: SMALL[k]
+                for k in (
+                    "hidden_size",
+                    "intermediate_size",
+                    "num_hidden_layers",
+                    "num_attention_heads",
+                    "image_size",
+                    "patch_size",
+                )
+            },
+        ),
+    ),
     transformer("ViltForQuestionAnswering", "several", text_and_image(), {"max_image_length": -1}),
-    transformer("VisualBertForPreTraining", "several", text(visual_embeds=lambda batch: torch.randn(batch, 4, 16), visual_attention_mask=lambda batch: torch.ones(batch, 4), visual_token_type_ids=lambda batch: torch.ones(batch, 4).long()), {"visual_embedding_dim": 16}, train=False),
-    transformer("VisionTextDualEncoderModel", "several", text_and_image(return_loss=constant(True)), config=_vision_text),
+    transformer(
+        "VisualBertForPreTraining",
+        "several",
+        text(
+            visual_embeds=lambda batch: torch.randn(batch, 4, 16),
+            visual_attention_mask=lambda batch: torch.ones(batch, 4),
+            visual_token_type_ids=lambda batch: torch.ones(batch, 4).long(),
+        ),
+        {"visual_embedding_dim": 16},
+        train=False,
+    ),
+    transformer(
+        "VisionTextDualEncoderModel",
+        "several",
+        text_and_image(return_loss=constant(True)),
+        config=_vision_text,
+    ),
     transformer("LlavaForConditionalGeneration", "several", _llava_inputs, config=_llava),
-    transformer("LayoutLMv3ForTokenClassification", "several", text(bbox=_boxes, pixel_values=lambda batch: torch.randn(batch, 3, 32, 32)), {"input_size": 32, "coordinate_size": 6, "shape_size": 4, "max_2d_position_embeddings": 64}),
+    transformer(
+        "LayoutLMv3ForTokenClassification",
+        "several",
+        text(bbox=_boxes, pixel_values=lambda batch: torch.randn(batch, 3, 32, 32)),
+        {"input_size": 32, "coordinate_size": 6, "shape_size": 4, "max_2d_position_embeddings": 64},
+    ),
     transformer("TimeSeriesTransformerForPrediction", "several", _series, SERIES),
     transformer("AutoformerForPrediction", "several", _series, SERIES),
     transformer("InformerForPrediction", "several", _series, SERIES),
-    transformer("PatchTSTForPrediction", "several", _patches, {"num_input_channels": 3, "context_length": 32, "prediction_length": 8, "patch_length": 8, "patch_stride": 8}),
-    transformer("PatchTSMixerForPrediction", "several", _patches, {"num_input_channels": 3, "context_length": 32, "prediction_length": 8, "patch_length": 8, "patch_stride": 8}),
-    transformer("DecisionTransformerModel", "several", lambda batch: {"states": torch.randn(batch, 5, 17), "actions": torch.randn(batch, 5, 4), "rewards": torch.randn(batch, 5, 1), "returns_to_go": torch.randn(batch, 5, 1), "timesteps": torch.arange(5).repeat(batch, 1), "attention_mask": torch.ones(batch, 5)}),
+    transformer(
+        "PatchTSTForPrediction",
+        "several",
+        _patches,
+        {
+            "num_input_channels": 3,
+            "context_length": 32,
+            "prediction_length": 8,
+            "patch_length": 8,
+            "patch_stride": 8,
+        },
+    ),
+    transformer(
+        "PatchTSMixerForPrediction",
+        "several",
+        _patches,
+        {
+            "num_input_channels": 3,
+            "context_length": 32,
+            "prediction_length": 8,
+            "patch_length": 8,
+            "patch_stride": 8,
+        },
+    ),
+    transformer(
+        "DecisionTransformerModel",
+        "several",
+        lambda batch: {
+            "states": torch.randn(batch, 5, 17),
+            "actions": torch.randn(batch, 5, 4),
+            "rewards": torch.randn(batch, 5, 1),
+            "returns_to_go": torch.randn(batch, 5, 1),
+            "timesteps": torch.arange(5).repeat(batch, 1),
+            "attention_mask": torch.ones(batch, 5),
+        },
+    ),
 ]
 
 
 def _network(name, size=64, **sizes):
-    return Model(name, "timm", "timm", lambda batch: {"x": torch.randn(batch, 3, size, size)}, dict({"num_classes": 3}, **sizes))
+    return Model(
+        name,
+        "timm",
+        "timm",
+        lambda batch: {"x": torch.randn(batch, 3, size, size)},
+        dict({"num_classes": 3}, **sizes),
+    )
 
 
 TIMM = [
@@ -752,7 +982,13 @@ TIMM = [
     _network("vit_tiny_patch16_224", img_size=64, depth=2),
     _network("deit_tiny_distilled_patch16_224", img_size=64, depth=2),
     _network("beit_base_patch16_224", img_size=64, depth=2, embed_dim=48, num_heads=3),
-    _network("swin_tiny_patch4_window7_224", img_size=64, window_size=4, embed_dim=24, depths=(1, 1, 2, 1)),
+    _network(
+        "swin_tiny_patch4_window7_224",
+        img_size=64,
+        window_size=4,
+        embed_dim=24,
+        depths=(1, 1, 2, 1),
+    ),
     _network("mixer_s32_224", img_size=64, num_blocks=2),
     _network("gmlp_ti16_224", img_size=64, num_blocks=2),
     _network("cait_xxs24_224", img_size=64, depth=2),

@@ -18,7 +18,6 @@ import json
 import os
 import signal
 import sys
-import time
 import traceback
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -167,11 +166,15 @@ def main(arguments=None):
     parser.add_argument("--models", nargs="+", help="names or groups; all when not given")
     parser.add_argument("--ways", nargs="+", default=["inference", "training"])
     parser.add_argument("--limit", type=int, default=600, help="seconds for one model in one way")
-    parser.add_argument("--json", help="file that gets a line for each row; rows that it has are not run again")
+    parser.add_argument(
+        "--json", help="file that gets a line for each row; rows that it has are not run again"
+    )
     parser.add_argument("--keep", help="folder for the dump (of the last way, with one model)")
     parser.add_argument("--every", type=int, default=1, help="only each N-th model")
     parser.add_argument("--seed", type=int, default=0, help="which of the N")
-    parser.add_argument("--table", action="store_true", help="only print the table of the file --json")
+    parser.add_argument(
+        "--table", action="store_true", help="only print the table of the file --json"
+    )
     options = parser.parse_args(arguments)
 
     rows = []
@@ -199,11 +202,14 @@ def main(arguments=None):
                 if (model.name, way) not in done and (model.train or not training):
                     forms.setdefault(form, []).append(way)
             for form, ways in forms.items():
-                begin = time.time()
                 for row in run_model(model, form, ways, options.limit, options.keep):
                     rows.append(row)
                     text = "ok" if right(row) else "NOT RIGHT: " + reason(row)
-                    print("%-45s %-22s %3d codes  %s" % (model.name, row["way"], row.get("codes", 0), text), file=sys.stderr)
+                    print(
+                        "%-45s %-22s %3d codes  %s"
+                        % (model.name, row["way"], row.get("codes", 0), text),
+                        file=sys.stderr,
+                    )
                     if options.json:
                         with open(options.json, "a") as stream:
                             stream.write(json.dumps(row) + "\n")

@@ -6,7 +6,10 @@
 // globals; a local is changed by the stores, deletes and LOAD_FAST_AND_CLEAR of its own slot only, and no load moves over one of those. All other operations
 // keep their order. For the same reason a load may be repeated for each of its uses. A load moves earlier only within the expression that reads it, and an expression stores no local.
 // To another block a load moves when both have the same handler, no block between has a parameter that somebody reads (it may be an expression's own
-// diamond), the reading block is in no loop without the load, and, for a local, no way between changes its slot.
+// diamond), the reading block is in no loop without the load, and, for a local, no way between changes its slot. A slice of constants that is read
+// once moves in the same way: it is made at most as often as before, and nobody else has it.
+#include <algorithm>
+
 #include "simplify/rules.h"
 
 namespace depyf::simplifying {
@@ -44,7 +47,6 @@ class LateLoads {
     previous_ = next_ = start_;
     waiting_.assign(n, false);
     holder_.assign(n, ValueId::none());
-    build_.resize(n, false);
     waiting_for_.resize(slots_);
     for (std::uint32_t b : order_.blocks) block(lifted_.blocks[b]);
   }
@@ -66,9 +68,16 @@ class LateLoads {
   ValueId copy_of(ValueId load, std::uint32_t block) {
     Value value = lifted_[load];
     value.block = BlockId(block);
-    load_.push_back(true);
+    load_.push_back(load_[load.index]);
+    build_.push_back(build_[load.index]);
     uses_.push_back(1);
     return lifted_.add(value);
+  }
+
+  bool is_constant_slice(ValueId id) const {
+    const Value& value = lifted_[id];
+    if (value.op != Op::BUILD_SLICE || !build_[id.index] || uses_[id.index] != 1) return false;
+    return std::all_of(value.operands.begin(), value.operands.end(), [&](ValueId operand) { return load_[operand.index] && lifted_[operand].op == Op::LOAD_CONST; });
   }
 
   /// A load that its own block reads several times becomes one for each use, as long as its slot keeps its value.
@@ -107,7 +116,7 @@ class LateLoads {
     for (std::uint32_t b : order_.blocks) {
       const LiftedBlock& block = lifted_.blocks[b];
       auto read = [&](ValueId id) {
-        if (!id.valid() || !load_[id.index] || lifted_[id].block.index == b || seen[id.index] == b) return;
+        if (!id.valid() || lifted_[id].block.index == b || seen[id.index] == b || (!load_[id.index] && !is_constant_slice(id))) return;
         seen[id.index] = b;
         wanted[b].push_back(id);
         any = true;
@@ -128,7 +137,7 @@ class LateLoads {
       bool moves = false;
       for (ValueId id : wanted[target]) {
         const std::uint32_t home = lifted_[id].block.index;
-        if (lifted_.blocks[target].region != lifted_.blocks[home].region || !leaves[id.index]) continue;
+        if (lifted_.blocks[target].region != lifted_.blocks[home].region || (load_[id.index] && !leaves[id.index])) continue;
         ++round;
         work.assign(1, target);
         bool ok = true;
@@ -160,7 +169,14 @@ class LateLoads {
         const Value& value = lifted_[id];
         if (value.op == Op::LOAD_FAST && changed_in[value.arg] == target) return;
         --uses_[id.index];
+        std::vector<ValueId> parts(value.operands.begin(), value.operands.end());
+        for (ValueId& part : parts) {
+          --uses_[part.index];
+          part = copy_of(part, target);
+          body.push_back(part);
+        }
         id = copy_of(id, target);
+        if (!parts.empty()) lifted_[id].operands = lifted_.arena.copy(parts);
         body.push_back(id);
       };
       for (ValueId id : block.body) {
@@ -172,7 +188,7 @@ class LateLoads {
       for (ValueId& id : block.raise_args) read(id);
       block.body.swap(body);
     }
-    for (std::uint32_t b : order_.blocks) std::erase_if(lifted_.blocks[b].body, [&](ValueId id) { return load_[id.index] && uses_[id.index] == 0; });
+    for (std::uint32_t b : order_.blocks) std::erase_if(lifted_.blocks[b].body, [&](ValueId id) { return (load_[id.index] || build_[id.index]) && uses_[id.index] == 0; });
   }
 
   /// By value: a load whose slot keeps its value to the end of the block.

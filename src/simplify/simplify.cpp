@@ -1,5 +1,7 @@
 #include "simplify/simplify.h"
 
+#include <algorithm>
+
 #include "simplify/rules.h"
 
 namespace depyf {
@@ -16,15 +18,16 @@ bool is_numbered(std::string_view name, std::string_view stem) {
 void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::vector<bool>& promotable) {
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
-  std::vector<bool> read(code.slots.size(), false);
+  std::vector<bool> read(code.slots.size(), false), stored(code.slots.size(), false);
   for (const LiftedBlock& block : lifted.blocks)
-    for (ValueId id : block.body)
-      if ((lifted[id].op == Op::LOAD_FAST || lifted[id].op == Op::LOAD_FAST_AND_CLEAR) && lifted[id].arg < read.size()) read[lifted[id].arg] = true;
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (read[i] || !code.slots[i].name.valid()) continue;
-    std::string_view name = module[code.slots[i].name];
-    if (is_numbered(name, "tmp_")) promotable[i] = true;
-  }
+    for (ValueId id : block.body) {
+      const Value& value = lifted[id];
+      if (value.arg >= read.size()) continue;
+      if (value.op == Op::LOAD_FAST || value.op == Op::LOAD_FAST_AND_CLEAR) read[value.arg] = true;
+      if (value.op == Op::STORE_FAST) stored[value.arg] = true;
+    }
+  for (std::size_t i = 0; i < read.size(); ++i)
+    if (stored[i] && !read[i] && code.slots[i].name.valid() && is_numbered(module[code.slots[i].name], "tmp_")) promotable[i] = true;
 }
 
 /// The stack at a block's entry names only what still is.
@@ -62,12 +65,23 @@ bool made_by_dynamo(const Module& module, CodeId id) {
 
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   std::vector<bool> promotable = options.promotable;
-  if (options.drop_dead && made_by_dynamo(module, lifted.code)) mark_unread_temporaries(lifted, module, promotable);
+  const bool dynamo = options.drop_dead && made_by_dynamo(module, lifted.code);
+  if (dynamo) mark_unread_temporaries(lifted, module, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
   if (options.drop_dead) simplifying::drop_dead(lifted, module);
+  if (dynamo) {
+    // What read a temporary may have been dead: it is as if nobody had ever read it.
+    std::vector<bool> unread;
+    mark_unread_temporaries(lifted, module, unread);
+    if (std::find(unread.begin(), unread.end(), true) != unread.end()) {
+      simplifying::promote_slots(lifted, module, std::move(unread));
+      simplifying::remove_trivial_params(lifted);
+      simplifying::drop_dead(lifted, module);
+    }
+  }
   simplifying::remove_trivial_params(lifted);
   if (options.late_loads) simplifying::sink_loads(lifted, module);
   if (options.order_stores) simplifying::order_local_stores(lifted, module);

@@ -542,6 +542,17 @@ TEST(UnreadTemporary, OnlyInDynamosCodeAndNeverRead) {
   }
 }
 
+TEST(UnreadTemporary, AlsoWhereOnlyADeadValueReadIt) {
+  Builder b;
+  std::uint32_t x = b.argument("x"), t = b.slot("tmp_1");
+  b.block({{Op::LOAD_FAST, x}, {Op::STORE_FAST, t}, {Op::LOAD_FAST, t}, {Op::BUILD_TUPLE, 1}, {Op::POP_TOP}, {Op::LOAD_FAST, x}, {Op::RETURN_VALUE}});
+  b.lifted();
+  b.module[b.code].names = b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+  Lifted lifted = lift(b.module, b.code, b.cfg);
+  simplify(lifted, b.module);
+  EXPECT_FALSE(has(b.text(lifted), "tmp_1")) << b.text(lifted);
+}
+
 // ---------------------------------------------------------------- late loads
 
 TEST(LateLoad, StandsBeforeItsReaderInOperandOrder) {
@@ -600,6 +611,26 @@ TEST(LateLoad, DoesNotMoveOverAnArmThatStoresItsSlot) {
   b.block({{Op::RETURN_VALUE}});
   std::string text = simplified(b, only_late());
   EXPECT_LT(text.find("LOAD_FAST x"), text.find("b1:")) << text;
+}
+
+TEST(LateLoad, ASliceOfConstantsMovesPastALoop) {
+  // Dynamo empties lists by x[:] = [], and replays the changes of a dict in between.
+  Builder b;
+  std::uint32_t x = b.argument("x"), f = b.argument("f");
+  b.block({{Op::LOAD_FAST, x}, {Op::LOAD_CONST, b.none()}, {Op::LOAD_CONST, b.none()}, {Op::BUILD_SLICE, 2}}, 1);
+  b.block({{Op::LOAD_FAST, f}, {Op::CALL, 0, kPlain}, {Op::BRANCH_TRUE}}, 2, 1);
+  b.block({{Op::LOAD_SUBSCR}, {Op::RETURN_VALUE}});
+  std::string text = simplified(b, only_late());
+  EXPECT_GT(text.find("BUILD_SLICE"), text.find("b2:")) << text;
+  EXPECT_GT(text.find("LOAD_CONST"), text.find("b2:")) << text;
+
+  Builder kept;
+  x = kept.argument("x"), f = kept.argument("f");
+  kept.block({{Op::LOAD_FAST, f}, {Op::LOAD_FAST, x}, {Op::LOAD_CONST, kept.none()}, {Op::BUILD_SLICE, 2}}, 1);
+  kept.block({{Op::COPY, 2}, {Op::COPY, 2}, {Op::CALL, 1, kPlain}, {Op::BRANCH_TRUE}}, 2, 1);
+  kept.block({{Op::CALL, 1, kPlain}, {Op::RETURN_VALUE}});
+  text = simplified(kept, only_late());
+  EXPECT_LT(text.find("BUILD_SLICE"), text.find("b1:")) << text;
 }
 
 TEST(LateLoad, DoesNotMoveIntoALoopOrAcrossAHandler) {

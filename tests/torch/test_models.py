@@ -1,0 +1,36 @@
+"""The short form of bench/models: two models of transformers, where that is installed."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import environment
+
+RUN = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "bench", "models", "run.py")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("transformers") is None, reason="transformers is not installed"
+)
+@pytest.mark.parametrize(
+    "model, way", [("BertForMaskedLM", "training"), ("LlamaForCausalLM", "statements")]
+)
+def test_model_is_replaced_proven_and_equal(tmp_path, model, way):
+    rows = tmp_path / "rows.jsonl"
+    done = subprocess.run(
+        [sys.executable, RUN, "--models", model, "--ways", way, "--json", str(rows)],
+        env=environment(tmp_path / "cache"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout
+    (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert row["codes"] >= 1 and row["replaced"] == row["codes"]
+    if way == "statements":
+        assert row["breaks"] > 10
