@@ -17,8 +17,8 @@ def load_all(source):
         if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, _MANIFEST)):
             ranks = [name for name in os.listdir(folder) if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))]
             if ranks:
-                return [load(os.path.join(folder, name)) for name in sorted(ranks)]
-    return [load(source)]
+                return [fit(load(os.path.join(folder, name))) for name in sorted(ranks)]
+    return [fit(load(source))]
 
 
 def load(source):
@@ -101,8 +101,9 @@ def _of_folder(folder):
         except (ValueError, KeyError, TypeError):
             continue
     for entry in entries(document):
-        for artifact in entry.get("artifacts", ()):
-            artifact["text"] = _read(folder, artifact.get("path"))
+        for artifact in entry.get("artifacts") or ():
+            if isinstance(artifact, dict):
+                artifact["text"] = _read(folder, artifact.get("path"))
     document["folder"] = os.path.abspath(folder)
     document["label"] = os.path.basename(document["folder"])
     document["place"] = page_of(document["folder"])
@@ -121,7 +122,7 @@ def _of_log(path):
 
 def _read(folder, name):
     # a file's name comes from the dump, which may not be ours: nothing outside the folder is read
-    if not name or os.path.basename(name) != name:
+    if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
         return ""
     try:
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
@@ -130,13 +131,115 @@ def _read(folder, name):
         return ""
 
 
+#: the fields that the page reads, with what stands for one that is missing or of another type: a dump may be an older
+#: depyf's, or have been tampered with
+_FUNCTION = {
+    "name": "?",
+    "filename": "",
+    "firstlineno": 0,
+    "source": "",
+    "source_origin": "",
+    "is_resume": False,
+    "global_name": "",
+    "path": "",
+}
+_ENTRY = {
+    "compile_id": "?",
+    "name": "",
+    "graph_name": "",
+    "path": "",
+    "source": "",
+    "verdict": "refused",
+    "detail": "",
+    "replaced": False,
+    "invalidated": False,
+    "failure": "",
+    "original_bytecode": "",
+    "transformed_bytecode": "",
+    "calls": [""],
+    "reasons": [""],
+    "user_stack": [""],
+    "missing": {},
+    "metrics": {},
+    "backward_metrics": {},
+    "events": [[]],
+    "line_map": [[]],
+    "guards": [{"kind": "", "source": "", "text": "", "expression": "", "comment": ""}],
+    "breaks": [{"reason": "", "text": "", "explanation": "", "hints": [""], "location": "", "url": "", "user_stack": [""]}],
+    "artifacts": [{"stage": "?", "kind": "text", "index": 0, "path": "", "torch_path": "", "note": "", "text": ""}],
+    "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],
+    "symbols": [{"symbol": "", "source": "", "val": "", "vr": ""}],
+}
+
+
+def _fit(value, shape):
+    """`value` in the form of `shape`: each field of the type of its default, each element of a list of the type of the first."""
+    if isinstance(shape, dict) and shape:
+        given = value if isinstance(value, dict) else {}
+        return {key: _fit(given.get(key), default) for key, default in shape.items()}
+    if isinstance(shape, dict):
+        return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+    if isinstance(shape, list):
+        if not isinstance(value, (list, tuple)):
+            return []
+        return [_fit(item, shape[0]) for item in value] if shape else list(value)
+    if isinstance(shape, bool):
+        return value is True
+    if isinstance(shape, int):
+        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else 0
+    if value is None:
+        return shape
+    return value if isinstance(value, str) else str(value)
+
+
+def _rows(value, width):
+    # a dump's rows of numbers, the first of an event being its name
+    return [
+        row
+        for row in value
+        if len(row) >= width and all(isinstance(item, (int, float)) and abs(item) < 1e18 for item in row[width == 3 : width])
+    ]
+
+
+def _fit_entry(entry):
+    found = _fit(entry, _ENTRY)
+    found["events"] = _rows(found["events"], 3)
+    found["line_map"] = _rows(found["line_map"], 2)
+    return found
+
+
+def fit(document):
+    """A run of which every field that the page reads is there and has its type."""
+    functions = []
+    for function in document.get("functions") if isinstance(document.get("functions"), list) else ():
+        function = function if isinstance(function, dict) else {}
+        row = _fit(function, _FUNCTION)
+        row["entries"] = [_fit_entry(entry) for entry in function.get("entries") or () if isinstance(entry, dict)]
+        functions.append(row)
+    alone = document.get("unattributed")
+    fitted = {
+        "functions": functions,
+        "unattributed": [_fit_entry(entry) for entry in alone if isinstance(entry, dict)] if isinstance(alone, list) else [],
+        "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
+        "unavailable": {name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()},
+        "torch_version": _fit(document.get("torch_version"), ""),
+        "python_version": _fit(document.get("python_version"), ""),
+    }
+    for key in ("started", "finished", "rank", "label", "folder", "place"):
+        fitted[key] = document.get(key)
+    return fitted
+
+
 def entries(document):
     """Every entry of a run, those of functions first."""
-    for function in document.get("functions", ()):
-        for entry in function.get("entries", ()):
+    for function in document.get("functions") or ():
+        if isinstance(function, dict):
+            for entry in function.get("entries") or ():
+                if isinstance(entry, dict):
+                    yield entry
+    for entry in document.get("unattributed") or ():
+        if isinstance(entry, dict):
             yield entry
-    for entry in document.get("unattributed", ()):
-        yield entry
 
 
 def as_ranks(runs):

@@ -84,8 +84,8 @@ def _row(node):
     row = [{"label": "%s  %s" % (name, node.key), "kind": "function", "link": link, "title": "%s:%d" % node.place}]
     if entry.get("failure"):
         row.append({"label": "✕ not compiled", "kind": "failure", "link": link + "/why", "title": str(entry["failure"])[:300]})
-    if entry.get("graph_name"):
-        label = entry["graph_name"]
+    if entry.get("graph_name") or any(one.get("stage") == "Captured_Graph" for one in entry.get("artifacts") or ()):
+        label = entry.get("graph_name") or "captured graph"
         if node.operations is not None:
             label += " · %d op%s" % (node.operations, "" if node.operations == 1 else "s")
         row.append({"label": label, "kind": "graph", "link": link + "/graph", "title": "captured graph"})

@@ -20,7 +20,7 @@ PHASES = (
 def _seconds(metrics, *names):
     for name in names:
         value = metrics.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
             return value / 1e6 if name.endswith("_us") else float(value)
     return 0.0
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import tempfile
 
 from depyf.report import MARK, flow, overview
@@ -282,7 +283,27 @@ def _source_of(node, parents):
             return parent["source"], parent["firstlineno"], "file"
     if function.get("source_origin") == "file":
         return function.get("source") or "", int(function.get("firstlineno") or 1), "file"
+    if not function.get("source"):
+        return _named_lines(node)
     return function.get("source") or "", 1, function.get("source_origin") or ""
+
+
+_NAMED = re.compile(r"^\s*# File: (.+?):(\d+)(?: in [^,]+)?, code: (.*)$", re.MULTILINE)
+
+
+def _named_lines(node):
+    """Where the source is not known: the lines of it that torch names, at their numbers."""
+    filename = node.place[0]
+    lines = {found["line"]: found["source"] for found in node.breaks if found["file"] == filename and found["line"]}
+    for artifact in node.entry.get("artifacts") or ():
+        if artifact.get("kind") == "graph":
+            for name, line, code in _NAMED.findall(artifact.get("text") or ""):
+                if name == filename:
+                    lines[int(line)] = code
+    if not lines or max(lines) - min(lines) > 2000:
+        return "", 0, ""
+    first = min(lines)
+    return "\n".join(lines.get(line, "") for line in range(first, max(lines) + 1)) + "\n", first, "lines"
 
 
 def _link(run, path, folder):
@@ -347,7 +368,7 @@ def _view(node, pool, parents, folder, budget):
                 {"role": role, "title": title, "text": number, "link": link, "path": path, "torch": torch_path, "kind": kind}
             )
 
-    heading = "Source" if origin == "file" else "Source (decompiled)"
+    heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(origin, "Source (decompiled)")
     add("source", heading, source, None, None, "python")
     add("code", "What Python runs now", entry.get("source"), entry.get("path"), None, "python")
     artifacts = sorted(
@@ -375,7 +396,7 @@ def _view(node, pool, parents, folder, budget):
         "file": visible(node.place[0]),
         "line": node.place[1],
         "resumes": node.resumes_at,
-        "first": first_line if origin == "file" else 0,
+        "first": first_line if origin in ("file", "lines") else 0,
         "number": node.number,
         "of": node.of,
         "siblings": [one.key for one in node.siblings],

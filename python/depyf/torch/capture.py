@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
 from depyf.torch import compat, guards
 from depyf.torch.dump import DumpWriter, EarlierDump
-from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Problem, Run
+from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Mark, Problem, Run
 
 log = logging.getLogger("depyf")
 
@@ -89,7 +89,6 @@ GRAPH_STAGES = {
 }
 _SKIPPED = frozenset(
     (
-        "chromium_event",
         "describe_tensor",
         "describe_storage",
         "describe_source",
@@ -130,6 +129,15 @@ def record_kind(metadata: Dict[str, Any]) -> str:
         if key not in _RESERVED:
             return key
     return ""
+
+
+_MARK = re.compile(r'"name": "((?:[^"\\\\]|\\\\.)*)".*?"ts": ([\d.e+]+).*"ph": "([BE])"', re.DOTALL)
+
+
+def read_mark(payload: Any) -> Optional[Mark]:
+    """Name, microseconds and "B" or "E" of one of torch's events; None for other kinds. No JSON is parsed: there are many."""
+    match = _MARK.search(payload) if isinstance(payload, str) else None
+    return (match.group(1), float(match.group(2)), match.group(3)) if match else None
 
 
 def parse_break(text: str, attempt: int) -> GraphBreak:
@@ -268,6 +276,7 @@ class Session:
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
+        self._early: List[Any] = []  # a compile id and the marks that came before its first record
         self._warned: set = set()
 
     # -- problems
@@ -287,6 +296,10 @@ class Session:
                     " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else "",
                 )
             )
+
+    def interned_names(self) -> Dict[int, str]:
+        """What the numbers stand for with which torch's trace names files."""
+        return compat.interned_names()
 
     # -- joining
 
@@ -463,6 +476,7 @@ class Session:
             recompiled.verdict, recompiled.verdict
         )
         entry.detail = recompiled.detail or ""
+        entry.line_map = [(row[0], row[2]) for row in recompiled.line_map if row[2]]
         if entry.verdict not in ("exact", "equivalent"):
             if owner:
                 self.problem(
@@ -490,6 +504,23 @@ class Session:
             return None
         entry.replaced = True
         return replacement
+
+    def on_event(self, mark: Mark, context: Any, compile_id: str) -> None:
+        """Handles the begin or end of one of torch's own timed events."""
+        with self._lock:
+            known = self._by_context.get(id(context)) if context is not None else None
+            entry = known[1] if known is not None and known[0].get() is context else None
+            if entry is None:
+                entry = self._by_id.get(compile_id)
+                if entry is None or (entry.finished and context is not None):
+                    # the compile is not known yet, or is another one of that id
+                    self._early = (self._early if self._early[:1] == [compile_id] else [compile_id]) + [mark]
+                    return
+            if self._early:
+                if self._early[0] == compile_id:
+                    entry.marks.extend(self._early[1:])
+                self._early = []
+            entry.marks.append(mark)
 
     def on_trace(
         self,
@@ -554,7 +585,7 @@ class Session:
                 entry, Artifact("kernel", "kernel", attempt=attempt, source_path=path), payload
             )
         elif name == "dynamo_start":
-            entry.user_stack = _stack_lines(details.get("stack"), compat.interned_names())
+            entry.user_stack = _stack_lines(details.get("stack"), self.interned_names())
         elif name == "dynamo_graph_break_reason" and payload is not None:
             found = parse_break(payload, attempt)
             # a frame that is started again reports the break which made it start again once more
@@ -962,6 +993,12 @@ class _Hub:
             if not self._filters and compat.inductor_loaded():
                 self._attach_fusion()
             payload = getattr(record, "payload", None)
+            if kind == "chromium_event":
+                mark = read_mark(payload)
+                if mark is not None:
+                    for session in sessions:
+                        session.on_event(mark, context, compile_id)
+                return
         except Exception as error:
             log.debug("depyf: a trace record could not be read: %r", error)
             return

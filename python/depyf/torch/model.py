@@ -12,7 +12,7 @@ import time
 import types
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 SCHEMA = "depyf.run"
 SCHEMA_VERSION = 1
@@ -31,6 +31,31 @@ STAGES = (
     "AFTER_POST_GRAD",
     "kernel",
 )
+
+
+#: the begin ("B") or end ("E") of one of torch's timed events: name, microseconds since the epoch, which of the two
+Mark = Tuple[str, float, str]
+_MOST_EVENTS = 400
+
+
+def spans(marks: List[Mark]) -> List[List[Any]]:
+    """Events as [name, start, length] in microseconds from the first start; the longest where there are very many."""
+    found: List[List[Any]] = []
+    begun: Dict[str, List[float]] = {}
+    for name, moment, phase in marks:
+        if phase == "B":
+            begun.setdefault(name, []).append(moment)
+        elif begun.get(name):
+            start = begun[name].pop()
+            found.append([name, start, moment - start])
+    if not found:
+        return []
+    first = min(row[1] for row in found)
+    found.sort(key=lambda row: -row[2])
+    return sorted(
+        ([name, round(start - first), round(length)] for name, start, length in found[:_MOST_EVENTS]),
+        key=lambda row: (row[1], -row[2]),
+    )
 
 
 class LiveObject:
@@ -179,6 +204,10 @@ class Entry:
     sizes: Dict[str, Any] = field(default_factory=dict)
     metrics: Dict[str, Any] = field(default_factory=dict)
     backward_metrics: Dict[str, Any] = field(default_factory=dict)
+    marks: List[Mark] = field(default_factory=list, repr=False)
+    line_map: List[Tuple[int, int]] = field(
+        default_factory=list, repr=False
+    )  # line of `source` -> line of the original's file
     user_stack: List[str] = field(default_factory=list)
     failure: Optional[str] = None
     invalidated: bool = False
@@ -262,6 +291,8 @@ class Entry:
             "sizes": self.sizes,
             "metrics": self.metrics,
             "backward_metrics": self.backward_metrics,
+            "events": spans(self.marks),
+            "line_map": self.line_map,
             "user_stack": self.user_stack,
         }
 

@@ -1,0 +1,171 @@
+"""A run from a log that TORCH_TRACE wrote, perhaps on a machine where depyf was not: without source and decompiled code.
+
+The records are those that depyf reads from torch while a program runs, so they go through the same session.
+"""
+
+import json
+import re
+
+from depyf.report import ReportError
+from depyf.torch import guards
+from depyf.torch.capture import Session, read_mark, record_kind
+from depyf.torch.compat import RESUME_CODE
+
+_RECORD = re.compile(r"^(?:\[rank(?P<rank>\d+)\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+\] (?P<metadata>\{.*)$")
+
+
+def read(path):
+    """The run of a log as a document of `depyf.report.document`.
+
+    Raises:
+        ReportError: the file is no such log.
+    """
+    session = _LogSession()
+    count = 0
+    with open(path, encoding="utf-8", errors="replace", newline="\n") as stream:
+        for metadata, payload, rank in _records(stream):
+            count += 1
+            session.read(metadata, payload, rank)
+    if not count:
+        raise ReportError(
+            "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by TORCH_TRACE=folder python script.py" % path
+        )
+    return session.document()
+
+
+def _records(stream):
+    metadata, rank, lines = None, None, []
+    for line in stream:
+        match = _RECORD.match(line)
+        if match is None:
+            if metadata is not None and line.startswith("\t"):
+                lines.append(line[1:])
+            continue
+        if metadata is not None:
+            yield metadata, "".join(lines).rstrip("\n") if lines else None, rank
+        rank, lines = match.group("rank"), []
+        try:
+            metadata = json.loads(match.group("metadata"))
+        except ValueError:
+            metadata = None
+        if not isinstance(metadata, dict):
+            metadata = None
+    if metadata is not None:
+        yield metadata, "".join(lines).rstrip("\n") if lines else None, rank
+
+
+class _LogSession(Session):
+    """A session that is fed from a file."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = True
+        self.names = {}
+        self.rank = None
+        self.order = []
+        self.problems = {}
+        self.run.torch_version = self.run.python_version = ""
+        self.run.started = 0.0
+
+    def interned_names(self):
+        return self.names
+
+    def problem(self, where, message, detail=""):
+        self.problems.setdefault((where, message), detail)
+
+    def read(self, metadata, payload, rank):
+        """One record; what cannot be read becomes a problem."""
+        kind = record_kind(metadata)
+        if rank is not None:
+            self.rank = int(rank)
+        try:
+            if kind == "str" and isinstance(metadata["str"], list):
+                self.names[metadata["str"][1]] = str(metadata["str"][0])
+                return
+            frame, number = metadata.get("frame_id"), metadata.get("frame_compile_id")
+            autograd = metadata.get("compiled_autograd_id")
+            if kind == "artifact" and metadata[kind].get("name") == "torch_version" and payload:
+                self.run.torch_version = str(json.loads(payload).get("pytorch_version") or "")
+                return
+            if frame is None and autograd is None:
+                return
+            compile_id = "%s/%s" % (frame, number) if frame is not None else "!%s" % autograd
+            if kind == "dynamo_start" and not metadata.get("attempt"):
+                known = self._by_id.get(compile_id)
+                if known is not None and known.finished:  # after torch._dynamo.reset()
+                    del self._by_id[compile_id]
+            if kind == "chromium_event":
+                mark = read_mark(payload)
+                if mark is not None:
+                    self.on_event(mark, None, compile_id)
+                return
+            if kind in ("describe_tensor", "describe_storage", "describe_source", "link", "guard_added_fast"):
+                return
+            self.on_trace(kind, metadata, payload, None, compile_id, int(metadata.get("attempt") or 0))
+            entry = self._by_id.get(compile_id)
+            if entry is not None and entry not in self.order:
+                self.order.append(entry)
+        except Exception as error:  # a log may be cut off, or written by a torch that is not known yet
+            self.problem("reading the record %s" % (kind or "?"), "%s: %s" % (type(error).__name__, error))
+
+    def document(self):
+        functions, alone = {}, []
+        for entry in self.order:
+            if not entry.guards and entry.guard_tree:
+                entry.guards = guards.guards_of_tree_text(entry.guard_tree)
+            metrics = entry.metrics
+            name, filename, line = metrics.get("co_name"), metrics.get("co_filename"), metrics.get("co_firstlineno")
+            if not name and entry.user_stack:
+                match = re.match(r"^(.*):(\d+) in (.*?): ", entry.user_stack[-1])
+                if match:
+                    filename, line, name = match.group(1), int(match.group(2)), match.group(3)
+            self.run.python_version = self.run.python_version or str(metrics.get("python_version") or "").split(" ")[0]
+            self.run.started = self.run.started or metrics.get("start_time") or 0.0
+            row = entry.to_json()
+            row["artifacts"] = [dict(artifact.to_json(), text=artifact.text) for artifact in entry.artifacts]
+            if not name:
+                alone.append(row)
+                continue
+            key = (entry.compile_id.split("/")[0], name, filename, line)
+            function = functions.get(key)
+            if function is None:
+                function = functions[key] = {
+                    "name": name,
+                    "filename": filename or "",
+                    "firstlineno": line or 0,
+                    "source": "",
+                    "source_origin": "",
+                    "is_resume": bool(RESUME_CODE.match(name)),
+                    "global_name": "%s of frame %s" % (name, key[0]),
+                    "path": None,
+                    "entries": [],
+                }
+            function["entries"].append(row)
+        found = list(functions.values())
+        _link(found)
+        document = self.run.to_json()
+        document.update(functions=found, unattributed=alone, rank=self.rank)
+        document["problems"] = [
+            {"where": where, "message": message, "detail": detail} for (where, message), detail in self.problems.items()
+        ]
+        return document
+
+
+def _link(functions):
+    """Which resume functions a compile calls: those of its file and function that begin at the line of one of its breaks."""
+    from depyf.report.overview import resumed
+    from depyf.report.words import split_location
+
+    by_place = {}
+    for function in functions:
+        if function["is_resume"]:
+            name, line = resumed(function["name"])
+            by_place.setdefault((function["filename"], name, line), []).append(function)
+    for function in functions:
+        name = resumed(function["name"])[0] or function["name"]
+        for row in function["entries"]:
+            for found in row["breaks"]:
+                filename, line = split_location(found["location"])
+                for other in by_place.get((filename, name, line), ()):
+                    if other is not function and other["global_name"] not in row["calls"]:
+                        row["calls"].append(other["global_name"])
