@@ -91,7 +91,8 @@ def _of_folder(folder):
             "the dump in %s is not finished: the program with process id %s is inside prepare_debug, or was killed there"
             % (folder, document.get("process"))
         )
-    for name in document.get("earlier") or ():  # blocks of the same process that share the folder
+    earlier_blocks = document.get("earlier")
+    for name in earlier_blocks if isinstance(earlier_blocks, list) else ():  # blocks of the same process that share the folder
         try:
             earlier = json.loads(_read(folder, name))
             document["functions"] = earlier["functions"] + document["functions"]
@@ -101,9 +102,8 @@ def _of_folder(folder):
         except (ValueError, KeyError, TypeError):
             continue
     for entry in entries(document):
-        for artifact in entry.get("artifacts") or ():
-            if isinstance(artifact, dict):
-                artifact["text"] = _read(folder, artifact.get("path"))
+        for artifact in _dicts(entry.get("artifacts")):
+            artifact["text"] = _read(folder, artifact.get("path"))
     document["folder"] = os.path.abspath(folder)
     document["label"] = os.path.basename(document["folder"])
     document["place"] = page_of(document["folder"])
@@ -211,15 +211,13 @@ def _fit_entry(entry):
 def fit(document):
     """A run of which every field that the page reads is there and has its type."""
     functions = []
-    for function in document.get("functions") if isinstance(document.get("functions"), list) else ():
-        function = function if isinstance(function, dict) else {}
+    for function in _dicts(document.get("functions")):
         row = _fit(function, _FUNCTION)
-        row["entries"] = [_fit_entry(entry) for entry in function.get("entries") or () if isinstance(entry, dict)]
+        row["entries"] = [_fit_entry(entry) for entry in _dicts(function.get("entries"))]
         functions.append(row)
-    alone = document.get("unattributed")
     fitted = {
         "functions": functions,
-        "unattributed": [_fit_entry(entry) for entry in alone if isinstance(entry, dict)] if isinstance(alone, list) else [],
+        "unattributed": [_fit_entry(entry) for entry in _dicts(document.get("unattributed"))],
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()},
         "torch_version": _fit(document.get("torch_version"), ""),
@@ -230,16 +228,17 @@ def fit(document):
     return fitted
 
 
+def _dicts(value):
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+
+
 def entries(document):
     """Every entry of a run, those of functions first."""
-    for function in document.get("functions") or ():
-        if isinstance(function, dict):
-            for entry in function.get("entries") or ():
-                if isinstance(entry, dict):
-                    yield entry
-    for entry in document.get("unattributed") or ():
-        if isinstance(entry, dict):
+    for function in _dicts(document.get("functions")):
+        for entry in _dicts(function.get("entries")):
             yield entry
+    for entry in _dicts(document.get("unattributed")):
+        yield entry
 
 
 def as_ranks(runs):

@@ -110,11 +110,21 @@ def _icon():
     return "data:image/svg+xml;base64," + base64.b64encode(picture.encode("ascii")).decode("ascii")
 
 
+def _visible_all(value):
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: _visible_all(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_visible_all(one) for one in value]
+    return value
+
+
 def _data(value):
     """JSON that can stand in a script element whatever the strings in it hold."""
     from markupsafe import Markup
 
-    text = json.dumps(value, separators=(",", ":"), default=repr)
+    text = json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
@@ -382,6 +392,9 @@ def _view(node, pool, parents, folder, budget):
             kind = "python"
         role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
         add(role, _title_of(artifact), artifact.get("text"), path, artifact.get("torch_path"), kind)
+    own = (node.function or {}).get("source")
+    if own and own != source:
+        add("resume", "Resume function (decompiled)", own)
     add("before", "Bytecode before", entry.get("original_bytecode"), None, None, "bytecode")
     add("after", "Bytecode after", entry.get("transformed_bytecode"), None, None, "bytecode")
     guards = entry.get("guards") or ()
@@ -392,8 +405,8 @@ def _view(node, pool, parents, folder, budget):
         "key": node.key,
         "id": entry.get("compile_id"),
         "rank": run.get("rank"),
-        "name": visible(node.title),
-        "file": visible(node.place[0]),
+        "name": node.title,
+        "file": node.place[0],
         "line": node.place[1],
         "resumes": node.resumes_at,
         "first": first_line if origin in ("file", "lines") else 0,
@@ -404,8 +417,7 @@ def _view(node, pool, parents, folder, budget):
         "graph": entry.get("graph_name"),
         "callers": [one.key for one in node.callers],
         "calls": [[one.function.get("global_name"), one.key] for one in node.children],
-        "breaks": [{key: visible(value) if isinstance(value, str) else value for key, value in one.items()} for one in node.breaks],
-        "reasons": node.reasons,
+        "breaks": [{"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]} for one in node.breaks],
         "texts": texts,
         "guards": guard_text,
         "lines": [[row[0], row[1]] for row in entry.get("line_map") or () if len(row) >= 2],
@@ -434,7 +446,7 @@ def _failed(node):
         for reason in later.reasons:
             if reason["tried"] == str(node.entry.get("compile_id")):
                 tensor = reason["name"] if reason["failed"].startswith("tensor '") else ""
-                found.append({"guard": visible(reason["failed"]), "tensor": visible(tensor), "words": visible(reason["words"]), "key": later.key})
+                found.append({"guard": reason["failed"], "tensor": tensor, "words": reason["words"], "key": later.key})
     return found
 
 
@@ -458,6 +470,6 @@ def _events(entry):
     for name, begin, length in (row[:3] for row in kept):
         while open_until and open_until[-1] <= begin:
             open_until.pop()
-        rows.append([visible(str(name)), round(begin - start), round(length), len(open_until)])
+        rows.append([str(name), round(begin - start), round(length), len(open_until)])
         open_until.append(begin + length)
     return rows

@@ -737,7 +737,7 @@ function place(boxes, edges) {
 function showGraph(panel, view, rest) {
   const choices = readable(view).filter((text) => text.kind === "graph");
   const related = relations(view), open = new Set();
-  let text = choices.find((one) => one.role === rest[0]) || choices[0], limit = 90;
+  let text = choices.find((one) => one.role === rest[0]) || choices[0], limit = 60;
   const select = make("select", { "aria-label": "Which graph", onchange: (event) => { open.clear(); text = choices.find((one) => one.role === event.target.value); paintIt(); } });
   for (const one of choices) select.append(make("option", { value: one.role, selected: one === text }, one.title));
   const note = make("span", { class: "dim" }), frame = make("div", { class: "picture" }), detail = make("p", { class: "dim", role: "status" });
@@ -746,13 +746,13 @@ function showGraph(panel, view, rest) {
   const apply = () => svg.setAttribute("viewBox", box.join(" "));
   const zoom = (factor, cx, cy) => { cx = cx === undefined ? box[0] + box[2] / 2 : cx; cy = cy === undefined ? box[1] + box[3] / 2 : cy; box = [cx - (cx - box[0]) * factor, cy - (cy - box[1]) * factor, box[2] * factor, box[3] * factor]; apply(); };
   const buttons = [["+", "zoom in", () => zoom(0.8)], ["−", "zoom out", () => zoom(1.25)], ["fit", "show all of it", () => fit()]].map(([label, title, act]) => make("button", { type: "button", title, "aria-label": title, onclick: act }, label));
-  const foldButton = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? 90 : Infinity; open.clear(); paintIt(); } });
+  const foldButton = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? 60 : Infinity; open.clear(); paintIt(); } });
   let fit = () => {};
   function paintIt() {
     const graph = related.graphs.get(text.text);
     const { boxes, edges, folded } = fold(graph, open, limit);
     const ops = graph.order.filter((node) => node.kind === "op").length;
-    foldButton.hidden = ops <= 90 || ops > 3000;
+    foldButton.hidden = ops <= 60 || ops > 3000;
     foldButton.textContent = folded ? "draw every node" : "fold by module";
     note.textContent = ops + (ops === 1 ? " operation" : " operations") + (folded ? ", folded; a click on a fold opens it" : "");
     if (boxes.length > 3000) { frame.replaceChildren(make("p", { class: "dim" }, "Too many nodes to draw; the text is in the view Code.")); return; }

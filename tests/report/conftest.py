@@ -1,0 +1,184 @@
+"""What the tests of the report share: a browser, pages that ask nothing of any network, and real dumps."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _start(executable, folder):
+    """Starts Chromium and returns its process and the address of its debugging port."""
+    process = subprocess.Popen(
+        [
+            executable,
+            "--headless=new",
+            "--no-sandbox",
+            "--no-zygote",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-extensions",
+            "--no-first-run",
+            "--user-data-dir=" + str(folder),
+            "--remote-debugging-port=0",
+            "about:blank",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    port = folder / "DevToolsActivePort"
+    end = time.monotonic() + 180
+    while time.monotonic() < end and process.poll() is None:
+        if port.exists() and port.read_text().strip():
+            return process, "http://127.0.0.1:" + port.read_text().split()[0]
+        time.sleep(0.2)
+    process.kill()
+    raise RuntimeError("Chromium did not start")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Debian's Chromium, driven by Playwright."""
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (requirements-test.txt)")
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("no Chromium (Debian, Ubuntu: apt-get install chromium)")
+    process, address = _start(executable, tmp_path_factory.mktemp("chromium"))
+    try:
+        with api.sync_playwright() as playwright:
+            yield playwright.chromium.connect_over_cdp(address, timeout=120000)
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+class Screen:
+    """One page in the browser, with all that it asked for and complained about."""
+
+    def __init__(self, page, pictures):
+        self.page = page
+        self.requests = []
+        self.complaints = []
+        self.dialogs = []
+        self._pictures = pictures
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+
+    def open(self, path, route=""):
+        self.page.goto(Path(path).resolve().as_uri() + ("#" + route if route else ""))
+        if self.page.evaluate("document.documentElement.classList.contains('js')"):
+            self.until("document.documentElement.dataset.ready === 'true'")
+        return self.page
+
+    def until(self, condition):
+        """Waits until an expression is true; Playwright's own way evaluates in the page, which the page's policy forbids."""
+        end = time.monotonic() + 60
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, "never true: " + condition
+            self.page.wait_for_timeout(50)
+
+    def go(self, route):
+        """Goes to a route of the page as a link would; returns the milliseconds until it was laid out."""
+        return self.page.evaluate(
+            """async (route) => {
+              const start = performance.now();
+              await new Promise((done) => { addEventListener("hashchange", done, {once: true}); location.hash = route; });
+              document.body.offsetHeight;
+              return performance.now() - start;
+            }""",
+            route,
+        )
+
+    def picture(self, name):
+        self.page.screenshot(path=str(self._pictures / (name + ".png")))
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory):
+    """Where screenshots go; DEPYF_SCREENSHOTS names a folder that stays."""
+    folder = os.environ.get("DEPYF_SCREENSHOTS")
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+        return Path(folder)
+    return tmp_path_factory.mktemp("screenshots")
+
+
+@contextlib.contextmanager
+def _screen(browser, pictures, **options):
+    context = browser.new_context(viewport={"width": 1500, "height": 950}, **options)
+    context.set_default_timeout(60000)
+    screen = Screen(context.new_page(), pictures)
+    try:
+        yield screen
+    finally:
+        context.close()
+    elsewhere = [url for url in screen.requests if not re.match(r"(file|data|about):", url)]
+    assert not elsewhere, elsewhere
+    assert len([url for url in screen.requests if url.startswith("file:")]) <= 4, screen.requests
+    assert not screen.complaints, screen.complaints
+    assert not screen.dialogs, screen.dialogs
+
+
+@pytest.fixture
+def screen(browser, pictures):
+    """A page with scripts. After the test: nothing was requested, nothing was complained about."""
+    with _screen(browser, pictures) as found:
+        yield found
+
+
+@pytest.fixture
+def screen_without_scripts(browser, pictures):
+    with _screen(browser, pictures, java_script_enabled=False) as found:
+        yield found
+
+
+@pytest.fixture
+def dark_screen(browser, pictures):
+    with _screen(browser, pictures, color_scheme="dark") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def dumps(tmp_path_factory):
+    """Dumps of real runs, all made by one process: see program.py."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("dumps")
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    environment["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
+    environment["TORCH_TRACE"] = str(folder / "trace")
+    done = subprocess.run(
+        [sys.executable, os.path.join(HERE, "program.py"), str(folder)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def manifest(dumps):
+    def read(name):
+        return json.loads((dumps / name / "depyf.json").read_text())
+
+    return read

@@ -1,0 +1,155 @@
+"""What a dump holds is shown as text, whatever it is: an injection in every field, controls, surrogates, huge constants."""
+
+import json
+import shutil
+
+import pytest
+
+from depyf import report
+
+NASTY = (
+    "</script></style></textarea></title></pre></template><script>window.pwned=1</script>"
+    "<img src=x onerror='window.pwned=1'><svg onload=window.pwned=1><iframe src='https://example.com/'></iframe>"
+    "<a href='javascript:window.pwned=1'>x</a><link rel=stylesheet href=https://example.com/x.css>"
+    "]]>--><!--{{ 7*191 }}{% raw %}\"'`&lt;\x00\x07\x1b[31m\x7f\x85\u2028\u202e\ud800\udfff\ufeff\U0001f600"
+)
+#: fields in which the capture layer finds its way; all others get the injection
+STRUCTURE = {"schema", "schema_version", "path", "stage", "kind", "verdict", "result", "source_origin"}
+
+
+def poisoned(value, key=""):
+    if isinstance(value, dict):
+        return {name + (NASTY if key in ("missing", "unavailable", "metrics") else ""): poisoned(one, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [poisoned(one, key) for one in value]
+    if isinstance(value, str) and key not in STRUCTURE:
+        return value + NASTY
+    return value
+
+
+@pytest.fixture(params=["toy", "recompiles"])
+def hostile(request, dumps, tmp_path):
+    folder = tmp_path / "dump"
+    shutil.copytree(str(dumps / request.param), str(folder))
+    document = poisoned(json.loads((folder / "depyf.json").read_text()))
+    document["problems"] = [{"where": NASTY, "message": NASTY, "detail": NASTY}]
+    document["unavailable"] = {NASTY: NASTY}
+    for function in document["functions"]:
+        for entry in function["entries"]:
+            entry["failure"] = NASTY
+            entry["missing"] = {NASTY: NASTY}
+            entry["symbols"] = [{"symbol": NASTY, "source": NASTY, "val": NASTY, "vr": NASTY}]
+            entry["events"] = [[NASTY, 0, 1000], [NASTY + "2", 10, 500]]
+            for artifact in entry["artifacts"]:
+                artifact["stage"] += NASTY if artifact["kind"] == "text" else ""
+                artifact["note"] = NASTY
+                file = folder / artifact["path"]
+                file.write_text(file.read_text() + "\n" + NASTY.encode("utf-8", "replace").decode() + "\n")
+    (folder / "depyf.json").write_text(json.dumps(document))
+    return folder
+
+
+def test_an_injection_in_every_field_stays_text(screen, hostile):
+    page = screen.open(report.build(hostile))
+    assert "</script>" in page.locator("#overview").inner_text()
+    keys = page.eval_on_selector_all("#compiles > article", "all => all.map(one => one.dataset.key)")
+    assert keys
+    for key in keys:
+        for tab in ("code", "why", "graph", "guards", "time", "bytecode", "files"):
+            screen.go("compile/%s/%s" % (key, tab))
+            assert page.locator("#panel").inner_text().strip() or tab == "graph"
+        screen.go("compile/%s/code" % key)
+        for option in page.locator(".pane").first.locator("option").all():
+            page.locator(".pane").first.locator("select").select_option(option.get_attribute("value"))
+    screen.go("search/" + "window.pwned")
+    page.locator(".results li").first.wait_for()
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("iframe, object, embed, img, link[rel=stylesheet], a[href^='javascript']").count() == 0
+    assert page.locator("script").count() == 1 + len(keys)
+    text = page.locator("body").text_content()
+    assert "{{ 7*191 }}" in text and "1337" not in text
+    assert "\\u202e" in text and "\u202e" not in text  # the direction of writing is not turned
+    assert "\u2400" in text and "\\ud800" in text
+    screen.picture("hostile")
+
+
+def test_an_injection_stays_text_without_scripts_too(screen_without_scripts, hostile):
+    page = screen_without_scripts.open(report.build(hostile))
+    assert "window.pwned=1</script>" in page.locator("body").text_content()
+    assert page.locator("iframe, img").count() == 0
+
+
+def test_the_policy_forbids_networks_and_inline_handlers(dumps):
+    text = (dumps / "toy" / "index.html").read_text()
+    policy = text.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    assert "default-src &#39;none&#39;" in policy or "default-src 'none'" in policy
+    assert "unsafe" not in policy and "http" not in policy and "sha256-" in policy
+
+
+def test_a_constant_of_ten_megabytes_is_shown_and_does_not_block(screen, dumps, tmp_path):
+    folder = tmp_path / "dump"
+    shutil.copytree(str(dumps / "recompiles"), str(folder))
+    document = json.loads((folder / "depyf.json").read_text())
+    huge = "x = '%s'\n" % ("<b>" * 3500000)
+    entry = document["functions"][0]["entries"][0]
+    entry["source"] = "y = 1\n" + huge
+    entry["guards"][0]["text"] = entry["guards"][0]["expression"] = "L['x'] == " + huge
+    (folder / "depyf.json").write_text(json.dumps(document))
+    page = screen.open(report.build(folder))
+    screen.go("compile/0/0/code/code")
+    pane = page.locator(".pane", has=page.locator("select option[value=code]:checked"))
+    assert "more characters" in pane.inner_text()
+    assert page.evaluate("document.querySelectorAll('b').length") < 100
+    screen.go("compile/0/0/guards")
+    assert "more characters" in page.locator(".guards").inner_text()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"schema": "other"}',
+        '{"schema": "depyf.run", "open": true, "process": 1}',
+    ],
+)
+def test_a_manifest_that_is_none_is_an_error_with_a_reason(tmp_path, content):
+    (tmp_path / "depyf.json").write_text(content)
+    with pytest.raises(report.ReportError):
+        report.build(tmp_path)
+
+
+def test_a_manifest_of_any_shape_makes_a_page(tmp_path):
+    junk = [None, 1, -5, 1.5, True, "x", [], {}, [[]], [{}], {"a": 1}, 10**400]
+    shapes = ["functions", "unattributed", "problems", "unavailable", "started", "torch_version", "earlier"]
+    for value in junk:
+        for key in shapes:
+            (tmp_path / "depyf.json").write_text(json.dumps({"schema": "depyf.run", "functions": [], key: value}))
+            report.build(tmp_path)
+        entry = {name: value for name in ("compile_id", "guards", "breaks", "artifacts", "metrics", "events", "line_map", "calls")}
+        entry.update({name: value for name in ("cache", "symbols", "missing", "reasons", "user_stack", "source", "name")})
+        function = {name: value for name in ("name", "filename", "firstlineno", "source", "is_resume", "path")}
+        function["entries"] = [entry, value]
+        (tmp_path / "depyf.json").write_text(json.dumps({"schema": "depyf.run", "functions": [function, value]}))
+        report.build(tmp_path)
+
+
+def test_no_file_outside_the_dump_is_read(tmp_path):
+    (tmp_path / "secret.txt").write_text("the secret")
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    for path in ("../secret.txt", str(tmp_path / "secret.txt"), ".."):
+        artifact = {"stage": "Captured_Graph", "kind": "graph", "path": path}
+        document = {"schema": "depyf.run", "functions": [{"name": "f", "entries": [{"artifacts": [artifact]}]}], "earlier": [path]}
+        (folder / "depyf.json").write_text(json.dumps(document))
+        assert "the secret" not in report.build(folder).read_text()
+
+
+def test_somebody_elses_index_is_left_alone(dumps, tmp_path):
+    folder = tmp_path / "dump"
+    shutil.copytree(str(dumps / "nothing"), str(folder))
+    (folder / "index.html").write_text("<p>my site")
+    assert report.build(folder).name == "depyf.html"
+    assert (folder / "index.html").read_text() == "<p>my site"

@@ -1,0 +1,79 @@
+"""Reasons in plain words: what torch says, read."""
+
+import pytest
+
+from depyf.report import words
+
+PLACE = "   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File \"/a/b.py\", line 7, in f\n    y = x * n"
+
+
+@pytest.mark.parametrize(
+    "text, said, kind, before, after",
+    [
+        ("0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3", "`x.size(1)` was 2, is 3", "size", "2", "3"),
+        ("tensor 'L['x']' stride mismatch at index 0. expected 8, actual 1", "`L['x'].stride(0)` was 8, is 1", "stride", "8", "1"),
+        ("0/0: tensor 'x' rank mismatch. expected 1, actual 2", "`x` had 1 dimension, has 2", "rank", "1", "2"),
+        (
+            "0/0: tensor 'x' dtype mismatch. expected Float, actual Double",
+            "`x.dtype` was float32, is float64",
+            "dtype",
+            "float32",
+            "float64",
+        ),
+        (
+            "0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0",
+            "`x` did not require grad, now does",
+            "requires_grad",
+            "requires_grad=0",
+            "",
+        ),
+        ("0/1: GLOBAL_STATE changed: grad_mode ", "torch's global state changed: grad_mode", "global state", "", ""),
+        ("0/1: n == 1" + PLACE, "`n` was 1, is another value", "value", "1", ""),
+        ("0/1: len(xs) == 1" + PLACE, "`xs` had 1 element, has another length", "container", "1", ""),
+        ("0/1: KeyError on d['a']", "the key `d['a']` is not there any more", "container", "", ""),
+        (
+            "0/1: ___check_type_id(n, 14046), type=<class 'int'>" + PLACE,
+            "`n` was an int, is of another type",
+            "type",
+            "int",
+            "",
+        ),
+        ("0/1: flag is None" + PLACE, "`flag` was None, now is given", "value", "", ""),
+        ("0/1: 2 <= x.size()[0] <= 5" + PLACE, "a condition on a shape does not hold any more: `2 <= x.size()[0] <= 5`", "shape condition", "", ""),
+        ("0/1: something new in torch 9", "the guard `something new in torch 9` does not hold any more", "guard", "", ""),
+    ],
+)
+def test_reasons_of_recompiles(text, said, kind, before, after):
+    found = words.of_reason(text)
+    assert (found["words"], found["kind"], found["before"], found["after"]) == (said, kind, before, after)
+    assert found["help"] or kind == "guard"
+    assert found["tried"] == (text.split(":")[0] if text[0] == "0" else "")
+    assert found["raw"] == text
+    if "stack trace" in text:
+        assert (found["file"], found["line"], found["source"]) == ("/a/b.py", 7, "y = x * n")
+
+
+def test_a_break_that_is_not_known_is_told_in_torchs_words():
+    found = words.of_break(
+        {"reason": "A new kind", "explanation": "It is so.\nMore.", "hints": ["Do this.", "Please report an issue to PyTorch."]}
+    )
+    assert found["why"] == "It is so." and found["help"] == ["Do this."] and found["what"] == "A new kind"
+
+
+def test_a_printed_message_is_known_by_what_is_called():
+    found = words.of_break(
+        {
+            "reason": "Failed to trace builtin operator",
+            "explanation": "Dynamo does not know how to trace builtin operator `print` with argument types ['str']",
+            "location": "/a/b.py:10",
+            "user_stack": ['File "/a/b.py", line 10, in f', '  print("hi")', "  ^^^^^"],
+        }
+    )
+    assert "printed" in found["why"] and found["source"] == 'print("hi")' and found["line"] == 10
+
+
+@pytest.mark.parametrize("text", ["", "\x00", "0/0: ", ":" * 50, "tensor '", "0/0: tensor 'x' size mismatch at index", "x == "])
+def test_any_text_is_told_somehow(text):
+    assert words.of_reason(text)["raw"] == text
+    assert words.of_break({"reason": text, "text": text})["what"] is not None
+    assert words.of_failure(text)["what"] is not None
