@@ -87,6 +87,15 @@ install_torch() {
   fi
 }
 
+# What the report's tests look through. Without one they are skipped, by name.
+install_browser() {
+  local name
+  for name in chromium chromium-browser google-chrome; do
+    if command -v "$name" >/dev/null; then return; fi
+  done
+  apt_install chromium || say "SKIPPED: the report's tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
+}
+
 check_compiler() {
   local compiler=${CXX:-c++}
   command -v "$compiler" >/dev/null || fail "there is no C++ compiler ('$compiler')" \

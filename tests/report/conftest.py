@@ -91,7 +91,7 @@ class Screen:
         """Waits until an expression is true; Playwright's own way evaluates in the page, which the page's policy forbids."""
         end = time.monotonic() + 60
         while not self.page.evaluate(condition):
-            assert time.monotonic() < end, "never true: " + condition
+            assert time.monotonic() < end, "never true: %s; at %s" % (condition, self.page.url)
             self.page.wait_for_timeout(50)
 
     def go(self, route):

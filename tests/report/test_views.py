@@ -60,8 +60,11 @@ def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps
     code.locator(".ln", has_text="graph_out_0[0]").hover()
     assert "if b.sum() < 0:" in "\n".join(page.locator(".pane").nth(0).locator(".ln.lit").all_inner_texts())
     assert page.locator(".scissors").inner_text() == "✂ graph break: Data-dependent branching"
-    code.locator("a", has_text="__resume_at_").first.click()
-    screen.until("document.querySelector(\'#view-title\').textContent.includes(\'1/0\')")
+    link = code.locator("a", has_text="__resume_at_").last
+    target = link.get_attribute("href")
+    assert target in ("#compile/1/0", "#compile/2/0")
+    link.click()
+    screen.until("location.hash === '%s' && !!document.querySelector('#view-title')" % target)
     assert "what is left after line 15" in page.locator("#view > .head").inner_text()
     page.get_by_text("called from 0/0").click()
     screen.until("document.querySelector(\'#view-title\').textContent.includes(\'0/0\')")
