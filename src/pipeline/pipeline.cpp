@@ -49,7 +49,7 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
 
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
 /// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, bool& sound) {
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound) {
   Module& module = *ast.module;
   sound = false;
   InstrList instrs = decode(module, code);
@@ -67,6 +67,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
   if (is_dynamos(module, code, options)) simplify(lifted, module);
   if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
   else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
+  check_nesting(ast, code, indentation);
   rewrite(ast, code);
 }
 
@@ -107,13 +108,26 @@ std::string failure_of(Step step) {
   }
 }
 
+/// CPython's tokenizer refuses 100 levels.
+constexpr std::uint32_t kIndentation = 96;
+
+/// Where definitions nest too deep: so many levels of them, each with its share of the indentation (a dispatch loop needs 8).
+constexpr std::uint32_t kFlatLevels = 10;
+
+/// How many code objects a code object is in.
+std::uint32_t level_of(const Module& module, CodeId code) {
+  std::uint32_t level = 0;
+  for (CodeId id = module[code].parent; id && level < 1000; id = module[id].parent) ++level;
+  return level;
+}
+
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder.
-void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options) {
+void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, std::uint32_t indentation = kIndentation) {
   const std::size_t noted = ast.diagnostics.size();
   bool sound = false;
   std::string reason;
   auto attempt = [&](const std::string& unstructured) {
-    const std::string failure = failure_of([&] { decompile_body(ast, code, options, unstructured, sound); });
+    const std::string failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound); });
     if (failure.empty()) return true;
     reason += (reason.empty() ? "" : "; ") + failure;
     ast.diagnostics.resize(noted);
@@ -153,6 +167,16 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
   for (std::uint32_t id = 0; id < count; ++id) decompile_guarded(ast, CodeId(id), options);
   Decompiled result;
   PrintOptions print = print_options(module, options);
+  if (!failure_of([&] { check_nesting(ast, module.root, kIndentation); }).empty()) {
+    // Definitions in definitions: each is kept flat, and those that lie deepest are rebuilt from their bytes.
+    ast = Ast();
+    ast.module = &module;
+    ast.bodies.resize(module.codes.size());
+    for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
+    DecompileOptions last = options;
+    last.ladder = 6;
+    for (std::uint32_t id = 0; id < count; ++id) decompile_guarded(ast, CodeId(id), level_of(module, CodeId(id)) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
+  }
   result.source = options.function ? print_function(ast, module.root, options.name, print) : print_module(ast, print);
   if (options.line_map) result.line_map = map_lines(module, result.source);
   result.diagnostics = std::move(ast.diagnostics);

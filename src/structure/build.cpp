@@ -320,8 +320,14 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
 /// A value whose expression is known: an expression statement when nobody reads it.
 void BlockBuilder::push(ValueId v, ExprId e) {
   const std::uint32_t uses = s_.uses[v.index];
+  const bool deep = s_.nesting(e) > Structurer::kDeepest;
+  if (deep && expression_only_) {
+    failed = true;
+    return;
+  }
   if (uses > 0) {
     pending_.push_back({v, e, uses, {}});
+    if (deep) spill_through(pending_.size() - 1);
     return;
   }
   spill_for_statement();

@@ -44,6 +44,57 @@ void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
   }
 }
 
+void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
+  constexpr std::uint32_t kBlocks = 20;  // CO_MAXBLOCKS
+  struct Nested {
+    std::span<const StmtId> list;
+    std::uint32_t depth, blocks;
+  };
+  std::vector<Nested> work{{ast.bodies[code.index].stmts, 1, 0}};
+  while (!work.empty()) {
+    const Nested at = work.back();
+    work.pop_back();
+    if (at.depth > indentation) throw Error("structure: statements are nested more than " + std::to_string(indentation) + " deep");
+    if (at.blocks > kBlocks) throw Error("structure: more than 20 loops, with and try statements are nested");
+    for (StmtId id : at.list) {
+      const Stmt& s = ast[id];
+      auto add = [&](std::span<const StmtId> list, std::uint32_t depth, std::uint32_t blocks) {
+        if (!list.empty()) work.push_back({list, depth, blocks});
+      };
+      const std::uint32_t in = at.depth + 1;
+      switch (s.kind) {
+        case StmtKind::If: {
+          add(s.body, in, at.blocks);
+          const bool elif = s.orelse.size() == 1 && ast[s.orelse[0]].kind == StmtKind::If;
+          add(s.orelse, elif ? at.depth : in, at.blocks);
+          break;
+        }
+        case StmtKind::For: case StmtKind::While:
+          add(s.body, in, at.blocks + 1);
+          add(s.orelse, in, at.blocks);
+          break;
+        case StmtKind::With: add(s.body, in, at.blocks + static_cast<std::uint32_t>(s.list.size() / 2)); break;
+        case StmtKind::Match:
+          for (StmtId arm : s.arms) add(ast[arm].body, in + 1, at.blocks);
+          break;
+        case StmtKind::Try: {
+          const std::uint32_t outer = at.blocks + (s.final.empty() ? 0 : 1);
+          add(s.body, in, outer + (s.arms.empty() ? 0 : 1));
+          add(s.orelse, in, outer);
+          add(s.final, in, at.blocks + 1);
+          for (StmtId arm : s.arms) add(ast[arm].body, in, outer + (ast[arm].a != UINT32_MAX ? 2 : 1));
+          break;
+        }
+        case StmtKind::FunctionDef: case StmtKind::ClassDef: add(s.body, in, 0); break;
+        case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias:
+        case StmtKind::Raise: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal:
+        case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler:
+        case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar: break;
+      }
+    }
+  }
+}
+
 void Structurer::check_effects() {
   const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
   std::unordered_set<std::uint32_t> found;

@@ -54,6 +54,33 @@ ValueId Structurer::resolve(ValueId v) {
   return root;
 }
 
+std::uint32_t Structurer::nesting(ExprId e) {
+  nesting_of.resize(ast.exprs.size(), 0);
+  std::vector<ExprId> work{e};
+  while (!work.empty()) {
+    const ExprId at = work.back();
+    const Expr& tree = ast[at];
+    // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
+    const bool to_the_left = tree.kind == ExprKind::Attribute || tree.kind == ExprKind::Subscript || tree.kind == ExprKind::Call || tree.kind == ExprKind::Binary ||
+                             tree.kind == ExprKind::Keyword || tree.kind == ExprKind::Unary || tree.kind == ExprKind::Await || tree.kind == ExprKind::FormattedValue;
+    std::uint32_t deepest = 1;
+    bool known = true;
+    for (std::size_t i = 0; i < tree.kids.size(); ++i) {
+      const ExprId kid = tree.kids[i];
+      if (!kid) continue;
+      if (nesting_of[kid.index] == 0) {
+        work.push_back(kid);
+        known = false;
+      }
+      deepest = std::max<std::uint32_t>(deepest, nesting_of[kid.index] + (i == 0 && to_the_left ? 0u : 1u));
+    }
+    if (!known) continue;
+    nesting_of[at.index] = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    work.pop_back();
+  }
+  return nesting_of[e.index];
+}
+
 ValueId Structurer::add_value(const Value& value) {
   ValueId id = lifted.add(value);
   forward.emplace_back();

@@ -27,6 +27,9 @@ struct StructureOptions {
 /// Nested code objects are NOT visited: they appear as FunctionValue. Sets ast.bodies[code].
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options = {});
 
+/// Throws Error when the statements of a body are nested deeper than `indentation` levels, or than CPython lets loops, with and try statements be.
+void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation);
+
 /// Throws Error when statements read a temporary that none of them assigns: a value was lost on the way.
 void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix);
 
