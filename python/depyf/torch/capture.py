@@ -237,8 +237,60 @@ def bytecode_text(code: types.CodeType) -> str:
             code.co_freevars,
         )
     )
-    dis.dis(code, file=out)
+    dis.dis(_with_shown_constants(code), file=out)
     return out.getvalue()
+
+
+class _Shown:
+    """Stands for a constant in a disassembly; the repr of an object that Dynamo puts there may be long, slow, or raise."""
+
+    def __init__(self, value: Any) -> None:
+        self._text = "<%s at %#x>" % (type(value).__name__, id(value))
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _with_shown_constants(root: types.CodeType) -> types.CodeType:
+    """The code object with constants that are no literals replaced, in the code objects inside it too."""
+
+    def literal(value: Any) -> bool:
+        pending = [value]
+        for item in pending:
+            if type(item) in (tuple, frozenset) and len(pending) < 10000:
+                pending.extend(item)
+            elif type(item) is slice:
+                pending += [item.start, item.stop, item.step]
+            elif type(item) not in _LITERALS:
+                return False
+        return True
+
+    done: Dict[int, types.CodeType] = {}
+    work = [root]
+    while work:
+        code = work[-1]
+        inner = [value for value in code.co_consts if isinstance(value, types.CodeType)]
+        waiting = [value for value in inner if id(value) not in done]
+        if waiting:
+            work.extend(waiting)
+            continue
+        work.pop()
+        consts = tuple(
+            done[id(value)]
+            if isinstance(value, types.CodeType)
+            else value
+            if literal(value)
+            else _Shown(value)
+            for value in code.co_consts
+        )
+        same = all(a is b for a, b in zip(consts, code.co_consts))
+        done[id(code)] = code if same else code.replace(co_consts=consts)
+    return done[id(root)]
+
+
+_LITERALS = frozenset(
+    (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
+)
 
 
 def same_frame_layout(original: types.CodeType, replacement: types.CodeType) -> Optional[str]:
