@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "opcode/tables.h"
+#include "simplify/simplify.h"
 #include "pipeline/pipeline.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
@@ -105,6 +106,11 @@ Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
   return out;
 }
 
+Ref builtin_iter() {
+  const Ref builtins = Ref::checked(PyImport_ImportModule("builtins"));
+  return Ref::checked(PyObject_GetAttrString(builtins.get(), "iter"));
+}
+
 /// {name: (parameter, …)}; anything else in it is a TypeError.
 void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
   PyObject *key = nullptr, *value = nullptr;
@@ -180,6 +186,10 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
         throw PythonError();
       }
     }
+    if (result.source.text.find(kIterPlaceholder) != std::string::npos) {
+      const Ref iter = builtin_iter();
+      if (PyDict_SetItemString(constants.get(), kIterPlaceholder, iter.get()) < 0) throw PythonError();
+    }
     Ref text = to_str(result.source.text);
     Ref lines = line_map(module, result.line_map);
     Ref found = diagnostics(module, result.diagnostics);
@@ -204,6 +214,8 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
     Module right = read(b, objects);
     VerifyOptions options;
     options.compare_names = names != 0;
+    const Ref iter = builtin_iter();
+    options.iter_object = objects.index_of(iter.get());
     const Verdict verdict = verify(left, left.root, right, right.root, options);
     const char* word = "different";
     switch (verdict.kind) {

@@ -6,6 +6,8 @@
 // the other does not; where the original has the instruction, they are right. This is how source spells the function of a code object that torch
 // knows by its identity, which no `def` can give back.
 //
+// Rule "call of iter": the very function `iter` (known by its identity), called with one argument, is GET_ITER: both are PyObject_GetIter.
+//
 // Rule "name of a function that is only called": up to 3.10 MAKE_FUNCTION is told the qualified name. Where a live code object is called at once, nobody
 // but the code itself could ask for that name, and a code object does not know the function it is run for.
 #include "simplify/rules.h"
@@ -30,8 +32,8 @@ bool is_live_object(const Lifted& lifted, const Module& module, ValueId id) {
 
 }  // namespace
 
-void name_functions_of_code(Lifted& lifted, const Module& module) {
-  bool any = false;
+void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object) {
+  bool any = iter_object != UINT32_MAX;
   for (const LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) any |= lifted[id].op == Op::MAKE_FUNCTION;
   if (!any) return;
@@ -58,6 +60,13 @@ void name_functions_of_code(Lifted& lifted, const Module& module) {
         value.arg = kHasClosure;
         value.aux = 0;
         value.operands = lifted.arena.copy(std::span<const ValueId>(operands));
+      }
+      if (value.op == Op::CALL && value.operands.size() == 2 && is_live_object(lifted, module, value.operands[0]) &&
+          module[ConstId(lifted[value.operands[0]].arg)].object == iter_object) {
+        value.op = Op::GET_ITER;
+        value.arg = value.aux = 0;
+        value.operands = value.operands.subspan(1);
+        continue;
       }
       if ((value.op == Op::CALL || value.op == Op::CALL_KW || value.op == Op::CALL_EX) && uses[value.operands[0].index] == 1) called[value.operands[0].index] = true;
     }

@@ -69,7 +69,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   if (dynamo) mark_unread_temporaries(lifted, module, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
-  simplifying::name_functions_of_code(lifted, module);
+  simplifying::name_functions_of_code(lifted, module, options.iter_object);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
   if (options.drop_dead) simplifying::drop_dead(lifted, module);
   if (dynamo) {

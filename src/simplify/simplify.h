@@ -3,12 +3,16 @@
 
 namespace depyf {
 
+/// The name that stands for the function `iter` itself in decompiled source.
+constexpr const char* kIterPlaceholder = "__builtin_iter__";
+
 struct SimplifyOptions {
   /// Locals (by slot) whose loads and stores nobody else can see: promoted to SSA values. verify/ passes the temporaries that the other side lacks.
   /// A slot that is an argument or a cell, or that is read where it may be unbound, is left alone.
   std::vector<bool> promotable;
   bool fresh_sequences = true;  // lists and tuples built here are known until they escape
   bool drop_dead = true;        // pure values and parameters that nobody reads
+  std::uint32_t iter_object = UINT32_MAX;  // Const::object of the function `iter`: a call of it is GET_ITER
   bool order_stores = false;    // stores to different locals, one after the other, by name: for comparing only
   bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "simplify/simplify.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -295,6 +296,26 @@ struct Maker {
     return node(ExprKind::Call, all);
   }
 
+  /// An iterator that is a value of its own, as Dynamo makes them, and not what a loop or a comprehension runs over: no syntax has it, and `iter` may be
+  /// rebound, so a placeholder stands for the function.
+  void spell_iterators() {
+    bool comprehension = false;
+    if (v.op == Op::CALL && !v.operands.empty()) {
+      const Value& callee = lifted[v.operands[0]];
+      comprehension = callee.kind == ValueKind::Operation && (callee.op == Op::MAKE_FUNCTION || callee.op == Op::SET_FUNCTION_ATTRIBUTE);
+    }
+    const bool takes_values = v.op == Op::CALL || v.op == Op::CALL_KW || v.op == Op::BUILD_TUPLE || v.op == Op::BUILD_LIST || v.op == Op::BUILD_MAP;
+    if (comprehension || !takes_values) return;
+    std::vector<ExprId> changed;
+    for (std::size_t i = v.op == Op::CALL; i < v.operands.size() && i < kids.size(); ++i) {
+      const Value& operand = lifted[v.operands[i]];
+      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_ITER) continue;
+      if (changed.empty()) changed.assign(kids.begin(), kids.end());
+      changed[i] = node(ExprKind::Call, {node(ExprKind::Raw, {}, ast.module->intern(kIterPlaceholder).index), kids[i]});
+    }
+    if (!changed.empty()) kids = ast.arena.copy(changed);
+  }
+
   // --- functions
 
   /// A function of a live code object, which must stay that very object: a call of the type of functions, in words that nobody can rebind.
@@ -481,6 +502,7 @@ ExprId Maker::expression() {
     return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
   }
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
+  spell_iterators();
   if (is_starred_annotation(v)) {
     need(1);
     return node(ExprKind::Starred, {kids[0]});

@@ -336,6 +336,7 @@ class Verifier {
       SimplifyOptions simplify_a, simplify_b;
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
+      simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
       simplify_a.order_stores = simplify_b.order_stores = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);

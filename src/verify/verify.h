@@ -15,6 +15,7 @@ struct Verdict {
 struct VerifyOptions {
   bool compare_names = true;    // of the root: name, docstring, what its flags say about where it stands; of all: qualified names
   bool nested = true;           // nested code objects too
+  std::uint32_t iter_object = UINT32_MAX;  // Const::object of the function `iter`, when it is in the table
 };
 
 /// May `b` stand in for `a`, code of one Python version? Nothing is executed; the work is bounded, and what is not proven is different.

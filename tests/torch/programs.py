@@ -2,7 +2,7 @@
 
 A program takes `compiled`, which stands for torch.compile with the program's backend, and returns what shall be equal. `frames` is
 the least number of code objects that torch must have transformed, so that a program which torch no longer breaks, or refuses to
-compile, is noticed; it is 0 where no torch compiles the frame itself: then only results are compared.
+compile, is noticed on torch 2.13; it is 0 where no torch compiles the frame itself: then only results are compared.
 """
 
 import collections

@@ -8,6 +8,9 @@ import pytest
 import torch
 from programs import PROGRAMS, TORCH
 
+#: an older torch may compile less of a program, or nothing
+PROGRAMS_ARE_FOR = (2, 13)
+
 
 def same(one, other):
     """Equal structures: tensors by dtype and value, the rest by type and value."""
@@ -57,8 +60,16 @@ def plainly(program):
 def test_program(tmp_path, program):
     if TORCH < program.since:
         pytest.skip("torch %d.%d does not compile this" % TORCH)
-    want, frames = plainly(program)
-    assert len(frames) >= program.frames, frames
+    try:
+        want, frames = plainly(program)
+    except Exception as error:
+        if TORCH >= PROGRAMS_ARE_FOR:
+            raise
+        pytest.skip("plain torch.compile raises %s here" % type(error).__name__)
+    if TORCH >= PROGRAMS_ARE_FOR:
+        assert len(frames) >= program.frames, frames
+    elif program.frames and not frames:
+        pytest.skip("torch %d.%d compiles nothing of this" % TORCH)
     with depyf.prepare_debug(str(tmp_path / "dump")) as watched:
         have = run(program)
     assert same(have, want), (have, want)

@@ -95,6 +95,7 @@ def link(names: Dict[str, Any], module: str) -> None:
         }
     )
     supplied["torch"] = compat.require_torch()
+    supplied["__builtin_iter__"] = builtins.iter
     home = sys.modules.get(module)
     if home is not None:
         supplied.update(
