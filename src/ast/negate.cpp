@@ -1,9 +1,44 @@
 #include "ast/negate.h"
 
+#include <vector>
+
 namespace depyf {
+
+namespace {
+
+bool is_not(const Expr& e) { return e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not; }
+
+/// De Morgan: `not (not a and b)` is `a or not b`, which as a condition makes the same jumps. None where that reads no better, or where an
+/// operand's negation is another operation.
+ExprId distributed(Ast& ast, const Expr& e) {
+  if (e.kind != ExprKind::BoolOp) return {};
+  std::size_t negations = 0;
+  for (ExprId kid : e.kids) {
+    if (!negation_is_free(ast, kid)) return {};
+    negations += is_not(ast[kid]);
+  }
+  if (negations == 0 || negations * 2 < e.kids.size()) return {};
+  Expr out = e;
+  out.op = e.op == 0;
+  std::vector<ExprId> kids;
+  for (ExprId kid : e.kids) {
+    if (!is_not(ast[kid])) {
+      kids.push_back(ast.expr(ExprKind::Unary, {kid}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), ast[kid].origin));
+      continue;
+    }
+    const Expr inner = ast[ast[kid].kids[0]];
+    if (inner.kind == ExprKind::BoolOp && inner.op == out.op) kids.insert(kids.end(), inner.kids.begin(), inner.kids.end());
+    else kids.push_back(ast[kid].kids[0]);
+  }
+  out.kids = ast.arena.copy(kids);
+  return ast.add(out);
+}
+
+}  // namespace
 
 ExprId negate(Ast& ast, ExprId test) {
   const Expr e = ast[test];
+  if (const ExprId other = distributed(ast, e)) return other;
   if (e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not) return e.kids[0];
   if (e.kind == ExprKind::Compare && e.extra.size() == 1) {
     auto inverted = [&](CompareOp op) {
