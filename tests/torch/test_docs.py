@@ -109,3 +109,20 @@ def test_every_page_is_in_the_navigation():
         module, _, attribute = name.rpartition(".")
         found = __import__(module, fromlist=[attribute])
         assert getattr(found, attribute).__doc__, name
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings_handlers.python")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=str(ROOT),
+        env=dict(environment(tmp_path / "cache"), NO_MKDOCS_2_WARNING="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0 and "WARNING" not in done.stdout, done.stdout
+    text = (tmp_path / "site" / "api" / "index.html").read_text(encoding="utf-8")
+    assert "find_nonfinite" in text and "largest differences" in text  # from a docstring
