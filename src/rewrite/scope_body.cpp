@@ -1,4 +1,6 @@
 // What the compiler adds to the bodies of classes and modules, and docstrings.
+#include <algorithm>
+
 #include "rewrite/rewriter.h"
 
 namespace depyf {
@@ -40,7 +42,14 @@ void take_docstring(Rewriter& r) {
 void clean_scope_body(Rewriter& r) {
   if (r.role != Role::Class && r.role != Role::Module) return;
   if (r.role == Role::Class) {
-    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]])) r.body = r.body.subspan(1);
+    // Each once: a second `__qualname__ = …` is the source's own.
+    std::vector<StrId> seen;
+    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]])) {
+      const StrId name = r.assigned_name(r.ast[r.body[0]]);
+      if (std::find(seen.begin(), seen.end(), name) != seen.end()) break;
+      seen.push_back(name);
+      r.body = r.body.subspan(1);
+    }
     r.edit_lists([&](std::vector<StmtId>& list) { return std::erase_if(list, [&](StmtId id) { return class_epilogue(r, r.ast[id]); }) > 0; });
   }
   take_docstring(r);

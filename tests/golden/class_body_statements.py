@@ -13,3 +13,15 @@ class A:
     with open('f') as f:
         data = f.read()
     del i
+
+
+class Renamed:
+    __qualname__ = 'Other.Name'
+    __module__ = 'other'
+
+    def f(self):
+        return self.__x
+
+
+class Inner:
+    x = __qualname__
