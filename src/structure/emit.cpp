@@ -882,7 +882,8 @@ class Emitter {
       }
       later([=, this] {
         Stmt& done = s_.ast[st];
-        done.flag = !lists_[then].empty() && goes_on_.count(lists_[then].back().index);
+        auto goes_on = [&](std::uint32_t part) { return !lists_[part].empty() && goes_on_.count(lists_[part].back().index) != 0; };
+        done.flag = goes_on(then);
         done.body = close(then);
         done.orelse = close(rest);
         if (done.body.empty() && !done.orelse.empty() && negation_is_free(s_.ast, done.e[0])) {

@@ -184,6 +184,11 @@ class Folder {
     return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) && !s_.chained[left.index];
   }
 
+  bool is_false(ValueId v) const {
+    v = s_.resolve(v);
+    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False;
+  }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -193,7 +198,7 @@ class Folder {
       if (!is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
-      if (arm.term != TermKind::Branch || is_first_loop_test(b)) continue;
+      if (arm.term != TermKind::Branch || is_first_loop_test(b) || is_false(arm.value)) continue;  // `assert False` is no operand
       const ValueId second = s_.resolve(arm.value);
       if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {

@@ -23,6 +23,8 @@ constexpr std::size_t kDictPiece = kStackGuideline / 2 + 2;
 constexpr std::uint8_t kHasRoom = 1;        // the storage of `kids` is std::bit_ceil(size) long
 constexpr std::uint8_t kFromConstant = 2;   // the kids are the items of the constant `a`
 constexpr std::uint8_t kFromList = 4;       // a tuple that grew as a list
+constexpr std::uint8_t kWhole = 8;          // a dictionary that one instruction built: up to 3.8, `{**a, **b}` and no arguments of a call
+constexpr std::uint8_t kKeyed = 16;         // a dictionary out of a tuple of keys, which calls with very many arguments do not use
 
 // Expr::a of a Binary that INPLACE made.
 constexpr std::uint32_t kInPlace = 1;
@@ -183,7 +185,7 @@ struct Maker {
     return node(kind, items);
   }
 
-  ExprId unpack_mappings(std::size_t count) {
+  ExprId unpack_mappings(std::size_t count, std::uint8_t flags) {
     need(count);
     std::vector<ExprId> items;
     bool joined = count == 1;
@@ -198,7 +200,7 @@ struct Maker {
         joined = false;
       }
     }
-    return node(ExprKind::Dict, items);
+    return node(ExprKind::Dict, items, UINT32_MAX, flags);
   }
 
   ExprId to_tuple(ExprId list) {
@@ -276,7 +278,7 @@ struct Maker {
     }
     if (mapping) {
       const Expr& m = ast[mapping];
-      bool pairs = m.kind == ExprKind::Dict && !m.kids.empty(), unpacks = false;
+      bool pairs = m.kind == ExprKind::Dict && !m.kids.empty() && !(m.op & kWhole), unpacks = false;
       for (std::size_t i = 0; pairs && i < m.kids.size(); i += 2) {
         if (!m.kids[i]) {
           unpacks = true;
@@ -285,7 +287,7 @@ struct Maker {
         }
       }
       // f(a, k=1) would be no unpacking call, unless it has too many arguments for the stack.
-      if (pairs && !unpacks && !star && all.size() - 1 + m.kids.size() <= kStackGuideline) pairs = false;
+      if (pairs && !unpacks && !star && ((m.op & kKeyed) || all.size() - 1 + m.kids.size() <= kStackGuideline)) pairs = false;
       if (pairs) {
         const std::span<ExprId> entries = m.kids;
         for (std::size_t i = 0; i < entries.size(); i += 2) all.push_back(keyword(entries[i], entries[i + 1]));
@@ -581,7 +583,7 @@ ExprId Maker::expression() {
         pairs.push_back(ast.constant(keys.items[i], origin()));
         pairs.push_back(kids[i]);
       }
-      return node(ExprKind::Dict, pairs);
+      return node(ExprKind::Dict, pairs, UINT32_MAX, kKeyed);
     }
     case Op::BUILD_STRING: {
       std::vector<ExprId> parts;
@@ -598,7 +600,7 @@ ExprId Maker::expression() {
     case Op::BUILD_SET_UNPACK:
       return unpack_display(ExprKind::Set, kids.size());
     case Op::BUILD_MAP_UNPACK:
-      return unpack_mappings(kids.size());
+      return unpack_mappings(kids.size(), v.aux == 0 ? kWhole : 0);
     case Op::LIST_APPEND:
       need(2);
       if (!growable(kids[0], ExprKind::List)) no_source_form(v, "an expression");

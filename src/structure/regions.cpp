@@ -813,14 +813,15 @@ void Structurer::mark_statement_ends() {
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell) return;
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
-  std::unordered_set<std::uint32_t> offsets;
+  std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     if (!node.alive) continue;
     begins[node.body.empty() ? node.term_offset : at(node.body.front()).offset].push_back(BlockId(static_cast<std::uint32_t>(i)));
-    for (ValueId v : node.body) offsets.insert(at(v).offset);
-    offsets.insert(node.term_offset);
+    const BlockId b(static_cast<std::uint32_t>(i));
+    for (ValueId v : node.body) offsets.emplace(at(v).offset, std::make_pair(b, v));
+    offsets.emplace(node.term_offset, std::make_pair(BlockId(), ValueId()));
   }
   // where each region is entered
   std::vector<BlockId> entered(regions.size());
@@ -844,6 +845,20 @@ void Structurer::mark_statement_ends() {
     } else if (auto begin = begins.find(after); begin != begins.end()) {
       for (BlockId b : begin->second)
         if (is_ancestor(nodes[b.index].region, around)) found = b;
+    }
+    if (!found && known && offsets[after].second && setups.find(after) == setups.end()) {
+      // in the middle of a block, because nothing else leads there: the block is split, so that the statement's end can be named
+      const auto [b, v] = offsets[after];
+      Node& node = nodes[b.index];
+      auto place = std::find(node.body.begin(), node.body.end(), v);
+      if (place == node.body.end() || place == node.body.begin() || node.match != UINT32_MAX || !is_ancestor(node.region, around)) return found;
+      for (auto p = place; p != node.body.end(); ++p)
+        for (ValueId operand : at(*p).operands)
+          if (std::find(node.body.begin(), place, resolve(operand)) != place) return found;  // no statement begins here
+      if (node.value && std::find(node.body.begin(), place, resolve(node.value)) != place) return found;
+      found = split_test(b, static_cast<std::size_t>(node.body.end() - place));
+      begins[after].push_back(found);
+      for (ValueId moved : nodes[found.index].body) offsets[at(moved).offset] = {found, moved};
     }
     if (found || known) return found;
     BlockId& made_here = made[(std::uint64_t{after} << 32) | (around ? around.index : UINT32_MAX)];
