@@ -403,19 +403,27 @@ void Structurer::join_loop_tests() {
   bool any = false;
   for (BlockId target : order) {
     // a loop's first block with a test before it and the same test behind it
-    for (BlockId last : preds[target.index]) {
+    const std::vector<BlockId> into = preds[target.index];
+    for (BlockId last : into) {
       if (!nodes[last.index].alive || nodes[last.index].term != TermKind::Branch || number[last.index] < number[target.index]) continue;
-      for (BlockId first : preds[target.index]) {
+      for (BlockId first : into) {
         if (first == last || !nodes[first.index].alive || number[first.index] >= number[target.index]) continue;
         // Each test may stand at the end of a block that does other things before.
         const std::size_t length = test_length(last);
         if (length == 0 || length != test_length(first) || !same_tests(first, last, length)) continue;
         const BlockId test = split_test(first, length), copy = split_test(last, length);
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-          if (!nodes[i].alive) continue;
-          for (int k = 0; k < nodes[i].edge_count(); ++k)
-            if (nodes[i].edges[k].to == copy) nodes[i].edges[k].to = test;
-        }
+        preds.resize(nodes.size());
+        for (auto [tail, head] : {std::pair(copy, last), std::pair(test, first)})
+          if (tail != head) {
+            preds[tail.index].push_back(head);
+            for (int k = 0; k < nodes[tail.index].edge_count(); ++k) preds[nodes[tail.index].edges[k].to.index].push_back(tail);
+          }
+        for (BlockId from : preds[copy.index])
+          for (int k = 0; k < nodes[from.index].edge_count(); ++k)
+            if (nodes[from.index].edges[k].to == copy) {
+              nodes[from.index].edges[k].to = test;
+              preds[test.index].push_back(from);
+            }
         nodes[copy.index].alive = false;
         nodes[copy.index].body.clear();
         any = true;

@@ -407,9 +407,9 @@ class Regions {
   /// Takes away the calls of the exit function; what control does after them is what the program does after the statement.
   void strip_with(RegionId r) {
     StructRegion& region = s_.regions[r.index];
-    std::vector<std::uint8_t> gone(s_.lifted.values.size(), 0);
-    for (Node& node : s_.nodes) {
-      if (!node.alive) continue;
+    std::unordered_set<std::uint32_t> gone;
+    auto strip = [&](Node& node) {
+      if (!node.alive) return;
       bool any = false;
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
@@ -417,14 +417,18 @@ class Regions {
         ValueId callee = s_.resolve(value.operands[0]);
         bool exit_call = value.op == Op::CALL && value.operands.size() == 4 && s_.at(callee).kind == ValueKind::Result && s_.at(callee).arg == 0 &&
                          s_.at(callee).operands[0] == region.with_enter;
-        bool awaits = region.async && (value.op == Op::GET_AWAITABLE || value.op == Op::YIELD_FROM) && gone[callee.index];
+        bool awaits = region.async && (value.op == Op::GET_AWAITABLE || value.op == Op::YIELD_FROM) && gone.count(callee.index);
         if (exit_call || awaits) {
-          gone[v.index] = 1;
+          gone.insert(v.index);
           any = true;
         }
       }
-      if (any) std::erase_if(node.body, [&](ValueId v) { return gone[v.index] != 0; });
-    }
+      if (any) std::erase_if(node.body, [&](ValueId v) { return gone.count(v.index) != 0; });
+    };
+    if (region.async)
+      for (Node& node : s_.nodes) strip(node);
+    else if (auto found = exit_calls_.find(region.with_enter.index); found != exit_calls_.end())
+      for (BlockId b : found->second) strip(s_.nodes[b.index]);
   }
 
   // ---------------------------------------------------------------- finally
@@ -623,9 +627,16 @@ class Regions {
   /// False when a way out has no copy: then the statement is no `finally`.
   bool strip_finally(RegionId r) {
     const StructRegion& region = s_.regions[r.index];
-    std::vector<BlockId> exits;
-    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
-      if (!s_.nodes[i].alive || !s_.is_ancestor(r, s_.nodes[i].region)) continue;
+    std::vector<BlockId> exits, protects;
+    if (has_children_[r.index]) {
+      for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
+        if (s_.is_ancestor(r, s_.nodes[i].region)) protects.push_back(BlockId(i));
+    } else {
+      protects = protected_[r.index];
+    }
+    for (BlockId b : protects) {
+      const std::size_t i = b.index;
+      if (!s_.nodes[i].alive) continue;
       for (int k = 0; k < s_.nodes[i].edge_count(); ++k) {
         BlockId to = s_.nodes[i].edges[k].to;
         if (!inside(to, r) && std::find(exits.begin(), exits.end(), to) == exits.end()) exits.push_back(to);
@@ -653,10 +664,10 @@ class Regions {
         if (resume[j].block == resume[i].block && resume[j].at >= resume[i].at && resume[i].at != 0)
           resume[j] = {after[i], resume[j].at - resume[i].at};
     }
-    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
-      if (!s_.nodes[i].alive || !s_.is_ancestor(r, s_.nodes[i].region)) continue;
-      for (int k = 0; k < s_.nodes[i].edge_count(); ++k) {
-        Edge& edge = s_.nodes[i].edges[k];
+    for (BlockId b : protects) {
+      if (!s_.nodes[b.index].alive) continue;
+      for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) {
+        Edge& edge = s_.nodes[b.index].edges[k];
         if (inside(edge.to, r)) continue;
         auto at = std::find(exits.begin(), exits.end(), edge.to);
         if (at == exits.end()) continue;
@@ -755,9 +766,29 @@ class Regions {
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
     std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
+    has_children_.assign(s_.regions.size(), 0);
+    for (const StructRegion& region : s_.regions)
+      if (region.parent) has_children_[region.parent.index] = 1;
+    // A statement that neither holds another one nor stands in another's handler is not in the way of its like: the graph is put in order
+    // once for a row of them. One that only has clauses changes nothing.
+    auto plain = [&](RegionId r) {
+      const StructRegion& region = s_.regions[r.index];
+      return !has_children_[r.index] && (region.kind == RegionKind::With || (region.kind == RegionKind::Finally && s_.nodes[region.handler.index].term == TermKind::Reraise));
+    };
+    bool untidy = true;
+    auto row_of = [&](RegionId r) { return plain(r) ? 2 * depth[r.index] + (s_.regions[r.index].kind == RegionKind::With) : UINT32_MAX; };
+    std::uint32_t row = UINT32_MAX;  // depth and kind of the row of plain statements that came last
     for (RegionId r : order) {
       StructRegion& region = s_.regions[r.index];
-      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope || region.kind == RegionKind::Except) continue;
+      const bool in_row = plain(r) && row == row_of(r);
+      if (untidy && !in_row) {
+        tidy();
+        untidy = false;
+        if (region.kind == RegionKind::Erased) continue;
+      }
+      row = row_of(r);
+      untidy = true;
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {
@@ -768,18 +799,45 @@ class Regions {
           s_.diagnose(0, s_.nodes[region.handler.index].term_offset, "a `finally` whose copies differ is shown as `except: …; raise`");
         }
       }
-      sweep();
-      absorb_returns();
-      sweep();
-      s_.thread_empty_blocks();
-      s_.merge_straight_lines();
-      s_.count_uses();
-      s_.count_preds();
     }
+    if (untidy) tidy();
   }
 
  private:
+  void tidy() {
+    sweep();
+    absorb_returns();
+    sweep();
+    s_.thread_empty_blocks();
+    s_.merge_straight_lines();
+    s_.count_uses();
+    s_.count_preds();
+    index();
+  }
+
+  /// Where each region's own blocks and each context manager's exit calls are.
+  void index() {
+    protected_.assign(s_.regions.size(), {});
+    exit_calls_.clear();
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i) {
+      const Node& node = s_.nodes[i];
+      if (!node.alive) continue;
+      if (node.region) protected_[node.region.index].push_back(BlockId(i));
+      for (ValueId v : node.body) {
+        const Value& value = s_.at(v);
+        if (value.kind != ValueKind::Operation || value.op != Op::CALL || value.operands.size() != 4) continue;
+        const Value& callee = s_.at(s_.resolve(value.operands[0]));
+        if (callee.kind != ValueKind::Result || callee.arg != 0) continue;
+        std::vector<BlockId>& blocks = exit_calls_[callee.operands[0].index];
+        if (blocks.empty() || blocks.back() != BlockId(i)) blocks.push_back(BlockId(i));
+      }
+    }
+  }
+
   Structurer& s_;
+  std::vector<std::uint8_t> has_children_;                                 // of each region
+  std::vector<std::vector<BlockId>> protected_;                            // of each region without children
+  std::unordered_map<std::uint32_t, std::vector<BlockId>> exit_calls_;     // by the value that entered the context
   std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
   std::unordered_map<std::uint32_t, std::uint64_t> visited_;  // match_copy: block of the handler's code -> position in the copy
 };
