@@ -687,8 +687,8 @@ class Regions {
           Node between;
           between.term = TermKind::Jump;
           between.region = region.parent;
-          between.term_offset = s_.nodes[i].term_offset;
-          between.term_line = s_.nodes[i].term_line;
+          between.term_offset = s_.nodes[b.index].term_offset;
+          between.term_line = s_.nodes[b.index].term_line;
           between.edges[0] = Edge{to, {}};
           edge = Edge{BlockId(static_cast<std::uint32_t>(s_.nodes.size())), {}};
           s_.nodes.push_back(between);
