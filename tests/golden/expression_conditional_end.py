@@ -28,3 +28,12 @@ def negative(a, b):
 
 def chained(c):
     return f(c) or 65 <= c <= 70 or 97 <= c <= 102
+
+
+def in_loop(a):
+    for b in a:
+        if b is None:
+            continue
+        c = b.d
+        return c if c else None
+    return a.b
