@@ -1,6 +1,7 @@
 """The `depyf` command: the core's own subcommands, reached through the extension, and those about torch.compile."""
 
 import argparse
+import os
 import sys
 
 _OURS = ("run", "report", "diff")
@@ -84,7 +85,10 @@ def main(argv=None):
 
         code = _core.main(arguments)
         if arguments in (["--help"], ["-h"]):
-            print(_HELP, end="")
+            try:
+                print(_HELP, end="", flush=True)
+            except BrokenPipeError:  # `depyf --help | head`; the interpreter must not try again at its end
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
     parser, run_parser = _parser()
     options = parser.parse_args(arguments)
