@@ -155,6 +155,10 @@ def test_every_kind_of_parameter(tmp_path):
     assert torch.equal(result, signature(*arguments, **keywords))
 
 
+@pytest.mark.skipif(
+    tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 9),
+    reason="up to torch 2.8 a resume function with a closure is a constant, which a full_code file does not have",
+)
 def test_closures_share_their_cells(tmp_path):
     count = 1
 

@@ -36,6 +36,9 @@ def effects(a, b):
     return a + b
 
 
+PASSES_LISTS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 9)
+
+
 def swap(first, second):
     """A change that exchanges two pieces of the text."""
     return lambda text: text.replace(first, "\0").replace(second, first).replace("\0", second)
@@ -48,7 +51,7 @@ def substitute(pattern, replacement, count=1):
 
 def swap_resumes(text):
     """Exchanges the two resume functions that the branch calls."""
-    names = sorted(set(re.findall(r"__resume_at_\d+_\d+", text)))
+    names = sorted(set(re.findall(r"__resume_at_\w+", text)))
     return swap(names[0], names[1])(text) if len(names) == 2 else text
 
 
@@ -90,12 +93,12 @@ MUTANTS = [
     (
         "argument of the resume function swapped",
         branchy,
-        substitute(r"\(\[\], \[\], b, (\w+)\)", r"([], [], \1, b)"),
+        substitute(r"(__resume_at_\w+\((?:\[\], \[\], )?)b, (\w+)\)", r"\1\2, b)"),
     ),
     (
         "argument replaced by a constant",
         branchy,
-        substitute(r"\(\[\], \[\], b, ", "([], [], None, "),
+        substitute(r"(__resume_at_\w+\((?:\[\], \[\], )?)b, ", r"\1None, "),
     ),
     (
         "an effect left out",
@@ -127,6 +130,8 @@ MUTANTS = [
 
 @pytest.mark.parametrize("what, function, change", MUTANTS, ids=[mutant[0] for mutant in MUTANTS])
 def test_a_wrong_source_is_refused(tmp_path, monkeypatch, what, function, change):
+    if change is share_a_list and not PASSES_LISTS:
+        pytest.skip("this torch passes no lists to resume functions")
     module = importlib.import_module("depyf.recompile")
     core, changed = module._core, []
 

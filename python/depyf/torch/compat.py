@@ -20,7 +20,7 @@ TRACE_LOGGER = "torch.__trace"
 COMPILED_FUNCTION = re.compile(
     r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
 )
-RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+$")
+RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
 RESUME_CODE = re.compile(
     r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.DOTALL
 )
