@@ -262,6 +262,16 @@ def test_a_trace_log_makes_a_page(screen, dumps, tmp_path):
     assert "TENSOR_MATCH" in page.locator(".guards").inner_text()
 
 
+@pytest.mark.parametrize("width", [1500, 1000, 600])
+def test_nothing_is_wider_than_the_window(screen, dumps, width):
+    page = screen.open(dumps / "toy" / "index.html")
+    page.set_viewport_size({"width": width, "height": 860})
+    for route in ("", "compile/0/0", "compile/0/0/why", "compile/0/0/guards", "compile/0/0/graph", "compile/0/0/time", "compile/0/0/files"):
+        if route:
+            screen.go(route)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, route
+
+
 def test_it_prints(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html")
     page.emulate_media(media="print")
