@@ -83,6 +83,7 @@ class Structurer {
  public:
   Structurer(Lifted& lifted, Ast& ast, const StructureOptions& options);
   void run();
+  void reshape();
 
   // ---- shared by the steps (fold.cpp, regions.cpp, build.cpp, emit.cpp)
   Lifted& lifted;

@@ -759,6 +759,7 @@ class Regions {
   }
 
   void run() {
+    if (s_.regions.empty()) return;
     // Children come after their parents, so backwards is innermost first.
     std::vector<RegionId> order;
     for (std::size_t i = s_.regions.size(); i > 0; --i) order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));

@@ -92,7 +92,7 @@ void Structurer::split_at_breaks() {
   count_preds();
 }
 
-void Structurer::run() {
+void Structurer::reshape() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
   join_exit_copies();          // while copies still stand alone
@@ -110,6 +110,10 @@ void Structurer::run() {
   merge_straight_lines();
   fold_expressions();
   split_at_breaks();
+}
+
+void Structurer::run() {
+  if (nodes.size() > 1) reshape();  // a straight line is what it is
   mark_statement_ends();
   count_uses();
   count_preds();
