@@ -492,8 +492,8 @@ class Regions {
         const Node& hn = s_.nodes[p.h.index];
         const Node& tn = s_.nodes[p.t.index];
         // handlers of statements inside the body
-        if (hn.region && hn.region != base_h && tn.region && !s_.is_ancestor(hn.region, base_h)) {
-          const BlockId hh = s_.regions[hn.region.index].handler, th = s_.regions[tn.region.index].handler;
+        for (RegionId rh = hn.region, rt = tn.region; rh && rt && !s_.is_ancestor(rh, base_h); rh = s_.regions[rh.index].parent, rt = s_.regions[rt.index].parent) {
+          const BlockId hh = s_.regions[rh.index].handler, th = s_.regions[rt.index].handler;
           if (hh != th && !visited.count(hh.index)) {
             visited[hh.index] = th.index;
             work.push_back({hh, 0, th, 0});
