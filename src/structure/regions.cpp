@@ -796,8 +796,8 @@ class Regions {
         if (strip_finally(r)) {
           if (s_.regions[r.index].unbinds) erase(r);
         } else {
-          region.kind = RegionKind::Except;
-          s_.diagnose(0, s_.nodes[region.handler.index].term_offset, "a `finally` whose copies differ is shown as `except: …; raise`");
+          // Shown as `except` it would run what follows outside of the handler.
+          throw Error("structure: the copies of a `finally` body differ");
         }
       }
     }
