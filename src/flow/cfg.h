@@ -52,6 +52,7 @@ struct Cfg {
   std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by normal and exceptional edges)
   std::vector<Region> regions;  // parents before children
   BlockId entry;
+  bool folds_displays = false;  // 3.14+: the constants that a display begins with come as one
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
 

@@ -241,6 +241,7 @@ class Lifter {
     out_.regions = cfg_.regions;
     out_.entry = cfg_.entry;
     out_.source_order = cfg_.source_order;
+    out_.folds_displays = cfg_.folds_displays;
     out_.loops = cfg_.loops;
     out_.blocks.resize(cfg_.size());
     out_.values.reserve(cfg_.instrs.size() + cfg_.instrs.size() / 4 + 8);

@@ -23,6 +23,12 @@ struct Work {
 }  // namespace
 
 void drop_implied_jumps(Rewriter& r) {
+  if (r.object.flags & kAsyncGenerator) {  // may not return a value, None neither
+    std::vector<StmtId> all;
+    collect_statements(r.ast, r.body, all);
+    for (StmtId id : all)
+      if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0])) s.e[0] = ExprId::none();
+  }
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
   std::vector<Work> work = {{{}, has_end ? Tail::Return : Tail::None}};
   std::vector<std::pair<StmtId, Tail>> ifs;

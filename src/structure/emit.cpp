@@ -701,7 +701,7 @@ class Emitter {
         StmtId st = statement(StmtKind::Return, end_origin(node));
         s_.ast[st].e[0] = value;
         lists_[l].push_back(st);
-        mark_end(st);
+        if (s_.module[s_.lifted.code].flags & kOptimized) mark_end(st);  // the end of a module or class is no statement
         return;
       }
       case TermKind::Raise: {

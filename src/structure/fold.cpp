@@ -556,6 +556,34 @@ class Folder {
     return false;
   }
 
+  /// `a < b < c` as a statement: both ways drop the value.
+  bool join_chain_statement(BlockId a) {
+    Node& node = s_.nodes[a.index];
+    const ValueId first = s_.resolve(node.value);
+    const Edge arm_edge = node.edges[0], other = node.edges[1];
+    if (!right_side(first) || !is_arm_block(a, arm_edge) || !other.args.empty()) return false;
+    Node& arm = s_.nodes[arm_edge.to.index];
+    if (arm.body.empty() || s_.uses[arm.body.back().index] != 0) return false;
+    const bool joins = arm.term == TermKind::Jump && arm.edges[0].to == other.to && arm.edges[0].args.empty();
+    if (!joins) return false;
+    const ValueId second = arm.body.back();
+    const Arm e = as_expression(arm_edge.to, second, 0);
+    if (!e || !e.external || !chain_fits(e, first)) return false;
+    s_.chained[e.external.index] = 1;
+    Select sel;
+    sel.kind = Select::And;
+    sel.chained = true;
+    sel.rest = e.expr;
+    select(a, first, sel, 0);
+    --s_.nodes[other.to.index].pred_count;
+    kill(arm_edge.to);
+    Node& whole = s_.nodes[a.index];
+    whole.term = TermKind::Jump;
+    whole.value = ValueId();
+    whole.edges[0] = other;
+    return true;
+  }
+
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -669,7 +697,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX) return false;
-    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
+    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 
   bool run() {

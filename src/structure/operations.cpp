@@ -93,7 +93,10 @@ struct Maker {
   /// `display` with `added` at its end, as a further version in the same storage while there is room.
   ExprId grow(ExprId display, std::span<const ExprId> added) {
     Expr e = ast[display];
-    if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1, 2, 3), …]
+    if ((e.op & kFromConstant) && (e.kind == ExprKind::Set || lifted.folds_displays)) {  // {1, 2, 3, *more}
+      e.a = UINT32_MAX;
+      e.op = 0;
+    } else if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1, 2, 3), …]
       const ExprId starred[] = {node(ExprKind::Starred, {ast.constant(ConstId(e.a), e.origin)})};
       e.kids = ast.arena.copy(starred);
       e.a = UINT32_MAX;
@@ -562,9 +565,9 @@ ExprId Maker::expression() {
     case Op::CONTAINS:
       need(2);
       return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
-    case Op::TO_BOOL:
+    case Op::TO_BOOL:  // where a test follows, lift() took it away
       need(1);
-      return kids[0];
+      return node(ExprKind::Unary, {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
 
     case Op::BUILD_TUPLE:
       return node(ExprKind::Tuple, kids);
