@@ -1,8 +1,7 @@
 # An asynchronous generator returns no value.
 async def i(self):
-    async for x in self:
-        if x:
-            return
-        yield x
+    if self.x:
+        y()
+        return
+    yield self
     y()
-    yield 1
