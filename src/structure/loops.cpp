@@ -413,6 +413,7 @@ void Structurer::join_loop_tests() {
         if (length == 0 || length != test_length(first) || !same_tests(first, last, length)) continue;
         const BlockId test = split_test(first, length), copy = split_test(last, length);
         preds.resize(nodes.size());
+        number.resize(nodes.size(), UINT32_MAX);
         for (auto [tail, head] : {std::pair(copy, last), std::pair(test, first)})
           if (tail != head) {
             preds[tail.index].push_back(head);
