@@ -147,7 +147,7 @@ def test_a_replacement_with_another_frame_is_not_given_to_torch(
             verdict="equivalent",
             detail="",
             function_name="",
-            line_map=None,
+            line_map=found.line_map,
         )
 
     monkeypatch.setattr(recompile_module, "recompile", reorder)

@@ -37,6 +37,7 @@ _VERDICTS = {
 #: characters of all texts beyond which texts that are rarely read stay in their files and are linked
 _EMBEDDED = 96 * 1024 * 1024
 _EVENTS = 400
+_LINKS = 32  # of one compile to those that call it and those that it calls: functions with hundreds of entries would link each with each
 
 
 def write(path, text):
@@ -415,8 +416,8 @@ def _view(node, pool, parents, folder, budget):
         "siblings": [one.key for one in node.siblings],
         "failed": _failed(node),
         "graph": entry.get("graph_name"),
-        "callers": [one.key for one in node.callers],
-        "calls": [[one.function.get("global_name"), one.key] for one in node.children],
+        "callers": [one.key for one in node.callers[:_LINKS]],
+        "calls": [[one.function.get("global_name"), one.key] for one in node.children[:_LINKS]],
         "breaks": [{"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]} for one in node.breaks],
         "texts": texts,
         "guards": guard_text,
