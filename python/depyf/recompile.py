@@ -119,7 +119,7 @@ def recompile(
             dynamo,
         )
         attempt = _attempt(
-            original_code, reference, path, decompiled, function_name, indentation
+            original_code, reference, path, decompiled, function_name, indentation, dynamo
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -131,7 +131,7 @@ def recompile(
     return result
 
 
-def _attempt(original, reference, path, decompiled, function_name, indentation):
+def _attempt(original, reference, path, decompiled, function_name, indentation, dynamo):
     source, line_map, constants, diagnostics = decompiled
     verdict, detail, code = "failed", "", None
     filename = path or "<decompiled %s>" % function_name
@@ -142,7 +142,7 @@ def _attempt(original, reference, path, decompiled, function_name, indentation):
             line_map = _shifted(line_map, added_lines)
         candidate = _compile(source, original, reference, filename, flags, function_name)
         candidate = _fit(candidate, reference, constants)
-        verdict, detail = _core.compare(original, _dressed(candidate, original))
+        verdict, detail = _core.compare(original, _dressed(candidate, original), dynamo=dynamo)
         candidate = _dressed(candidate, reference)
         if verdict in PROVEN:
             code = candidate

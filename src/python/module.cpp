@@ -198,22 +198,24 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 const char compare_doc[] =
-    "compare(a, b, names=True)\n--\n\n"
+    "compare(a, b, names=True, dynamo=False)\n--\n\n"
     "Prove that two code objects of one Python version do the same, without running them.\n\n"
     "Returns (verdict, detail): 'identical', 'exact', 'equivalent' or 'different', and the first place where they\n"
-    "part. With names=False, names of functions and docstrings are not compared.";
+    "part. With names=False, names of functions and docstrings are not compared. dynamo says that torch wrote `a`,\n"
+    "where no name in it does: the order of stores to different locals that follow each other does not matter then.";
 
 PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"a", "b", "names", nullptr};
+  static const char* keywords[] = {"a", "b", "names", "dynamo", nullptr};
   PyObject *a = nullptr, *b = nullptr;
-  int names = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(keywords), &a, &b, &names)) return nullptr;
+  int names = 1, dynamo = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp", const_cast<char**>(keywords), &a, &b, &names, &dynamo)) return nullptr;
   return guarded([&]() -> PyObject* {
     ObjectTable objects;  // one for both: objects are compared by identity
     Module left = read(a, objects);
     Module right = read(b, objects);
     VerifyOptions options;
     options.compare_names = names != 0;
+    options.dynamo = dynamo != 0;
     const Ref iter = builtin_iter();
     options.iter_object = objects.index_of(iter.get());
     const Verdict verdict = verify(left, left.root, right, right.root, options);

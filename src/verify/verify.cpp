@@ -337,7 +337,7 @@ class Verifier {
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
-      simplify_a.order_stores = simplify_b.order_stores = true;
+      simplify_a.order_stores = simplify_b.order_stores = options_.dynamo || made_by_dynamo(a_, x);
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
       const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, nested);
