@@ -77,7 +77,7 @@ def test_the_time_of_a_dump_is_linear(tmp_path, small, large):
     # four times as much work; quadratic would be sixteen times as long
     before = min(seconds(small, "small%d" % turn) for turn in range(3))
     after = min(seconds(large, "large%d" % turn) for turn in range(2))
-    assert after <= 7 * before + 0.02, (before, after)
+    assert after <= 10 * before + 0.02, (before, after)
 
 
 def test_time_and_memory_of_compiles_are_linear():
