@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -72,18 +71,6 @@ def test_the_example_runs_and_shows_the_run(executed):
     assert "break: Data-dependent branching" in printed and "size mismatch" in printed
     assert "def __transformed_code_0_for_toy_example(a, b):" in printed
     assert "NaN made by sqrt (torch.sqrt)" in printed
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium (Debian, Ubuntu: apt-get install chromium)")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def pick(root):
