@@ -73,14 +73,15 @@ def _write(bytecode, first, count, units):
         bytecode[2 * (first + i) + 1] = low
 
 
-def _with_consts(code, consts):
+def with_consts(code, consts):
+    """`code` with these constants; `code` itself where they are the ones that it has."""
     # By identity: comparing constants would run the __eq__ of whatever they are.
     if all(a is b for a, b in zip(consts, code.co_consts)):
         return code
     return replace(code, co_consts=consts)
 
 
-def _rebuilt(code, rebuild):
+def rebuilt(code, rebuild):
     """`code` with `rebuild(code, consts)` applied to it and all code objects in it, inner first."""
     done = {}
     pending = [code]
@@ -114,7 +115,7 @@ def place_constants(code, constants):
     def rebuild(current, consts):
         wanted = {i: n for i, n in enumerate(current.co_names) if n in constants}
         if not wanted:
-            return _with_consts(current, consts)
+            return with_consts(current, consts)
         consts = list(consts)
         positions = {}
         bytecode = bytearray(current.co_code)
@@ -140,7 +141,7 @@ def place_constants(code, constants):
             _write(bytecode, first, end - first, units)
         return replace(current, co_code=bytes(bytecode), co_consts=tuple(consts))
 
-    return _rebuilt(code, rebuild)
+    return rebuilt(code, rebuild)
 
 
 def reorder_cells(code, cellvars, freevars):
@@ -202,9 +203,9 @@ def rename_qualified(code, old_prefix, new_prefix):
             else c
             for c in consts
         )
-        current = _with_consts(current, consts)
+        current = with_consts(current, consts)
         if sys.version_info >= (3, 11) and current.co_qualname.startswith(old):
             current = replace(current, co_qualname=new + current.co_qualname[len(old) :])
         return current
 
-    return _rebuilt(code, rebuild)
+    return rebuilt(code, rebuild)

@@ -11,24 +11,11 @@ import re
 import sys
 
 from depyf import summary
+from depyf.schema import STAGES
 from depyf.terminal import hyperlinks, place, shown
 
 #: kinds of artifacts that are compared; the others repeat these, or hold times and settings
 _COMPARED = ("graph", "kernel")
-#: as in depyf.torch.model, which needs Python 3.8
-_STAGES = (
-    "Captured_Graph",
-    "BEFORE_PRE_GRAD",
-    "AFTER_PRE_GRAD",
-    "Joint_graph",
-    "Forward_graph",
-    "Backward_graph",
-    "BEFORE_JOINT",
-    "AFTER_JOINT",
-    "BEFORE_POST_GRAD",
-    "AFTER_POST_GRAD",
-    "kernel",
-)
 
 _RULES = (
     (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"), ""),
@@ -129,7 +116,7 @@ class Difference:
 
 def _stage_order(key):
     stage, index = key
-    return (_STAGES.index(stage) if stage in _STAGES else len(_STAGES), stage, index)
+    return (STAGES.index(stage) if stage in STAGES else len(STAGES), stage, index)
 
 
 class _Texts:

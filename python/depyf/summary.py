@@ -4,11 +4,9 @@ import json
 import os
 import re
 
+from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION
 from depyf.terminal import parse_place, place, shown
 
-MANIFEST = "depyf.json"
-SCHEMA = "depyf.run"
-SCHEMA_VERSION = 1
 
 
 class DumpError(Exception):

@@ -105,9 +105,8 @@ unsigned parse_number(const std::string& option, const std::string& text, unsign
 }
 
 Stage parse_stage(const std::string& text) {
-  static constexpr std::string_view names[] = {"bytecode", "flow", "lift", "simplify", "structure", "rewrite", "print"};
-  for (std::size_t i = 0; i < std::size(names); ++i)
-    if (text == names[i]) return static_cast<Stage>(i);
+  for (Stage stage : {Stage::Bytecode, Stage::Flow, Stage::Lift, Stage::Simplify, Stage::Structure, Stage::Rewrite, Stage::Print})
+    if (text == stage_name(stage)) return stage;
   throw UsageError("--stage " + text + ": expected bytecode, flow, lift, simplify, structure, rewrite or print");
 }
 
@@ -212,16 +211,6 @@ std::string painted(std::string_view text, Colour colour, std::FILE* to) {
 
 void report(const std::string& message, Colour colour = Colour::Red) { write_all(stderr, painted("depyf:", colour, stderr) + " " + message + "\n"); }
 
-std::string_view word_of(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::Identical: return "identical";
-    case VerdictKind::Exact: return "exact";
-    case VerdictKind::Equivalent: return "equivalent";
-    case VerdictKind::Different: break;
-  }
-  return "different";
-}
-
 Colour colour_of(VerdictKind kind) { return kind == VerdictKind::Different ? Colour::Red : Colour::Green; }
 
 /// What --check found for one file.
@@ -237,7 +226,7 @@ struct Check {
       case NotCompiled: return "not compiled";
       case Compared: break;
     }
-    return word_of(verdict);
+    return verdict_word(verdict);
   }
 };
 
@@ -305,7 +294,7 @@ std::string to_json(const Module& module, const Decompiled& result, const Check&
     if (!first) out += ", ";
     first = false;
     out += "{\"kind\": ";
-    out += diagnostic.kind == Diagnostic::Ladder ? "\"L" + std::to_string(diagnostic.level) + "\"" : diagnostic.kind == Diagnostic::Note ? "\"note\"" : "\"broken\"";
+    cli::append_json(out, diagnostic_kind(diagnostic));
     out += ", \"code\": ";
     cli::append_json(out, code_path(module, diagnostic.code));
     out += ", \"offset\": " + std::to_string(diagnostic.offset) + ", \"message\": ";
@@ -418,7 +407,7 @@ int run_decompile(const Options& options) {
     if (options.check) {
       summary += "; checked: ";
       for (VerdictKind kind : {VerdictKind::Identical, VerdictKind::Exact, VerdictKind::Equivalent, VerdictKind::Different})
-        summary += std::to_string(verdicts[static_cast<std::size_t>(kind)]) + " " + std::string(word_of(kind)) + ", ";
+        summary += std::to_string(verdicts[static_cast<std::size_t>(kind)]) + " " + std::string(verdict_word(kind)) + ", ";
       summary += std::to_string(refused) + " not compiled, " + std::to_string(unchecked) + " not checked";
     }
     report(summary, complete == inputs.size() ? Colour::Green : Colour::Yellow);
@@ -483,7 +472,7 @@ int run_compare(const Options& options) {
   Module a = cli::read_input({options.paths[0], {}, nullptr, 0, {}}, options.marshal_version);
   Module b = cli::read_input({options.paths[1], {}, nullptr, 0, {}}, options.marshal_version);
   Verdict verdict = verify(a, a.root, b, b.root);
-  std::string text = painted(word_of(verdict.kind), colour_of(verdict.kind), stdout);
+  std::string text = painted(verdict_word(verdict.kind), colour_of(verdict.kind), stdout);
   if (!verdict.detail.empty()) text += ": " + verdict.detail;
   write_all(stdout, text + "\n");
   return verdict.kind == VerdictKind::Different ? 1 : 0;

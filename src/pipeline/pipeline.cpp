@@ -15,6 +15,15 @@
 
 namespace depyf {
 
+std::string diagnostic_kind(const Diagnostic& diagnostic) {
+  switch (diagnostic.kind) {
+    case Diagnostic::Ladder: return "L" + std::to_string(diagnostic.level);
+    case Diagnostic::BrokenCode: return "broken";
+    case Diagnostic::Note: break;
+  }
+  return "note";
+}
+
 std::string code_path(const Module& module, CodeId code) {
   if (!code) return "";
   if (StrId qualname = module[code].qualname) return std::string(module[qualname]);

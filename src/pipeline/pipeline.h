@@ -38,6 +38,9 @@ enum class Stage : std::uint8_t { Bytecode, Flow, Lift, Simplify, Structure, Rew
 /// Throws Error where the stage or one before it does.
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options = {});
 
+/// What other programs know a diagnostic by: `L1` to `L6`, `broken` or `note`.
+std::string diagnostic_kind(const Diagnostic& diagnostic);
+
 /// `Outer.method`: the qualified name, or before 3.11 the names from the root down.
 std::string code_path(const Module& module, CodeId code);
 

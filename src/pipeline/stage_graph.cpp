@@ -25,19 +25,6 @@ std::vector<std::string> blocks_of(std::string_view text) {
   return blocks;
 }
 
-std::string_view stage_name(Stage stage) {
-  switch (stage) {
-    case Stage::Bytecode: return "bytecode";
-    case Stage::Flow: return "flow";
-    case Stage::Lift: return "lift";
-    case Stage::Simplify: return "simplify";
-    case Stage::Structure: return "structure";
-    case Stage::Rewrite: return "rewrite";
-    case Stage::Print: return "print";
-  }
-  return "";
-}
-
 using EdgeKind = StageGraph::EdgeKind;
 
 /// Two ways out of a block: `first` is the one that its text names first.
@@ -54,6 +41,19 @@ std::string_view edge_word(EdgeKind kind) {
     case EdgeKind::True: return "true";
     case EdgeKind::False: return "false";
     case EdgeKind::Exception: return "exception";
+  }
+  return "";
+}
+
+std::string_view stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::Bytecode: return "bytecode";
+    case Stage::Flow: return "flow";
+    case Stage::Lift: return "lift";
+    case Stage::Simplify: return "simplify";
+    case Stage::Structure: return "structure";
+    case Stage::Rewrite: return "rewrite";
+    case Stage::Print: return "print";
   }
   return "";
 }

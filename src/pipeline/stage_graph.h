@@ -23,6 +23,9 @@ struct StageGraph {
 /// `next`, `true`, `false` or `exception`.
 std::string_view edge_word(StageGraph::EdgeKind kind);
 
+/// `bytecode`, `flow` … `print`.
+std::string_view stage_name(Stage stage);
+
 /// As dump_stage. Throws Error where the stage or one before it does.
 StageGraph dump_graph(Module& module, CodeId code, Stage stage, const DecompileOptions& options = {});
 

@@ -93,13 +93,7 @@ Ref line_map(const Module& module, const LineMap& map) {
 Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
   Ref out = Ref::checked(PyList_New(0));
   for (const Diagnostic& diagnostic : found) {
-    std::string kind_name;
-    switch (diagnostic.kind) {
-      case Diagnostic::Ladder: kind_name = "L" + std::to_string(diagnostic.level); break;
-      case Diagnostic::BrokenCode: kind_name = "broken"; break;
-      case Diagnostic::Note: kind_name = "note"; break;
-    }
-    Ref kind = to_str(kind_name), name = to_str(code_path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
+    Ref kind = to_str(diagnostic_kind(diagnostic)), name = to_str(code_path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
         message = to_str(diagnostic.message);
     append(out, tuple({&kind, &name, &offset, &message}));
   }
@@ -219,14 +213,7 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
     const Ref iter = builtin_iter();
     options.iter_object = objects.index_of(iter.get());
     const Verdict verdict = verify(left, left.root, right, right.root, options);
-    const char* word = "different";
-    switch (verdict.kind) {
-      case VerdictKind::Identical: word = "identical"; break;
-      case VerdictKind::Exact: word = "exact"; break;
-      case VerdictKind::Equivalent: word = "equivalent"; break;
-      case VerdictKind::Different: word = "different"; break;
-    }
-    Ref kind = to_str(word), detail = to_str(verdict.detail);
+    Ref kind = to_str(verdict_word(verdict.kind)), detail = to_str(verdict.detail);
     return tuple({&kind, &detail}).release();
   });
 }

@@ -125,19 +125,10 @@ bool Structurer::fold_inlined_comprehension(RegionId r) {
     return false;
   }
   // One value in place of the loop.
-  Value value;
-  value.kind = ValueKind::Select;
-  value.block = before;
-  value.offset = at(collection).offset;
-  value.line = at(collection).line;
-  const ValueId operands[] = {outer};
-  value.operands = lifted.arena.copy(operands);
-  ValueId id = add_value(value);
-  select_of[id.index] = static_cast<std::uint32_t>(selects.size());
   Select select;
   select.kind = Select::Prebuilt;
   select.rest = expression;
-  selects.push_back(select);
+  const ValueId id = add_select(select, before, outer, collection);
   forward[collection.index] = id;
   auto is_saved = [&](ValueId v) { return std::find(saved.begin(), saved.end(), v) != saved.end(); };
   for (Node& node : nodes) {

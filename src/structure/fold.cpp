@@ -124,16 +124,7 @@ class Folder {
   }
 
   ValueId select(BlockId a, ValueId first, Select select, std::uint32_t uses) {
-    Value v;
-    v.kind = ValueKind::Select;
-    v.block = a;
-    v.offset = s_.at(first).offset;
-    v.line = s_.at(first).line;
-    const ValueId operands[] = {first};
-    v.operands = s_.lifted.arena.copy(operands);
-    ValueId id = s_.add_value(v);
-    s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
-    s_.selects.push_back(select);
+    const ValueId id = s_.add_select(select, a, first, first);
     s_.uses[id.index] = uses;
     s_.nodes[a.index].body.push_back(id);
     return id;

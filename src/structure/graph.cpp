@@ -81,6 +81,20 @@ std::uint32_t Structurer::nesting(ExprId e) {
   return nesting_of[e.index];
 }
 
+ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced) {
+  Value value;
+  value.kind = ValueKind::Select;
+  value.block = block;
+  value.offset = at(replaced).offset;
+  value.line = at(replaced).line;
+  const ValueId operands[] = {operand};
+  value.operands = lifted.arena.copy(operands);
+  const ValueId id = add_value(value);
+  select_of[id.index] = static_cast<std::uint32_t>(selects.size());
+  selects.push_back(select);
+  return id;
+}
+
 ValueId Structurer::add_value(const Value& value) {
   ValueId id = lifted.add(value);
   forward.emplace_back();

@@ -116,6 +116,8 @@ class Structurer {
   bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
   ValueId add_value(const Value& value);
+  /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
+  ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
   StrId temporary_for(ValueId v);
   std::vector<ValueId> results_of(ValueId op) const;
   void count_uses();

@@ -1106,18 +1106,9 @@ class Matcher {
 
   /// The head of the statement keeps `count` operations, and then has the subject.
   void set_subject(BlockId head, ValueId subject, std::size_t count) {
-    Value value;
-    value.kind = ValueKind::Select;
-    value.block = head;
-    value.offset = s_.at(subject).offset;
-    value.line = s_.at(subject).line;
-    const ValueId operands[] = {subject};
-    value.operands = s_.lifted.arena.copy(operands);
-    const ValueId id = s_.add_value(value);
-    s_.select_of[id.index] = static_cast<std::uint32_t>(s_.selects.size());
     Select select;
     select.kind = Select::Subject;
-    s_.selects.push_back(select);
+    const ValueId id = s_.add_select(select, head, subject, subject);
     Node& node = s_.nodes[head.index];
     node.body.resize(count);
     node.body.push_back(id);

@@ -448,6 +448,16 @@ class Verifier {
 
 }  // namespace
 
+std::string_view verdict_word(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::Identical: return "identical";
+    case VerdictKind::Exact: return "exact";
+    case VerdictKind::Equivalent: return "equivalent";
+    case VerdictKind::Different: break;
+  }
+  return "different";
+}
+
 Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b, const VerifyOptions& options) { return Verifier(a, b, options).run(code_a, code_b); }
 
 }  // namespace depyf

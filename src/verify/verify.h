@@ -1,11 +1,15 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "pyc/code_object.h"
 
 namespace depyf {
 
 enum class VerdictKind : std::uint8_t { Identical, Exact, Equivalent, Different };
+
+/// `identical`, `exact`, `equivalent` or `different`.
+std::string_view verdict_word(VerdictKind kind);
 
 struct Verdict {
   VerdictKind kind = VerdictKind::Different;

@@ -5,8 +5,8 @@ import os
 import re
 
 from depyf.report import MARK, PAGE, ReportError
+from depyf.schema import MANIFEST
 
-_MANIFEST = "depyf.json"
 _RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
 
 
@@ -14,7 +14,7 @@ def load_all(source):
     """The runs of a source: one, or those of its ranks where it is the folder of a distributed job."""
     if not hasattr(source, "to_json"):
         folder = os.fspath(source)
-        if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, _MANIFEST)):
+        if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, MANIFEST)):
             ranks = [name for name in os.listdir(folder) if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))]
             if ranks:
                 return [fit(load(os.path.join(folder, name))) for name in sorted(ranks)]
@@ -34,7 +34,7 @@ def load(source):
         return _of_run(source)
     source = os.fspath(source)
     if os.path.isdir(source):
-        if os.path.exists(os.path.join(source, _MANIFEST)):
+        if os.path.exists(os.path.join(source, MANIFEST)):
             return _of_folder(source)
         logs = sorted(name for name in os.listdir(source) if name.startswith("dedicated_log_torch_trace"))
         if len(logs) == 1:
@@ -43,13 +43,13 @@ def load(source):
             "%s holds no dump (no %s)%s"
             % (
                 source,
-                _MANIFEST,
+                MANIFEST,
                 "; it holds %d logs of TORCH_TRACE: name them one by one" % len(logs)
                 if logs
                 else "; depyf.prepare_debug(folder) around the first calls, or `depyf run`, makes one",
             )
         )
-    if os.path.basename(source) == _MANIFEST:
+    if os.path.basename(source) == MANIFEST:
         return _of_folder(os.path.dirname(source) or ".")
     if os.path.isfile(source):
         return _of_log(source)
@@ -80,12 +80,12 @@ def _of_run(run):
 
 def _of_folder(folder):
     try:
-        with open(os.path.join(folder, _MANIFEST), encoding="utf-8", errors="replace") as stream:
+        with open(os.path.join(folder, MANIFEST), encoding="utf-8", errors="replace") as stream:
             document = json.load(stream)
     except ValueError as error:
-        raise ReportError("%s in %s is not JSON (%s); was its writer interrupted?" % (_MANIFEST, folder, error))
+        raise ReportError("%s in %s is not JSON (%s); was its writer interrupted?" % (MANIFEST, folder, error))
     if not isinstance(document, dict) or document.get("schema") != "depyf.run":
-        raise ReportError("%s in %s was not written by depyf" % (_MANIFEST, folder))
+        raise ReportError("%s in %s was not written by depyf" % (MANIFEST, folder))
     if "functions" not in document:
         raise ReportError(
             "the dump in %s is not finished: the program with process id %s is inside prepare_debug, or was killed there"

@@ -21,6 +21,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
+from depyf.code_edit import rebuilt, with_consts
 from depyf.torch import compat, guards
 from depyf.torch.dump import DumpWriter, EarlierDump
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Mark, Problem, Run
@@ -265,27 +266,16 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
                 return False
         return True
 
-    done: Dict[int, types.CodeType] = {}
-    work = [root]
-    while work:
-        code = work[-1]
-        inner = [value for value in code.co_consts if isinstance(value, types.CodeType)]
-        waiting = [value for value in inner if id(value) not in done]
-        if waiting:
-            work.extend(waiting)
-            continue
-        work.pop()
-        consts = tuple(
-            done[id(value)]
-            if isinstance(value, types.CodeType)
-            else value
-            if literal(value)
-            else _Shown(value)
-            for value in code.co_consts
+    def shown(code: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
+        return with_consts(
+            code,
+            tuple(
+                value if isinstance(value, types.CodeType) or literal(value) else _Shown(value)
+                for value in consts
+            ),
         )
-        same = all(a is b for a, b in zip(consts, code.co_consts))
-        done[id(code)] = code if same else code.replace(co_consts=consts)
-    return done[id(root)]
+
+    return rebuilt(root, shown)
 
 
 _LITERALS = frozenset(

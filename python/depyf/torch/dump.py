@@ -16,9 +16,10 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.torch import compat
 from depyf import report
+from depyf.schema import MANIFEST, SCHEMA, STAGES
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
-from depyf.torch.model import SCHEMA, STAGES, Artifact, Entry, Function, Problem, Run
+from depyf.torch.model import Artifact, Entry, Function, Problem, Run
 
 try:  # here and not when the first page is written, which is inside the user's block
     from depyf.report import document, page  # noqa: F401
@@ -27,7 +28,6 @@ try:  # here and not when the first page is written, which is inside the user's 
 except Exception:  # without Jinja2 no page is written, and the dump says so
     pass
 
-MANIFEST = "depyf.json"
 OVERVIEW = "README.md"
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"

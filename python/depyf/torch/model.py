@@ -14,23 +14,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-SCHEMA = "depyf.run"
-SCHEMA_VERSION = 1
-
-#: the stages of one graph in the order in which torch makes them; stages not named here follow in order of arrival
-STAGES = (
-    "Captured_Graph",
-    "BEFORE_PRE_GRAD",
-    "AFTER_PRE_GRAD",
-    "Joint_graph",
-    "Forward_graph",
-    "Backward_graph",
-    "BEFORE_JOINT",
-    "AFTER_JOINT",
-    "BEFORE_POST_GRAD",
-    "AFTER_POST_GRAD",
-    "kernel",
-)
+from depyf.schema import SCHEMA, SCHEMA_VERSION
 
 
 #: the begin ("B") or end ("E") of one of torch's timed events: name, microseconds since the epoch, which of the two
