@@ -16,7 +16,10 @@ import torch
 WAYS = {
     "inference": (False, "eager", None, "two_batches"),
     "training": (True, "eager", None, ""),
+    "aot_eager": (True, "aot_eager", None, ""),
     "inductor": (True, "inductor", None, ""),
+    "first layers": (False, "eager", None, "first"),
+    "first layers, training": (True, "eager", None, "first"),
     "hooks": (False, "eager", None, "hooks"),
     "statements": (False, "eager", "statements", ""),
     "statements, training": (True, "eager", "statements", ""),
@@ -25,6 +28,8 @@ WAYS = {
     "contexts": (False, "eager", "statements", "contexts"),
     "nested breaks": (False, "eager", "statements", "nested"),
 }
+#: How many leaf modules break the graph in the ways `first layers`.
+FIRST = 3
 PROVEN = ("identical", "exact", "equivalent")
 
 
@@ -111,10 +116,12 @@ class Case:
         self.module = model.build().train(self.training)
         batches = (2, 3) if self.extra == "two_batches" else (2,)
         self.inputs = [model.inputs(batch) for batch in batches]
+        leaves = [part for part in self.module.modules() if not list(part.children())]
+        if self.extra == "first":
+            for part in leaves[:FIRST]:
+                part.register_forward_hook(breaking_hook)
         if self.extra == "hooks":
-            for number, part in enumerate(
-                part for part in self.module.modules() if not list(part.children())
-            ):
+            for number, part in enumerate(leaves):
                 if number % 2:
                     part.register_forward_pre_hook(printing_hook)
                 else:

@@ -5,6 +5,7 @@
 // reference to it: such an object can be neither read nor changed by any effect, whatever runs in between. Hence
 // · LOAD_SUBSCR with a constant index in range is the item; a slice (step 1) is an object of its own; STORE_SUBSCR, DELETE_SUBSCR with constants, LIST_APPEND, LIST_EXTEND by a known
 //   sequence, `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives the items; `f(*known)` is f(items…);
+// · DICT_MERGE of a fresh empty dict with a display of distinct texts as keys, which nothing else reads and this only once, is that display;
 // · `(lambda: a).__closure__` of a function that is made for that alone is the tuple of cells that it is made with: a function's type is known, and
 //   `__closure__` is a read-only member of it. This is how source spells a cell that Dynamo passes on as an object;
 // · none of these can raise (indices are in range, lengths agree), call anything, or be seen, so dropping the operation itself changes nothing;
@@ -60,6 +61,7 @@ class Fresh {
  public:
   Fresh(Lifted& lifted, Module& module) : lifted_(lifted), module_(module), order_(lifted), blocked_(lifted.values.size(), false) {
     base_values_ = lifted_.values.size();
+    find_loops();
     base_elsewhere_.assign(base_values_, false);
     auto use = [&](ValueId id, std::uint32_t b, bool always) {
       if (!id.valid()) return;
@@ -103,6 +105,7 @@ class Fresh {
   std::vector<bool> blocked_;  // sites
   std::size_t base_values_;
   std::vector<bool> base_elsewhere_;
+  std::vector<bool> may_repeat_;  // by block
 
   // One attempt.
   std::vector<Object> objects_;
@@ -133,6 +136,23 @@ class Fresh {
   std::vector<ValueId> body_;
   std::uint32_t offset_ = 0;
   std::int32_t line_ = 0;
+
+  /// Blocks between the ends of an edge that goes back in reverse postorder: every block of every cycle is one.
+  void find_loops() {
+    std::vector<std::int32_t> change(order_.blocks.size() + 1, 0);
+    for (std::uint32_t b : order_.blocks)
+      for (const Predecessor& edge : order_.into(b))
+        if (order_.number[edge.from] >= order_.number[b]) {
+          ++change[order_.number[b]];
+          --change[order_.number[edge.from] + 1];
+        }
+    may_repeat_.assign(lifted_.blocks.size(), false);
+    std::int32_t depth = 0;
+    for (std::size_t n = 0; n < order_.blocks.size(); ++n) {
+      depth += change[n];
+      may_repeat_[order_.blocks[n]] = depth > 0;
+    }
+  }
 
   // ---------------------------------------------------------------- bookkeeping
 
@@ -521,11 +541,12 @@ class Fresh {
       return true;
     }
     if (value.op == Op::DICT_MERGE && !(value.aux & kInPlace)) {
-      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`, where only the source form merges.
+      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`, where only the source form merges. The display may have
+      // been made long before (`d = {"k": v}` … `f(**d)`): nothing but the merge reads it, and only once, so nobody can have changed it or tell it from its copy.
       const ValueId empty = find(args[0]);
       const Value& target = lifted_[empty];
       if (empty.index >= uses_.size() || target.kind != ValueKind::Operation || target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
-          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]))
+          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]) || (may_repeat_[block_.index] && lifted_[find(args[1])].block != block_))
         return false;
       alias(id, args[1]);
       std::erase(body_, empty);
@@ -556,36 +577,44 @@ class Fresh {
     return false;
   }
 
-  /// A dict display with text for keys, all different, that only one operation reads.
-  bool distinct_names(ValueId id) const {
+  /// The keys (constants) and values of a dict display that only one operation reads and whose keys are texts, all different.
+  bool text_keys(ValueId id, std::vector<ConstId>& keys, std::vector<ValueId>& values) const {
     const ValueId map = find(id);
     const Value& value = lifted_[map];
-    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || value.op != Op::BUILD_MAP || uses_[map.index] != 1 || value.operands.size() > 2 * kLongest) return false;
+    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || uses_[map.index] != 1 || value.operands.size() > 2 * kLongest) return false;
+    if (value.op == Op::BUILD_MAP) {
+      for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
+        if (!constant(value.operands[i])) return false;
+        keys.push_back(ConstId(lifted_[find(value.operands[i])].arg));
+        values.push_back(value.operands[i + 1]);
+      }
+    } else if (value.op == Op::BUILD_CONST_KEY_MAP) {
+      const Const* names = constant(value.operands.back());
+      if (!names || names->kind != ConstKind::Tuple || names->items.size() + 1 != value.operands.size()) return false;
+      keys.assign(names->items.begin(), names->items.end());
+      values.assign(value.operands.begin(), value.operands.end() - 1);
+    } else {
+      return false;
+    }
     std::vector<std::string_view> seen;
-    for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
-      const Const* key = constant(value.operands[i]);
-      if (!key || key->kind != ConstKind::Str) return false;
-      seen.push_back(key->text);
+    for (ConstId key : keys) {
+      if (key.index >= module_.consts.size() || module_[key].kind != ConstKind::Str) return false;
+      seen.push_back(module_[key].text);
     }
     std::sort(seen.begin(), seen.end());
     return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
   }
 
-  /// A dict display of names that only one operation reads.
+  bool distinct_names(ValueId id) const {
+    std::vector<ConstId> keys;
+    std::vector<ValueId> values;
+    return text_keys(id, keys, values);
+  }
+
+  /// A dict display of names, made in the block at hand, that only one operation reads.
   bool keywords(ValueId id, std::vector<ConstId>& names, std::vector<ValueId>& values) const {
-    const ValueId map = find(id);
-    const Value& value = lifted_[map];
-    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || value.op != Op::BUILD_MAP || uses_[map.index] != 1 || value.block != block_ || value.operands.size() > 2 * kLongest) return false;
-    std::vector<std::string_view> seen;
-    for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
-      const Const* key = constant(value.operands[i]);
-      if (!key || key->kind != ConstKind::Str || !is_name(key->text)) return false;
-      seen.push_back(key->text);
-      names.push_back(ConstId(lifted_[find(value.operands[i])].arg));
-      values.push_back(value.operands[i + 1]);
-    }
-    std::sort(seen.begin(), seen.end());
-    return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
+    return text_keys(id, names, values) && lifted_[find(id)].block == block_ &&
+           std::all_of(names.begin(), names.end(), [&](ConstId name) { return is_name(module_[name].text); });
   }
 
   /// An ASCII identifier that is no keyword and that a class body would not mangle.

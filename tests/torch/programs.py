@@ -141,6 +141,21 @@ def break_in_two_contexts(compiled):
     return compiled(f)(torch.ones(3, 3))
 
 
+@program(2)
+def break_in_context_with_keywords(compiled):
+    def inner(a, b):
+        y = a * 2
+        torch._dynamo.graph_break()
+        return y + b
+
+    def f(**inputs):
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            result = inner(**inputs)
+        return result
+
+    return compiled(f)(a=x_(), b=x_())
+
+
 @contextlib.contextmanager
 def noted(events, name):
     events.append("enter " + name)

@@ -50,7 +50,7 @@ struct Builder {
   }
 
   /// A block: {op, arg, aux}…; next and target by number, -1 for none.
-  void block(std::initializer_list<Instr> instrs, int next = -1, int target = -1, RegionId region = RegionId::none()) {
+  void block(const std::vector<Instr>& instrs, int next = -1, int target = -1, RegionId region = RegionId::none()) {
     Block made;
     made.first = static_cast<std::uint32_t>(cfg.instrs.size());
     for (Instr instr : instrs) {

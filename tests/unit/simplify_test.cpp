@@ -52,19 +52,11 @@ struct Toy : Builder {
             {Op::LOAD_CONST, minus}, {Op::DELETE_SUBSCR}, {Op::SWAP, 3}, {Op::SWAP, 2}, {Op::BUILD_LIST, 2}, {Op::SWAP, 2}, {Op::LIST_EXTEND, 1},
             {Op::PUSH_NULL}, {Op::SWAP, 3}, {Op::SWAP, 2}, {Op::CALL_EX, 0, kNullBelow}, {Op::RETURN_VALUE}};
   }
-  void add(const std::vector<Instr>& instrs, int next = -1, int target = -1) {
-    block({}, next, target);
-    for (Instr instr : instrs) {
-      instr.offset = 2 * static_cast<std::uint32_t>(cfg.instrs.size());
-      cfg.instrs.push_back(instr);
-    }
-    cfg.blocks.back().end = static_cast<std::uint32_t>(cfg.instrs.size());
-  }
   Toy() {
     const std::uint32_t a = argument("a"), b = argument("b"), out = slot("graph_out_0"), tmp1 = slot("tmp_1"), tmp2 = slot("tmp_2"), tmp3 = slot("tmp_3");
     const std::uint32_t zero = integer(0), one = integer(1);
     const std::uint32_t utils = str("__import_torch_dot__dynamo_dot_utils");
-    add({{Op::PUSH_NULL}, {Op::LOAD_GLOBAL, str("__compiled_fn_1")}, {Op::PUSH_NULL}, {Op::LOAD_GLOBAL, utils},
+    block({{Op::PUSH_NULL}, {Op::LOAD_GLOBAL, str("__compiled_fn_1")}, {Op::PUSH_NULL}, {Op::LOAD_GLOBAL, utils},
          {Op::LOAD_ATTR, str("record_pregraph_bytecode_enter")}, {Op::COPY, 1}, {Op::STORE_FAST, tmp1}, {Op::CALL, 0, kNullBelow}, {Op::STORE_FAST, tmp2},
          {Op::LOAD_FAST, a}, {Op::LOAD_FAST, b}, {Op::PUSH_NULL}, {Op::LOAD_GLOBAL, utils}, {Op::LOAD_ATTR, str("record_pregraph_bytecode_exit")},
          {Op::COPY, 1}, {Op::STORE_FAST, tmp3}, {Op::LOAD_FAST, tmp2}, {Op::CALL, 1, kNullBelow}, {Op::POP_TOP}, {Op::CALL, 2, kNullBelow},
@@ -73,8 +65,8 @@ struct Toy : Builder {
          {Op::LOAD_CONST, zero}, {Op::LOAD_CONST, one}, {Op::BUILD_SLICE, 2}, {Op::LOAD_SUBSCR}, {Op::SWAP, 2}, {Op::LOAD_FAST, b}, {Op::BUILD_LIST, 1},
          {Op::LIST_EXTEND, 2}, {Op::POP_TOP}, {Op::BUILD_LIST, 1}, {Op::SWAP, 2}, {Op::DELETE_FAST, out}, {Op::BRANCH_FALSE}},
         1, 2);
-    add(arm("__resume_at_102_2"));
-    add(arm("__resume_at_112_3"));
+    block(arm("__resume_at_102_2"));
+    block(arm("__resume_at_112_3"));
     lifted();
     module[code].names = module.arena.copy(std::vector<StrId>{module.intern("__compiled_fn_1")});
   }
@@ -174,6 +166,58 @@ TEST(FreshSequence, ADictWithAnotherReaderStays) {
   b.block({{Op::LOAD_CONST, b.constant(name)}, {Op::LOAD_FAST, x}, {Op::BUILD_MAP, 1}, {Op::LOAD_FAST, f}, {Op::BUILD_TUPLE, 0}, {Op::COPY, 3}, {Op::CALL_EX, 1},
            {Op::POP_TOP}, {Op::RETURN_VALUE}});
   EXPECT_TRUE(has(simplified(b), "CALL_EX 1"));
+}
+
+Const text(std::string_view value) {
+  Const c;
+  c.kind = ConstKind::Str;
+  c.text = value;
+  return c;
+}
+
+/// d = {first: x, second: x} in one block, f(*x, **d) as source compiles it in the next. `again`: the dict is read once more; `full`: what it is merged into is
+/// not empty.
+std::string merged_later(const Const& first, const Const& second, bool again = false, bool full = false) {
+  Builder b;
+  const std::uint32_t f = b.argument("f"), x = b.argument("x");
+  Const keys;
+  keys.kind = ConstKind::Tuple;
+  const ConstId both[] = {ConstId(b.constant(first)), ConstId(b.constant(second))};
+  keys.items = b.module.arena.copy(std::span<const ConstId>(both));
+  const std::uint32_t names = b.constant(keys), other = b.constant(text("other"));
+  b.block({{Op::LOAD_FAST, x}, {Op::LOAD_FAST, x}, {Op::LOAD_CONST, names}, {Op::BUILD_CONST_KEY_MAP, 2}, {Op::LOAD_FAST, x}, {Op::BRANCH_TRUE}}, 1, 2);
+  b.block({{Op::LOAD_FAST, f}, {Op::CALL, 0, kPlain}, {Op::POP_TOP}, {Op::JUMP}}, 2);
+  std::vector<Instr> call;
+  if (again) call = {{Op::COPY, 1}, {Op::STORE_GLOBAL, b.str("kept")}};
+  call.insert(call.end(), {{Op::LOAD_FAST, f}, {Op::LOAD_FAST, x}});
+  if (full) call.insert(call.end(), {{Op::LOAD_CONST, other}, {Op::LOAD_FAST, x}, {Op::BUILD_MAP, 1}});
+  else call.push_back({Op::BUILD_MAP, 0});
+  call.insert(call.end(), {{Op::COPY, 4}, {Op::DICT_MERGE, 1}, {Op::CALL_EX, 1}, {Op::SWAP, 2}, {Op::POP_TOP}, {Op::RETURN_VALUE}});
+  b.block(call);
+  return simplified(b);
+}
+
+TEST(FreshSequence, AMergeOfADictThatNothingElseReadsIsThatDict) { EXPECT_FALSE(has(merged_later(text("a"), text("b")), "DICT_MERGE")); }
+
+TEST(FreshSequence, OtherMergesStay) {
+  const std::string twice = merged_later(text("a"), text("b"), true), full = merged_later(text("a"), text("b"), false, true);
+  EXPECT_TRUE(has(twice, "DICT_MERGE")) << twice;
+  EXPECT_TRUE(has(full, "DICT_MERGE")) << full;
+  EXPECT_TRUE(has(merged_later(text("a"), text("a")), "DICT_MERGE"));
+  Const number;
+  number.kind = ConstKind::Int;
+  EXPECT_TRUE(has(merged_later(text("a"), number), "DICT_MERGE"));
+}
+
+/// A dict that is made before a loop and passed on in each round: what gets it could change it, but not its copy.
+TEST(FreshSequence, AMergeInALoopStays) {
+  Builder b;
+  const std::uint32_t f = b.argument("f"), x = b.argument("x");
+  b.block({{Op::LOAD_CONST, b.constant(text("k"))}, {Op::LOAD_FAST, x}, {Op::BUILD_MAP, 1}, {Op::JUMP}}, 1);
+  b.block({{Op::LOAD_FAST, f}, {Op::LOAD_FAST, x}, {Op::BUILD_MAP, 0}, {Op::COPY, 4}, {Op::DICT_MERGE, 1}, {Op::CALL_EX, 1}, {Op::BRANCH_TRUE}}, 2, 1);
+  b.block({{Op::RETURN_VALUE}});
+  const std::string text = simplified(b);
+  EXPECT_TRUE(has(text, "DICT_MERGE")) << text;
 }
 
 TEST(FreshSequence, ClosureOfAFunctionMadeForItIsItsCells) {
