@@ -2,7 +2,7 @@
 
 import threading
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 __all__ = ["TorchCompileWrapperWithCustomDispatcher"]
 
@@ -40,7 +40,7 @@ class TorchCompileWrapperWithCustomDispatcher:
         self.compiled_codes: List[types.CodeType] = []
         self.use_custom_dispatcher = use_custom_dispatcher
         self._dispatch_lock = threading.RLock()
-        self._functions: Dict[types.CodeType, Tuple[Any, types.FunctionType]] = {}
+        self._dispatches: Dict[int, _Dispatch] = {}
         self._hook: Any = None
         if use_custom_dispatcher:
             from depyf.torch import compat
@@ -76,15 +76,11 @@ class TorchCompileWrapperWithCustomDispatcher:
         return self.compiled_callable(*args, **kwargs)
 
     def dispatch_to_code(self, index: int) -> "_Dispatch":
-        """Inside the block `self.forward` runs `self.compiled_codes[index]` directly.
+        """What to enter so that `self.forward` runs `self.compiled_codes[index]` directly.
 
         Raises:
-            IndexError: on entering, when nothing was compiled under that index; the message says how much there is.
+            IndexError: nothing was compiled under that index; the message says how much there is.
         """
-        return _Dispatch(self, index)
-
-    def _direct(self, index: int) -> types.FunctionType:
-        # made once for each code: this is on the path of every call
         try:
             code = self.compiled_codes[index]
         except IndexError:
@@ -92,42 +88,42 @@ class TorchCompileWrapperWithCustomDispatcher:
                 "there are %d compiled codes, no number %d: call self.compiled_callable first"
                 % (len(self.compiled_codes), index)
             ) from None
-        function = type(self).forward
-        known = self._functions.get(code)
-        if known is None or known[0] is not function:
-            known = self._functions[code] = (function, _rebuilt(function, code))
-        return known[1]
+        # made once for each code: this is on the path of every call
+        found = self._dispatches.get(index)
+        if found is None or found.code is not code or found.function is not type(self).forward:
+            found = self._dispatches[index] = _Dispatch(self, code)
+        return found
 
 
 class _Dispatch:
-    __slots__ = ("_owner", "_index", "_before")
+    """Puts a function on the instance (not on the class, so that other instances are not concerned) and takes it away."""
 
-    def __init__(self, owner: TorchCompileWrapperWithCustomDispatcher, index: int) -> None:
-        self._owner = owner
-        self._index = index
-        self._before: Any = _MISSING
+    __slots__ = ("code", "function", "_bound", "_names", "_acquire", "_release", "_before")
+
+    def __init__(
+        self, owner: TorchCompileWrapperWithCustomDispatcher, code: types.CodeType
+    ) -> None:
+        self.code = code
+        self.function = type(owner).forward
+        self._bound = types.MethodType(_rebuilt(self.function, code), owner)
+        self._names = owner.__dict__
+        self._acquire = owner._dispatch_lock.acquire
+        self._release = owner._dispatch_lock.release
+        self._before: List[Any] = []  # blocks may be entered inside each other
 
     def __enter__(self) -> None:
-        owner = self._owner
-        bound = types.MethodType(owner._direct(self._index), owner)
-        # on the instance and not on the class, so that other instances and threads that use them are not concerned
-        owner._dispatch_lock.acquire()
-        names = owner.__dict__
-        self._before = names.get("forward", _MISSING)
-        names["forward"] = bound
+        self._acquire()
+        names = self._names
+        self._before.append(names.get("forward"))
+        names["forward"] = self._bound
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        owner = self._owner
-        try:
-            if self._before is _MISSING:
-                del owner.__dict__["forward"]
-            else:
-                owner.__dict__["forward"] = self._before
-        finally:
-            owner._dispatch_lock.release()
-
-
-_MISSING = object()
+        before = self._before.pop()
+        if before is None:
+            del self._names["forward"]
+        else:
+            self._names["forward"] = before
+        self._release()
 
 
 def _rebuilt(function: Callable[..., Any], code: types.CodeType) -> types.FunctionType:
