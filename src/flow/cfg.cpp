@@ -146,6 +146,7 @@ Cfg assemble(const Steps& in) {
       region.entry = from.entry;
       region.setup = from.setup;
       region.after = from.after;
+      region.end = from.end;
       region_id[chain.back()] = static_cast<std::uint32_t>(cfg.regions.size());
       cfg.regions.push_back(region);
       chain.pop_back();

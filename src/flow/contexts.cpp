@@ -70,6 +70,7 @@ class Expansion {
       find_async_loops();
     }
     find_jumps();
+    if (minor_ == 8 || minor_ == 9) join_breaks();
   }
 
   Steps run() {
@@ -210,6 +211,68 @@ class Expansion {
     return kNoOffset;
   }
 
+  /// Calls visit(first) for the first instruction of each clause of `except` from `handler` on, but a bare one. Returns what stands behind them: the
+  /// instruction that raises again what no clause took, or the first one of the bare `except`; kNone where this is no such handler.
+  template <typename Visit>
+  std::uint32_t walk_clauses(std::uint32_t handler, Visit visit) const {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    std::size_t i = handler;
+    for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < 1000; ++clauses) {
+      std::size_t test = i;
+      while (test < n && test < i + 200 && instrs[test].op != Op::EXC_MATCH) ++test;
+      if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH || instrs[test + 1].op != Op::BRANCH_FALSE) return kNone;
+      const std::size_t next = instrs[test + 1].target;
+      if (next <= test + 1 || next >= n) return kNone;
+      visit(static_cast<std::uint32_t>(next));
+      i = next;
+    }
+    return i < n ? static_cast<std::uint32_t>(i) : kNone;
+  }
+
+  /// The first instruction behind the clauses of the `except` that begins at `handler`, with what raises again; kNone for other handlers.
+  std::uint32_t clauses_end(std::uint32_t handler) const {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    if (minor_ > 9 || handler >= n) return kNone;
+    const std::uint32_t last = walk_clauses(handler, [](std::uint32_t) {});
+    if (last == kNone) return kNone;
+    auto raises_again = [](Op op) { return op == Op::END_FINALLY || op == Op::RERAISE; };
+    if (raises_again(instrs[last].op)) return last != handler ? last + 1 : kNone;
+    if (instrs[last].op != Op::POP_TOP) return kNone;
+    std::uint32_t depth = 0;
+    for (std::size_t i = last; i < n && i < last + std::size_t{2000}; ++i) {
+      const Op op = instrs[i].op;
+      if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
+      if (!raises_again(op) && op != Op::END_ASYNC_FOR) continue;
+      if (depth == 0) return raises_again(op) ? static_cast<std::uint32_t>(i + 1) : kNone;
+      --depth;
+    }
+    return kNone;
+  }
+
+  /// Up to 3.9 a `break` right behind the clauses of `except` takes the jumps that end the protected code and the clauses along (they
+  /// lead to a jump, and are threaded). They lead to it again: what it was is told once.
+  void join_breaks() {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::uint32_t n = static_cast<std::uint32_t>(instrs.size());
+    for (const Instr& setup : instrs) {
+      if (setup.op != Op::SETUP_FINALLY || setup.target == kNoTarget || setup.target == 0 || setup.target >= n) continue;
+      const std::uint32_t end = clauses_end(setup.target);
+      if (end >= n || instrs[end].op != Op::JUMP || jump_role_[end] != JumpRole::Break) continue;
+      auto join = [&](std::uint32_t jump) {
+        if (instrs[jump].op != Op::JUMP || instrs[jump].target != instrs[end].target) return;
+        jump_role_[jump] = JumpRole::Plain;
+        joined_[jump] = end;
+      };
+      join(setup.target - 1);
+      walk_clauses(setup.target, [&](std::uint32_t next) {
+        if (instrs[next - 2].op == Op::POP_EXCEPT) join(next - 1);
+      });
+      if (end >= 3 && instrs[end - 3].op == Op::POP_EXCEPT) join(end - 2);  // a bare `except`
+    }
+  }
+
   /// What stands behind the statement whose handler begins at `handler`: behind the last clause of `except` there is a jump, also where the clause
   /// itself never ends; behind `finally` its END_FINALLY goes on.
   std::uint32_t behind_statement(std::uint32_t handler) const {
@@ -218,18 +281,12 @@ class Expansion {
     if (handler >= n) return kNoOffset;
     if (instrs[handler].op == Op::COPY && instrs[handler].arg == 1) {
       std::uint32_t after = kNoOffset;
-      std::size_t i = handler;
-      for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < 1000; ++clauses) {
-        std::size_t test = i;
-        while (test < n && test < i + 200 && instrs[test].op != Op::EXC_MATCH) ++test;
-        if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH || instrs[test + 1].op != Op::BRANCH_FALSE) return kNoOffset;
-        const std::size_t next = instrs[test + 1].target;
-        if (next <= test + 1 || next >= n) return kNoOffset;
-        if (instrs[next - 1].op == Op::JUMP && instrs[next - 2].op == Op::POP_EXCEPT) after = goes_on(static_cast<std::uint32_t>(next - 1));
-        i = next;
-      }
+      const std::uint32_t last = walk_clauses(handler, [&](std::uint32_t next) {
+        if (instrs[next - 1].op == Op::JUMP && instrs[next - 2].op == Op::POP_EXCEPT) after = goes_on(next - 1);
+      });
+      if (last == kNone) return kNoOffset;
       // Clauses that end in `return` have lost their jump.
-      if (after == kNoOffset && i + 1 < n && instrs[i].op == Op::END_FINALLY) after = goes_on(static_cast<std::uint32_t>(i + 1));
+      if (after == kNoOffset && last + 1 < n && instrs[last].op == Op::END_FINALLY) after = goes_on(last + 1);
       return after;
     }
     if (instrs[handler].op == Op::POP_TOP) return kNoOffset;  // a bare `except`
@@ -278,6 +335,7 @@ class Expansion {
         region.setup = instr.offset;
         region.after = behind_statement(target);
       }
+      if (const std::uint32_t end = clauses_end(target); end < list_.instrs.size()) region.end = list_.instrs[end].offset;
       context.region = static_cast<std::uint32_t>(out_.regions.size());
       out_.regions.push_back(region);
     }
@@ -684,7 +742,8 @@ class Expansion {
         return;
       case Op::JUMP:
         need_target(instr);
-        jump(instr.target, jump_role_.empty() ? JumpRole::Plain : jump_role_[index]);
+        if (auto joined = joined_.find(index); joined != joined_.end()) jump(joined->second, JumpRole::Plain);
+        else jump(instr.target, jump_role_.empty() ? JumpRole::Plain : jump_role_[index]);
         return;
       case Op::RAISE:
       case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
@@ -773,6 +832,7 @@ class Expansion {
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
   std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost
+  std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
   std::vector<Context> contexts_;
   std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;
   std::vector<State> states_;

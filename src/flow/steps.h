@@ -21,7 +21,7 @@ struct StepRegion {
   std::uint32_t depth = 0;
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
-  std::uint32_t setup = kNoOffset, after = kNoOffset;  // see Region
+  std::uint32_t setup = kNoOffset, after = kNoOffset, end = kNoOffset;  // see Region
 };
 
 struct Steps {

@@ -288,12 +288,20 @@ class Emitter {
 
   /// What an edge out of protected code leads to stands behind the statement; but not `break`, `continue` and returns that stand inside of it.
   void leave_regions(RegionId from, std::uint32_t t) {
-    for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
     for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
       const RegionId owner = s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
+      for (int steps = 0; steps < 8 && is_jump_statement(t) && !stands_behind(t, owner); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+      if (s_.is_ancestor(r, region_of(t))) break;
       if (s_.lifted.source_order && const_return(t) && (s_.nodes[t].in_place || place(t) < end_of(r, owner))) continue;
       exits_.push_back({owner, t});
     }
+  }
+
+  /// In the order of the source: does `t` stand behind the clauses of the `except` statement?
+  bool stands_behind(std::uint32_t t, RegionId statement) const {
+    if (statement.index >= s_.lifted.regions.size()) return false;
+    const std::uint32_t end = s_.lifted.regions[statement.index].end;
+    return end != kNoOffset && place(t) >= end && s_.is_ancestor(s_.regions[statement.index].parent, s_.nodes[t].region);
   }
 
   /// In the order of the source: an offset that the protected code (a handler's code, for a scope) lies before.

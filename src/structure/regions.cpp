@@ -504,7 +504,8 @@ class Regions {
         if (p.hi == hn.body.size()) {
           if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
             Position here{p.t, p.ti};
-            while (here.at == s_.nodes[here.block.index].body.size() && s_.nodes[here.block.index].term == TermKind::Jump) {
+            auto goes_on = [&](const Node& node) { return here.at == node.body.size() && node.term == TermKind::Jump && node.jump == JumpRole::Plain; };
+            while (goes_on(s_.nodes[here.block.index])) {
               if (++hops > s_.nodes.size()) return false;
               here = {s_.nodes[here.block.index].edges[0].to, 0};
             }
