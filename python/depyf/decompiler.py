@@ -111,7 +111,13 @@ def decompile(obj, indentation=4, temp_prefix="__temp_", name=None):
     executed. Raises TypeError for an object without bytecode, DecompilationError for bytecode
     that cannot be read.
     """
-    return _core.decompile(code_of(obj), indentation, temp_prefix, name)[0]
+    return decompile_with_constants(obj, indentation, temp_prefix, name)[0]
+
+
+def decompile_with_constants(obj, indentation=4, temp_prefix="__temp_", name=None):
+    """What `decompile` returns, and a dict of the names such as `__const_7__` to their objects."""
+    source, _, constants, _ = _core.decompile(code_of(obj), indentation, temp_prefix, name)
+    return source, constants
 
 
 def disassemble(obj):

@@ -1,11 +1,19 @@
 """full_code_for_*: valid Python whose dispatcher takes the entry that torch takes."""
 
+import copy
 import importlib.util
+import inspect
+import random
+import subprocess
 import sys
+import types
 
 import depyf
 import pytest
 import torch
+from conftest import environment
+from depyf.torch.fullcode import constant, with_cells
+from programs import PROGRAMS, TORCH
 
 FACTOR = 3
 
@@ -172,8 +180,6 @@ def test_closures_share_their_cells(tmp_path):
     with depyf.prepare_debug(str(tmp_path / "dump")) as run:
         torch.compile(counting, backend="eager")(torch.ones(2))
     module = load(tmp_path / "dump" / "full_code_for_counting_0.py")
-    from depyf.torch.fullcode import with_cells
-
     factory = vars(module)["__closure_of_counting"]
     count = 1
     function = with_cells(factory, counting.__closure__)
@@ -194,3 +200,171 @@ def test_dump_src_reads_torchs_caches_after_the_fact():
         depyf.explain.dump_src(load, globals())
     with pytest.raises(TypeError):
         depyf.explain.dump_src(3, globals())
+
+
+#: programs whose transformed code holds objects, has closures, or whose guards look into dicts and symbolic shapes
+DISPATCHED = (
+    "break_data_dependent_chain",
+    "break_with_nonlocal",
+    "break_in_inner_function_of_closure",
+    "break_with_every_kind_of_parameter",
+    "break_with_three_hundred_locals",
+    "break_under_torch_function_mode_and_device",
+    "break_in_two_contexts",
+    "constants_of_each_kind",
+    "functions_with_defaults_are_returned",
+    "recompile_shape",
+    "recompile_dtype_and_type",
+    "recompile_attribute",
+    "recompile_global",
+    "recompile_dict_contents",
+    "recompile_closure_cell",
+    "recompile_with_breaks",
+    "marked_dynamic",
+    "dynamic_shapes",
+    "dynamic_shapes_with_break",
+)
+
+
+@pytest.mark.parametrize("name", DISPATCHED)
+def test_every_call_of_a_program_is_dispatched_as_torch_does(tmp_path, name):
+    program = next(one for one in PROGRAMS if one.name == name)
+    if TORCH < program.since:
+        pytest.skip("torch %d.%d does not compile this" % TORCH)
+    calls = []
+
+    def compiled(function, **options):
+        result = torch.compile(function, backend=program.backend, **options)
+
+        def call(*arguments, **keywords):
+            if isinstance(function, types.FunctionType):
+                calls.append((function, copy.deepcopy((arguments, keywords))))
+            return result(*arguments, **keywords)
+
+        return call
+
+    torch.manual_seed(0)
+    random.seed(0)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        program.run(compiled)
+    asked = 0
+    for function, given in calls:
+        found = [one for one in run.functions if one.code is function.__code__]
+        if not found:  # torch made nothing of it
+            continue
+        module = load(tmp_path / "dump" / found[0].path)
+        if function.__closure__:
+            factory = vars(module)["__closure_of_%s" % found[0].name]
+            dispatcher = with_cells(factory, function.__closure__)
+        else:
+            dispatcher = getattr(module, found[0].name)
+        arguments, keywords = copy.deepcopy(given)
+        bound = inspect.signature(function).bind(*arguments, **keywords)
+        bound.apply_defaults()
+        values = dict(bound.arguments)
+        values.update(
+            zip(
+                function.__code__.co_freevars,
+                (cell.cell_contents for cell in function.__closure__ or ()),
+            )
+        )
+        want = next(
+            (entry.index for entry in found[0]._order if entry.guard_manager.check(values)), None
+        )
+        _result, names = taken(module, dispatcher, arguments, keywords)
+        expected = "__original" if want is None else "__transformed_code_%d_for" % want
+        assert names and names[0].startswith(expected), (want, names)
+        asked += 1
+    assert asked or TORCH < (2, 13)
+
+
+class Unnamed:
+    pass
+
+
+def test_objects_without_a_name_are_those_of_the_bytecode():
+    device, unnamed = torch.device("cpu"), Unnamed()
+
+    def outer(x):
+        return x
+
+    replaced = outer.__code__.replace(co_consts=(None, (unnamed, outer.__code__)))
+    from depyf.torch import fullcode
+    from depyf.torch.capture import findable
+    from depyf.torch.model import LiveObject
+
+    assert findable(torch.float32) == "torch.float32"
+    assert findable(device) == "torch.device('cpu')"
+    assert findable(torch.nn.functional) == "__find('torch.nn.functional')"
+    assert (
+        findable(torch.nn.Linear.forward)
+        == "__find('torch.nn.modules.linear', 'Linear', 'forward')"
+    )
+    assert findable(outer) is None and findable(unnamed) is None
+    fullcode._holders["test"] = (
+        LiveObject(replaced),
+        LiveObject(),
+        {"__const_0__": id(unnamed), "__const_1__": id(device)},
+    )
+    try:
+        assert constant("test", "__const_0__") is unnamed
+        with pytest.raises(LookupError, match="__const_1__"):
+            constant("test", "__const_1__")
+        del replaced
+        with pytest.raises(LookupError, match="__const_0__ is an object of the process"):
+            constant("test", "__const_0__")
+    finally:
+        del fullcode._holders["test"]
+
+
+def autocasting(x, factor=2):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = x @ x
+        torch._dynamo.graph_break()
+        y = y * factor
+    return y
+
+
+STANDING_ALONE = """
+import importlib.util, sys, torch
+spec = importlib.util.spec_from_file_location("full_code", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+graphs = []
+def graph(number):
+    def run(*arguments):
+        graphs.append(number)
+        return tuple(argument @ argument for argument in arguments if isinstance(argument, torch.Tensor))
+    return run
+for name in sys.argv[2].split():
+    vars(module)[name] = graph(len(graphs)) if name.startswith("__compiled_fn_") else importlib.import_module(
+        name[len("__import_"):].replace("_dot_", ".")
+    )
+# a guard on the identity of an object holds in its own process only; the code runs, and what it resumes in
+result = module.__transformed_code_0_for_autocasting(torch.ones(2, 2), 2)
+assert result.tolist() == [[4.0, 4.0], [4.0, 4.0]] and len(graphs) == 1, (result, graphs)
+assert module.autocasting(torch.ones(2, 2)).dtype is torch.bfloat16
+print("finished")
+"""
+
+
+def test_a_file_stands_alone_when_it_is_given_the_compiled_functions(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(autocasting, backend="eager")(torch.ones(2, 2))
+    names = {
+        name
+        for entry in run.entries()
+        for name in entry.code.co_names
+        if name.startswith(("__compiled_fn_", "__import_"))
+    }
+    script = tmp_path / "alone.py"
+    script.write_text(STANDING_ALONE)
+    path = tmp_path / "dump" / run.function("autocasting").path
+    done = subprocess.run(
+        [sys.executable, str(script), str(path), " ".join(sorted(names))],
+        env=environment(tmp_path / "cache"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert "finished" in done.stdout, done.stderr

@@ -14,6 +14,7 @@ import linecache
 import logging
 import os
 import re
+import sys
 import threading
 import time
 import types
@@ -22,9 +23,20 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
 from depyf.code_edit import rebuilt, with_consts
+from depyf.decompiler import decompile_with_constants
 from depyf.torch import compat, guards
 from depyf.torch.dump import DumpWriter, EarlierDump
-from depyf.torch.model import Artifact, Entry, Function, GraphBreak, LiveObject, Mark, Problem, Run
+from depyf.torch.model import (
+    Artifact,
+    Constants,
+    Entry,
+    Function,
+    GraphBreak,
+    LiveObject,
+    Mark,
+    Problem,
+    Run,
+)
 
 log = logging.getLogger("depyf")
 
@@ -252,6 +264,33 @@ class _Shown:
         return self._text
 
 
+def findable(value: Any) -> Optional[str]:
+    """An expression that finds this very object in a full_code file; None where it has no name."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) in (torch.dtype, torch.layout, torch.memory_format):
+        return repr(value)
+    if torch is not None and type(value) is torch.device:
+        return "torch.device(%r)" % str(value)
+    if type(value) is types.ModuleType:
+        name, parts = value.__name__, []
+    else:
+        if type(value) not in (type, types.FunctionType, types.BuiltinFunctionType):
+            return None
+        name, qualified = value.__module__, value.__qualname__
+        if not isinstance(name, str) or not isinstance(qualified, str) or name == "__main__":
+            return None
+        parts = qualified.split(".")
+    found: Any = sys.modules.get(name)
+    for part in parts:
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return "__find(%s)" % ", ".join(map(repr, [name] + parts)) if found is value else None
+
+
+def known_constants(constants: Dict[str, Any]) -> Constants:
+    """What a run keeps of the objects that decompiled source has names for: nothing that keeps them alive."""
+    return {name: (findable(value), id(value)) for name, value in constants.items()}
+
+
 def _with_shown_constants(root: types.CodeType) -> types.CodeType:
     """The code object with constants that are no literals replaced, in the code objects inside it too."""
 
@@ -278,9 +317,7 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
     return rebuilt(root, shown)
 
 
-_LITERALS = frozenset(
-    (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
-)
+_LITERALS = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis)))
 
 
 def same_frame_layout(original: types.CodeType, replacement: types.CodeType) -> Optional[str]:
@@ -464,10 +501,9 @@ class Session:
             function.source_origin = "file" if function.source else ""
         if not function.source:
             try:
-                import depyf
-
-                function.source = depyf.decompile(code)
+                function.source, constants = decompile_with_constants(code)
                 function.source_origin = "decompiled"
+                function._constants = known_constants(constants)
             except Exception as error:
                 self.problem(
                     "decompiling the original of %s" % function.name,
@@ -513,6 +549,7 @@ class Session:
             entry.verdict, entry.detail = "refused", shared.get("refused", "")
             return None
         entry.source = recompiled.source or ""
+        entry._constants = known_constants(recompiled.constants)
         # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
         entry.verdict = {"identical": "exact", "failed": "refused"}.get(
             recompiled.verdict, recompiled.verdict
@@ -556,7 +593,9 @@ class Session:
                 entry = self._by_id.get(compile_id)
                 if entry is None or (entry.finished and context is not None):
                     # the compile is not known yet, or is another one of that id
-                    self._early = (self._early if self._early[:1] == [compile_id] else [compile_id]) + [mark]
+                    self._early = (
+                        self._early if self._early[:1] == [compile_id] else [compile_id]
+                    ) + [mark]
                     return
             if self._early:
                 if self._early[0] == compile_id:

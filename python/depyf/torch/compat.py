@@ -20,7 +20,9 @@ TRACE_LOGGER = "torch.__trace"
 COMPILED_FUNCTION = re.compile(
     r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
 )
-RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+RESUME_FUNCTION = re.compile(
+    r"^__resume_at_\d+_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
+)
 RESUME_CODE = re.compile(
     r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.DOTALL
 )
@@ -226,6 +228,13 @@ def entry_guard_manager(cache_entry: Any) -> Any:
     """The guard manager (torch 2.6+) or check function of a cache entry."""
     manager = getattr(cache_entry, "guard_manager", None)
     return manager if manager is not None else getattr(cache_entry, "check_fn", None)
+
+
+def guard_globals(manager: Any) -> Optional[Dict[str, Any]]:
+    """The globals that a guard manager looks at: those of the compiled function. None where this torch does not keep them."""
+    scope = getattr(manager, "global_scope", None)
+    found = scope.get("G") if isinstance(scope, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def entry_compile_id(cache_entry: Any) -> Optional[str]:

@@ -2,20 +2,25 @@
 
 import ast
 import builtins
+import importlib
 import itertools
 import re
 import sys
 import textwrap
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
+from depyf.decompiler import decompile_with_constants
 from depyf.torch import compat, guards
-from depyf.torch.model import Entry, Function, Guard, LiveObject, Run
+from depyf.torch.model import Constants, Entry, Function, Guard, LiveObject, Run
 
 _INDENT = "    "
 _tokens = itertools.count()
 #: guard managers by the token that a full_code file carries, so that the file can ask them while they live
 _managers: Dict[str, LiveObject] = {}
+
+#: where the objects are that stand in transformed code, by the same token: code objects that hold them, and their ids by name
+_holders: Dict[str, Tuple[LiveObject, LiveObject, Dict[str, int]]] = {}
 
 #: names that the guards of a full_code file call and this module supplies through `link`
 _HELPERS = (
@@ -37,6 +42,39 @@ def checked_by_torch(token: str, values: Dict[str, Any]) -> bool:
     if manager is None:
         return True
     return bool(manager.check(values))
+
+
+def constant(token: str, name: str) -> Any:
+    """The object that transformed code holds as a constant and that has no name of its own.
+
+    Raises:
+        LookupError: the code has died, or it was another process that compiled it.
+    """
+    code, own, names = _holders.get(token) or (LiveObject(), LiveObject(), {})
+    work = [holder for holder in (code.get(), own.get()) if holder is not None]
+    while work:
+        for value in work.pop().co_consts:
+            inside = [value]
+            while inside:
+                one = inside.pop()
+                if id(one) == names[name]:
+                    return one
+                if type(one) in (tuple, frozenset):
+                    inside.extend(one)
+                elif isinstance(one, types.CodeType):
+                    work.append(one)
+    raise LookupError(
+        "%s is an object of the process that compiled this code, and the code that held it is gone"
+        % name
+    )
+
+
+def find(module: str, *names: str) -> Any:
+    """The attribute of a module that `names` lead to; the module itself without any."""
+    found = importlib.import_module(module)
+    for name in names:
+        found = getattr(found, name)
+    return found
 
 
 def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
@@ -75,13 +113,14 @@ def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
     return bind(factory(*[None] * code.co_argcount))
 
 
-def link(names: Dict[str, Any], module: str) -> None:
+def link(names: Dict[str, Any], module: str, token: str = "") -> None:
     """Supplies what the code in a full_code file uses: guard helpers, and the globals of the module it came from.
 
     Args:
         names: the file's globals; what is there already stays.
         module: name of the module in which the functions were defined. Its graphs and resume functions are there only in
             the process that compiled them.
+        token: which guard manager knows those globals; not every function was defined in a module.
     """
     supplied: Dict[str, Any] = dict(compat.guard_closure_variables())
     supplied.update(
@@ -92,17 +131,20 @@ def link(names: Dict[str, Any], module: str) -> None:
             "__global_state": compat.global_state,
             "__checked_by_torch": checked_by_torch,
             "__with_cells": with_cells,
+            "__constant": constant,
+            "__find": find,
         }
     )
     supplied["torch"] = compat.require_torch()
     supplied["__builtin_iter__"] = builtins.iter
-    home = sys.modules.get(module)
+    known = _managers.get(token)
+    home = compat.guard_globals(known.get()) if known is not None else None
+    if home is None and module in sys.modules:
+        home = vars(sys.modules[module])
     if home is not None:
-        supplied.update(
-            {name: value for name, value in vars(home).items() if name not in _MODULE_NAMES}
-        )
+        supplied.update({name: value for name, value in home.items() if name not in _MODULE_NAMES})
     # guards look at the globals of the program itself, which change while it runs
-    names.setdefault("__home__", vars(home) if home is not None else names)
+    names.setdefault("__home__", home if home is not None else names)
     for name, value in supplied.items():
         names.setdefault(name, value)
 
@@ -143,6 +185,33 @@ def _shown_name(function: Function) -> str:
     return function.global_name or _identifier(function.name)
 
 
+def _defaults(function: Function) -> Dict[str, str]:
+    """`=value` by parameter, as far as the source has literals: a code object, unlike its function, knows no defaults."""
+    if function.is_resume or function.source_origin != "file":
+        return {}
+    text = function_text(function.source, _identifier(function.name), "f")
+    node = ast.parse(text).body[0] if text is not None else None
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return {}
+    found: Dict[str, str] = {}
+
+    def note(parameter: ast.arg, value: Optional[ast.expr]) -> bool:
+        try:
+            found[parameter.arg] = "=%r" % (ast.literal_eval(value),)  # type: ignore[arg-type]
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return False
+        return True
+
+    # a parameter without default cannot follow one with
+    positional = node.args.posonlyargs + node.args.args
+    for parameter, value in zip(reversed(positional), reversed(node.args.defaults)):
+        if not note(parameter, value):
+            break
+    for parameter, one in zip(node.args.kwonlyargs, node.args.kw_defaults):
+        note(parameter, one)
+    return found
+
+
 class _Signature:
     """Parameters of a code object, as text for a header and for a call that passes them on."""
 
@@ -154,17 +223,18 @@ class _Signature:
         keyword_only = [self._name(name) for name in signature.get("keyword_only", ())]
         varargs, varkeywords = signature.get("varargs"), signature.get("varkeywords")
         self.free = [self._name(name) for name in signature.get("free", ())]
-        header: List[str] = list(positional_only)
+        default = _defaults(function)
+        header: List[str] = [name + default.get(name, "") for name in positional_only]
         if positional_only and sys.version_info >= (3, 8):
             header.append("/")
-        header += positional
+        header += [name + default.get(name, "") for name in positional]
         call = positional_only + positional
         if varargs:
             header.append("*" + self._name(varargs))
             call.append("*" + self._name(varargs))
         elif keyword_only:
             header.append("*")
-        header += keyword_only
+        header += [name + default.get(name, "") for name in keyword_only]
         call += ["%s=%s" % (name, name) for name in keyword_only]
         if varkeywords:
             header.append("**" + self._name(varkeywords))
@@ -302,8 +372,8 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
     )
 
 
-def _original(function: Function, name: str, signature: _Signature) -> str:
-    code = function.code
+def _original(function: Function, name: str, signature: _Signature, token: str) -> str:
+    code, constants = function.code, function._constants
     text = (
         function_text(function.source, _identifier(function.name), name)
         if function.source
@@ -315,16 +385,17 @@ def _original(function: Function, name: str, signature: _Signature) -> str:
                 return text
         except (SyntaxError, ValueError, StopIteration, RecursionError):
             pass
-        text = None
+        text, constants = None, {}
         if code is not None:
-            try:
-                import depyf
+            from depyf.torch.capture import known_constants
 
-                text = function_text(depyf.decompile(code), None, name)
+            try:
+                decompiled, objects = decompile_with_constants(code)
+                text, constants = function_text(decompiled, None, name), known_constants(objects)
             except Exception:
                 text = None
     if text is not None:
-        return text
+        return _with_constants(text, constants, (function._code, LiveObject()), token)
     reason = "the original function has no source here"
     shown = "".join("%s# %s\n" % (_INDENT, line) for line in function.source.splitlines())
     return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (
@@ -336,10 +407,32 @@ def _original(function: Function, name: str, signature: _Signature) -> str:
     )
 
 
-def _transformed(entry: Entry, signature: _Signature) -> str:
+def _with_constants(
+    text: str, constants: Constants, holders: Tuple[LiveObject, LiveObject], token: str
+) -> str:
+    """The text of a function with the objects that the bytecode holds as its first statements."""
+    names = [name for name in constants if re.search(r"\b%s\b" % re.escape(name), text)]
+    if not names:
+        return text
+    _holders[token] = holders + ({name: constants[name][1] for name in names},)
+    first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
+    lines = text.splitlines()
+    lines[first.lineno - 1 : first.lineno - 1] = [
+        "%s%s = %s"
+        % (
+            " " * first.col_offset,
+            name,
+            constants[name][0] or "__constant(%r, %r)" % (token, name),
+        )
+        for name in names
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _transformed(entry: Entry, signature: _Signature, token: str) -> str:
     text = function_text(entry.source, entry.name, entry.name) if entry.source else None
     if text is not None and entry.verdict in ("exact", "equivalent"):
-        return text
+        return _with_constants(text, entry._constants, (entry._code, entry._torch_code), token)
     lines = ["def %s(%s):" % (entry.name, signature.header)]
     lines.append(
         "%s# torch runs its own bytecode here: %s. %s"
@@ -402,13 +495,13 @@ def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
             "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason))
             for one in entry.breaks
         )
-        transformed = why + _transformed(entry, signature)
+        transformed = why + _transformed(entry, signature, token)
         if signature.free:
             guard_parts.append(guard)
             parts.append(transformed)
         else:
             parts += [guard, transformed]
-    parts.append(_original(function, original_name, signature))
+    parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
     title = "# ---- %s " % _comment(function.name)
     title += "-" * max(4, 118 - len(title)) + "\n"
@@ -451,6 +544,12 @@ class Renderer:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
         for token in [token for token, known in _managers.items() if known.get() is None]:
             del _managers[token]
+        for token in [
+            token
+            for token, (code, own, _names) in _holders.items()
+            if code.get() is None and own.get() is None
+        ]:
+            del _holders[token]
 
     def called_functions(self, function: Function) -> List[Function]:
         """The function and the resume functions that are reached from it, each once, top down."""
@@ -500,13 +599,19 @@ class Renderer:
             )
             head.append("")
         sections = [_section(one, self._known, prefix) for one in functions]
+        alive = [one for one in function.entries if one.guard_manager is not None]
+        known = (alive or function.entries)[:1]
         tail = [
             "",
             "",
             "# ---- what the code above uses ----",
             "from depyf.explain import link as __link  # noqa: E402",
             "",
-            "__link(globals(), %r)" % (function._globals_name or "__main__"),
+            "__link(globals(), %r, %r)"
+            % (
+                function._globals_name or "__main__",
+                "%s/%s" % (prefix, known[0].name) if known else "",
+            ),
             "",
         ]
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)

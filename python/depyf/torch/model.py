@@ -21,6 +21,9 @@ from depyf.schema import SCHEMA, SCHEMA_VERSION
 Mark = Tuple[str, float, str]
 _MOST_EVENTS = 400
 
+#: names in decompiled source that stand for objects -> (expression that finds the object, None where there is none; its id)
+Constants = Dict[str, Tuple[Optional[str], int]]
+
 
 def spans(marks: List[Mark]) -> List[List[Any]]:
     """Events as [name, start, length] in microseconds from the first start; the longest where there are very many."""
@@ -37,7 +40,10 @@ def spans(marks: List[Mark]) -> List[List[Any]]:
     first = min(row[1] for row in found)
     found.sort(key=lambda row: -row[2])
     return sorted(
-        ([name, round(start - first), round(length)] for name, start, length in found[:_MOST_EVENTS]),
+        (
+            [name, round(start - first), round(length)]
+            for name, start, length in found[:_MOST_EVENTS]
+        ),
         key=lambda row: (row[1], -row[2]),
     )
 
@@ -201,6 +207,7 @@ class Entry:
         default="", repr=False
     )  # name of the module in whose globals torch installed the graph
     attempt: int = field(default=0, repr=False)
+    _constants: Constants = field(default_factory=dict, repr=False)
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)
     _graph_module: LiveObject = field(default_factory=LiveObject, repr=False)
@@ -295,6 +302,7 @@ class Function:
     global_name: Optional[str] = None  # __resume_at_<offset>_<n> for a resume function
     entries: List[Entry] = field(default_factory=list)
     path: Optional[str] = None  # full_code file, relative to the dump's folder
+    _constants: Constants = field(default_factory=dict, repr=False)
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _globals_name: str = field(default="", repr=False)
     _bytecode: str = field(
