@@ -122,6 +122,9 @@ void Printer::run() {
       case TaskKind::Part:
         if (!fields_) layout_.part();
         break;
+      case TaskKind::Twin:
+        if (!fields_) layout_.twin(std::uint64_t{module_[CodeId(task.a)].parent.index} << 32 | twins_[task.a], task.a);
+        break;
       case TaskKind::CloseGroup:
         --groups_;
         if (!fields_) layout_.close();
@@ -366,7 +369,10 @@ void Printer::visit(const Task& task) {
       add_close('}');
       break;
     case ExprKind::Lambda: {
-      if (e.a < ast_.functions.size()) add_definition(ast_.functions[e.a].code);
+      if (e.a < ast_.functions.size()) {
+        add_definition(ast_.functions[e.a].code);
+        add_twin(ast_.functions[e.a].code.index);
+      }
       add_text("lambda");
       if (e.a < ast_.functions.size() && !ast_.functions[e.a].parameters.empty()) {
         add_text(" ");
@@ -572,6 +578,7 @@ void Printer::add_slice(const Expr& e) {
 
 void Printer::add_arguments(std::span<const ExprId> kids) {
   bool generator = kids.size() == 1 && ast_[kids[0]].kind == ExprKind::GeneratorExp;
+  if (generator) add_twin(ast_[kids[0]].a);
   add_open('(', generator ? Group::NoComma : Group::Items);
   if (generator) {
     const Expr& e = ast_[kids[0]];
@@ -597,6 +604,7 @@ void Printer::add_comprehensions(std::span<const ExprId> kids) {
 }
 
 void Printer::visit_comprehension(const Expr& e, char open, char close) {
+  add_twin(e.a);
   add_open(open, Group::NoComma);
   std::size_t first = 1;
   if (e.kind == ExprKind::DictComp) {

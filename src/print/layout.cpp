@@ -10,6 +10,7 @@ void Layout::begin(std::uint32_t indent) {
   out_.append(indent, ' ');
   marks_.clear();
   stack_.clear();
+  twins_.clear();
   sites_.clear();
 }
 
@@ -33,7 +34,8 @@ void Layout::close() {
 }
 
 void Layout::end() {
-  if (!marks_.empty() && out_.size() - start_ > width_) reflow();
+  const bool placed = twins_.size() > 1 && place_twins();
+  if (!marks_.empty() && (placed || out_.size() - start_ > width_)) reflow();
   out_ += '\n';
   number_sites();
 }
@@ -51,6 +53,53 @@ void Layout::number_sites() {
 void Layout::blank_line() {
   out_ += '\n';
   ++line_;
+}
+
+/// Decides which groups must break, and which must not, so that twins are told apart. True when any must.
+bool Layout::place_twins() {
+  std::stable_sort(twins_.begin(), twins_.end(), [](const Twin& a, const Twin& b) { return a.kind < b.kind; });
+  demands_.assign(marks_.size(), Demand::None);
+  bool any = false;
+  for (std::size_t k = 1; k < twins_.size(); ++k) {
+    const Twin &first = twins_[k - 1], &second = twins_[k];
+    if (first.kind != second.kind) continue;
+    std::vector<std::uint32_t> common;  // groups around both, outermost first
+    std::uint32_t alone = UINT32_MAX;   // the outermost group around the second one only
+    for (std::uint32_t i = 0; i < marks_.size() && marks_[i].at <= second.at; ++i) {
+      const Mark& mark = marks_[i];
+      if (mark.kind != MarkKind::Open || marks_[mark.partner].at < second.at) continue;
+      if (mark.at <= first.at) {
+        common.push_back(i);
+      } else if (alone == UINT32_MAX) {
+        alone = i;
+      }
+    }
+    bool parted = false;                // by the innermost of them
+    if (!common.empty()) {
+      std::uint32_t depth = 0;
+      for (std::uint32_t i = common.back() + 1; i < marks_[common.back()].partner && marks_[i].at <= second.at; ++i) {
+        if (marks_[i].kind == MarkKind::Open) ++depth;
+        else if (marks_[i].kind == MarkKind::Close) --depth;
+        else if (depth == 0 && marks_[i].at > first.at) parted = true;
+      }
+    }
+    if (first.code == second.code) {
+      if (parted && demands_[common.back()] == Demand::None) demands_[common.back()] = Demand::Hold;
+      any = true;
+      continue;
+    }
+    if (!parted && alone == UINT32_MAX) continue;
+    for (std::uint32_t group : common)
+      if (demands_[group] != Demand::Break) demands_[group] = Demand::Inside;
+    demands_[parted ? common.back() : alone] = Demand::Break;
+    if (parted) {  // operands need brackets around them
+      auto brackets = std::find_if(common.rbegin(), common.rend(), [&](std::uint32_t group) { return marks_[group].group != Group::Soft; });
+      if (brackets != common.rend() && (marks_[*brackets].group == Group::Optional || marks_[*brackets].group == Group::OptionalTuple)) demands_[*brackets] = Demand::Break;
+    }
+    any = true;
+  }
+  if (!any) demands_.clear();
+  return any;
 }
 
 void Layout::reflow() {
@@ -82,7 +131,7 @@ void Layout::reflow() {
   }
 
   constexpr std::uint32_t kStep = 4;
-  enum class Mode : std::uint8_t { Explode, Fill };
+  enum class Mode : std::uint8_t { Explode, Fill, Flat };
   struct Frame { Mode mode; std::uint32_t base, inner; };
   std::vector<Frame> frames;
   out_.resize(start_);
@@ -113,7 +162,13 @@ void Layout::reflow() {
         bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= width_;
         // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays linear in the input.
         bool too_deep = line_indent + kStep > width_ - width_ / 4;
-        if (fits || later_breaks || too_deep) {
+        const Demand demand = demands_.empty() ? Demand::None : demands_[i];
+        const bool must_break = demand == Demand::Break;
+        if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
+          frames.push_back({Mode::Flat, line_indent, line_indent});
+          break;
+        }
+        if (demand == Demand::Hold || (!must_break && (fits || later_breaks || too_deep))) {
           i = mark.partner;
           copy_to(marks_[i].at);
           break;
@@ -128,25 +183,26 @@ void Layout::reflow() {
         std::uint32_t inner = base + kStep;
         if (optional) out_ += '(';
         newline(inner);
-        if (inner + size <= width_) {
+        if (inner + size <= width_ && demand == Demand::None) {
           i = mark.partner;
           copy_to(marks_[i].at);
           newline(base);
           if (optional) out_ += ')';
           break;
         }
-        frames.push_back({mark.group == Group::Fill ? Mode::Fill : Mode::Explode, base, inner});
+        frames.push_back({mark.group == Group::Fill && !must_break ? Mode::Fill : Mode::Explode, base, inner});
         break;
       }
       case MarkKind::Part: {
         const Frame& frame = frames.back();
+        if (frame.mode == Mode::Flat) break;
         if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_) newline(frame.inner);
         break;
       }
       case MarkKind::Close: {
         Frame frame = frames.back();
         frames.pop_back();
-        if (mark.group == Group::Soft) break;
+        if (mark.group == Group::Soft || frame.mode == Mode::Flat) break;
         bool comma = mark.group == Group::Items || mark.group == Group::Fill || mark.group == Group::OptionalTuple;
         if (comma && out_.back() != ',') out_ += ',';
         newline(frame.base);
@@ -156,6 +212,7 @@ void Layout::reflow() {
     }
   }
   copy_to(length);
+  demands_.clear();
 }
 
 }  // namespace depyf

@@ -34,6 +34,10 @@ class Layout {
   void end();
   void blank_line();
 
+  /// A code object begins at the cursor that the compiler takes for another of the same `kind` (see twins.h) on the same line: different
+  /// ones must come to stand on different lines, and one that is written twice on one line.
+  void twin(std::uint64_t kind, std::uint32_t code) { twins_.push_back({static_cast<std::uint32_t>(out_.size() - start_), code, kind}); }
+
   /// Remembers where the cursor is in the line that begin() started, under this key …
   void site(std::uint32_t key) { sites_.push_back({static_cast<std::uint32_t>(out_.size() - start_), key}); }
   /// … and after end() tells the 1-based number of the line that each place has come to lie on.
@@ -52,6 +56,14 @@ class Layout {
     std::uint32_t next_open;   // Open: where the next group of the same item opens
   };
 
+  struct Twin {
+    std::uint32_t at, code;
+    std::uint64_t kind;
+  };
+  /// What a group of marks must do whatever its width.
+  enum class Demand : std::uint8_t { None, Inside, Break, Hold };  // Inside: some group in it must break
+
+  bool place_twins();
   void reflow();
   void number_sites();
 
@@ -62,6 +74,8 @@ class Layout {
   std::uint32_t line_ = 1;
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> stack_;
+  std::vector<Twin> twins_;
+  std::vector<Demand> demands_;  // by mark; empty when there are none
   std::vector<Site> sites_;  // `line` is an offset from the line's start until end()
   std::string flat_;
 };

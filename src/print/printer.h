@@ -11,6 +11,7 @@
 #include "print/names.h"
 #include "print/precedence.h"
 #include "print/print.h"
+#include "print/twins.h"
 
 namespace depyf {
 
@@ -29,6 +30,7 @@ class Printer {
     Expr, Constant, Text, Name, Literal, Pattern,
     OpenParen, CloseParen,      // a bracket character, counted
     OpenGroup, Part, CloseGroup,
+    Twin,                       // a code object begins here that may have a twin
     EnterField, LeaveField,     // the replacement field of an f-string: one line, quotes as planned
   };
   struct Task {
@@ -125,6 +127,9 @@ class Printer {
   }
   void add_site(const Stmt& s);
   /// The definition of `code` stands at the cursor.
+  void add_twin(std::uint32_t code) {
+    if (code < twins_.size()) sequence_.push_back({TaskKind::Twin, Prec::Test, 0, 0, code, {}});
+  }
   void add_definition(CodeId code) { add_site(Origin{UINT32_MAX, 0, code}); }
   void note(std::string message);
   bool is_docstring(StmtId id) const;
@@ -137,6 +142,7 @@ class Printer {
   std::string& out_;
   Layout layout_;
   Names names_;
+  std::vector<std::uint32_t> twins_;  // see group_twins
   CodeId code_;                       // whose body is being printed
   std::vector<Task> tasks_, sequence_;
   std::vector<Frame> frames_;

@@ -203,6 +203,7 @@ class Definer {
     const Expr copy = ast_[made];
     const Origin origin = ast_[id].origin;
     ast_[id] = copy;
+    ast_[id].a = code.index;
     ast_[id].origin = origin;
   }
 
