@@ -55,14 +55,24 @@ void Layout::blank_line() {
   ++line_;
 }
 
+namespace {
+
+/// While flat.
+bool has_brackets(Group group) { return group != Group::Optional && group != Group::OptionalTuple && group != Group::Soft; }
+
+}  // namespace
+
 /// Decides which groups must break, and which must not, so that twins are told apart. True when any must.
 bool Layout::place_twins() {
   std::stable_sort(twins_.begin(), twins_.end(), [](const Twin& a, const Twin& b) { return a.kind < b.kind; });
   demands_.assign(marks_.size(), Demand::None);
-  bool any = false;
+  bool any = false, held = false;  // held: one of this kind stands twice on one line
   for (std::size_t k = 1; k < twins_.size(); ++k) {
     const Twin &first = twins_[k - 1], &second = twins_[k];
-    if (first.kind != second.kind) continue;
+    if (first.kind != second.kind) {
+      held = false;
+      continue;
+    }
     std::vector<std::uint32_t> common;  // groups around both, outermost first
     std::uint32_t alone = UINT32_MAX;   // the outermost group around the second one only
     for (std::uint32_t i = 0; i < marks_.size() && marks_[i].at <= second.at; ++i) {
@@ -75,26 +85,32 @@ bool Layout::place_twins() {
       }
     }
     bool parted = false;                // by the innermost of them
+    std::uint32_t between = 0;          // the last part of it that begins between them
     if (!common.empty()) {
       std::uint32_t depth = 0;
       for (std::uint32_t i = common.back() + 1; i < marks_[common.back()].partner && marks_[i].at <= second.at; ++i) {
         if (marks_[i].kind == MarkKind::Open) ++depth;
         else if (marks_[i].kind == MarkKind::Close) --depth;
-        else if (depth == 0 && marks_[i].at > first.at) parted = true;
+        else if (depth == 0 && marks_[i].at > first.at) parted = true, between = i;
       }
     }
     if (first.code == second.code) {
       if (parted && demands_[common.back()] == Demand::None) demands_[common.back()] = Demand::Hold;
+      held = true;
       any = true;
       continue;
     }
     if (!parted && alone == UINT32_MAX) continue;
     for (std::uint32_t group : common)
       if (demands_[group] != Demand::Break) demands_[group] = Demand::Inside;
+    if (parted && held && has_brackets(marks_[common.back()].group)) {
+      demands_[between] = Demand::Break;
+      continue;
+    }
     demands_[parted ? common.back() : alone] = Demand::Break;
     if (parted) {  // operands need brackets around them
       auto brackets = std::find_if(common.rbegin(), common.rend(), [&](std::uint32_t group) { return marks_[group].group != Group::Soft; });
-      if (brackets != common.rend() && (marks_[*brackets].group == Group::Optional || marks_[*brackets].group == Group::OptionalTuple)) demands_[*brackets] = Demand::Break;
+      if (brackets != common.rend() && !has_brackets(marks_[*brackets].group)) demands_[*brackets] = Demand::Break;
     }
     any = true;
   }
@@ -165,7 +181,7 @@ void Layout::reflow() {
         const Demand demand = demands_.empty() ? Demand::None : demands_[i];
         const bool must_break = demand == Demand::Break;
         if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
-          frames.push_back({Mode::Flat, line_indent, line_indent});
+          frames.push_back({Mode::Flat, line_indent, line_indent + kStep});
           break;
         }
         if (demand == Demand::Hold || (!must_break && (fits || later_breaks || too_deep))) {
@@ -195,7 +211,10 @@ void Layout::reflow() {
       }
       case MarkKind::Part: {
         const Frame& frame = frames.back();
-        if (frame.mode == Mode::Flat) break;
+        if (frame.mode == Mode::Flat) {
+          if (demands_[i] == Demand::Break) newline(frame.inner);
+          break;
+        }
         if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_) newline(frame.inner);
         break;
       }

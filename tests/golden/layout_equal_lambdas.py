@@ -16,10 +16,8 @@ def f(a, b):
         [q for q in a]
         or [q for q in a]
     )
-    return h([v for v in b], k(
-        [v for v in a],
-        [v for v in a],
-    ))
+    return h([v for v in b], k([v for v in a],
+        [v for v in a]))
 
 
 def g(kill_self_as_long_name, kill_another_long_name):
