@@ -73,7 +73,9 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
   sound = true;
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
-  if (is_dynamos(module, code, options)) simplify(lifted, module);
+  SimplifyOptions simplifying;
+  simplifying.dynamo = is_dynamos(module, code, options);
+  if (*simplifying.dynamo) simplify(lifted, module, simplifying);
   if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
   else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
   check_nesting(ast, code, indentation);
@@ -202,7 +204,9 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  if (stage == Stage::Simplify || is_dynamos(module, code, options)) simplify(lifted, module);
+  SimplifyOptions simplifying;
+  simplifying.dynamo = is_dynamos(module, code, options);
+  if (stage == Stage::Simplify || *simplifying.dynamo) simplify(lifted, module, simplifying);
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;
   ast.module = &module;

@@ -72,9 +72,9 @@ void remove_trivial_params(Lifted& lifted) {
 // Proof: by pure_values() it does nothing else than to produce its result.
 // Rule "dead parameter": a parameter that is read by nothing, or only handed on to such parameters, is dropped with its arguments.
 // Proof: passing a value has no effect.
-void drop_dead(Lifted& lifted, const Module& module) {
+void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
   const Order order(lifted);
-  const std::vector<bool> pure = pure_values(lifted, module, order);
+  const std::vector<bool> pure = pure_values(lifted, module, order, dynamo);
   std::vector<bool> live(lifted.values.size(), false);
   std::vector<ValueId> work;
   auto use = [&](ValueId id) {

@@ -153,14 +153,12 @@ void Bound::step(std::vector<std::uint64_t>& state, const Value& operation) cons
   }
 }
 
-bool installed_by_dynamo(std::string_view global) {
-  for (std::string_view prefix : {"__compiled_fn_", "__resume_at_", "__import_", "___"})
-    if (global.starts_with(prefix)) return true;
-  return false;
-}
-
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order) {
+std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order, bool dynamo) {
   std::vector<bool> pure(lifted.values.size(), false);
+  const auto installed = [&](const Value& value) { return value.arg < module.strings.size() && installed_by_dynamo(module[StrId(value.arg)]); };
+  for (std::uint32_t b : order.blocks)
+    for (ValueId id : lifted.blocks[b].body)
+      if (const Value& value = lifted[id]; value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) dynamo = dynamo && !installed(value);
   Bound bound(lifted, module, order);
   for (std::uint32_t b : order.blocks) {
     std::vector<std::uint64_t> state = bound.at_entry(b);
@@ -177,7 +175,7 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
       else if (value.op == Op::LOAD_FAST)
         is = Bound::has(state, value.arg);
       else if (value.op == Op::LOAD_GLOBAL)
-        is = value.arg < module.strings.size() && installed_by_dynamo(module[StrId(value.arg)]);
+        is = dynamo && installed(value);
       pure[id.index] = is;
       bound.step(state, value);
     }
@@ -187,6 +185,11 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
 
 }  // namespace simplifying
 
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module) { return simplifying::pure_values(lifted, module, simplifying::Order(lifted)); }
+bool installed_by_dynamo(std::string_view global) {
+  const auto numbered = [&](std::string_view prefix) {
+    return global.starts_with(prefix) && global.size() > prefix.size() && global[prefix.size()] >= '0' && global[prefix.size()] <= '9';
+  };
+  return numbered("__compiled_fn_") || numbered("__resume_at_") || (global.starts_with("__import_") && global.size() > 9 && global != "__import__");
+}
 
 }  // namespace depyf

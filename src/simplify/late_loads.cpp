@@ -28,8 +28,8 @@ bool is_load(Op op) {
 
 class LateLoads {
  public:
-  LateLoads(Lifted& lifted, const Module& module)
-      : lifted_(lifted), order_(lifted), uses_(count_uses(lifted)), load_(pure_values(lifted, module, order_)), slots_(module[lifted.code].slots.size()) {
+  LateLoads(Lifted& lifted, const Module& module, bool dynamo)
+      : lifted_(lifted), order_(lifted), uses_(count_uses(lifted)), load_(pure_values(lifted, module, order_, dynamo)), slots_(module[lifted.code].slots.size()) {
     build_.assign(load_.size(), false);
     for (std::size_t i = 0; i < load_.size(); ++i) {
       build_[i] = load_[i] && is_build(lifted.values[i].op);
@@ -305,6 +305,6 @@ class LateLoads {
 
 }  // namespace
 
-void sink_loads(Lifted& lifted, const Module& module) { LateLoads(lifted, module).run(); }
+void sink_loads(Lifted& lifted, const Module& module, bool dynamo) { LateLoads(lifted, module, dynamo).run(); }
 
 }  // namespace depyf::simplifying

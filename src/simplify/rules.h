@@ -73,16 +73,16 @@ class Bound {
   std::vector<std::uint64_t> entry_;
 };
 
-bool installed_by_dynamo(std::string_view global);
-
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order);
+/// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody reads it: constants, cells, builds of tuples, lists and slices,
+/// locals that are definitely bound, and in code that torch wrote (`dynamo`) the globals that it installs, unless the code itself binds one of them.
+std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order, bool dynamo);
 
 void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promotable);
 void remove_trivial_params(Lifted& lifted);
 void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object);
 void resolve_fresh_sequences(Lifted& lifted, Module& module);
-void drop_dead(Lifted& lifted, const Module& module);
+void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void order_local_stores(Lifted& lifted, const Module& module);
-void sink_loads(Lifted& lifted, const Module& module);
+void sink_loads(Lifted& lifted, const Module& module, bool dynamo);
 
 }  // namespace depyf::simplifying

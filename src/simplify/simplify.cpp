@@ -53,7 +53,7 @@ bool made_by_dynamo(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
   for (StrId name : code.names) {
     std::string_view text = module[name];
-    if (text.starts_with("__compiled_fn_") || text.starts_with("__resume_at_")) return true;
+    if (installed_by_dynamo(text) && !text.starts_with("__import_")) return true;
   }
   for (const Slot& slot : code.slots) {
     std::string_view text = slot.name.valid() ? module[slot.name] : std::string_view();
@@ -65,25 +65,26 @@ bool made_by_dynamo(const Module& module, CodeId id) {
 
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   std::vector<bool> promotable = options.promotable;
-  const bool dynamo = options.drop_dead && made_by_dynamo(module, lifted.code);
-  if (dynamo) mark_unread_temporaries(lifted, module, promotable);
+  const bool dynamo = options.dynamo.value_or(made_by_dynamo(module, lifted.code));
+  const bool drop_unread = dynamo && options.drop_dead;
+  if (drop_unread) mark_unread_temporaries(lifted, module, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
-  if (options.drop_dead) simplifying::drop_dead(lifted, module);
-  if (dynamo) {
+  if (options.drop_dead) simplifying::drop_dead(lifted, module, dynamo);
+  if (drop_unread) {
     // What read a temporary may have been dead: it is as if nobody had ever read it.
     std::vector<bool> unread;
     mark_unread_temporaries(lifted, module, unread);
     if (std::find(unread.begin(), unread.end(), true) != unread.end()) {
       simplifying::promote_slots(lifted, module, std::move(unread));
       simplifying::remove_trivial_params(lifted);
-      simplifying::drop_dead(lifted, module);
+      simplifying::drop_dead(lifted, module, dynamo);
     }
   }
   simplifying::remove_trivial_params(lifted);
-  if (options.late_loads) simplifying::sink_loads(lifted, module);
+  if (options.late_loads) simplifying::sink_loads(lifted, module, dynamo);
   if (options.order_stores) simplifying::order_local_stores(lifted, module);
   forget_removed(lifted);
 #ifndef NDEBUG

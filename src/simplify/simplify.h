@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+#include <string_view>
+
 #include "lift/lifted.h"
 
 namespace depyf {
@@ -14,6 +17,8 @@ struct SimplifyOptions {
   bool drop_dead = true;        // pure values and parameters that nobody reads
   std::uint32_t iter_object = UINT32_MAX;  // Const::object of the function `iter`: a call of it is GET_ITER
   bool order_stores = false;    // stores to different locals, one after the other, by name: for comparing only
+  /// Whether torch wrote the code, so that the globals which it installs are there and stay; as made_by_dynamo() finds when not said.
+  std::optional<bool> dynamo;
   bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };
 
@@ -28,8 +33,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options = {
 /// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`, `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
 bool made_by_dynamo(const Module& module, CodeId code);
 
-/// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody reads it: constants, cells, builds of tuples, lists and slices,
-/// locals that are definitely bound, globals of names that Dynamo itself installs.
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module);
+/// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`, `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.
+bool installed_by_dynamo(std::string_view global);
 
 }  // namespace depyf

@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "simplify/simplify.h"
 #include "verify/side.h"
 #include "verify/words.h"
 
@@ -181,8 +182,8 @@ struct Parted {
 
 class Lockstep {
  public:
-  Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested)
-      : canon_(canon), compare_names_(compare_names), nested_(nested) {
+  Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo, Pairs& nested)
+      : canon_(canon), compare_names_(compare_names), nested_(nested), loaded_globals_stay_(dynamo) {
     sides_[kA].lifted = &a;
     sides_[kB].lifted = &b;
   }
@@ -220,7 +221,7 @@ class Lockstep {
   std::uint32_t walk_ = 0;
   bool undoing_ = false;
   bool crossed_ = false;        // a side entered a block that has other ways in
-  bool loaded_globals_stay_ = true;
+  bool loaded_globals_stay_;      // torch wrote the code, and it binds none of the globals that torch installs
 
   std::vector<TokenId> local_;           // by name: token of its present value
   std::vector<std::uint32_t> local_epoch_;
@@ -290,7 +291,7 @@ class Lockstep {
       s.epoch.assign(s.lifted->values.size(), 0);
       for (const Value& value : s.lifted->values)
         if (value.kind == ValueKind::Operation && (value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) &&
-            is_installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
+            installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
           loaded_globals_stay_ = false;
     }
   }
@@ -448,7 +449,7 @@ class Lockstep {
         set(side, id, load_local(local_name(side, value)));
         return true;
       case Op::LOAD_GLOBAL:
-        if (!loaded_globals_stay_ || !is_installed_by_dynamo(canon_.module(side)[StrId(value.arg)])) return false;
+        if (!loaded_globals_stay_ || !installed_by_dynamo(canon_.module(side)[StrId(value.arg)])) return false;
         set(side, id, tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0, {}));
         return true;
       case Op::IS: {
@@ -1197,13 +1198,8 @@ class Lockstep {
 
 }  // namespace
 
-bool is_installed_by_dynamo(std::string_view name) {
-  const auto starts = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
-  return starts("__compiled_fn_") || starts("__resume_at_") || starts("__import_");
-}
-
-std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested) {
-  return Lockstep(canon, a, b, compare_names, nested).run();
+std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo, Pairs& nested) {
+  return Lockstep(canon, a, b, compare_names, dynamo, nested).run();
 }
 
 }  // namespace depyf::verify_detail

@@ -16,10 +16,8 @@ namespace depyf::verify_detail {
 /// At merges only what corresponds on every way in is kept (partition refinement), and what follows is walked again when a
 /// correspondence is lost; every loop makes progress on both sides. The work is bounded: when the budget ends the answer is a Difference that says so.
 /// Blocks, jumps, the order of pure operations and stack slots do not matter. Neither does the moment when a value is freed, but for stores and `del`.
+/// With `dynamo` torch wrote the code, and loading a global that torch installed is pure.
 /// What is trusted: lift and simplify (both sides pass through them), and that nobody writes into the frame's locals from outside.
-std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, Pairs& nested);
-
-/// The name of a global that Dynamo itself installs and never rebinds: loading it is pure.
-bool is_installed_by_dynamo(std::string_view name);
+std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo, Pairs& nested);
 
 }  // namespace depyf::verify_detail

@@ -312,7 +312,7 @@ class Verifier {
       return out;
     }
     Pairs lifted_nested;
-    if (std::optional<Verdict> refused = equivalent(x, y, cfg_a, cfg_b, *first, lifted_nested)) return *refused;
+    if (std::optional<Verdict> refused = equivalent(x, y, cfg_a, cfg_b, (root && options_.dynamo) || made_by_dynamo(a_, x), *first, lifted_nested)) return *refused;
     adopt(lifted_nested);
     out.kind = VerdictKind::Equivalent;
     return out;
@@ -322,8 +322,8 @@ class Verifier {
     for (const auto& [x, y] : nested.list()) pairs_.many(x, y);
   }
 
-  /// Nothing when the two are equivalent.
-  std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, const Difference& first, Pairs& nested) {
+  /// Nothing when the two are equivalent. `dynamo`: torch wrote the first of them.
+  std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, bool dynamo, const Difference& first, Pairs& nested) {
     const auto part = [&](const char* why) {
       Verdict out = different(first);
       out.detail += why;
@@ -337,10 +337,11 @@ class Verifier {
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
-      simplify_a.order_stores = simplify_b.order_stores = options_.dynamo || made_by_dynamo(a_, x);
+      simplify_a.order_stores = simplify_b.order_stores = dynamo;
+      simplify_a.dynamo = simplify_b.dynamo = dynamo;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
-      const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, nested);
+      const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
       if (!difference) return std::nullopt;
       return different(*difference);
     } catch (const Error& error) {

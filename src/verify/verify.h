@@ -19,7 +19,9 @@ struct Verdict {
 struct VerifyOptions {
   bool compare_names = true;    // of the root: name, docstring, what its flags say about where it stands; of all: qualified names
   bool nested = true;           // nested code objects too
-  bool dynamo = false;          // torch wrote `a`: the order of stores to different locals, one right after the other, is nobody's intent
+  /// Torch wrote the code of `a` (not the functions inside it), also where no name in it says so: the order of stores to different locals, one right after
+  /// the other, is nobody's intent, and the globals that torch installs are there and stay.
+  bool dynamo = false;
   std::uint32_t iter_object = UINT32_MAX;  // Const::object of the function `iter`, when it is in the table
 };
 

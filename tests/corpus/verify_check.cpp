@@ -67,9 +67,11 @@ Verdict compare_lifted(Module& a, CodeId x, Module& b, CodeId y) {
     verify_detail::Canon canon(a, b);
     verify_detail::Pairs nested;
     Lifted lifted_a = lift(a, x, build_cfg(a, x, decode(a, x))), lifted_b = lift(b, y, build_cfg(b, y, decode(b, y)));
-    simplify(lifted_a, a);
-    simplify(lifted_b, b);
-    if (const auto difference = verify_detail::lockstep_difference(canon, lifted_a, lifted_b, true, nested))
+    SimplifyOptions options;
+    options.dynamo = made_by_dynamo(a, x);
+    simplify(lifted_a, a, options);
+    simplify(lifted_b, b, options);
+    if (const auto difference = verify_detail::lockstep_difference(canon, lifted_a, lifted_b, true, *options.dynamo, nested))
       out.detail = "at offset " + std::to_string(difference->offset_a) + " / " + std::to_string(difference->offset_b) + ": " + difference->text;
     else
       out.kind = VerdictKind::Equivalent;

@@ -279,6 +279,217 @@ def test_a_difference_is_never_accepted(case):
         assert detail
 
 
+# Code that is nearly what a rule of simplify/ or verify/ takes for the same; both also where it is said that torch wrote it.
+NEARLY = {
+    "stores swapped, one local": (
+        "def f(a,b):\n x=a\n x=b\n g()\n return x",
+        "def f(a,b):\n x=b\n x=a\n g()\n return x",
+    ),
+    "store over load": (
+        "def f(a,b):\n a=b\n c=a\n g()\n return c",
+        "def f(a,b):\n c=a\n a=b\n g()\n return c",
+    ),
+    "store over global load": (
+        "def f(a):\n x=1\n y=g\n return h()",
+        "def f(a):\n y=g\n x=1\n return h()",
+    ),
+    "store over a call": (
+        "def f(a):\n x=1\n y=g()\n return h()",
+        "def f(a):\n y=g()\n x=1\n return h()",
+    ),
+    "globals swapped": (
+        "def f(a,b):\n global x,y\n x=a\n y=b",
+        "def f(a,b):\n global x,y\n y=b\n x=a",
+    ),
+    "values swapped": (
+        "def f(a,b):\n x=a\n y=b\n g()\n return x,y",
+        "def f(a,b):\n x=b\n y=a\n g()\n return x,y",
+    ),
+    "swap vs sequence": (
+        "def f(x,y):\n x,y=y,x\n g()\n return x,y",
+        "def f(x,y):\n x=y\n y=x\n g()\n return x,y",
+    ),
+    "attr store order": ("def f(a,b):\n a.x=1\n b.x=2", "def f(a,b):\n b.x=2\n a.x=1"),
+    "kw value": ("def f(g,x,y):\n return g(**{'a':x,'b':y})", "def f(g,x,y):\n return g(a=y,b=x)"),
+    "kw order": ("def f(g,x,y):\n return g(**{'a':x,'b':y})", "def f(g,x,y):\n return g(b=y,a=x)"),
+    "kw dup": ("def f(g,x,y):\n return g(**{'a':x,'a':y})", "def f(g,x,y):\n return g(a=x)"),
+    "kw eval order": (
+        "def f(g,x,y):\n return g(**{'a':x(),'b':y()})",
+        "def f(g,x,y):\n t=y()\n return g(a=x(),b=t)",
+    ),
+    "kw mutated": (
+        "def f(g,x):\n d={'a':x}\n h(d)\n return g(**d)",
+        "def f(g,x):\n h({'a':x})\n return g(a=x)",
+    ),
+    "kw stays": (
+        "def f(g,x):\n __temp_1={'a':x}\n r=g(**__temp_1)\n return r,__temp_1",
+        "def f(g,x):\n r=g(a=x)\n return r,{'a':x, 'b':1}",
+    ),
+    "kw callee loaded after": (
+        "def f(x):\n return g(**{'a':x()})",
+        "def f(x):\n t={'a':x()}\n return g(**t)",
+    ),
+    "star of a list changed": (
+        "def f(g,x):\n t=[x]\n h(t)\n return g(*t)",
+        "def f(g,x):\n h([x])\n return g(x)",
+    ),
+    "star of iter": ("def f(g,x):\n return g(*[*x])", "def f(g,x):\n return g(*x, 1)"),
+    "closure index": (
+        "def f(a,b):\n def k(): return a,b\n return (lambda: (a,b)).__closure__[0]",
+        "def f(a,b):\n def k(): return a,b\n return (lambda: (a,b)).__closure__[1]",
+    ),
+    "closure other attr": (
+        "def f(a):\n return (lambda: a).__closure__",
+        "def f(a):\n return (lambda: a).__code__",
+    ),
+    "class with defaults": (
+        "def f(c,x):\n return (lambda: 0).__class__(c, (lambda: 0).__globals__, None, None, x)",
+        "def f(c,x):\n return (lambda: 0).__class__(c, (lambda: 0).__globals__, None, (), x)",
+    ),
+    "not twice": (
+        "def f(x):\n if not x: a()\n else: b()",
+        "def f(x):\n if not not x: a()\n else: b()",
+    ),
+    "not kept": (
+        "def f(x):\n t = not x\n if t: a()\n return t",
+        "def f(x):\n t = not x\n if x: a()\n return t",
+    ),
+    "bool(x) truth changes": (
+        "def f(x):\n if x: g()\n if x: h()",
+        "def f(x):\n if x:\n  g()\n  h()",
+    ),
+    "is none fresh": (
+        "def f(x):\n t=[x]\n if t is None: a()\n return t",
+        "def f(x):\n t=[x]\n a()\n return t",
+    ),
+    "is two fresh": ("def f():\n a=[]\n b=[]\n return a is b", "def f():\n a=[]\n return a is a"),
+    "compare floats": ("def f():\n if 1.0 == 1: return 1\n return 2", "def f():\n return 2"),
+    "slice of a list": (
+        "def f(g,a,b,c):\n return g([a,b,c][0:2])",
+        "def f(g,a,b,c):\n return g([a,b,c][0:3])",
+    ),
+    "negative": ("def f(g,a,b,c):\n return g([a,b,c][-1])", "def f(g,a,b,c):\n return g(b)"),
+    "reverse": (
+        "def f(g,a,b):\n l=[a,b]\n l.reverse()\n return g(*l)",
+        "def f(g,a,b):\n return g(a,b)",
+    ),
+    "append": (
+        "def f(g,a,b):\n l=[a]\n l.append(b)\n return g(l)",
+        "def f(g,a,b):\n return g([b,a])",
+    ),
+    "extend": ("def f(g,a,b):\n return g([a,*(b,1)])", "def f(g,a,b):\n return g([a,1,b])"),
+    "unpack": (
+        "def f(g,a,b):\n x,y=[a,b]\n return g(x,y)",
+        "def f(g,a,b):\n y,x=[a,b]\n return g(x,y)",
+    ),
+    "tuple is list": ("def f(g,a):\n return g((a,)[:])", "def f(g,a):\n return g([a][:])"),
+    "step": ("def f(g,a,b):\n return g([a,b][::-1])", "def f(g,a,b):\n return g([a,b])"),
+    "slice order with calls": ("def f(a,b):\n return [a(), b()][0]", "def f(a,b):\n return a()"),
+    "raises index": ("def f(a):\n return [a][1]", "def f(a):\n return a"),
+    "dict key hash": ("def f(k):\n {k: 1}\n return 2", "def f(k):\n return 2"),
+    "set of local": ("def f(k):\n {k}\n return 2", "def f(k):\n return 2"),
+    "fstring": ("def f(k):\n f'{k}'\n return 2", "def f(k):\n return 2"),
+    "dead load of unbound": (
+        "def f(k):\n if k: x=1\n x\n return 2",
+        "def f(k):\n if k: x=1\n return 2",
+    ),
+    "dead global": ("def f():\n x\n return 2", "def f():\n return 2"),
+    "dead attribute": ("def f(a):\n a.b\n return 2", "def f(a):\n return 2"),
+    "spill past store": (
+        "def f(a,b):\n __temp_1=a\n a=b\n return g(__temp_1, a)",
+        "def f(a,b):\n __temp_1=b\n a=b\n return g(__temp_1, a)",
+    ),
+    "tmp read in handler": (
+        "def f(a):\n __temp_1=1\n try:\n  a()\n  __temp_1=2\n  a()\n except E:\n  return __temp_1",
+        "def f(a):\n __temp_2=1\n try:\n  a()\n  a()\n  __temp_2=2\n except E:\n  return __temp_2",
+    ),
+    "promoted in generator": (
+        "def f(a):\n __temp_1=a\n yield 1\n a=2\n yield __temp_1",
+        "def f(a):\n yield 1\n a=2\n yield a",
+    ),
+    "const tuple live": ("def f(a):\n return (1,2,a)", "def f(a):\n return (1,a,2)"),
+    "exc var": (
+        "def f():\n try: a()\n except E as e:\n  b(e)\n c()",
+        "def f():\n try: a()\n except E as e:\n  b(e)\n  c()\n else: c()",
+    ),
+    "handler order in with": ("def f(a):\n with a: b()\n c()", "def f(a):\n with a:\n  b()\n  c()"),
+    "del unbound": ("def f(a):\n if a: x=1\n del x", "def f(a):\n if a: x=1"),
+    "assert msg": ("def f(a):\n assert a, b()", "def f(a):\n assert a, b"),
+    "loop invariant fresh": (
+        "def f(n):\n __temp_1={'k': n}\n for i in n: g(__temp_1)",
+        "def f(n):\n for i in n: g({'k': n})",
+    ),
+    "slices in a loop": (
+        "def f(n,x):\n __temp_1=slice(None)\n for i in n: g(__temp_1)",
+        "def f(n,x):\n for i in n: g(slice(None))",
+    ),
+    "tuple once": (
+        "def f(a):\n __temp_1=(a,)\n return g(__temp_1) is __temp_1",
+        "def f(a):\n return g((a,)) is (a,)",
+    ),
+    "tuple identity": (
+        "def f(a):\n __temp_1=(a,)\n return g(__temp_1, __temp_1)",
+        "def f(a):\n return g((a,), (a,))",
+    ),
+    "slice identity": (
+        "def f(a):\n __temp_1=(a,)[:]\n return g(__temp_1, __temp_1)",
+        "def f(a):\n return g((a,)[:], (a,)[:])",
+    ),
+    "neighbouring stores of one local": (
+        "def f(a, b):\n x = a\n x = b\n g()\n return x",
+        "def f(a, b):\n x = b\n x = a\n g()\n return x",
+    ),
+    "a global that looks like torch's": ("def f():\n ___x\n return 1", "def f(): return 1"),
+    "the function behind import": ("def f():\n __import__\n return 1", "def f(): return 1"),
+    "a function of torch without a number": (
+        "def f():\n __compiled_fn_\n return 1",
+        "def f(): return 1",
+    ),
+    "a global of torch that the code binds": (
+        "def f():\n global __import_x\n __import_x\n __import_x = 1\n return 1",
+        "def f():\n global __import_x\n __import_x = 1\n return 1",
+    ),
+    "a global of torch read after it is bound": (
+        "def f(a):\n global __import_x\n __temp_1 = __import_x\n __import_x = a\n return __temp_1",
+        "def f(a):\n global __import_x\n __import_x = a\n return __import_x",
+    ),
+}
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("case", sorted(NEARLY))
+def test_what_is_nearly_the_same_is_refused(case, dynamo):
+    a, b = NEARLY[case]
+    for first, second in ((a, b), (b, a)):
+        kind, detail = verdict(first, second, dynamo=dynamo)
+        assert kind == "different" and detail
+
+
+# What holds only because torch wrote the code.
+BY_TORCH = {
+    "order of neighbouring stores": (
+        "def f():\n x = 1\n y = 2\n g()\n return x, y",
+        "def f():\n y = 2\n x = 1\n g()\n return x, y",
+    ),
+    "a global that torch installs": ("def f():\n __import_x\n return 1", "def f(): return 1"),
+    "a global that torch does not bind again": (
+        "def f(g):\n return __import_x(g.a)",
+        "def f(g):\n __temp_1 = g.a\n return __import_x(__temp_1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(BY_TORCH))
+def test_what_torch_promises_counts_in_its_own_code_only(case):
+    a, b = BY_TORCH[case]
+    assert verdict(a, b, dynamo=True) == ("equivalent", "")
+    assert verdict(a, b)[0] == "different"
+    # a function inside of what torch wrote is the program's
+    inside = [text.replace("def f(", "def inner(").replace("\n", "\n ") for text in (a, b)]
+    around = ["def f():\n %s\n return inner" % text for text in inside]
+    assert verdict(*around, dynamo=True)[0] == "different"
+
+
 @pytest.mark.parametrize("case", sorted(DIFFERENT))
 def test_names_are_all_that_may_be_ignored(case):
     a, b = DIFFERENT[case]

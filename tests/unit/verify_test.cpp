@@ -18,15 +18,17 @@ using test::Builder;
 using namespace verify_detail;
 
 /// "" when the two are equivalent, else what differs.
-std::string lockstep(Builder& a, Builder& b, bool simplified = true) {
+std::string lockstep(Builder& a, Builder& b, bool simplified = true, bool dynamo = false) {
   Lifted lifted_a = a.lifted(), lifted_b = b.lifted();
   if (simplified) {
-    simplify(lifted_a, a.module);
-    simplify(lifted_b, b.module);
+    SimplifyOptions options;
+    options.dynamo = dynamo;
+    simplify(lifted_a, a.module, options);
+    simplify(lifted_b, b.module, options);
   }
   Canon canon(a.module, b.module);
   Pairs nested;
-  const auto difference = lockstep_difference(canon, lifted_a, lifted_b, true, nested);
+  const auto difference = lockstep_difference(canon, lifted_a, lifted_b, true, dynamo, nested);
   return difference ? difference->text : "";
 }
 
