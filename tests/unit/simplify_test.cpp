@@ -427,6 +427,96 @@ TEST(FreshSequence, DeepNestingNeedsNoStack) {
   EXPECT_EQ(lifted.blocks[0].body.size(), 200001u);
 }
 
+// ---------------------------------------------------------------- functions
+
+/// (lambda: 0).`type`(code, (lambda: 0).`globals`, None, `defaults`, closure); the lambdas are made with `flags`.
+std::string function_of_code(std::string_view type, std::string_view globals, const Const& name, const Const& defaults, std::uint32_t flags = 0, bool kept = false) {
+  Builder b;
+  const std::uint32_t code = b.argument("code"), closure = b.argument("closure");
+  Const lambda;
+  lambda.kind = ConstKind::Object;
+  const std::uint32_t made = b.constant(lambda);
+  std::vector<Instr> body;
+  const auto attribute = [&](std::string_view of) {
+    if (flags) body.push_back({Op::LOAD_FAST, closure});
+    body.insert(body.end(), {{Op::LOAD_CONST, made}, {Op::MAKE_FUNCTION, flags}});
+    if (kept) body.insert(body.end(), {{Op::COPY, 1}, {Op::STORE_GLOBAL, b.str("kept")}});
+    body.push_back({Op::LOAD_ATTR, b.str(of)});
+  };
+  attribute(type);
+  body.push_back({Op::LOAD_FAST, code});
+  attribute(globals);
+  body.insert(body.end(), {{Op::LOAD_CONST, b.constant(name)}, {Op::LOAD_CONST, b.constant(defaults)}, {Op::LOAD_FAST, closure}, {Op::CALL, 5, kPlain}, {Op::RETURN_VALUE}});
+  b.block(body);
+  return simplified(b);
+}
+
+TEST(FunctionOfCode, ATypeThatIsCalledMakesAFunction) {
+  const std::string text = function_of_code("__class__", "__globals__", Const{}, Const{});
+  EXPECT_TRUE(has(text, "MAKE_FUNCTION 8")) << text;
+  EXPECT_FALSE(has(text, "CALL")) << text;
+}
+
+TEST(FunctionOfCode, OtherCallsStay) {
+  EXPECT_TRUE(has(function_of_code("__globals__", "__class__", Const{}, Const{}), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__class__", Const{}, Const{}), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__dict__", Const{}, Const{}), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__globals__", text("name"), Const{}), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__globals__", Const{}, text("defaults")), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__globals__", Const{}, Const{}, 8), "CALL 5"));
+  EXPECT_TRUE(has(function_of_code("__class__", "__globals__", Const{}, Const{}, 0, true), "CALL 5"));
+}
+
+std::string call_of_object(std::uint32_t object, std::uint32_t arguments, std::uint32_t iter_object) {
+  Builder b;
+  const std::uint32_t x = b.argument("x");
+  Const callee;
+  callee.kind = ConstKind::Object;
+  callee.object = object;
+  std::vector<Instr> body{{Op::LOAD_CONST, b.constant(callee)}};
+  for (std::uint32_t i = 0; i < arguments; ++i) body.push_back({Op::LOAD_FAST, x});
+  body.insert(body.end(), {{Op::CALL, arguments, kPlain}, {Op::RETURN_VALUE}});
+  b.block(body);
+  SimplifyOptions options;
+  options.iter_object = iter_object;
+  return simplified(b, options);
+}
+
+TEST(CallOfIter, OnlyOfTheFunctionItselfWithOneArgument) {
+  EXPECT_TRUE(has(call_of_object(7, 1, 7), "GET_ITER"));
+  EXPECT_FALSE(has(call_of_object(7, 1, 6), "GET_ITER"));
+  EXPECT_FALSE(has(call_of_object(7, 2, 7), "GET_ITER"));
+  EXPECT_FALSE(has(call_of_object(7, 0, 7), "GET_ITER"));
+  EXPECT_FALSE(has(call_of_object(7, 1, UINT32_MAX), "GET_ITER"));
+}
+
+// ---------------------------------------------------------------- the order of stores
+
+std::string stores(std::initializer_list<Instr> between, bool cell = false) {
+  Builder b;
+  const std::uint32_t a = b.argument("a"), y = b.slot("y"), x = b.slot("x");
+  if (cell) b.slots[y].kind |= kCell;
+  std::vector<Instr> body{{Op::LOAD_FAST, a}, {Op::LOAD_FAST, a}, {Op::STORE_FAST, y}};
+  body.insert(body.end(), between);
+  body.insert(body.end(), {{Op::STORE_FAST, x}, {Op::LOAD_FAST, x}, {Op::RETURN_VALUE}});
+  b.block(body);
+  SimplifyOptions options;
+  options.order_stores = true;
+  options.late_loads = false;
+  return simplified(b, options);
+}
+
+TEST(OrderOfStores, ByNameWhereNothingStandsBetween) {
+  const std::string text = stores({});
+  EXPECT_LT(text.find("STORE_FAST x"), text.find("STORE_FAST y")) << text;
+}
+
+TEST(OrderOfStores, StaysWhereSomethingMightTell) {
+  for (const std::string& text : {stores({{Op::LOAD_GLOBAL, 0}, {Op::POP_TOP}}), stores({{Op::LOAD_FAST, 1}, {Op::POP_TOP}, {Op::DELETE_FAST, 1}}), stores({}, true),
+                                  stores({{Op::LOAD_FAST, 0}, {Op::CALL, 0, kPlain}, {Op::POP_TOP}})})
+    EXPECT_LT(text.find("STORE_FAST y"), text.find("STORE_FAST x")) << text;
+}
+
 // ---------------------------------------------------------------- dead values
 
 TEST(DeadValue, PureOnesGo) {
