@@ -89,6 +89,75 @@ def test_a_full_disk(mounted):
         assert entry.replaced == os.path.exists(str(disk / "dump" / (entry.name + ".py")))
 
 
+LIMITED = """
+import os, resource, sys, warnings
+import depyf, torch
+
+def double(x):
+    return x * 2
+
+def long(x):
+    for number in range(200):
+        x = x * number + 1
+    return x
+
+x = torch.ones(3)
+want = double(x), long(x)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with depyf.prepare_debug("dump") as run:
+        have = torch.compile(double, backend="eager")(x), torch.compile(long, backend="eager")(x)
+assert all(torch.equal(one, other) for one, other in zip(want, have))
+told = [str(one.message) for one in caught if issubclass(one.category, depyf.torch.DepyfWarning)]
+assert len(told) == 1 and "File too large" in told[0], told
+assert any("File too large" in problem.message for problem in run.problems)
+names = os.listdir("dump")
+assert not [name for name in names if name.startswith(".depyf-")], names
+assert "__transformed_code_0_for_double.py" in names, names
+for entry in run.entries():
+    assert entry.replaced == (entry.name + ".py" in names), (entry.name, names)
+for name in names:
+    if name.endswith(".py"):
+        with open(os.path.join("dump", name), encoding="utf-8") as file:
+            compile(file.read(), name, "exec")
+print("finished")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_limit_on_the_size_of_files(run_script):
+    assert "finished" in run_script(LIMITED).stdout
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("depyf.recompile", "recompile"),
+        ("depyf.torch.capture", "decompile_with_constants"),
+        ("depyf.torch.capture", "same_frame_layout"),
+        ("depyf.torch.guards", "guards_of"),
+        ("depyf.torch.fullcode", "_section"),
+        ("depyf.torch.compat", "graph_module_of"),
+    ],
+)
+@pytest.mark.parametrize("error", [ValueError, RecursionError, MemoryError])
+def test_a_mistake_of_depyf_does_not_reach_the_program(tmp_path, monkeypatch, module, name, error):
+    def fails(*arguments, **keywords):
+        raise error("a mistake of depyf")
+
+    with pytest.warns(DepyfWarning, match="a mistake of depyf"):
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            monkeypatch.setattr(sys.modules[module], name, fails)
+            result = compiled(broken)(torch.ones(3))
+        monkeypatch.undo()
+    assert torch.equal(result, torch.full((3,), 4.0))
+    assert any("a mistake of depyf" in one.message + one.detail for one in run.problems)
+    manifest = json.loads((tmp_path / "dump" / "depyf.json").read_text())
+    assert manifest["open"] is False and manifest["problems"]
+    assert left_behind(tmp_path / "dump") == []
+
+
 def test_a_read_only_folder(mounted):
     disk = mounted("size=64k,ro")
     with pytest.warns(DepyfWarning, match="cannot write to") as caught:
