@@ -660,6 +660,34 @@ def test_mutant_of_dynamos_code_is_refused(number, tmp_path):
     assert detail
 
 
+# What stands in the bytecode instead: the readable form must not be taken for that.
+LISTING_MUTANTS = [
+    ("320 to 338 -> 388 [0]", "320 to 326 -> 388 [0]"),
+    ("320 to 338 -> 388 [0]", "320 to 384 -> 388 [0]"),
+    ("320 to 338 -> 388 [0]", "388 to 390 -> 388 [0]"),
+    ("320 to 338 -> 388 [0]", "320 to 338 -> 388 [9]"),
+    ("320 to 338 -> 388 [0]", "320 to 338 -> 388 [0] lasti"),
+    ("436 RERAISE                  0", "436 RETURN_VALUE             0"),
+    ("392 LOAD_METHOD             11", "392 LOAD_METHOD             10"),
+    ("stacksize=9", "stacksize=4"),
+    ("260 LOAD_CONST               4", "260 LOAD_CONST               0"),
+    ("452 LOAD_CONST               3", "452 LOAD_CONST               1"),
+    ("538 BINARY_SUBSCR", "538 BINARY_OP 0"),
+    ("558 LOAD_CONST               0", "558 LOAD_CONST               5"),
+]
+
+
+@pytest.mark.parametrize("text, other", LISTING_MUTANTS)
+def test_other_bytecode_is_not_what_the_readable_form_does(text, other, tmp_path):
+    listing = read(os.path.join(DYNAMO, "no_grad.txt")).decode()
+    assert text in listing
+    mutant = tmp_path / "mutant.txt"
+    mutant.write_text(listing.replace(text, other, 1))
+    readable = compiled(os.path.join(DYNAMO, "no_grad.py"), tmp_path)
+    kind, detail = _core.compare(compiled(str(mutant), tmp_path), readable, names=False)
+    assert kind == "different" and detail
+
+
 # ---------------------------------------------------------------- mutants of the standard library
 # The prover says yes where the judge, which compares instructions, says no, and is right. By the kind of mutation:
 SAME_ALL_THE_SAME = {
