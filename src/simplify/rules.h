@@ -82,6 +82,7 @@ void remove_trivial_params(Lifted& lifted);
 void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object);
 void resolve_fresh_sequences(Lifted& lifted, Module& module);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
+void write_out_slices(Lifted& lifted);
 void order_local_stores(Lifted& lifted, const Module& module);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);
 

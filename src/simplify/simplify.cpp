@@ -71,6 +71,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
+  if (options.slices) simplifying::write_out_slices(lifted);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
   if (options.drop_dead) simplifying::drop_dead(lifted, module, dynamo);
   if (drop_unread) {

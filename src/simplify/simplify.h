@@ -19,6 +19,7 @@ struct SimplifyOptions {
   bool order_stores = false;    // stores to different locals, one after the other, by name: for comparing only
   /// Whether torch wrote the code, so that the globals which it installs are there and stay; as made_by_dynamo() finds when not said.
   std::optional<bool> dynamo;
+  bool slices = false;          // subscripts with slices as the slice and a subscript: for comparing only
   bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };
 

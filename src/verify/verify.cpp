@@ -339,6 +339,7 @@ class Verifier {
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
       simplify_a.order_stores = simplify_b.order_stores = dynamo;
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
+      simplify_a.slices = simplify_b.slices = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
       const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);

@@ -793,6 +793,36 @@ TEST(LateLoad, DoesNotMoveIntoALoopOrAcrossAHandler) {
   EXPECT_LT(text.find("LOAD_FAST x"), text.find("b1:")) << text;
 }
 
+TEST(Slices, AreWrittenOutForComparing) {
+  // Source subscripts by STORE_SLICE and LOAD_SLICE (3.12+), Dynamo by a slice and a subscript.
+  SimplifyOptions options;
+  options.slices = true;
+  Builder source, dynamo;
+  for (Builder* b : {&source, &dynamo}) {
+    const std::uint32_t x = b->argument("x"), y = b->argument("y"), none = b->none();
+    if (b == &source)
+      b->block({{Op::LOAD_FAST, y}, {Op::LOAD_FAST, x}, {Op::LOAD_CONST, none}, {Op::LOAD_FAST, y}, {Op::STORE_SLICE},
+                {Op::LOAD_FAST, x}, {Op::LOAD_FAST, y}, {Op::LOAD_CONST, none}, {Op::LOAD_SLICE}, {Op::RETURN_VALUE}});
+    else
+      b->block({{Op::LOAD_FAST, y}, {Op::LOAD_FAST, x}, {Op::LOAD_CONST, none}, {Op::LOAD_FAST, y}, {Op::BUILD_SLICE, 2}, {Op::STORE_SUBSCR},
+                {Op::LOAD_FAST, x}, {Op::LOAD_FAST, y}, {Op::LOAD_CONST, none}, {Op::BUILD_SLICE, 2}, {Op::LOAD_SUBSCR}, {Op::RETURN_VALUE}});
+  }
+  const std::string text = simplified(source, options);
+  EXPECT_FALSE(has(text, "LOAD_SLICE") || has(text, "STORE_SLICE")) << text;
+  EXPECT_LT(text.find("BUILD_SLICE"), text.find("STORE_SUBSCR")) << text;
+  EXPECT_TRUE(has(simplified(source), "STORE_SLICE"));
+
+  Lifted a = source.lifted(), b = dynamo.lifted();
+  simplify(a, source.module, options);
+  simplify(b, dynamo.module, options);
+  const auto operations = [](const Lifted& lifted) {
+    std::vector<Op> found;
+    for (ValueId id : lifted.blocks[0].body) found.push_back(lifted[id].op);
+    return found;
+  };
+  EXPECT_EQ(operations(a), operations(b));
+}
+
 TEST(MadeByDynamo, ByNamesOnly) {
   Builder b;
   b.argument("x");
