@@ -443,6 +443,8 @@ std::string clean_docstring(std::string_view doc) {
 
 }  // namespace
 
+bool is_clean_docstring(std::string_view text) { return text.find('\t') == std::string_view::npos && clean_docstring(text) == text; }
+
 void append_docstring(std::string& out, std::string_view text, std::uint32_t indent, PyVersion version) {
   bool stripped = version >= PyVersion{3, 13};
   if (stripped && text.find('\t') != std::string_view::npos) {

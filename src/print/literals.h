@@ -47,6 +47,8 @@ void append_plain_string(std::string& out, std::string_view text, bool bytes);
 /// The quotes sequences of a text as it stands (kBackslash where an escape would be needed).
 std::uint8_t text_mask(std::string_view text);
 
+/// Can `text` come out of the compiler of 3.13 and later, which strips docstrings?
+bool is_clean_docstring(std::string_view text);
 /// A docstring in triple quotes, its first line at the cursor. From 3.13 on the compiler strips the common indentation, so the lines
 /// get the body's `indent`; before, they stand as they were. Falls back to one line with escapes where that alone keeps the value.
 void append_docstring(std::string& out, std::string_view text, std::uint32_t indent, PyVersion version);

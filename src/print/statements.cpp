@@ -157,7 +157,13 @@ void Printer::print_frames() {
     if (at.next == 1 && at.starts_body && is_docstring(id)) {
       begin(at.depth);
       add_site(ast_[id]);
-      append_docstring(out_, module_[ConstId(ast_[ast_[id].e[0]].a)].text, indent_of(at.depth), options_.grammar);
+      const std::string_view text = module_[ConstId(ast_[ast_[id].e[0]].a)].text;
+      if (at_least(13) && at.context != Context::Function && !is_clean_docstring(text)) {
+        write("__doc__ = ");
+        append_string(out_, text);
+      } else {
+        append_docstring(out_, text, indent_of(at.depth), options_.grammar);
+      }
       end();
     } else {
       print_statement(id, at);

@@ -281,7 +281,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
       return s_.ast.add(whole);
     }
     case Select::IfExp:
-      return s_.ast.expr(ExprKind::IfExp, {operand, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
+      return s_.ast.expr(ExprKind::IfExp, {select.negate_first ? negate(s_.ast, operand) : operand, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
     case Select::Subject: return operand;
     case Select::And: case Select::Or: break;
   }

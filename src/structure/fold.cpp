@@ -575,6 +575,13 @@ class Folder {
     return true;
   }
 
+  /// `x if not c else y` where what stands first is evaluated when the test fails.
+  void order_arms(Select& sel, ValueId test, BlockId yes, BlockId no) {
+    if (s_.first_offset(no) >= s_.first_offset(yes) || !negation_costs_nothing(test)) return;
+    std::swap(sel.rest, sel.orelse);
+    sel.negate_first = true;
+  }
+
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -602,6 +609,7 @@ class Folder {
     sel.kind = Select::IfExp;
     sel.rest = ep.expr;
     sel.orelse = eq.expr;
+    order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (std::size_t i = 0; i < y.args.size(); ++i)
       if (i != differing) --s_.uses[s_.resolve(y.args[i]).index];
@@ -645,6 +653,7 @@ class Folder {
     sel.kind = Select::IfExp;
     sel.rest = ep.expr;
     sel.orelse = flip ? negate(s_.ast, eq.expr) : eq.expr;
+    order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (int k = 0; k < 2; ++k) {
       for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];

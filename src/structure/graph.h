@@ -65,7 +65,7 @@ struct Node {
 struct Select {
   enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt, Subject } kind = And;  // Subject: of a `match`, the operand itself
   bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
-  bool negate_first = false;
+  bool negate_first = false;      // of all three: the tested value
   bool merged = false;            // And, Or: both operands ran into one place, as a value; what tests that is another operation
   ExprId rest, orelse;            // IfExp: rest is the body
 };

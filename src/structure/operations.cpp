@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -23,8 +24,8 @@ constexpr std::size_t kDictPiece = kStackGuideline / 2 + 2;
 constexpr std::uint8_t kHasRoom = 1;        // the storage of `kids` is std::bit_ceil(size) long
 constexpr std::uint8_t kFromConstant = 2;   // the kids are the items of the constant `a`
 constexpr std::uint8_t kFromList = 4;       // a tuple that grew as a list
-constexpr std::uint8_t kWhole = 8;          // a dictionary that one instruction built: up to 3.8, `{**a, **b}` and no arguments of a call
-constexpr std::uint8_t kKeyed = 16;         // a dictionary out of a tuple of keys, which calls with very many arguments do not use
+constexpr std::uint8_t kWhole = 8;          // a display that one instruction built: up to 3.8, `{**a, **b}` or `(*a, *b)` and no arguments of a call
+constexpr std::uint8_t kKeyed = 16;         // a dictionary out of a tuple of keys, which calls with very many keywords do not use
 
 // Expr::a of a Binary that INPLACE made.
 constexpr std::uint32_t kInPlace = 1;
@@ -147,19 +148,27 @@ struct Maker {
     return true;
   }
 
+  /// Pairs that may be keyword arguments of a call.
+  bool keyword_names(ExprId pairs) const {
+    const std::span<ExprId> kids = ast[pairs].kids;
+    for (std::size_t i = 0; i < kids.size(); i += 2)
+      if (const Const* key = constant(kids[i]); !key || key->kind != ConstKind::Str || !identifier(key->text)) return false;
+    return true;
+  }
+
   /// {…dict, **mapping}; a display that follows a `**` or a full piece was written as plain pairs.
   ExprId merge(ExprId dict, ExprId mapping, bool pieces) {
     if (plain_pairs(mapping)) {
       const std::span<ExprId> have = ast[dict].kids;
       std::size_t trailing = 0;
       for (std::size_t i = have.size(); i >= 2 && have[i - 2]; i -= 2) ++trailing;
-      if (!have.empty() && (pieces ? trailing % kDictPiece == 0 : trailing == 0)) return grow(dict, ast[mapping].kids);
+      if (!have.empty() && (pieces || keyword_names(mapping)) && (pieces ? trailing % kDictPiece == 0 : trailing == 0)) return grow(dict, ast[mapping].kids);
     }
     return grow(dict, {ExprId::none(), mapping});
   }
 
   /// ≤ 3.8: [*a, b, *c] from the pieces a, (b,), c.
-  ExprId unpack_display(ExprKind kind, std::size_t count) {
+  ExprId unpack_display(ExprKind kind, std::size_t count, std::uint8_t flags = 0) {
     need(count);
     std::vector<ExprId> items;
     bool starred = count == 1, joined = false;  // a lone piece was starred, else it would be a plain display
@@ -185,7 +194,7 @@ struct Maker {
         joined = false;
       }
     }
-    return node(kind, items);
+    return node(kind, items, UINT32_MAX, flags);
   }
 
   ExprId unpack_mappings(std::size_t count, std::uint8_t flags) {
@@ -193,7 +202,7 @@ struct Maker {
     std::vector<ExprId> items;
     bool joined = count == 1;
     for (std::size_t i = 0; i < count; ++i) {
-      if (plain_pairs(kids[i]) && !joined) {
+      if (plain_pairs(kids[i]) && !joined && (flags == kWhole || keyword_names(kids[i]))) {
         const auto pairs = ast[kids[i]].kids;
         items.insert(items.end(), pairs.begin(), pairs.end());
         joined = true;
@@ -269,7 +278,7 @@ struct Maker {
     } else if (e.kind == ExprKind::Tuple) {
       bool has_star = false;
       for (ExprId k : e.kids) has_star = has_star || ast[k].kind == ExprKind::Starred;
-      const bool written_out = has_star ? e.kids.size() > 1 : mapping || (e.op & kFromList);
+      const bool written_out = (e.op & kWhole) ? false : has_star ? e.kids.size() > 1 : mapping || (e.op & kFromList);
       if (written_out) {
         all.insert(all.end(), e.kids.begin(), e.kids.end());
         star = has_star;
@@ -290,7 +299,8 @@ struct Maker {
         }
       }
       // f(a, k=1) would be no unpacking call, unless it has too many arguments for the stack.
-      if (pairs && !unpacks && !star && ((m.op & kKeyed) || all.size() - 1 + m.kids.size() <= kStackGuideline)) pairs = false;
+      const bool too_many = all.size() - 1 + m.kids.size() > kStackGuideline && (!(m.op & kKeyed) || m.kids.size() <= kStackGuideline);
+      if (pairs && !unpacks && !star && !too_many) pairs = false;
       if (pairs) {
         const std::span<ExprId> entries = m.kids;
         for (std::size_t i = 0; i < entries.size(); i += 2) all.push_back(keyword(entries[i], entries[i + 1]));
@@ -369,7 +379,23 @@ struct Maker {
 
   // --- subscripts
 
+  /// Nothing, or a constant that the parser makes; `-1` is an operation.
+  bool is_literal(ExprId e) const {
+    const Const* c = e ? constant(e) : nullptr;
+    if (!e) return true;
+    return c && c->kind != ConstKind::Tuple && !(c->kind == ConstKind::Int && (c->big ? c->text.starts_with('-') : c->integer < 0)) && !(c->kind == ConstKind::Float && std::signbit(c->re)) &&
+           c->kind != ConstKind::Complex;
+  }
+
   ExprId slice(ExprId lower, ExprId upper, ExprId step) {
+    // From 3.14 on a slice of literals is a constant: one of these numbers was computed (`x[:60 * 4]`), and a sign says so.
+    if (lifted.folds_displays && is_literal(lower) && is_literal(upper) && is_literal(step))
+      for (ExprId* part : {&lower, &upper, &step}) {
+        const Const* c = *part ? constant(*part) : nullptr;
+        if (!c || (c->kind != ConstKind::Int && c->kind != ConstKind::Float)) continue;
+        *part = node(ExprKind::Unary, {*part}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Plus));
+        break;
+      }
     if (is_const(lower, ConstKind::None)) lower = ExprId::none();
     if (is_const(upper, ConstKind::None)) upper = ExprId::none();
     return node(ExprKind::Slice, {lower, upper, step});
@@ -597,7 +623,7 @@ ExprId Maker::expression() {
       need(2);
       return slice(kids[0], kids[1], kids.size() > 2 ? kids[2] : ExprId::none());
     case Op::BUILD_TUPLE_UNPACK:
-      return unpack_display(ExprKind::Tuple, kids.size());
+      return unpack_display(ExprKind::Tuple, kids.size(), v.aux == 0 ? kWhole : 0);
     case Op::BUILD_LIST_UNPACK:
       return unpack_display(ExprKind::List, kids.size());
     case Op::BUILD_SET_UNPACK:

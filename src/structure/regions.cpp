@@ -739,17 +739,23 @@ class Regions {
       auto quiet = [&](const Node& n) {
         return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT); });
       };
-      Edge edge = node.edges[0];
-      for (int steps = 0; steps < 8; ++steps) {  // blocks on the way that only drop a loop's iterator
-        const Node& between = s_.nodes[edge.to.index];
-        if (between.term != TermKind::Jump || between.jump != JumpRole::Plain || !between.params.empty() || between.match != UINT32_MAX || !quiet(between)) break;
-        edge = between.edges[0];
+      std::vector<Edge> way{node.edges[0]};
+      while (way.size() < 8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
+        const Node& between = s_.nodes[way.back().to.index];
+        if (between.term != TermKind::Jump || between.jump != JumpRole::Plain || between.match != UINT32_MAX || !quiet(between)) break;
+        way.push_back(between.edges[0]);
       }
-      const Node& end = s_.nodes[edge.to.index];
+      const Node& end = s_.nodes[way.back().to.index];
       if (end.term != TermKind::Return || end.region == node.region || !quiet(end)) continue;
       ValueId value = s_.resolve(end.value);
-      for (std::size_t p = 0; p < end.params.size() && p < edge.args.size(); ++p)
-        if (end.params[p] == value) value = s_.resolve(edge.args[p]);
+      for (std::size_t step = way.size(); step-- > 0;) {
+        const std::vector<ValueId>& params = s_.nodes[way[step].to.index].params;
+        for (std::size_t p = 0; p < params.size() && p < way[step].args.size(); ++p)
+          if (params[p] == value) {
+            value = s_.resolve(way[step].args[p]);
+            break;
+          }
+      }
       if (s_.is_const(value) || s_.at(value).kind == ValueKind::Param || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
       node.term = TermKind::Return;
       node.value = value;
