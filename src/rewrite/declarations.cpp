@@ -2,6 +2,7 @@
 // cells that nothing captures, generators without a `yield`.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "rewrite/rewriter.h"
 
@@ -133,6 +134,22 @@ void add_once(std::vector<StrId>& list, StrId name) {
   if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
 }
 
+/// What functions and classes inside declare global: the compiler then takes the name for a declared one at module level too
+/// (CPython, Python/symtable.c, symtable_add_def). Names that a class may mangle are left out.
+std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
+  std::unordered_set<std::uint32_t> names;
+  for (const Body& body : r.ast.bodies) {
+    if (!body.done || body.rebuilt || body.code == r.code) continue;
+    for (StmtId id : body.stmts) {
+      const Stmt& s = r.ast[id];
+      if (s.kind != StmtKind::Global) continue;
+      for (std::uint32_t name : s.extra)
+        if (!r.text(StrId(name)).starts_with("__")) names.insert(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 void find_declarations(Rewriter& r) {
@@ -216,6 +233,10 @@ void insert_declarations(Rewriter& r) {
     r.ast[id].extra = r.ast.arena.copy(ids);
     head.push_back(id);
   };
+  if (r.role == Role::Module && !r.globals.empty()) {
+    const std::unordered_set<std::uint32_t> inside = declared_inside(r);
+    std::erase_if(r.globals, [&](StrId name) { return inside.contains(name.index); });
+  }
   declare(StmtKind::Global, r.globals);
   declare(StmtKind::Nonlocal, r.nonlocals);
 
