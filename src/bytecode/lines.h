@@ -24,6 +24,7 @@ class LineCursor {
   /// The columns in the source of what at() was last asked for (3.11+): the first in the upper half, the one behind the last in the lower half,
   /// each plus one and at most 65535; 0 for unknown.
   std::uint32_t columns() const { return columns_; }
+  bool has_columns() const { return encoding_ == Encoding::Locations; }
 
  private:
   enum class Encoding : std::uint8_t { Lnotab, Ranges, Locations };

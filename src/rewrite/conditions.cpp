@@ -1,36 +1,265 @@
-// `else` after `return` and the like, which the bytecode does not tell: flat, as a person writes guards, unless it is an `elif`.
+// What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`, was an `elif`, or followed it; whether
+// conditions were nested or joined by `and`. Columns tell from 3.11 on; without them, flat, as a person writes guards, unless it is an `elif`.
 #include <algorithm>
+#include <optional>
 
 #include "rewrite/rewriter.h"
+#include "rewrite/source_columns.h"
 
 namespace depyf {
-void tidy_conditions(Rewriter& r) {
-  // In the place of an `elif` nothing may follow.
-  std::vector<StmtId> statements;
-  collect_statements(r.ast, r.body, statements);
-  std::vector<std::uint32_t> elifs;
-  for (StmtId id : statements) {
-    const Stmt& s = r.ast[id];
-    if (s.kind != StmtKind::If) continue;
-    if (s.orelse.size() == 1 && r.ast[s.orelse[0]].kind == StmtKind::If) elifs.push_back(s.orelse[0].index);
+namespace {
+
+enum class Place : std::uint8_t { Unknown, Inside, Elif, Behind };
+
+class Branches {
+ public:
+  explicit Branches(Rewriter& r) : r_(r), columns_(r.columns()) {}
+
+  void restore() {
+    // In the place of an `elif` nothing may follow.
+    std::vector<StmtId> statements;
+    collect_statements(r_.ast, r_.body, statements);
+    for (StmtId id : statements)
+      if (sole_if(r_.ast[id].orelse) && r_.ast[id].kind == StmtKind::If) elifs_.push_back(r_.ast[id].orelse[0].index);
+    std::sort(elifs_.begin(), elifs_.end());
+    r_.edit_lists([&](std::vector<StmtId>& list) { return edit(list); });
   }
-  std::sort(elifs.begin(), elifs.end());
-  r.edit_lists([&](std::vector<StmtId>& list) {
-    if (list.size() == 1 && std::binary_search(elifs.begin(), elifs.end(), list[0].index)) return false;
-    std::vector<StmtId> out;
-    bool changed = false;
-    for (StmtId id : list) {
-      out.push_back(id);
-      Stmt& s = r.ast[id];
-      if (s.kind != StmtKind::If || s.flag != 0 || s.orelse.empty() || !never_ends(r.ast, s.body)) continue;
-      if (s.orelse.size() == 1 && r.ast[s.orelse[0]].kind == StmtKind::If) continue;
-      out.insert(out.end(), s.orelse.begin(), s.orelse.end());
-      s.orelse = {};
-      changed = true;
+
+ private:
+  bool sole_if(std::span<const StmtId> list) const { return list.size() == 1 && r_.ast[list[0]].kind == StmtKind::If; }
+
+  /// How far behind the column of its list the test of an `if` or `elif` begins, with `not` or a parenthesis before it.
+  static bool fits_if(std::uint32_t gap) { return gap == 3 || gap == 4 || gap == 7 || gap == 8; }
+  static bool fits_elif(std::uint32_t gap) { return gap == 5 || gap == 6 || gap == 9 || gap == 10; }
+
+  /// Where a statement stood that comes after a branch that leaves, in a list that begins at `column`.
+  Place place(StmtId id, std::uint32_t column) const {
+    const Stmt& s = r_.ast[id];
+    const std::optional<std::uint32_t> start = columns_.start(id);
+    if (start && *start >= column + columns_.step()) return Place::Inside;
+    if (s.kind == StmtKind::If) {
+      const SourceSpan test = columns_.of(s.e[0]);
+      if (test.line == 0 || test.first < column) return Place::Unknown;
+      if (fits_elif(test.first - column)) return Place::Elif;
+      return start || fits_if(test.first - column) ? Place::Behind : Place::Unknown;
     }
-    if (changed) list.swap(out);
+    return start ? Place::Behind : Place::Unknown;
+  }
+
+  /// How many of the statements that come after a branch that leaves stood in its `else`.
+  std::size_t in_else(std::span<const StmtId> rest, std::uint32_t column) const {
+    if (rest.empty()) return 0;
+    if (place(rest[0], column) == Place::Elif) return 1;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const Place at = place(rest[i], column);
+      if (at == Place::Behind || at == Place::Elif) break;
+      if (at == Place::Inside) count = i + 1;
+    }
+    return count;
+  }
+
+  /// The column of the list, from the statements of it that are known and from what is nested in them; else from the first test.
+  std::optional<std::uint32_t> column_of(std::span<const StmtId> list) const {
+    if (!columns_.known() || list.empty()) return {};
+    if (const std::optional<std::uint32_t> column = columns_.start(list)) return column;
+    const Stmt& first = r_.ast[list[0]];
+    if (first.kind != StmtKind::If || std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return {};
+    const SourceSpan test = columns_.of(first.e[0]);
+    for (std::uint32_t keyword : {3U, 7U})  // `if `, `if not `
+      if (test.line != 0 && test.first >= keyword && (test.first - keyword) % columns_.step() == 0) return test.first - keyword;
+    return {};
+  }
+
+  bool leaves(const Stmt& s) const {
+    if (s.kind == StmtKind::If) return s.flag == 0 && never_ends(r_.ast, s.body);
+    if (s.kind != StmtKind::Try || !s.final.empty() || s.arms.empty()) return false;
+    return std::all_of(s.arms.begin(), s.arms.end(), [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
+  }
+
+  bool edit(std::vector<StmtId>& list) {
+    bool changed = columns_.known() && order(list);
+    const std::optional<std::uint32_t> column = column_of(list);
+    if (column) nest(list, *column);
+    if (list.size() == 1 && std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return changed;
+    std::vector<StmtId> rest;  // backwards
+    for (std::size_t i = list.size(); i-- > 0;) {
+      Stmt& s = r_.ast[list[i]];
+      if (column && s.kind == StmtKind::Try) changed |= continue_arm(s, rest, *column);
+      if (leaves(s)) {
+        if (!s.orelse.empty()) changed |= s.kind == StmtKind::If && spill(s, rest, column);
+        else if (column) changed |= fill(s, rest, *column);
+      }
+      rest.push_back(list[i]);
+    }
+    if (changed) list.assign(rest.rbegin(), rest.rend());
     return changed;
-  });
-}
+  }
+
+  /// Branches in the order of the source.
+  bool order(std::vector<StmtId>& list) {
+    bool changed = false;
+    std::vector<StmtId> rest;  // backwards
+    for (std::size_t i = list.size(); i-- > 0;) {
+      swap_branches(list[i]);
+      changed |= come_first(list[i], rest);
+      take_back(list[i]);
+      rest.push_back(list[i]);
+    }
+    if (changed) list.assign(rest.rbegin(), rest.rend());
+    return changed;
+  }
+
+  bool is_jump(StmtId id) const {
+    const Stmt& s = r_.ast[id];
+    return s.kind == StmtKind::Break || s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r_.is_none(s.e[0])));
+  }
+
+  /// Where a branch begins; 0: unknown. A jump that nobody wrote has the line of something else.
+  std::int32_t line_of(std::span<const StmtId> list) const {
+    return is_jump(list[0]) && !columns_.writes_jump(list[0]) ? 0 : columns_.line(list[0]);
+  }
+
+  void swap_branches(StmtId id) {
+    const Stmt s = r_.ast[id];
+    if (s.kind != StmtKind::If || s.flag != 0 || s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0])) return;
+    const std::int32_t body = line_of(s.body), orelse = line_of(s.orelse);
+    // A jump of unknown place is taken for a guard.
+    const bool guard = orelse == 0 && s.orelse.size() == 1 && is_jump(s.orelse[0]) && !never_ends(r_.ast, s.body);
+    if (!guard && (orelse == 0 || body <= orelse)) return;
+    const ExprId test = negate(r_.ast, s.e[0]);
+    Stmt& swapped = r_.ast[id];
+    swapped.e[0] = test;
+    std::swap(swapped.body, swapped.orelse);
+  }
+
+  /// What comes after a branch that leaves, but was written before it, becomes the branch.
+  bool come_first(StmtId id, std::vector<StmtId>& rest) {
+    const Stmt s = r_.ast[id];
+    if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
+    const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
+    const std::int32_t body = line_of(s.body), behind = line_of(forwards);
+    if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0]) || !never_ends(r_.ast, forwards)) return false;
+    const ExprId test = negate(r_.ast, s.e[0]);
+    rest.assign(s.body.rbegin(), s.body.rend());
+    Stmt& swapped = r_.ast[id];
+    swapped.e[0] = test;
+    swapped.body = r_.ast.arena.copy(forwards);
+    return true;
+  }
+
+  /// `try: a() except E: b() else: return 1`, where the return was written before the handlers: it cannot raise, so no row protects it.
+  void take_back(StmtId id) {
+    Stmt& s = r_.ast[id];
+    if (s.kind != StmtKind::Try || s.orelse.size() != 1 || s.arms.empty() || s.flag != 0) return;
+    const Stmt& last = r_.ast[s.orelse[0]];
+    if (last.kind != StmtKind::Return || !last.e[0] || r_.ast[last.e[0]].kind != ExprKind::Constant) return;
+    const std::int32_t here = columns_.line(s.orelse[0]), handlers = columns_.line(s.arms[0]);
+    if (here == 0 || handlers == 0 || here >= handlers) return;
+    std::vector<StmtId> body(s.body.begin(), s.body.end());
+    body.push_back(s.orelse[0]);
+    s.body = r_.ast.arena.copy(body);
+    s.orelse = {};
+  }
+
+  /// `try: return a() except E: b()` and then what stood in the handler, the only part that goes on.
+  bool continue_arm(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
+    if (rest.empty() || !s.final.empty() || !never_ends(r_.ast, s.orelse.empty() ? s.body : s.orelse)) return false;
+    StmtId going;
+    for (StmtId arm : s.arms) {
+      if (never_ends(r_.ast, r_.ast[arm].body)) continue;
+      if (going) return false;
+      going = arm;
+    }
+    const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
+    if (!going || place(forwards[0], column) != Place::Inside) return false;
+    const std::size_t count = in_else(forwards, column);
+    std::vector<StmtId> body;
+    for (StmtId id : r_.ast[going].body)
+      if (r_.ast[id].kind != StmtKind::Pass) body.push_back(id);
+    body.insert(body.end(), forwards.begin(), forwards.begin() + static_cast<std::ptrdiff_t>(count));
+    r_.ast[going].body = r_.ast.arena.copy(body);
+    rest.resize(rest.size() - count);
+    return true;
+  }
+
+  /// Takes into `else` what stood there.
+  bool fill(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
+    const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
+    const std::size_t count = in_else(forwards, column);
+    if (count == 0 || (s.kind == StmtKind::Try && place(forwards[0], column) != Place::Inside)) return false;
+    s.orelse = r_.ast.arena.copy(std::span(forwards).first(count));
+    rest.resize(rest.size() - count);
+    return true;
+  }
+
+  /// Puts behind the branch what stood there; then also what stands in the `else` of that.
+  bool spill(Stmt& s, std::vector<StmtId>& rest, std::optional<std::uint32_t> column) {
+    if (!spill_one(s, rest, column)) return false;
+    std::vector<StmtId> spilt;
+    while (!rest.empty()) {
+      Stmt& next = r_.ast[rest.back()];
+      if (next.kind != StmtKind::If || next.orelse.empty() || !leaves(next)) break;
+      spilt.push_back(rest.back());
+      rest.pop_back();
+      if (!spill_one(next, rest, column)) break;
+    }
+    rest.insert(rest.end(), spilt.rbegin(), spilt.rend());
+    return true;
+  }
+
+  bool spill_one(Stmt& s, std::vector<StmtId>& rest, std::optional<std::uint32_t> column) {
+    std::size_t keep = sole_if(s.orelse) ? 1 : 0;
+    if (column && place(s.orelse[0], *column) != Place::Unknown) keep = in_else(s.orelse, *column);
+    if (keep == s.orelse.size()) return false;
+    rest.insert(rest.end(), s.orelse.rbegin(), s.orelse.rend() - static_cast<std::ptrdiff_t>(keep));
+    s.orelse = s.orelse.first(keep);
+    return true;
+  }
+
+  /// `if a and b:` as `if a:` around `if b:` where the body lies that deep.
+  bool nest(std::vector<StmtId>& list, std::uint32_t column) {
+    for (StmtId id : list) {
+      for (std::uint32_t depth = 1;; ++depth) {
+        const Stmt s = r_.ast[id];
+        if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || r_.ast[s.e[0]].kind != ExprKind::BoolOp || r_.ast[s.e[0]].op != 0) break;
+        const std::optional<std::uint32_t> body = columns_.start(s.body);
+        const std::uint32_t inner = column + depth * columns_.step();
+        if (!body || *body <= inner) break;
+        const Expr test = r_.ast[s.e[0]];
+        std::size_t split = 1;
+        for (std::int32_t line = columns_.of(test.kids[0]).line; split < test.kids.size(); ++split) {
+          const SourceSpan span = columns_.of(test.kids[split]);
+          if (line != 0 && span.line > line && span.first >= inner && fits_if(span.first - inner)) break;
+          line = span.line;
+        }
+        if (split == test.kids.size()) break;
+        Stmt nested = s;
+        nested.e[0] = joined(test, test.kids.subspan(split));
+        const StmtId inside = r_.ast.add(nested);
+        Stmt& outer = r_.ast[id];
+        outer.e[0] = joined(test, test.kids.first(split));
+        outer.body = r_.one(inside);
+        id = inside;
+      }
+    }
+    return false;
+  }
+
+  ExprId joined(const Expr& all, std::span<ExprId> kids) {
+    if (kids.size() == 1) return kids[0];
+    Expr e = all;
+    e.kids = kids;
+    return r_.ast.add(e);
+  }
+
+  Rewriter& r_;
+  const SourceColumns& columns_;
+  std::vector<std::uint32_t> elifs_;
+};
+
+}  // namespace
+
+void tidy_conditions(Rewriter& r) { Branches(r).restore(); }
 
 }  // namespace depyf

@@ -1,7 +1,10 @@
-// Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop.
+// Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop. Those that the columns of the
+// bytecode (3.11+) show to be written stay.
+#include <algorithm>
 #include <utility>
 
 #include "rewrite/rewriter.h"
+#include "rewrite/source_columns.h"
 
 namespace depyf {
 namespace {
@@ -20,6 +23,18 @@ struct Work {
   Tail tail;
 };
 
+/// `return None` as `return` where it is written so; where that is unknown, if no `return` of the function has a value.
+void shorten_returns(Rewriter& r, const SourceColumns& columns) {
+  std::vector<StmtId> all;
+  collect_statements(r.ast, r.body, all);
+  const bool values = std::any_of(all.begin(), all.end(), [&](StmtId id) {
+    const Stmt& s = r.ast[id];
+    return s.kind == StmtKind::Return && s.e[0] && !r.is_none(s.e[0]);
+  });
+  for (StmtId id : all)
+    if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values)) s.e[0] = ExprId::none();
+}
+
 }  // namespace
 
 void drop_implied_jumps(Rewriter& r) {
@@ -29,6 +44,7 @@ void drop_implied_jumps(Rewriter& r) {
     for (StmtId id : all)
       if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0])) s.e[0] = ExprId::none();
   }
+  const SourceColumns& columns = r.columns();
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
   std::vector<Work> work = {{{}, has_end ? Tail::Return : Tail::None}};
   std::vector<std::pair<StmtId, Tail>> ifs;
@@ -37,11 +53,19 @@ void drop_implied_jumps(Rewriter& r) {
     work.pop_back();
     std::span<StmtId> list = at.list.owner ? list_of(r.ast, at.list) : r.body;
     std::size_t size = list.size();
-    while (size > 0 && implied(r, list[size - 1], at.tail)) {
+    while (size > 0 && implied(r, list[size - 1], at.tail) && !columns.writes_jump(list[size - 1])) {
       --size;
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
     list = list.first(size);
+    // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
+    for (std::size_t i = 0; columns.known() && i + 1 < list.size(); ++i) {
+      Stmt& s = r.ast[list[i]];
+      if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || s.body.size() < 2) continue;
+      if (!implied(r, s.body.back(), at.tail) || columns.writes_jump(s.body.back())) continue;
+      s.orelse = list.subspan(i + 1);
+      list = list.first(i + 1);
+    }
     if (at.list.owner) {
       list_of(r.ast, at.list) = list;
     } else {
@@ -69,7 +93,8 @@ void drop_implied_jumps(Rewriter& r) {
           break;
         case StmtKind::Try:
           push(ListRef::Body, Tail::None);
-          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, Tail::None});
+          // Up to 3.10 leaving a handler and returning from it differ.
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, columns.known() && s.final.empty() ? tail : Tail::None});
           push(ListRef::Orelse, s.final.empty() ? tail : Tail::None);
           push(ListRef::Final, Tail::None);
           break;
@@ -98,6 +123,7 @@ void drop_implied_jumps(Rewriter& r) {
       r.ast[id].body = r.one(jump);
     }
   }
+  if (r.role == Role::Function) shorten_returns(r, columns);
 }
 
 }  // namespace depyf

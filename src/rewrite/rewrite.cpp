@@ -1,6 +1,7 @@
 #include "rewrite/rewrite.h"
 
 #include "rewrite/rewriter.h"
+#include "rewrite/source_columns.h"
 
 namespace depyf {
 namespace {
@@ -22,6 +23,7 @@ constexpr Pass kPasses[] = {
     {"clean scope body", clean_scope_body},
     {"drop implied jumps", drop_implied_jumps},
     {"tidy conditions", tidy_conditions},
+    {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
     {"insert declarations", insert_declarations},
     {"insert docstring", insert_docstring},
 };
@@ -41,6 +43,13 @@ Role role_of(const Module& module, CodeId id) {
 
 Rewriter::Rewriter(Ast& tree, CodeId id)
     : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts) {}
+
+Rewriter::~Rewriter() = default;
+
+const SourceColumns& Rewriter::columns() {
+  if (!columns_) columns_ = std::make_unique<SourceColumns>(*this);
+  return *columns_;
+}
 
 void Rewriter::absorb(StmtId into, StmtId from) {
   Stmt& a = ast[into];

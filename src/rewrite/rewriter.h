@@ -1,5 +1,6 @@
 #pragma once
 // What the passes of rewrite/ share: the body under work and small helpers.
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ namespace depyf {
 enum class Role : std::uint8_t { Module, Class, Function, Lambda, Comprehension, GenericScope };
 
 Role role_of(const Module& module, CodeId code);
+
+class SourceColumns;
 
 struct Rewriter {
   Ast& ast;
@@ -32,6 +35,10 @@ struct Rewriter {
   ExprId docstring;                  // class and module: what the body stored in __doc__
 
   Rewriter(Ast& tree, CodeId id);
+  ~Rewriter();
+
+  /// How the source was laid out; found when first asked for, from the body as it is then.
+  const SourceColumns& columns();
 
   std::string_view text(StrId id) const { return id ? module[id] : std::string_view(); }
   bool is_name(ExprId id, std::string_view name) const {
@@ -95,6 +102,9 @@ struct Rewriter {
 
   /// `into` takes over the bytecode offsets of `from`, which it replaces.
   void absorb(StmtId into, StmtId from);
+
+ private:
+  std::unique_ptr<SourceColumns> columns_;
 };
 
 /// `name` as it is written inside code object `scope`: without the prefix that the class around it adds to private names.

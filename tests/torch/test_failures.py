@@ -257,9 +257,14 @@ def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
 
 
 def interrupted_backend(module, inputs):
-    os.kill(os.getpid(), signal.SIGINT)
-    for _ in range(1000000):  # the handler runs between two instructions
-        pass
+    # a process that a shell started in the background ignores it otherwise
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000000):  # the handler runs between two instructions
+            pass
+    finally:
+        signal.signal(signal.SIGINT, before)
     return module.forward
 
 

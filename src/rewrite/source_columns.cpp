@@ -1,0 +1,160 @@
+#include "rewrite/source_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include "bytecode/lines.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::uint32_t kReturnWidth = 6, kNoneWidth = 4, kContinueWidth = 8;
+constexpr std::uint32_t kBeforeValue = 7, kBeforeTarget = 4;  // `return `, `del `
+
+bool before(const SourceSpan& a, const SourceSpan& b) { return std::tie(a.line, a.first, a.end) < std::tie(b.line, b.first, b.end); }
+
+}  // namespace
+
+SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
+  LineCursor cursor(r.object);
+  if (!cursor.has_columns()) return;
+  const auto count = static_cast<std::uint32_t>(r.object.code.size() / 2);
+  units_.resize(count);
+  for (std::uint32_t unit = 0; unit < count; ++unit) {
+    const std::int32_t line = cursor.at(unit);
+    const std::uint32_t columns = cursor.columns();
+    if (line > 0 && columns != 0) units_[unit] = {line, (columns >> 16) - 1, (columns & 0xFFFF) - 1};
+  }
+  std::vector<StmtId> all;
+  collect_statements(r.ast, r.body, all);
+  for (StmtId id : all)
+    if (const Stmt& s = r.ast[id]; s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0])))) jumps_.push_back(at(s.origin));
+  std::sort(jumps_.begin(), jumps_.end(), before);
+  for (ExprId id : collect_expressions(r.ast, r.body))
+    if (!r.is_none(id)) others_.push_back(at(r.ast[id].origin));
+  std::sort(others_.begin(), others_.end(), before);
+  std::vector<std::uint32_t> starts;
+  for (StmtId id : all)
+    if (const std::optional<std::uint32_t> column = simple_start(r.ast[id])) starts.push_back(*column);
+  if (starts.size() < 2) return;
+  const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
+  if (*std::max_element(starts.begin(), starts.end()) == least) return;
+  // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice the usual one has to fit all.
+  for (std::uint32_t step : {8U, 4U, 2U, 3U, 1U}) {
+    const auto fitting = static_cast<std::size_t>(
+        std::count_if(starts.begin(), starts.end(), [&](std::uint32_t column) { return (column - least) % step == 0; }));
+    step_ = step;
+    if (fitting == starts.size() || (step != 8 && fitting * 4 >= starts.size() * 3)) break;
+  }
+}
+
+SourceSpan SourceColumns::of(std::vector<ExprId> work) const {
+  SourceSpan found;
+  while (!work.empty()) {
+    const ExprId id = work.back();
+    work.pop_back();
+    if (!id) continue;
+    const Expr& e = r_.ast[id];
+    work.insert(work.end(), e.kids.begin(), e.kids.end());
+    const SourceSpan span = at(e.origin);
+    if (span.line == 0 || (found.line != 0 && span.line > found.line)) continue;
+    if (found.line == 0 || span.line < found.line) {
+      found = span;
+    } else {
+      found.first = std::min(found.first, span.first);
+      found.end = std::max(found.end, span.end);
+    }
+  }
+  return found;
+}
+
+SourceSpan SourceColumns::of(ExprId expression) const { return of(std::vector<ExprId>{expression}); }
+
+std::int32_t SourceColumns::line(StmtId id) const {
+  std::vector<ExprId> roots;
+  append_roots(r_.ast, id, roots);
+  const SourceSpan own = at(r_.ast[id].origin), span = of(std::move(roots));
+  return own.line == 0 || (span.line != 0 && span.line < own.line) ? span.line : own.line;
+}
+
+std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
+  const SourceSpan own = at(s.origin);
+  switch (s.kind) {
+    case StmtKind::Return: {
+      // Where a `with` or `finally` is left first, the return itself has the place of that; one of a constant lies where the constant does.
+      const bool none = !s.e[0] || r_.is_none(s.e[0]);
+      if (none && own.end - own.first == kReturnWidth) return own.first;
+      const SourceSpan value = s.e[0] ? of(s.e[0]) : own;
+      const bool constant = s.e[0] && r_.ast[s.e[0]].kind == ExprKind::Constant;
+      // Statements begin at even columns but for those indented by tabs.
+      if (value.line == 0 || value.first < kBeforeValue || (constant && value.first % 2 == 0)) return {};
+      return !constant && own.line == value.line && own.first < value.first ? own.first : value.first - kBeforeValue;
+    }
+    case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
+      return own.line != 0 ? std::optional(own.first) : std::nullopt;
+    case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
+      std::vector<ExprId> roots(s.list.begin(), s.list.end());
+      roots.insert(roots.end(), s.e.begin(), s.e.end());
+      SourceSpan span = of(std::move(roots));
+      if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
+      if (span.line == 0) return {};
+      if (s.kind != StmtKind::Delete) return span.first;
+      return span.first >= kBeforeTarget ? std::optional(span.first - kBeforeTarget) : std::nullopt;
+    }
+    case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::For: case StmtKind::While:
+    case StmtKind::If: case StmtKind::With: case StmtKind::Match: case StmtKind::Try: case StmtKind::Assert: case StmtKind::Global:
+    case StmtKind::Nonlocal: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler:
+    case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar:
+      break;
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
+  for (std::uint32_t depth = 0;; ++depth) {
+    const Stmt& s = r_.ast[id];
+    const std::optional<std::uint32_t> own = simple_start(s);
+    if (own) return *own >= depth * step_ ? std::optional(*own - depth * step_) : std::nullopt;
+    if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
+    id = s.body[0];
+    // `if a: return` says nothing of indentation.
+    std::vector<ExprId> header, below;
+    append_roots(r_.ast, StmtId(static_cast<std::uint32_t>(&s - r_.ast.stmts.data())), header);
+    append_roots(r_.ast, id, below);
+    const SourceSpan head = of(std::move(header)), first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(std::move(below));
+    if (head.line != 0 && first.line <= head.line) return {};
+  }
+}
+
+std::optional<std::uint32_t> SourceColumns::start(std::span<const StmtId> list) const {
+  std::optional<std::uint32_t> least;
+  for (StmtId id : list)
+    if (const std::optional<std::uint32_t> column = start(id); column && (!least || *column < *least)) least = column;
+  return least;
+}
+
+bool SourceColumns::writes_jump(StmtId id) const {
+  const Stmt& s = r_.ast[id];
+  const SourceSpan own = at(s.origin);
+  if (own.line == 0) return false;
+  const auto [low, high] = std::equal_range(jumps_.begin(), jumps_.end(), own, before);
+  if (high - low != 1) return false;
+  const std::uint32_t width = own.end - own.first;
+  if (s.kind == StmtKind::Continue) return width == kContinueWidth;
+  if (r_.role != Role::Function) return false;  // the end of a module or class
+  if (width != kReturnWidth && width != kNoneWidth) return false;
+  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step_ != 0)) return false;
+  // The end of a function has the place of what came before it.
+  return !std::binary_search(others_.begin(), others_.end(), own, before);
+}
+
+std::optional<bool> SourceColumns::bare_return(StmtId id) const {
+  const SourceSpan own = at(r_.ast[id].origin);
+  if (own.line != 0 && own.end - own.first == kReturnWidth) return true;
+  if (own.line != 0 && own.end - own.first == kNoneWidth) return false;
+  return {};
+}
+
+}  // namespace depyf

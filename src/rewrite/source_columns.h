@@ -1,0 +1,52 @@
+#pragma once
+// How the source was laid out, as far as the columns of its bytecode tell (CPython 3.11 and later, see Objects/locations.md).
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rewrite/rewriter.h"
+
+namespace depyf {
+
+/// A stretch of one line of the source; line 0: unknown. Columns count bytes, from 0.
+struct SourceSpan {
+  std::int32_t line = 0;
+  std::uint32_t first = 0, end = 0;
+  bool operator==(const SourceSpan&) const = default;
+};
+
+class SourceColumns {
+ public:
+  explicit SourceColumns(const Rewriter& r);
+
+  /// False where the bytecode has no columns; then everything is unknown.
+  bool known() const { return !units_.empty(); }
+  /// Of the instruction at a byte offset.
+  SourceSpan at(std::uint32_t offset) const { return offset / 2 < units_.size() ? units_[offset / 2] : SourceSpan(); }
+  SourceSpan at(const Origin& origin) const { return origin.code == r_.code ? at(origin.offset) : SourceSpan(); }
+  /// Of what an expression has on its first line.
+  SourceSpan of(ExprId expression) const;
+  /// The line on which what a statement evaluates begins; 0: unknown.
+  std::int32_t line(StmtId statement) const;
+  /// The column at which a statement begins.
+  std::optional<std::uint32_t> start(StmtId statement) const;
+  /// The least column at which one of the statements begins: that of their list, unless all known ones are in an `else` that is not there yet.
+  std::optional<std::uint32_t> start(std::span<const StmtId> list) const;
+  /// By how much one level is indented.
+  std::uint32_t step() const { return step_; }
+  /// Is this `return`, `return None` or `continue` written there? False for the end of a function or loop, and for copies of one statement.
+  bool writes_jump(StmtId statement) const;
+  /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes before it.
+  std::optional<bool> bare_return(StmtId statement) const;
+
+ private:
+  SourceSpan of(std::vector<ExprId> roots) const;
+  std::optional<std::uint32_t> simple_start(const Stmt& s) const;
+
+  const Rewriter& r_;
+  std::vector<SourceSpan> units_;  // of each code unit
+  std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted
+  std::uint32_t step_ = 4;
+};
+
+}  // namespace depyf

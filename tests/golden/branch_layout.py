@@ -1,0 +1,61 @@
+# python: >=3.11
+# Where branches stood, as columns tell it.
+def f(a, b):
+    if a:
+        return 1
+    else:
+        b = 2
+    print(b)
+
+
+def g(a, b):
+    if a:
+        return 1
+    elif b:
+        return 2
+    else:
+        print(a)
+        return 3
+
+
+def h(a, b):
+    if a:
+        return 1
+    if b:
+        return 2
+    print(a)
+    return 3
+
+
+def i(a, b):
+    if a:
+        if b:
+            print(1)
+    if not a:
+        raise ValueError
+    if not 0 <= a <= b:
+        raise TypeError
+    return a
+
+
+def j(a):
+    try:
+        a()
+    except ValueError:
+        return None
+    else:
+        print(1)
+    print(2)
+
+
+def k(a):
+    try:
+        return a()
+    except ValueError:
+        return None
+
+
+def l(a):
+    if a:
+        a()
+    return
