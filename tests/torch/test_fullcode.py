@@ -278,6 +278,14 @@ def test_every_call_of_a_program_is_dispatched_as_torch_does(tmp_path, name):
     assert asked or TORCH < (2, 13)
 
 
+def test_what_ends_a_line_of_text_but_not_of_python():
+    from depyf.torch.fullcode import function_text
+
+    source = "# a\x0cb\r\ndef f(x):\r    y = 'a\u2028b' # \x1c\n    return y\n\ndef g(): pass\n"
+    text = function_text(source, "f", "h")
+    assert text == "def h(x):\n    y = 'a\u2028b' # \x1c\n    return y\n"
+
+
 class Unnamed:
     pass
 

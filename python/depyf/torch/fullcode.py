@@ -329,7 +329,8 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
     chosen = next((node for node in functions if node.name == name), None)
     if chosen is None:
         chosen = min(functions, key=lambda node: node.lineno)
-    lines = source.splitlines()[chosen.lineno - 1 : chosen.end_lineno]
+    # not splitlines(): a form feed or U+2028 in a text or a comment ends no line of Python
+    lines = re.split("\r\n|\r|\n", source)[chosen.lineno - 1 : chosen.end_lineno]
     text = textwrap.dedent("\n".join(lines)) + "\n"
     return re.sub(
         r"^((?:async\s+)?def\s+)\w+", lambda match: match.group(1) + new_name, text, count=1
@@ -411,12 +412,13 @@ def _with_constants(
     text: str, constants: Constants, holders: Tuple[LiveObject, LiveObject], token: str
 ) -> str:
     """The text of a function with the objects that the bytecode holds as its first statements."""
-    names = [name for name in constants if re.search(r"\b%s\b" % re.escape(name), text)]
+    words = set(re.findall(r"\w+", text)) if constants else set()
+    names = [name for name in constants if name in words]
     if not names:
         return text
     _holders[token] = holders + ({name: constants[name][1] for name in names},)
     first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
-    lines = text.splitlines()
+    lines = text.split("\n")
     lines[first.lineno - 1 : first.lineno - 1] = [
         "%s%s = %s"
         % (
@@ -426,7 +428,7 @@ def _with_constants(
         )
         for name in names
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _transformed(entry: Entry, signature: _Signature, token: str) -> str:
