@@ -44,7 +44,8 @@ def load(folder):
         )
     if "functions" not in document:
         raise DumpError(
-            "%s: the dump is not complete: the program was ended before its block, or is still running"
+            "%s: the dump is not complete, and nothing was compiled in it yet: the program was ended before its block, "
+            "or is still running"
             % path
         )
     document["folder"] = os.path.dirname(os.path.abspath(path))
@@ -301,6 +302,8 @@ def summary(document, report=None, links=False):
             lines.append("            help: " + shown(" ".join(cause.help.split()))[:160])
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))
+    if document.get("open"):
+        lines[0] += "; the program is still running, or was killed"
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)

@@ -88,7 +88,8 @@ def _of_folder(folder):
         raise ReportError("%s in %s was not written by depyf" % (MANIFEST, folder))
     if "functions" not in document:
         raise ReportError(
-            "the dump in %s is not finished: the program with process id %s is inside prepare_debug, or was killed there"
+            "the dump in %s is not finished, and nothing was compiled in it yet: the program with process id %s is inside "
+            "prepare_debug, or was killed there"
             % (folder, document.get("process"))
         )
     earlier_blocks = document.get("earlier")
@@ -166,7 +167,7 @@ _ENTRY = {
     "line_map": [[]],
     "guards": [{"kind": "", "source": "", "text": "", "expression": "", "comment": ""}],
     "breaks": [{"reason": "", "text": "", "explanation": "", "hints": [""], "location": "", "url": "", "user_stack": [""]}],
-    "artifacts": [{"stage": "?", "kind": "text", "index": 0, "path": "", "torch_path": "", "note": "", "text": ""}],
+    "artifacts": [{"stage": "?", "kind": "text", "index": 0, "path": "", "torch_path": "", "note": "", "text": "", "origins": {}}],
     "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],
     "symbols": [{"symbol": "", "source": "", "val": "", "vr": ""}],
 }
@@ -222,6 +223,8 @@ def fit(document):
         "unavailable": {name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()},
         "torch_version": _fit(document.get("torch_version"), ""),
         "python_version": _fit(document.get("python_version"), ""),
+        "open": document.get("open") is True,
+        "process": _fit(document.get("process"), 0),
     }
     for key in ("started", "finished", "rank", "label", "folder", "place"):
         fitted[key] = document.get(key)

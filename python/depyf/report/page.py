@@ -367,7 +367,7 @@ def _view(node, pool, parents, folder, budget):
     source, first_line, origin = _source_of(node, parents)
     texts = []
 
-    def add(role, title, text, path=None, torch_path=None, kind="python"):
+    def add(role, title, text, path=None, torch_path=None, kind="python", origins=None):
         number = None
         if text:
             if budget[0] >= len(text) or role in ("source", "code", "Captured_Graph"):
@@ -375,9 +375,10 @@ def _view(node, pool, parents, folder, budget):
                 number = pool.add(text)
         link = _link(run, path, folder)
         if number is not None or link:
-            texts.append(
-                {"role": role, "title": title, "text": number, "link": link, "path": path, "torch": torch_path, "kind": kind}
-            )
+            row = {"role": role, "title": title, "text": number, "link": link, "path": path, "torch": torch_path, "kind": kind}
+            if origins:
+                row["origins"] = origins
+            texts.append(row)
 
     heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(origin, "Source (decompiled)")
     add("source", heading, source, None, None, "python")
@@ -392,7 +393,7 @@ def _view(node, pool, parents, folder, budget):
         if kind == "text" and path and path.endswith(".py"):
             kind = "python"
         role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
-        add(role, _title_of(artifact), artifact.get("text"), path, artifact.get("torch_path"), kind)
+        add(role, _title_of(artifact), artifact.get("text"), path, artifact.get("torch_path"), kind, artifact.get("origins"))
     own = (node.function or {}).get("source")
     if own and own != source:
         add("resume", "Resume function (decompiled)", own)

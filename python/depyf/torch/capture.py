@@ -129,11 +129,27 @@ _RESERVED = frozenset(
 )
 #: artifacts that repeat what another one says, or torch's configuration
 _SKIPPED_ARTIFACTS = re.compile(
-    r"^(torch\._functorch\.config|.*_(ORIGINAL|MODIFIED)_BYTECODE|inductor_provenance_tracking.*|dynamo_error)$"
+    r"^(torch\._functorch\.config|.*_(ORIGINAL|MODIFIED)_BYTECODE|inductor_provenance_tracking_kernel.*|dynamo_error)$"
 )
 _CACHE_EVENT = re.compile(
     r"^(?P<cache>fx_graph_cache|aotautograd_cache|precompile_cache)_(?P<result>hit|miss|bypass)$"
 )
+
+
+def _origins(entry: Entry, name: str) -> Dict[str, str]:
+    """Node -> node of the captured graph, for the graph that is being traced under `name`."""
+    found: Dict[str, str] = {}
+    if GRAPH_STAGES[name] == "Captured_Graph":
+        return found
+    for node in compat.traced_graph(name):
+        if node.origin:
+            found[node.name] = node.origin
+            if not node.backward and node.sequence >= 0:
+                # an operation without gradient has the number of the next one that has a gradient
+                entry.sequences[node.sequence] = node.origin
+        elif node.backward and node.sequence in entry.sequences:
+            found[node.name] = entry.sequences[node.sequence]
+    return found
 
 
 def record_kind(metadata: Dict[str, Any]) -> str:
@@ -624,7 +640,7 @@ class Session:
                 # Dynamo starts the frame again; what the abandoned attempt made is not what runs
                 entry.attempt = attempt
                 entry.artifacts = [kept for kept in entry.artifacts if kept.attempt >= attempt]
-                entry.symbols, entry.sizes = [], {}
+                entry.symbols, entry.sizes, entry.sequences = [], {}, {}
             details = metadata.get(kind)
             details = details if isinstance(details, dict) else {}
             name = str(details.get("name", "")) if kind in ("artifact", "graph_dump") else kind
@@ -653,6 +669,7 @@ class Session:
                     "graph",
                     attempt=attempt,
                     note=str(metadata.get("subgraph_name", "") or ""),
+                    origins=_origins(entry, name),
                 ),
                 payload,
             )

@@ -10,7 +10,7 @@ import re
 import sys
 import types
 import weakref
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
 
 #: name of the probe -> why it is unavailable
 _unavailable: Dict[str, str] = {}
@@ -441,6 +441,61 @@ def remove_trace_handler(handler: logging.Handler) -> None:
     logger = logging.getLogger(TRACE_LOGGER)
     logger.removeHandler(handler)
     logger.handlers = list(logger.handlers)
+
+
+class TracedNode(NamedTuple):
+    """A node of a graph that torch has just traced, by what torch keeps of where it came from."""
+
+    name: str
+    origin: str  # the node of Dynamo's graph that it was made of; empty where torch does not tell
+    sequence: int  # torch.autograd's number of the operation; -1 where there is none
+    backward: bool  # made for the gradient of the operation with that number
+
+
+def traced_graph(name: str) -> List[TracedNode]:
+    """The nodes of the graph whose text is being traced under this name, for a handler of the structured trace.
+
+    A record holds the text alone, and the text names no origin. The graph is a variable of the function that traces, two
+    calls up, and its nodes' metadata has the origin. The list is empty where that function has no graph: on a hit in one of
+    torch's caches, or in a torch that keeps it elsewhere.
+    """
+
+    def find() -> Any:
+        from torch.fx import GraphModule
+
+        return GraphModule
+
+    module = probe("graphs behind traced texts", find)
+    frame: Any = sys._getframe(1)
+    for _ in range(16):
+        if frame is None or frame.f_code.co_name == "trace_structured":
+            break
+        frame = frame.f_back
+    if module is None or frame is None or frame.f_code.co_name != "trace_structured" or frame.f_back is None:
+        return []
+    found = {key: value for key, value in frame.f_back.f_locals.items() if isinstance(value, module)}
+    if len({id(value) for value in found.values()}) > 1:  # forward and backward are traced side by side
+        found = {key: value for key, value in found.items() if key.startswith("bw") == ("backward" in name)}
+    if len({id(value) for value in found.values()}) != 1:
+        return []
+    nodes = []
+    for node in next(iter(found.values())).graph.nodes:
+        if node.op in ("placeholder", "output"):
+            continue
+        source, chain = None, node.meta.get("from_node")
+        while chain:
+            source = chain[-1]
+            chain = getattr(source, "from_node", None)
+        sequence = node.meta.get("seq_nr")
+        nodes.append(
+            TracedNode(
+                node.name,
+                str(getattr(source, "name", "")),
+                sequence if isinstance(sequence, int) else -1,
+                "fwd_source_fn_stack" in node.meta,
+            )
+        )
+    return nodes
 
 
 def _intern_table() -> Any:

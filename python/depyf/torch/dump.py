@@ -206,6 +206,7 @@ class DumpWriter:
         self._session: Any = None
         self._late = False  # something came after the manifest was written
         self._next_write = 0.0
+        self._next_snapshot = 0.0
         folder = os.path.abspath(folder)
         number, self.folder = 1, folder
         while not self._take(existing):
@@ -323,6 +324,13 @@ class DumpWriter:
     def compile_ended(self, session: Any, entry: Entry) -> None:
         """Everything of a compile, or of its backward, is there."""
         self._write_artifacts(entry)
+        # A job that hangs or is killed never leaves its block, and is the one that somebody wants to look at. What is known is
+        # written at times, so that this stays a small part of the time that passes.
+        if time.monotonic() >= self._next_snapshot:
+            begin = time.monotonic()
+            self._write_manifest(session.run, True)
+            end = time.monotonic()
+            self._next_snapshot = end + 50 * (end - begin)
 
     def late(self, session: Any, entry: Entry) -> None:
         """Something arrived after the block: a backward that was compiled when it was first needed."""
@@ -340,7 +348,7 @@ class DumpWriter:
             return
         self._late = False
         begin = time.monotonic()
-        self._write_run(session.run, False)
+        self._write_run(session.run)
         end = time.monotonic()
         self._next_write = end + 20 * (end - begin)
 
@@ -367,9 +375,13 @@ class DumpWriter:
                 )
                 text = as_comment(text)
             function.path = self._write_claimed(name, ".py", text)
-        self._write_run(run, False)
+        self._write_run(run)
 
-    def _write_run(self, run: Run, is_open: bool) -> None:
+    def _write_run(self, run: Run) -> None:
+        self._write_manifest(run, False)
+        self._write_page(run)
+
+    def _write_manifest(self, run: Run, is_open: bool) -> None:
         document = run.to_json()
         document["open"] = is_open
         document["process"] = os.getpid()
@@ -381,10 +393,10 @@ class DumpWriter:
             if manifest == MANIFEST:
                 document["earlier"] = self._shared.earlier
             # what a reader counts on comes last: when it says that the dump is whole, it is
-            self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
+            if not is_open:
+                self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
             if self.write(manifest, json.dumps(document, default=repr)) is not None:
                 self._shared.written[self._block] = manifest
-        self._write_page(run)
 
     def _write_page(self, run: Run) -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their manifests

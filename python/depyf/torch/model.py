@@ -78,6 +78,7 @@ class Artifact:
     source_path: Optional[str] = None  # where torch itself keeps it
     path: Optional[str] = None  # relative to the dump's folder
     note: str = ""
+    origins: Dict[str, str] = field(default_factory=dict)  # node of a graph -> node of the captured graph that it came from
     _text: Optional[str] = field(default=None, repr=False)
     _folder: Optional[str] = field(default=None, repr=False)
 
@@ -103,6 +104,7 @@ class Artifact:
             "torch_path": self.source_path,
             "origin": self.origin,
             "note": self.note,
+            "origins": self.origins,
         }
 
 
@@ -192,6 +194,9 @@ class Entry:
     cache: List[Dict[str, Any]] = field(default_factory=list)
     symbols: List[Dict[str, Any]] = field(default_factory=list)
     sizes: Dict[str, Any] = field(default_factory=dict)
+    sequences: Dict[int, str] = field(
+        default_factory=dict, repr=False
+    )  # autograd's number of an operation -> node of the captured graph
     metrics: Dict[str, Any] = field(default_factory=dict)
     backward_metrics: Dict[str, Any] = field(default_factory=dict)
     marks: List[Mark] = field(default_factory=list, repr=False)

@@ -113,7 +113,7 @@ function tokens(into, text, grammar, words, state, links, kind) {
       if (match.index > at) into.append(text.slice(at, match.index));
       const stop = close < 0 ? text.length : close + 3;
       into.append(make("span", { class: "s" }, text.slice(match.index, stop)));
-      if (close < 0) { state.quote = quote; state.cpp = kind === "kernel" && /cpp/.test(text); }
+      if (close < 0) { state.quote = quote; state.cpp = kind === "kernel" && (/cpp/.test(text) || state.wrapper); }
       grammar.lastIndex = at = stop;
       continue;
     } else if (match[3]) style = /^"[a-z]+\d+\w*\[/.test(match[3]) ? "t" : "s";
@@ -174,12 +174,52 @@ function readGraph(lines) {
 }
 
 const KERNEL_DEFINITION = /^(\w+) = async_compile\.(\w+)\(/;
-const SOURCE_NODES = /# (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]/;
+const SOURCE_NODES = /(?:#|\/\/) (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]/;
 const NODE_MAPPING = /^#\s+(\S+) => (.+)$/;
 
+const CPP_DEFINITION = /^(?:extern "C"|static|inline)\s.*?\bvoid\s+(\w+)\(/;
+const CPP_CALL = /^\s+(?:(\w+)\((?=\()|AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_(?:cpu|cuda|proxy_executor)_(\w+?)(_out)?\()(.*)$/;
+const CPP_OUTPUT = /^\s+output_handles\[(\d+)\] = (?:std::move\()?(\w+)/;
+
+// The same for the C++ that Inductor writes with cpp_wrapper: the definitions stand behind or before the calls, in the same language.
+function readWrapper(lines, graph) {
+  const definitions = new Map(), calls = [], buffers = new Map();
+  lines.forEach((line, at) => {
+    const definition = CPP_DEFINITION.exec(line);
+    if (!definition) return;
+    let stop = at;
+    while (stop < lines.length - 1 && !/^{|[{;]\s*$/.test(lines[stop])) stop++;  // a declaration ends here
+    if (/{\s*$/.test(lines[stop])) while (stop < lines.length - 1 && !/^}/.test(lines[stop])) stop++;
+    if (/^}/.test(lines[stop])) definitions.set(definition[1], { name: definition[1], from: at, to: stop, comment: null, cppOutputs: null, nodes: new Set() });
+  });
+  let comment = null;
+  lines.forEach((line, at) => {
+    const source = SOURCE_NODES.exec(line);
+    if (source) { comment = { names: source[1].split(", ").filter(Boolean), exact: [], at }; return; }
+    const output = CPP_OUTPUT.exec(line);
+    if (output && graph && graph.result && graph.result.outputs[Number(output[1])]) buffers.set(output[2], graph.result.outputs[Number(output[1])]);
+    const called = CPP_CALL.exec(line), kernel = called && called[1] && definitions.get(called[1]);
+    if (!called || !(kernel || called[2] && comment)) return;
+    calls.push({ at, from: comment ? comment.at : at, kernel, library: kernel ? "" : called[2], target: (/\w+/.exec(called[4]) || [])[0], args: called[4].match(/\bbuf\d+\b|\barg\w+/g) || [], comment, nodes: new Set() });
+    comment = null;
+  });
+  return { definitions, calls, buffers };
+}
+
 // Generated code: blocks of lines (a kernel's definition, a call) with the nodes of the post-grad graph that they compute.
-function readKernels(lines, graph) {
-  const definitions = new Map(), blocks = [], buffers = new Map(), calls = [];
+function readKernels(lines, graph, known) {
+  const blocks = [], wrapper = lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
+  const { definitions, calls, buffers } = wrapper ? readWrapper(lines, graph) : readCalls(lines, graph);
+  if (graph) { assign(calls, known, graph); connect(calls, buffers, graph); }
+  for (const call of calls) {
+    for (const kernel of call.kernel ? [call.kernel] : []) for (const node of call.nodes) kernel.nodes.add(node);
+    blocks.push({ from: call.from, to: call.at, nodes: call.nodes, names: call.comment ? call.comment.names : [] });
+  }
+  for (const kernel of definitions.values()) blocks.push({ from: kernel.from, to: kernel.to, nodes: kernel.nodes, names: kernel.comment ? kernel.comment.names : [] });
+  return blocks;
+}
+function readCalls(lines, graph) {
+  const definitions = new Map(), buffers = new Map(), calls = [];
   let comment = null, commentAt = -1;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at];
@@ -212,30 +252,39 @@ function readKernels(lines, graph) {
       if (names.length === graph.result.outputs.length) names.forEach((name, index) => { if (graph.result.outputs[index]) buffers.set(name, graph.result.outputs[index]); });
     }
   }
-  if (graph) connect(calls, buffers, graph);
-  for (const call of calls) {
-    for (const kernel of call.kernel ? [call.kernel] : []) for (const node of call.nodes) kernel.nodes.add(node);
-    blocks.push({ from: call.from, to: call.at, nodes: call.nodes, names: call.comment ? call.comment.names : [] });
+  return { definitions, calls, buffers };
+}
+
+// Inductor's own provenance, where it was turned on: "name of what is called:number of the call" -> nodes of the post-grad graph.
+function assign(calls, known, graph) {
+  const queues = new Map();
+  const numbered = Object.keys(known).map((key) => /^(.*):(\d+)$/.exec(key)).filter(Boolean).sort((a, b) => a[2] - b[2]);
+  for (const [key, name] of numbered) {
+    const short = name.split(".").pop();
+    if (!queues.has(short)) queues.set(short, []);
+    queues.get(short).push(Array.isArray(known[key]) ? known[key] : []);
   }
-  for (const kernel of definitions.values()) blocks.push({ from: kernel.from, to: kernel.to, nodes: kernel.nodes, names: kernel.comment ? kernel.comment.names : [] });
-  return blocks;
+  for (const call of calls) {
+    const nodes = (queues.get(call.kernel ? call.kernel.name : call.library) || []).shift();
+    for (const name of nodes || []) if (graph.nodes.has(name)) call.nodes.add(name);
+  }
 }
 
 // Which nodes each call computes: what Inductor wrote beside it where it did; else a library call is the next node of its
 // operator, and a generated kernel everything between its outputs and what was computed before.
 function connect(calls, buffers, graph) {
-  const claimed = new Set(), seen = new Map();
+  const claimed = new Set(calls.flatMap((call) => [...call.nodes])), seen = new Map();
   const operator = (node) => (/^(?:torch\.ops\.)?\w+\.(\w+)/.exec(node.target) || [])[1] || node.target;
   const ops = graph.order.filter((node) => node.kind === "op");
   for (const call of calls) {
-    if (!call.library) continue;
+    if (!call.library || call.nodes.size) continue;
     const count = seen.get(call.library) || 0;
     const found = ops.filter((node) => operator(node) === call.library)[count];
     seen.set(call.library, count + 1);
     if (found) { call.nodes.add(found.name); claimed.add(found.name); if (call.target) buffers.set(call.target, found.name); }
   }
   for (const call of calls) {
-    if (!call.kernel) continue;
+    if (!call.kernel || call.nodes.size) continue;
     const exact = (call.kernel.comment ? call.kernel.comment.exact : []).concat(call.comment ? call.comment.exact : []).filter((name) => graph.nodes.has(name));
     if (exact.length) { for (const name of exact) { call.nodes.add(name); claimed.add(name); } continue; }
     const outputs = call.args.filter((name, index) => buffers.get(name) && (call.kernel.cppOutputs ? call.kernel.cppOutputs[index] : true));
@@ -258,7 +307,7 @@ function connect(calls, buffers, graph) {
 const relationCache = new Map();
 function relations(view) {
   if (relationCache.has(view.key)) return relationCache.get(view.key);
-  const ids = new Map(), places = [], of = new Map(), near = new Map(), graphs = new Map();
+  const ids = new Map(), places = [], of = new Map(), near = new Map(), names = new Map(), graphs = new Map();
   const id = (file, line, code) => {
     const name = file + ":" + line;
     if (!ids.has(name)) { ids.set(name, places.length); places.push({ file, line, code: code || "" }); }
@@ -271,35 +320,71 @@ function relations(view) {
     if (!lines.has(line)) lines.set(line, new Set());
     lines.get(line).add(group);
   };
+  const find = (role) => view.texts.find((text) => text.role === role && text.text !== null);
+  const captured = find("Captured_Graph"), capturedGraph = captured ? readGraph(linesOf(captured.text)) : null;
+  const traced = (name) => typeof name === "string" && capturedGraph !== null && capturedGraph.nodes.has(name);
+  const provenance = (number) => {
+    const text = find("inductor_provenance_tracking_node_mappings" + (number ? "." + number : ""));
+    try { return (text && JSON.parse(textOf(text.text).replace(/^\s*(#.*\n)*/, ""))) || {}; } catch { return {}; }
+  };
+  // Names mean the same in all texts of one run of Inductor: the graphs before and after its passes, and what it generated.
+  const spaceOf = (role) => {
+    const match = /^(?:BEFORE_POST_GRAD|AFTER_POST_GRAD|kernel)(?:\.(\d+))?$/.exec(role);
+    if (match) return "p" + (match[1] || 0);
+    if (role === "Forward_graph" && !find("Forward_graph.1")) return "p0";
+    return role === "Backward_graph" && !find("Backward_graph.1") && !find("AFTER_POST_GRAD.2") ? "p1" : "";
+  };
+  const token = (number, line, name) => {
+    if (!names.has(number)) names.set(number, new Map());
+    const lines = names.get(number);
+    if (!lines.has(line)) lines.set(line, new Set());
+    lines.get(line).add(name);
+  };
   for (const text of view.texts) {
     if (text.kind !== "graph" || text.text === null || graphs.has(text.text)) continue;
-    const graph = readGraph(linesOf(text.text));
+    const graph = text === captured ? capturedGraph : readGraph(linesOf(text.text)), space = spaceOf(text.role);
     graphs.set(text.text, graph);
+    const origins = new Map(Object.entries(text.origins || {}).map(([name, origin]) => [name, [origin]]));
+    const after = /^AFTER_POST_GRAD(?:\.(\d+))?$/.exec(text.role);
+    if (after) for (const [name, found] of Object.entries(provenance(Number(after[1] || 0)).postToPre || {})) if (Array.isArray(found)) origins.set(name, found);
+    const same = text === captured || /^(BEFORE|AFTER)_PRE_GRAD$/.test(text.role);
     for (const node of graph.order) {
-      if (!node.place) continue;
-      node.group = id(node.place.file, node.place.line, node.place.code);
+      node.origins = (same ? [node.name] : origins.get(node.name) || []).filter(traced);
+      if (node.kind !== "out") for (const name of node.origins) token(text.text, node.line, "c:" + name);
+      if (space && node.kind === "op") token(text.text, node.line, space + ":" + node.name);
+      const place = node.place || (node.origins.length ? capturedGraph.nodes.get(node.origins[0]).place : null);
+      if (!place) continue;
+      node.group = id(place.file, place.line, place.code);
       link(text.text, node.line, node.group);
-      link(text.text, node.place.at, node.group);
+      if (node.place) link(text.text, place.at, node.group);
     }
     if (graph.result) for (const name of graph.result.outputs) {
       const node = name && graph.nodes.get(name);
       if (node && node.group !== undefined) for (const line of graph.result.lines) if (linesOf(text.text)[line].includes(name)) link(text.text, line, node.group);
     }
   }
-  const find = (role) => view.texts.find((text) => text.role === role && text.text !== null);
-  const captured = find("Captured_Graph"), capturedGraph = captured && graphs.get(captured.text);
   view.texts.filter((text) => text.kind === "kernel" && text.text !== null).forEach((text, index) => {
     const suffix = index ? "." + index : "";
     const beside = find("AFTER_POST_GRAD" + suffix) || find(index ? "Backward_graph" : "Forward_graph");
     const graph = beside && graphs.get(beside.text);
-    for (const block of readKernels(linesOf(text.text), graph)) {
-      const groups = new Set();
-      for (const name of block.nodes) { const node = graph.nodes.get(name); if (node && node.group !== undefined) groups.add(node.group); }
+    for (const block of readKernels(linesOf(text.text), graph, provenance(index).cppCodeToPost || {})) {
+      const groups = new Set(), found = new Set();
+      for (const name of block.nodes) {
+        const node = graph.nodes.get(name);
+        if (!node) continue;
+        found.add("p" + index + ":" + name);
+        for (const origin of node.origins || []) found.add("c:" + origin);
+        if (node.group !== undefined) groups.add(node.group);
+      }
       if (!groups.size) for (const name of block.names) {
         const node = (capturedGraph && capturedGraph.nodes.get(name)) || (graph && graph.nodes.get(name));
+        if (traced(name)) found.add("c:" + name);
         if (node && node.group !== undefined) groups.add(node.group);
       }
-      for (let line = block.from; line <= block.to; line++) for (const group of groups) link(text.text, line, group);
+      for (let line = block.from; line <= block.to; line++) {
+        for (const group of groups) link(text.text, line, group);
+        for (const name of found) token(text.text, line, name);
+      }
     }
   });
   const code = find("code");
@@ -310,6 +395,7 @@ function relations(view) {
       if (view.graph && line.includes(view.graph + "_") || view.graph && line.includes(view.graph + "(")) for (const group of all) link(code.text, index, group, near);
       if (capturedGraph && capturedGraph.result) for (const match of line.matchAll(/graph_out_\d+\[(\d+)\]/g)) {
         const node = capturedGraph.nodes.get(capturedGraph.result.outputs[Number(match[1])]);
+        if (node) token(code.text, index, "c:" + node.name);
         if (node && node.group !== undefined) link(code.text, index, node.group);
       }
     });
@@ -317,7 +403,7 @@ function relations(view) {
   }
   const source = find("source");
   if (source && view.first) linesOf(source.text).forEach((line, index) => { const name = view.file + ":" + (view.first + index); if (ids.has(name)) link(source.text, index, ids.get(name)); });
-  const found = { of, near, places, graphs };
+  const found = { of, near, names, places, graphs };
   relationCache.set(view.key, found);
   return found;
 }
@@ -329,14 +415,14 @@ let panes = [], pinned = null;
 
 function codePane(view, text, label) {
   const lines = linesOf(text.text), related = relations(view);
-  const groups = related.of.get(text.text) || new Map(), near = related.near.get(text.text) || new Map();
+  const groups = related.of.get(text.text) || new Map(), near = related.near.get(text.text) || new Map(), names = related.names.get(text.text) || new Map();
   const isSource = text.role === "source";
   const first = isSource && view.first ? view.first : 1;
   const links = new Map(view.calls);
   const element = make("div", { class: "code" + (text.kind === "bytecode" || stored("wrap", true) === false ? " nowrap" : ""), tabindex: "0", role: "region", "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines" });
-  const state = { quote: "", cpp: false, wholeCpp: text.kind === "kernel" && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n")) };
-  const rows = [], byGroup = new Map(), byNear = new Map();
-  const pane = { view, text, label, element, rows, byGroup, byNear, first, cursor: -1, finish: null };
+  const state = { quote: "", cpp: false, wrapper: text.kind === "kernel" && lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line)), wholeCpp: text.kind === "kernel" && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n")) };
+  const rows = [], byGroup = new Map(), byNear = new Map(), byName = new Map();
+  const pane = { view, text, label, element, rows, byGroup, byNear, byName, first, cursor: -1, finish: null };
   const index = (table, group, row) => { if (!table.has(group)) table.set(group, []); table.get(group).push(row); };
   const breaks = isSource ? view.breaks : [];
   function row(number) {
@@ -350,11 +436,13 @@ function codePane(view, text, label) {
       found.firstChild.replaceWith(make("i", { title: item.why }, make("span", { class: "cut", "aria-hidden": "true" }, "✂ "), String(first + number)));
       body.append(make("a", { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why }, "✂ graph break: " + item.what));
     }
-    const set = groups.get(number), soft = near.get(number);
-    if (set || soft) {
+    const set = groups.get(number), soft = near.get(number), tokens = names.get(number);
+    if (set || soft || tokens) {
       found.dataset.g = set ? [...set].join(" ") : "";
       for (const group of set || []) index(byGroup, group, found);
       for (const group of soft || []) index(byNear, group, found);
+      if (tokens) found.dataset.n = [...tokens].join(" ");
+      for (const name of tokens || []) index(byName, name, found);
     }
     found.dataset.l = number;
     rows.push(found);
@@ -402,11 +490,17 @@ function groupsOf(line) { return line && line.dataset.g ? line.dataset.g.split("
 function light(pane, line) {
   for (const one of document.querySelectorAll(".ln.lit, .ln.near, .gn.lit")) one.classList.remove("lit", "near", "pin");
   if (!line || line.dataset.g === undefined) return;
-  const groups = groupsOf(line);
+  const groups = groupsOf(line), names = line.dataset.n ? line.dataset.n.split(" ") : [];
   line.classList.add("lit");
   for (const other of panes) {
+    // a node lights the nodes that it became; where that is not known, what belongs to the same source line is only marked as near
+    const rows = (wanted) => wanted.flatMap((name) => other.byName.get(name) || []);
+    let exact = rows(names.filter((name) => !name.startsWith("c:")));
+    if (!exact.length) exact = rows(names.filter((name) => name.startsWith("c:")));
+    for (const found of exact) found.classList.add("lit");
+    const style = exact.length || names.length && other.byName.size ? "near" : "lit";
     for (const group of groups) {
-      for (const found of other.byGroup.get(group) || []) found.classList.add("lit");
+      for (const found of other.byGroup.get(group) || []) if (!found.classList.contains("lit")) found.classList.add(style);
       for (const found of other.byNear.get(group) || []) if (!found.classList.contains("lit")) found.classList.add("near");
     }
     if (!groups.length) for (const [group, found] of pane.byNear) if (found.includes(line)) for (const one of other.byGroup.get(group) || []) one.classList.add("near");
@@ -422,7 +516,8 @@ function pin(pane, line) {
   line.classList.add("pin");
   const told = [];
   for (const other of panes) {
-    const lit = other.rows.filter((row) => row.classList.contains("lit") || row.classList.contains("near"));
+    const marked = (name) => other.rows.filter((row) => row.classList.contains(name));
+    const lit = marked("lit").length ? marked("lit") : marked("near");
     if (other === pane || !lit.length) continue;
     const box = other.element, y = lit[0].offsetTop - box.offsetTop;
     if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = Math.max(0, y - box.clientHeight / 3);
