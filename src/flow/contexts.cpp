@@ -293,8 +293,9 @@ class Expansion {
     std::uint32_t depth = 0;
     for (std::size_t i = handler; i < n && i < handler + 2000; ++i) {
       const Op op = instrs[i].op;
-      if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
+      if (op == Op::SETUP_FINALLY) ++depth;
       if (op != Op::END_FINALLY && op != Op::END_ASYNC_FOR) continue;
+      if (instrs[i - 1].op == Op::WITH_CLEANUP_FINISH) continue;  // ends a `with`, whose beginning may be gone as dead code
       if (depth == 0) return op == Op::END_FINALLY && i + 1 < n ? goes_on(static_cast<std::uint32_t>(i + 1)) : kNoOffset;
       --depth;
     }

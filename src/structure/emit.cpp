@@ -155,7 +155,7 @@ class Emitter {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
         auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop != loop_of_iterator.end()) succ[loop->second].push_back(b);
+        if (loop != loop_of_iterator.end() && !(const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) succ[loop->second].push_back(b);
       }
     }
     if (s_.lifted.source_order) {
@@ -168,6 +168,14 @@ class Emitter {
       analyse(succ, real);
       find_loops();
     }
+  }
+
+  /// In the order of the source: is the code at `offset` part of the body of the `for` at `h`?
+  bool written_in_loop(std::uint32_t h, std::uint32_t offset) const {
+    const std::vector<LoopSpan>& loops = s_.lifted.loops;
+    const std::uint32_t begin = s_.nodes[h].term_offset;
+    auto span = std::lower_bound(loops.begin(), loops.end(), begin, [](const LoopSpan& l, std::uint32_t offset) { return l.begin < offset; });
+    return s_.lifted.source_order && span != loops.end() && span->begin == begin && offset > begin && offset <= span->end;
   }
 
   /// A `return` out of a loop and of a handler at once, which drops the iterator first.
@@ -342,7 +350,7 @@ class Emitter {
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
       if (!s_.ends_behind[r] || (region.kind != RegionKind::Except && region.kind != RegionKind::Finally)) continue;
-      const std::uint32_t t = wrapped(region.parent, s_.ends_behind[r]);
+      const std::uint32_t t = past_empty(region.parent, s_.ends_behind[r]);
       phantom_[r] = t;
       if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
       succ[try_node(RegionId(r))].push_back(t);
@@ -385,7 +393,7 @@ class Emitter {
       if (!around.empty()) {
         loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[around.back()].end);
         if (whole && around.back() < s_.loops_behind.size() && s_.loops_behind[around.back()]) {
-          break_[loop.node] = wrapped(region_of(loop.node), s_.loops_behind[around.back()]);
+          break_[loop.node] = past_empty(region_of(loop.node), s_.loops_behind[around.back()]);
           succ[loop.node].push_back(break_[loop.node]);
         }
       }
@@ -401,6 +409,7 @@ class Emitter {
       while (!open.empty() && open.back().end < jump.begin) open.pop_back();
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
+      if (t == h) continue;  // out of a loop that never comes around
       succ[h].push_back(t);
       if (break_[h] == kNone) break_[h] = t;
     }
@@ -789,6 +798,10 @@ class Emitter {
     }
     if (t == ctx.exit) {
       append_end(l, StmtKind::Break, origin);
+      return;
+    }
+    if (is_block(t) && s_.nodes[t].term == TermKind::Unreachable && (s_.module[s_.lifted.code].flags & kOptimized)) {
+      append_end(l, StmtKind::Return, origin);  // into a `finally` that never completes: every way out is as good
       return;
     }
     const bool leaves_region = !s_.is_ancestor(ctx.region, region_of(t));
@@ -1408,7 +1421,7 @@ class Emitter {
           if (!real_edge(u, t)) continue;
           if (dom_.dominates(body, t)) continue;
           natural |= t == exit;
-          if (!(copied_return(t) && is_single_return(t)) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
+          if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
         }
       }
       shape.exit = natural ? exit : best;
@@ -1471,10 +1484,14 @@ class Emitter {
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
-    if (region.is_star()) {
-      // no clause can return: each falls to what stands behind the statement
-      std::erase_if(merges, [&](std::uint32_t m) { return m != resume_of(r) && const_return(m); });
-    } else if (merges.size() > 1) {
+    // what one way alone leads to, out of more than this statement
+    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds_[m].size() == 1 && s_.lifted.source_order && region_of(m) != region.parent; });
+    if (const std::uint32_t resume = resume_of(r); resume != kNone) {
+      // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
+      // a return elsewhere stands inside.
+      std::erase_if(merges, [&](std::uint32_t m) { return m != resume && const_return(m); });
+    }
+    if (!region.is_star() && merges.size() > 1) {
       std::vector<std::uint32_t> kept;
       for (std::uint32_t m : merges)
         if (!copied_return(m)) kept.push_back(m);
@@ -1484,7 +1501,7 @@ class Emitter {
         kept.push_back(std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
       }
       merges = kept;
-    } else if (merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
+    } else if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
       const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();

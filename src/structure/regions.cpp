@@ -455,18 +455,64 @@ class Regions {
     return kind == ValueKind::Null;
   }
 
-  /// Two places from which control does the same little thing: return the same constant. (Short exits are copied to each way out.)
+  /// Two places from which control does the same in one block. (Short exits are copied to each way out.)
   bool same_end(Position a, Position b) {
-    auto returned = [&](Position p) {
-      const Node& node = s_.nodes[p.block.index];
-      if (node.term != TermKind::Return) return ValueId();
-      for (std::size_t i = p.at; i < node.body.size(); ++i)
-        if (!s_.is_const(node.body[i])) return ValueId();
-      ValueId v = s_.resolve(node.value);
-      return s_.is_const(v) ? v : ValueId();
+    const Node &x = s_.nodes[a.block.index], &y = s_.nodes[b.block.index];
+    if (x.term != y.term || x.match != y.match || x.raise_args.size() != y.raise_args.size() || x.edge_count() != y.edge_count()) return false;
+    const bool returns_constant = x.term == TermKind::Return && s_.is_const(s_.resolve(x.value));
+    bool effects = false;
+    std::unordered_map<std::uint32_t, ValueId> map;
+    std::size_t i = a.at, j = b.at;
+    auto skip = [&](const Node& node, std::size_t& k) {
+      while (k < node.body.size() && s_.is_const(node.body[k])) ++k;
     };
-    ValueId x = returned(a), y = returned(b);
-    return x && y && s_.same_const(ConstId(s_.at(x).arg), ConstId(s_.at(y).arg));
+    for (;;) {
+      skip(x, i);
+      skip(y, j);
+      if (i == x.body.size() || j == y.body.size()) break;
+      if (!same_operation(x.body[i], y.body[j], map)) return false;
+      effects = true;
+      ++i;
+      ++j;
+    }
+    if (i != x.body.size() || j != y.body.size()) return false;
+    if (x.region != y.region && (effects || !returns_constant)) return false;
+    if (x.value && !same_value(x.value, y.value, map)) return false;
+    for (std::size_t k = 0; k < x.raise_args.size(); ++k)
+      if (!same_value(x.raise_args[k], y.raise_args[k], map)) return false;
+    for (int k = 0; k < x.edge_count(); ++k) {
+      const Edge &e = x.edges[k], &f = y.edges[k];
+      if (e.to != f.to || e.args.size() != f.args.size()) return false;
+      for (std::size_t n = 0; n < e.args.size(); ++n)
+        if (!same_value(e.args[n], f.args[n], map)) return false;
+    }
+    return true;
+  }
+
+  /// `key`: a position of `visited_`.
+  bool same_place(std::uint64_t key, Position b) {
+    const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
+    return same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block));
+  }
+
+  /// The same operation on the same values; `map` learns what the second one's results are to the first.
+  bool same_operation(ValueId a, ValueId b, std::unordered_map<std::uint32_t, ValueId>& map) {
+    const Value &x = s_.at(a), &y = s_.at(b);
+    if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
+    if (x.kind == ValueKind::Select) {
+      const Select &m = s_.selects[s_.select_of[a.index]], &n = s_.selects[s_.select_of[b.index]];
+      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
+    } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
+      return false;
+    }
+    for (std::size_t i = 0; i < x.operands.size(); ++i)
+      if (!same_value(x.operands[i], y.operands[i], map)) return false;
+    map[a.index] = b;
+    if (x.kind == ValueKind::Operation) {
+      std::vector<ValueId> ra = s_.results_of(a), rb = s_.results_of(b);
+      for (std::size_t i = 0; i < ra.size() && i < rb.size(); ++i) map[ra[i].index] = rb[i];
+    }
+    return true;
   }
 
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
@@ -484,6 +530,7 @@ class Regions {
     std::vector<Pair> work{{handler, 0, t, 0}};
     visited[handler.index] = t.index;
     completes = false;
+    std::unordered_set<std::uint32_t> statements, alone;  // regions in the handler that the copy has, or lacked at some place
     std::size_t hops = 0;  // jumps in a row: empty blocks may form a ring
     while (!work.empty()) {
       Pair p = work.back();
@@ -492,22 +539,33 @@ class Regions {
         const Node& hn = s_.nodes[p.h.index];
         const Node& tn = s_.nodes[p.t.index];
         // handlers of statements inside the body
-        for (RegionId rh = hn.region, rt = tn.region; rh && rt && !s_.is_ancestor(rh, base_h); rh = s_.regions[rh.index].parent, rt = s_.regions[rt.index].parent) {
+        RegionId rh = hn.region, rt = tn.region;
+        for (; rh && rh != rt && !s_.is_ancestor(rh, base_h); rh = s_.regions[rh.index].parent) {
+          if (!rt || s_.is_ancestor(rt, base_h)) {
+            alone.insert(rh.index);
+            break;
+          }
+          statements.insert(rh.index);
           const BlockId hh = s_.regions[rh.index].handler, th = s_.regions[rt.index].handler;
           if (hh != th && !visited.count(hh.index)) {
             visited[hh.index] = th.index;
             work.push_back({hh, 0, th, 0});
           }
+          rt = s_.regions[rt.index].parent;
         }
+        const bool equally_protected = rh == rt || (s_.is_ancestor(rh, base_h) && s_.is_ancestor(rt, base_h));
         auto silent = [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_EXCEPT) || (s_.is_op(v, Op::POP_TOP)); };
         while (p.hi < hn.body.size() && silent(hn.body[p.hi])) ++p.hi;
         if (p.hi == hn.body.size()) {
           if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
             Position here{p.t, p.ti};
-            auto goes_on = [&](const Node& node) { return here.at == node.body.size() && node.term == TermKind::Jump && node.jump == JumpRole::Plain; };
-            while (goes_on(s_.nodes[here.block.index])) {
+            for (;;) {
+              const Node& at = s_.nodes[here.block.index];
+              // not past values that are handed on, nor through another statement, of which nothing else may be left
+              if (here.at != at.body.size() || at.term != TermKind::Jump || at.jump != JumpRole::Plain || !at.edges[0].args.empty() ||
+                  !s_.is_ancestor(at.region, base_h) || !s_.is_ancestor(s_.nodes[at.edges[0].to.index].region, at.region)) break;
               if (++hops > s_.nodes.size()) return false;
-              here = {s_.nodes[here.block.index].edges[0].to, 0};
+              here = {at.edges[0].to, 0};
             }
             if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here)) return false;
             completes = true;
@@ -523,22 +581,7 @@ class Regions {
             p.ti = 0;
             continue;
           }
-          ValueId a = hn.body[p.hi], b = tn.body[p.ti];
-          const Value &x = s_.at(a), &y = s_.at(b);
-          if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
-          if (x.kind == ValueKind::Select) {
-            const Select &m = s_.selects[s_.select_of[a.index]], &n = s_.selects[s_.select_of[b.index]];
-            if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
-          } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
-            return false;
-          }
-          for (std::size_t i = 0; i < x.operands.size(); ++i)
-            if (!same_value(x.operands[i], y.operands[i], map)) return false;
-          map[a.index] = b;
-          if (x.kind == ValueKind::Operation) {
-            std::vector<ValueId> ra = s_.results_of(a), rb = s_.results_of(b);
-            for (std::size_t i = 0; i < ra.size() && i < rb.size(); ++i) map[ra[i].index] = rb[i];
-          }
+          if (!equally_protected || !same_operation(hn.body[p.hi], tn.body[p.ti], map)) return false;
           ++p.hi;
           ++p.ti;
           hops = 0;
@@ -566,7 +609,7 @@ class Regions {
           }
           std::uint64_t key = (std::uint64_t{ti} << 32) | tb.index;
           if (seen != visited.end()) {
-            if (seen->second != key && !(ti == 0 && s_.same_exit(BlockId(static_cast<std::uint32_t>(seen->second)), tb))) return false;
+            if (seen->second != key && !same_place(seen->second, {tb, ti})) return false;
             break;
           }
           visited[next.index] = key;
@@ -574,7 +617,8 @@ class Regions {
           continue;
         }
         if (p.ti != tn.body.size()) return false;
-        if (hn.term != tn.term || (hn.match != UINT32_MAX) != (tn.match != UINT32_MAX)) return false;
+        const bool may_raise = hn.term != TermKind::Return && hn.term != TermKind::Branch && hn.term != TermKind::Unreachable;
+        if ((may_raise && !equally_protected) || hn.term != tn.term || (hn.match != UINT32_MAX) != (tn.match != UINT32_MAX)) return false;
         if (hn.match != UINT32_MAX && !s_.same_tree(s_.cases[hn.match].pattern, s_.cases[tn.match].pattern)) return false;
         if (hn.value && !same_value(hn.value, tn.value, map)) return false;
         if (hn.raise_args.size() != tn.raise_args.size()) return false;
@@ -591,7 +635,7 @@ class Regions {
             }
           auto seen = visited.find(he.to.index);
           if (seen != visited.end()) {
-            if (seen->second != te.to.index && !s_.same_exit(BlockId(static_cast<std::uint32_t>(seen->second)), te.to)) return false;
+            if (seen->second != te.to.index && !same_place(seen->second, {te.to, 0})) return false;
             continue;
           }
           visited[he.to.index] = te.to.index;
@@ -601,7 +645,7 @@ class Regions {
       }
       if (visited.size() > 4096) return false;
     }
-    return true;
+    return std::all_of(alone.begin(), alone.end(), [&](std::uint32_t r) { return statements.count(r) != 0; });
   }
 
   /// The rest of a block from `at` on, as a block of its own.
@@ -650,13 +694,18 @@ class Regions {
       if (!completes) resume[i] = {BlockId(), 0};
     }
     std::vector<BlockId> after(exits.size());
+    BlockId never;  // behind a body of `finally` that never completes: one place for all ways out
     for (std::size_t i = 0; i < exits.size(); ++i) {
-      if (!resume[i].block) {  // the body of `finally` never completes
-        Node nothing;
-        nothing.term = TermKind::Unreachable;
-        nothing.region = region.parent;
-        after[i] = BlockId(static_cast<std::uint32_t>(s_.nodes.size()));
-        s_.nodes.push_back(nothing);
+      if (!resume[i].block) {
+        if (!never) {
+          Node nothing;
+          nothing.term = TermKind::Unreachable;
+          nothing.region = region.parent;
+          nothing.term_offset = s_.nodes[exits[i].index].term_offset;
+          never = BlockId(static_cast<std::uint32_t>(s_.nodes.size()));
+          s_.nodes.push_back(nothing);
+        }
+        after[i] = never;
         continue;
       }
       after[i] = split(resume[i]);
@@ -756,7 +805,7 @@ class Regions {
             break;
           }
       }
-      if (s_.is_const(value) || s_.at(value).kind == ValueKind::Param || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
+      if (s_.is_const(value) || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
       node.term = TermKind::Return;
       node.value = value;
       node.term_offset = end.term_offset;

@@ -4,12 +4,14 @@ Runs under any CPython from 3.7 on. Three kinds of functions:
   graph   random control-flow graphs, put together from instructions: irreducible, with jumps into loops and (3.11+) into
           protected code, overlapping rows of the exception table, values left on the stack across branches, EXTENDED_ARG 0
   source  random source (flow_run.py), compiled, decompiled from the first rung of the ladder that is asked for
-  shape   a few graphs by hand
+  kept    the functions of the folder `functions`, which once came out wrong or without structure: they must have plain structure,
+          unless they say `Ladder`
 The events that calls record (with the exception being handled), the result and the type of an exception must be equal.
 
-    python3.X total_run.py DEPYF graph|source [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
+    python3.X total_run.py DEPYF graph|source|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
 """
 import dis
+import glob
 import importlib.util
 import marshal
 import opcode
@@ -330,6 +332,23 @@ def make(kind, seed):
     return next(c for c in module.co_consts if isinstance(c, types.CodeType))
 
 
+def kept():
+    """The code of the functions in the folder `functions` that this Python compiles, and the names of those that need the ladder."""
+    codes, unplain = [], set()
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions", "*.py"))):
+        name = os.path.basename(path)[:-3]
+        with open(path) as file:
+            text = file.read().replace("def f(", "def %s(" % name)
+        try:
+            module = compile(text, path, "exec")
+        except SyntaxError:  # 3.7: `continue` in a `finally`
+            continue
+        codes.append(next(c for c in module.co_consts if isinstance(c, types.CodeType)))
+        if "Ladder" in text:
+            unplain.add(name)
+    return codes, unplain
+
+
 def function_text(source, name):
     found = re.search(r"^def %s\(.*?(?=^\S|\Z)" % name, source, re.M | re.S)
     return found.group(0) if found else "(not in the output)"
@@ -340,8 +359,18 @@ def main():
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     ladder = int(sys.argv[5]) if len(sys.argv) > 5 else 0
-    codes = [code for code in (make(kind, seed) for seed in range(first, first + count)) if code is not None]
+    runs_each, unplain = RUNS, set()
+    if kind == "kept":
+        codes, unplain = kept()
+        runs_each = 10 * RUNS
+    else:
+        codes = [code for code in (make(kind, seed) for seed in range(first, first + count)) if code is not None]
     source, notes = decompile(command, module_of(codes), ladder)
+    if kind == "kept" and ladder == 0:
+        lost = set(re.findall(r": (\w+): ladder", notes)) - unplain
+        if lost:
+            print("without plain structure: %s" % ", ".join(sorted(lost)))
+            return 1
     levels = Counter(re.findall(r": (ladder L\d|broken)", notes))
     try:
         compiled = compile(source, "decompiled", "exec")
@@ -354,7 +383,7 @@ def main():
     runs = failures = events = 0
     for code in codes:
         original = types.FunctionType(code, {"__builtins__": __builtins__})
-        for script in range(RUNS):
+        for script in range(runs_each):
             expected = execute(original, script)
             got = execute(namespace[code.co_name], script)
             runs += 1

@@ -50,3 +50,8 @@ def test_random_source_through_the_dispatch_loop(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_source_rebuilt_from_bytes(version):
     assert "ladder L6" in run(version, "source", 60, 0, 6)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kept_functions(version):
+    run(version, "kept")

@@ -1,0 +1,7 @@
+def f():
+    try:
+        ev(37)
+        return 4
+    finally:
+        if ev(47):
+            ev(48)

@@ -1,0 +1,9 @@
+def f():
+    try:
+        ev(14)
+    except E2 as e:
+        try:
+            return ev(17)
+        finally:
+            with cm(90):
+                pass

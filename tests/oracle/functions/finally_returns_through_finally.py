@@ -1,0 +1,8 @@
+def f():
+    try:
+        return
+    finally:
+        try:
+            return
+        finally:
+            ev(30)

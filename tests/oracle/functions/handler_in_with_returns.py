@@ -1,0 +1,7 @@
+def f():
+    with cm(8):
+        try:
+            ev(2)
+        except:
+            return
+    ev(19)

@@ -1,0 +1,5 @@
+def f():
+    with cm(83):
+        for x in it(8):
+            return
+    ev(50)
