@@ -1,0 +1,31 @@
+"""What the prover accepts behaves the same: a short form of prover_run.py, which has its explanation."""
+
+import os
+import sys
+import warnings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import prover_run  # noqa: E402
+
+
+def test_what_is_accepted_behaves_the_same():
+    verdicts, wrong = prover_run.run(0, 1500)
+    assert wrong == {}
+    assert verdicts["equivalent"] > 100 and verdicts["different"] > 300, verdicts
+
+
+def test_the_world_tells_programs_apart():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        pairs = [pair for pair in map(prover_run.pair, range(400)) if pair]
+        codes = [(prover_run.code_of(one), prover_run.code_of(other)) for one, other in pairs]
+    told = sum(
+        any(
+            prover_run.behaviour(one, seed) != prover_run.behaviour(other, seed)
+            for seed in range(5)
+        )
+        for one, other in codes
+    )
+    assert told > len(codes) / 8, (told, len(codes))
+    assert all(prover_run.behaviour(one, 1) == prover_run.behaviour(one, 1) for one, _ in codes)
