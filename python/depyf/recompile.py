@@ -275,15 +275,19 @@ def _qualname(code):
 
 
 def _original_qualname(code):
-    """`code`'s qualified name; before 3.11 it is known only from constants of functions inside."""
-    if hasattr(code, "co_qualname"):
-        return code.co_qualname
-    names = [c.co_name for c in code.co_consts if isinstance(c, types.CodeType)]
-    for name in names:
-        for constant in code.co_consts:
-            if type(constant) is str and constant.endswith(".<locals>." + name):
-                return constant[: -len(".<locals>." + name)]
-    return code.co_name
+    """`code`'s qualified name as the functions inside it have it.
+
+    Those in a resume function are named after the function that torch took them from. Before 3.11 nothing else knows the name.
+    """
+    for nested in code.co_consts:
+        if not isinstance(nested, types.CodeType):
+            continue
+        end = ".<locals>." + nested.co_name
+        names = (nested.co_qualname,) if hasattr(nested, "co_qualname") else code.co_consts
+        for name in names:
+            if type(name) is str and name.endswith(end):
+                return name[: -len(end)]
+    return _qualname(code)
 
 
 def _find(code, name):

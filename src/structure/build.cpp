@@ -98,6 +98,14 @@ void BlockBuilder::spill_through(std::size_t index) {
     failed = true;
     return;
   }
+  if (s_.options.made_by_dynamo) {  // in Dynamo's code no loop or comprehension implies `iter` later
+    for (std::size_t i = 0; i <= index; ++i) {
+      Value& value = s_.lifted[pending_[i].value];
+      if (value.kind != ValueKind::Operation || value.op != Op::GET_ITER) continue;
+      pending_[i].expr = call_of_iter(s_.ast, pending_[i].expr);
+      value.aux = kIteratorWritten;
+    }
+  }
   const bool together = s_.options.name_temporaries && index > 0 &&
                         std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
                                     [](const Pending& p) { return p.remaining > 0 && p.targets.empty(); });

@@ -324,9 +324,9 @@ struct Maker {
     std::vector<ExprId> changed;
     for (std::size_t i = v.op == Op::CALL; i < v.operands.size() && i < kids.size(); ++i) {
       const Value& operand = lifted[v.operands[i]];
-      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_ITER) continue;
+      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_ITER || operand.aux == kIteratorWritten) continue;
       if (changed.empty()) changed.assign(kids.begin(), kids.end());
-      changed[i] = node(ExprKind::Call, {node(ExprKind::Raw, {}, ast.module->intern(kIterPlaceholder).index), kids[i]});
+      changed[i] = call_of_iter(ast, kids[i]);
     }
     if (!changed.empty()) kids = ast.arena.copy(changed);
   }
@@ -809,6 +809,11 @@ StmtId Maker::statement() {
 }
 
 }  // namespace
+
+ExprId call_of_iter(Ast& ast, ExprId iterable) {
+  const Origin origin = ast[iterable].origin;
+  return ast.expr(ExprKind::Call, {ast.expr(ExprKind::Raw, {}, ast.module->intern(kIterPlaceholder).index, 0, origin), iterable}, UINT32_MAX, 0, origin);
+}
 
 ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[value], kids}.expression();

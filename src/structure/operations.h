@@ -17,6 +17,12 @@ constexpr std::uint8_t kSetupAnnotations = 1;
 /// Calls come out with Keyword and Starred kids; CALL_EX over known displays is f(a, *b, k=v, **m). FORMAT is FormattedValue, BUILD_STRING a JoinedStr.
 ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
+/// Value::aux of a GET_ITER which a statement of its own writes out, so that what reads it finds an iterator.
+constexpr std::uint32_t kIteratorWritten = 1;
+
+/// A call of the function `iter` itself.
+ExprId call_of_iter(Ast& ast, ExprId iterable);
+
 /// The statement of an operation with an effect and no result (stores, deletes, Append, ImportStar, PRINT_EXPR …; an operation with a result: an Expr statement).
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 

@@ -57,9 +57,9 @@ std::uint32_t Canon::sequence(ConstKind kind, std::span<const std::uint32_t> ite
   return number(key, literal, copy);
 }
 
-std::uint32_t Canon::boolean(bool value) {
+std::uint32_t Canon::singleton(ConstKind kind) {
   Literal literal;
-  literal.kind = value ? ConstKind::True : ConstKind::False;
+  literal.kind = kind;
   literal.plain = true;
   return number(std::string(1, static_cast<char>(literal.kind)), literal, {});
 }

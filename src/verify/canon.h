@@ -45,7 +45,8 @@ class Canon {
   std::uint32_t constant(Which side, CodeId code, ConstId id);
   std::uint32_t tuple(std::span<const std::uint32_t> items) { return sequence(ConstKind::Tuple, items); }
   std::uint32_t slice(std::span<const std::uint32_t> items) { return sequence(ConstKind::Slice, items); }
-  std::uint32_t boolean(bool value);
+  std::uint32_t none() { return singleton(ConstKind::None); }
+  std::uint32_t boolean(bool value) { return singleton(value ? ConstKind::True : ConstKind::False); }
   std::uint32_t integer(std::int64_t value);
 
   const Literal& operator[](std::uint32_t number) const { return literals_[number]; }
@@ -57,6 +58,8 @@ class Canon {
   std::uint32_t slot(Which side, CodeId code, std::uint32_t index, bool deref);
 
  private:
+  std::uint32_t singleton(ConstKind kind);
+
   Module* modules_[2];
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<std::uint32_t> string_memo_[2];

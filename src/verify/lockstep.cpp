@@ -485,6 +485,7 @@ class Lockstep {
         return true;
       case Op::BUILD_TUPLE: case Op::BUILD_SLICE:
         operands();
+        if (value.op == Op::BUILD_SLICE && items.size() == 2) items.push_back(constant(canon_.none()));  // slice(a, b) is slice(a, b, None)
         // Immutable: whether it is a constant or built each time is the compiler's choice.
         if (all_constant(items, false)) set(side, id, fold(value.op == Op::BUILD_TUPLE ? ConstKind::Tuple : ConstKind::Slice, items));
         else set(side, id, tokens_.object(side, value.op, items));

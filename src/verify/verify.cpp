@@ -151,17 +151,25 @@ bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
 bool handler_stays_above(const Cfg& cfg, const Region& region) {
   std::vector<std::uint64_t> entry(cfg.size(), UINT64_MAX);
   std::vector<std::uint32_t> work;
+  bool known = true;
   const auto enter = [&](BlockId to, std::uint64_t depth) {
-    if (!to.valid() || entry[to.index] != UINT64_MAX) return;
-    entry[to.index] = depth;
-    work.push_back(to.index);
+    if (!to.valid()) return;
+    if (entry[to.index] == UINT64_MAX) {
+      entry[to.index] = depth;
+      work.push_back(to.index);
+    } else if (depth < entry[to.index]) {
+      known = false;
+    }
   };
-  enter(region.handler, region.entry == HandlerEntry::Six ? 6u : region.lasti ? 2u : 1u);  // as high above region.depth
+  const auto raise_into = [&](const Region& handled) {  // nothing counts but what is pushed for the handler
+    enter(handled.handler, handled.entry == HandlerEntry::Six ? 6u : handled.lasti ? 2u : 1u);
+  };
+  raise_into(region);
   while (!work.empty()) {
     const Block& block = cfg.blocks[work.back()];
     std::uint64_t depth = entry[work.back()], at_target = depth;
     work.pop_back();
-    if (block.region.valid()) return false;  // a handler of its own counts from the bottom
+    if (block.region.valid()) raise_into(cfg[block.region]);
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       const StackEffect effect = stack_effect(cfg.instrs[i]);
       if (effect.pops > depth) return false;
@@ -171,7 +179,7 @@ bool handler_stays_above(const Cfg& cfg, const Region& region) {
     enter(block.next, depth);
     enter(block.target, at_target);
   }
-  return true;
+  return known;
 }
 
 /// lift() reads stack slots by what they hold. Here their number: the stack stays within co_stacksize, and wherever something may raise it is at

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -567,7 +568,7 @@ def test_size_is_no_danger():
 
 # ---------------------------------------------------------------- Dynamo's code
 DYNAMO = os.path.join(HERE, "dynamo")
-NAMES = ["break_in_print", "dict_update", "keywords_in_a_dict", "nested_branch", "no_grad", "toy"]
+NAMES = ["break_in_print", "dict_update", "keywords_in_a_dict", "nested_branch", "no_grad", "toy", "two_contexts"]
 # (file, text, what takes its place): each must be refused
 DYNAMO_MUTANTS = [
     ("toy", "(a, b)\n    cond", "(b, a)\n    cond"),
@@ -620,6 +621,8 @@ DYNAMO_MUTANTS = [
         "    del graph_out_0\n    update(entries)\n    return x",
     ),
     ("dict_update", "{'l': [graph_out_0[0]]}", "{b'l': [graph_out_0[0]]}"),
+    ("two_contexts", "g(1)", "g(2)"),
+    ("two_contexts", "        finally:\n            g(1)\n", "        except ImportError:\n            g(1)\n"),
     ("nested_branch", "if not cond", "if cond"),
     ("nested_branch", "118_87([], [], x, y)", "118_87([], [], y, x)"),
 ]
@@ -645,6 +648,11 @@ def test_what_dynamo_wrote_without_a_name_of_its_own_is_simplified_where_that_is
     code = compiled(os.path.join(DYNAMO, "keywords_in_a_dict.txt"), tmp_path)
     assert "**{'a': x}" in _core.decompile(code)[0]
     assert _core.decompile(code, dynamo=True)[0] == "return g(x, a=x)\n"
+
+
+def test_an_iterator_that_waits_on_the_stack_is_made_where_it_was(tmp_path):
+    text = _core.decompile(compiled(os.path.join(DYNAMO, "iterator_on_the_stack.txt"), tmp_path))[0]
+    assert re.search(r"(\w+) = __builtin_iter__\(x\)\n *g\(\)\n *return __resume_at_2_1\(\1\)", text), text
 
 
 @pytest.mark.parametrize("number", range(len(DYNAMO_MUTANTS)))

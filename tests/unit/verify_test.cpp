@@ -164,6 +164,27 @@ TEST(Lockstep, StoresAndLoadsOfOneLocalKeepTheirVersions) {
   EXPECT_NE(lockstep(old, fresh), "");
 }
 
+TEST(Lockstep, ASliceIsBuiltOrAConstant) {
+  const auto build = [](Builder& b, ConstKind step, bool constant) {
+    const std::uint32_t x = b.argument("x"), none = b.none();
+    Const last;
+    last.kind = step;
+    const ConstId third = b.module.add(last);
+    if (constant) {
+      const std::uint32_t slice = b.constant(sequence(b.module, ConstKind::Slice, {ConstId(none), ConstId(none), third}));
+      b.block({{Op::LOAD_FAST, x}, {Op::LOAD_CONST, slice}, {Op::LOAD_SUBSCR}, {Op::RETURN_VALUE}});
+    } else {
+      b.block({{Op::LOAD_FAST, x}, {Op::LOAD_CONST, none}, {Op::LOAD_CONST, none}, {Op::BUILD_SLICE, 2}, {Op::LOAD_SUBSCR}, {Op::RETURN_VALUE}});
+    }
+  };
+  Builder built, constant, other;
+  build(built, ConstKind::None, false);
+  build(constant, ConstKind::None, true);
+  build(other, ConstKind::True, true);
+  EXPECT_EQ(lockstep(built, constant), "");
+  EXPECT_NE(lockstep(built, other), "");
+}
+
 TEST(Lockstep, ALoadThatMayFailIsAnEffect) {
   const auto build = [](Builder& b, bool first) {
     const std::uint32_t x = b.slot("x");
