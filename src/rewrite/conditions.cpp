@@ -162,7 +162,8 @@ class Branches {
     s.orelse = {};
   }
 
-  /// `try: return a() except E: b()` and then what stood in the handler, the only part that goes on.
+  /// `try: return a() except E: b()` and then the `return` that stood in the handler, the only part that goes on. Nothing else follows a handler's end
+  /// and stood in it: there the exception is handled no more.
   bool continue_arm(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
     if (rest.empty() || !s.final.empty() || !never_ends(r_.ast, s.orelse.empty() ? s.body : s.orelse)) return false;
     StmtId going;
@@ -174,6 +175,10 @@ class Branches {
     const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
     if (!going || place(forwards[0], column) != Place::Inside) return false;
     const std::size_t count = in_else(forwards, column);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Stmt& end = r_.ast[forwards[i]];
+      if (!is_jump(forwards[i]) && !(end.kind == StmtKind::Return && r_.ast[end.e[0]].kind == ExprKind::Constant)) return false;
+    }
     std::vector<StmtId> body;
     for (StmtId id : r_.ast[going].body)
       if (r_.ast[id].kind != StmtKind::Pass) body.push_back(id);

@@ -145,6 +145,7 @@ class Structurer {
   void drop_builtin_shortcuts();  // structure.cpp
   void join_module_ends();        // structure.cpp
   void split_at_breaks();         // structure.cpp
+  void drop_constant_params();    // structure.cpp
   bool same_exit(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
   bool join_ends_of_parameters();

@@ -92,6 +92,45 @@ void Structurer::split_at_breaks() {
   count_preds();
 }
 
+/// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the value that `return` or `return 1` has on the stack
+/// on its way out of statements.
+void Structurer::drop_constant_params() {
+  struct Way {
+    std::uint32_t node;
+    int k;
+  };
+  std::vector<std::vector<Way>> ways(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i)
+    for (int k = 0; nodes[i].alive && k < nodes[i].edge_count(); ++k)
+      if (!nodes[nodes[i].edges[k].to.index].params.empty()) ways[nodes[i].edges[k].to.index].push_back({i, k});
+  for (const StructRegion& region : regions) ways[region.handler.index].clear();  // exceptions lead there too
+  bool any = false;
+  for (std::uint32_t b = 0; b < nodes.size(); ++b) {
+    if (!nodes[b].alive || ways[b].empty()) continue;
+    for (std::size_t p = nodes[b].params.size(); p > 0; --p) {
+      ValueId constant;
+      const bool equal = std::all_of(ways[b].begin(), ways[b].end(), [&](const Way& way) {
+        const std::span<ValueId> args = nodes[way.node].edges[way.k].args;
+        if (args.size() != nodes[b].params.size()) return false;
+        const ValueId v = resolve(args[p - 1]);
+        if (!is_const(v)) return false;
+        if (!constant) constant = v;
+        return same_const(ConstId(at(constant).arg), ConstId(at(v).arg));
+      });
+      if (!equal) continue;
+      any = true;
+      forward[nodes[b].params[p - 1].index] = constant;
+      nodes[b].params.erase(nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
+      for (const Way& way : ways[b]) {
+        std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(), nodes[way.node].edges[way.k].args.end());
+        args.erase(args.begin() + static_cast<std::ptrdiff_t>(p - 1));
+        nodes[way.node].edges[way.k].args = lifted.arena.copy(args);
+      }
+    }
+  }
+  if (any) count_uses();
+}
+
 void Structurer::reshape() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
@@ -104,6 +143,7 @@ void Structurer::reshape() {
   fold_expressions();
   fold_inlined_comprehensions();
   fold_expressions();
+  if (!lifted.regions.empty()) drop_constant_params();
   strip_cleanups();            // compares copies of code, so expressions are folded on both sides
   join_loop_tests();           // needs the loops' tests as one condition
   thread_empty_blocks();
