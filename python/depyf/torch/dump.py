@@ -387,15 +387,17 @@ class DumpWriter:
         document["process"] = os.getpid()
         with self._lock:
             manifest = self._shared.written.get(self._block)
-            if manifest is None:
+            if is_open and manifest is None and MANIFEST in self._shared.written.values():
+                return  # what another block has finished stays
+            if manifest is None and not is_open:
                 self._set_aside()
-                manifest = MANIFEST
+            manifest = manifest or MANIFEST
             if manifest == MANIFEST:
                 document["earlier"] = self._shared.earlier
             # what a reader counts on comes last: when it says that the dump is whole, it is
             if not is_open:
                 self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
-            if self.write(manifest, json.dumps(document, default=repr)) is not None:
+            if self.write(manifest, json.dumps(document, default=repr)) is not None and not is_open:
                 self._shared.written[self._block] = manifest
 
     def _write_page(self, run: Run) -> None:
