@@ -19,8 +19,9 @@ class Rebuilder {
   Rebuilder(Ast& ast, CodeId code) : ast_(ast), module_(*ast.module), code_(code), object_(module_[code]) {}
 
   StmtId run() {
+    const std::vector<std::uint32_t> live = set_aside_live_objects();
     const ExprId data = text(ConstKind::Bytes, write_marshal(module_, code_));
-    const ExprId load = call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"), {data});
+    const ExprId load = with_live_objects(call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"), {data}), live);
     const Role role = role_of(module_, code_);
     if (role == Role::Module || role == Role::Class) {
       if (role == Role::Class) return class_body(load);
@@ -36,6 +37,49 @@ class Rebuilder {
   }
 
  private:
+  /// Live objects among the code's own constants cannot be marshalled: None takes their places. Returns the places. Before 3.8 nothing puts them back.
+  std::vector<std::uint32_t> set_aside_live_objects() {
+    std::vector<std::uint32_t> places;
+    if (object_.version.minor < 8) return places;
+    consts_ = object_.consts;
+    std::vector<ConstId> kept(consts_.begin(), consts_.end());
+    for (std::uint32_t i = 0; i < kept.size(); ++i)
+      if (module_[kept[i]].kind == ConstKind::Object) {
+        places.push_back(i);
+        kept[i] = module_.add(Const{});
+      }
+    if (!places.empty()) module_[code_].consts = module_.arena.copy(kept);
+    return places;
+  }
+
+  /// `(lambda code: code.replace(co_consts=(*code.co_consts[0:2], __const_0__, *code.co_consts[3:5])))(code)`, and the constants as they were.
+  ExprId with_live_objects(ExprId load, const std::vector<std::uint32_t>& places) {
+    if (places.empty()) return load;
+    module_[code_].consts = consts_;
+    Function f;
+    f.parameters.push_back({module_.intern("code"), ParamKind::Positional, {}, {}});
+    ast_.functions.push_back(f);
+    const std::uint32_t function = static_cast<std::uint32_t>(ast_.functions.size() - 1);
+    const auto code = [&] { return ast_.name(module_.intern("code")); };
+    const auto part = [&](std::uint32_t from, std::uint32_t to) {
+      const ExprId slice = ast_.expr(ExprKind::Slice, {integer(from), integer(to), ExprId::none()});
+      return ast_.expr(ExprKind::Subscript, {attribute(code(), "co_consts"), slice});
+    };
+    std::vector<ExprId> items;
+    std::uint32_t next = 0;
+    const auto keep = [&](std::uint32_t to) {
+      if (next < to) items.push_back(ast_.expr(ExprKind::Starred, {part(next, to)}));
+    };
+    for (std::uint32_t place : places) {
+      keep(place);
+      items.push_back(ast_.constant(consts_[place]));
+      next = place + 1;
+    }
+    keep(static_cast<std::uint32_t>(consts_.size()));
+    const ExprId keyword = ast_.expr(ExprKind::Keyword, {tuple(items)}, module_.intern("co_consts").index);
+    return call(ast_.expr(ExprKind::Lambda, {call(attribute(code(), "replace"), {keyword})}, function), {load});
+  }
+
   ExprId text(ConstKind kind, std::string_view value) {
     Const c;
     c.kind = kind;
@@ -59,11 +103,13 @@ class Rebuilder {
     ast_.functions.push_back({});
     return ast_.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
   }
-  ExprId zero() {
+  ExprId integer(std::int64_t value) {
     Const c;
     c.kind = ConstKind::Int;
+    c.integer = value;
     return ast_.constant(module_.add(c));
   }
+  ExprId zero() { return integer(0); }
   StmtId statement(StmtKind kind, ExprId value) {
     Stmt s;
     s.kind = kind;
@@ -156,6 +202,7 @@ class Rebuilder {
   Module& module_;
   const CodeId code_;
   const CodeObject& object_;
+  std::span<const ConstId> consts_;  // as they are
 };
 
 }  // namespace

@@ -103,6 +103,21 @@ def test_literals_are_printed(value):
     assert (type(result), repr(result)) == (type(value), repr(value))
 
 
+def test_code_rebuilt_from_its_bytes_has_its_live_objects():
+    def function(x):
+        return x, "first", 5, "second"
+
+    one, other = object(), sys
+    held = {"first": one, "second": other}
+    code = function.__code__
+    code = replace(code, co_consts=tuple(held.get(c, c) for c in code.co_consts))
+    source, _, constants, _ = _core.decompile(code, name="f", ladder=6)
+    assert "marshal" in source
+    namespace = dict(constants)
+    exec(source, namespace)
+    assert namespace["f"](1) == (1, one, 5, other)
+
+
 def test_a_frozenset_is_a_literal_only_behind_in():
     def function(x):
         return x in {1, 2}
