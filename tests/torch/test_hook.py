@@ -116,6 +116,7 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(
             detail="first difference: test",
             function_name=found.function_name,
             line_map=found.line_map,
+            constants=found.constants,
         )
         return copy
 
@@ -148,6 +149,7 @@ def test_a_replacement_with_another_frame_is_not_given_to_torch(
             detail="",
             function_name="",
             line_map=found.line_map,
+            constants=found.constants,
         )
 
     monkeypatch.setattr(recompile_module, "recompile", reorder)
