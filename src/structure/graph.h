@@ -147,6 +147,7 @@ class Structurer {
   void split_at_breaks();         // structure.cpp
   void drop_constant_params();    // structure.cpp
   bool same_exit(BlockId a, BlockId b);
+  bool written_apart(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
   bool join_ends_of_parameters();
   ValueId end_of_parameter(BlockId block, BlockId m);

@@ -52,10 +52,6 @@ void Structurer::fold_async_for() {
   }
 }
 
-namespace {
-
-}  // namespace
-
 /// Are the last `length` operations of the two blocks, and what they decide, the same?
 bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
@@ -135,6 +131,20 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
     if (!x) break;
   }
   return same_const(ConstId(at(resolve(nodes[a.index].value)).arg), ConstId(at(resolve(nodes[b.index].value)).arg));
+}
+
+/// Are two ends that are the same two statements of the source? Each copy of the end of a function has the line of what comes before it, so of a
+/// `return None` only columns tell (3.11+) that it was written.
+bool Structurer::written_apart(BlockId a, BlockId b) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
+  auto written = [&](const Node& node) {
+    const Value& value = at(resolve(node.value));
+    if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None) return true;
+    const std::uint32_t width = (node.term_columns & 0xFFFF) - (node.term_columns >> 16);
+    return node.term_columns != 0 && (width == std::string_view("return").size() || width == std::string_view("None").size());
+  };
+  return written(x) && written(y);
 }
 
 /// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`, `__classcell__`); the length of the body where
