@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "ast/percent_format.h"
 #include "print/printer.h"
 
 namespace depyf {
@@ -185,6 +186,14 @@ void Printer::visit(const Task& task) {
   const Expr& e = ast_[id];
   if (e.origin.offset != UINT32_MAX) add_site(e.origin);
   if (e.kind == ExprKind::Constant) {
+    const auto value = static_cast<std::uint64_t>(module_[ConstId(e.a)].integer);
+    switch (static_cast<IntegerStyle>(e.op)) {
+      case IntegerStyle::Decimal: break;
+      case IntegerStyle::Hexadecimal: append_integer(out_, value, 16, 0); return;
+      case IntegerStyle::Octal: append_integer(out_, value, 8, 0); return;
+      case IntegerStyle::Binary: append_integer(out_, value, 2, 0); return;
+      case IntegerStyle::Thousands: append_integer(out_, value, 10, 3); return;
+    }
     visit_constant({TaskKind::Constant, task.min, task.allow, task.flag, e.a, {}});
     return;
   }
@@ -801,60 +810,14 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
   add_text("}");
 }
 
-namespace {
-
-/// The printf form of a format specification that CPython 3.11's optimiser makes of `%-10.5s` (Python/ast_opt.c, simple_format_arg_parse):
-/// `[<>]width[.precision]`. False where the specification has no such origin.
-bool printf_form(std::string_view spec, std::string& out) {
-  std::string width, precision;
-  bool left = false;
-  std::size_t i = 0;
-  if (i < spec.size() && (spec[i] == '<' || spec[i] == '>')) left = spec[i++] == '<';
-  while (i < spec.size() && spec[i] >= '0' && spec[i] <= '9') width += spec[i++];
-  if (i < spec.size() && spec[i] == '.') {
-    ++i;
-    while (i < spec.size() && spec[i] >= '0' && spec[i] <= '9') precision += spec[i++];
-    if (precision.empty()) return false;
-  }
-  if (i != spec.size() || (left && width.empty())) return false;
-  if (left) out += '-';
-  out += width;
-  if (!precision.empty()) out += '.' + precision;
-  return true;
-}
-
-}  // namespace
-
 void Printer::add_format_fallback(const Expr& e, Prec min) {
   // 3.11 turns '…%s…' % (x,) into the bytecode of an f-string, also where x cannot stand in one: give the original form back.
-  std::string format;
-  bool printf = options_.grammar == PyVersion{3, 11};
-  std::size_t fields = 0;
-  for (ExprId kid : e.kids) {
-    const Expr& part = ast_[kid];
-    if (part.kind == ExprKind::Constant) {
-      for (char c : module_[ConstId(part.a)].text) {
-        format += c;
-        if (c == '%') format += c;
-      }
-    } else if (part.kind == ExprKind::FormattedValue && part.op != 0) {
-      ++fields;
-      format += '%';
-      if (part.kids.size() > 1 && part.kids[1]) {
-        const Expr* spec = &ast_[part.kids[1]];
-        if (spec->kind == ExprKind::JoinedStr && spec->kids.size() == 1) spec = &ast_[spec->kids[0]];
-        bool constant = spec->kind == ExprKind::Constant && module_[ConstId(spec->a)].kind == ConstKind::Str;
-        printf = printf && constant && printf_form(module_[ConstId(spec->a)].text, format);
-      }
-      format += part.op == 1 ? 's' : part.op == 2 ? 'r' : 'a';
-    } else {
-      printf = false;
-    }
-  }
-  if (printf && fields) {
+  const std::optional<std::string> format = options_.grammar == PyVersion{3, 11} ? percent_format(ast_, e) : std::nullopt;
+  if (format) {
+    const auto fields = std::count_if(e.kids.begin(), e.kids.end(), [&](ExprId kid) { return ast_[kid].kind == ExprKind::FormattedValue; });
     if (min > Prec::Term) add_open('(', Group::NoComma);
     std::string& text = scratch_.emplace_back();
-    append_string(text, format);
+    append_string(text, *format);
     add_text(text);
     add_text(" % ");
     add_open('(', fields == 1 ? Group::NoComma : Group::Items);

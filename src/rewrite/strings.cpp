@@ -1,8 +1,11 @@
-// f-strings: a formatted value is part of one, and constant parts that touch are one part.
+// f-strings: a formatted value is part of one, and constant parts that touch are one part. What was `'%s' % (a,)` is so again (3.11+).
+#include <optional>
 #include <string>
 #include <unordered_set>
 
+#include "ast/percent_format.h"
 #include "rewrite/rewriter.h"
+#include "rewrite/source_columns.h"
 
 namespace depyf {
 namespace {
@@ -47,11 +50,46 @@ bool was_plain_fstring(const Rewriter& r, const Expr& e) {
   return foldable_fields(r.constant(e.kids[0])->text) == static_cast<std::ptrdiff_t>(values.kids.size());
 }
 
+/// Did the compiler make this f-string of `'…' % (…)`? A field of that lies where its value does, which in an f-string cannot be. Without columns:
+/// `%s` is often written, `!s` hardly ever.
+bool was_percent_format(Rewriter& r, const Expr& e) {
+  bool placed = false, as_str = false;
+  for (ExprId kid : e.kids) {
+    const Expr& part = r.ast[kid];
+    if (part.kind != ExprKind::FormattedValue) continue;
+    as_str |= part.op == 1;
+    const SourceSpan field = r.columns().at(part.origin), value = r.columns().at(r.ast[part.kids[0]].origin);
+    placed |= field.line != 0 && value.line != 0;
+    if (field.line != 0 && field == value) return true;
+  }
+  return !placed && as_str;
+}
+
+void restore_percent_format(Rewriter& r, ExprId id) {
+  const Expr e = r.ast[id];
+  const std::optional<std::string> format = percent_format(r.ast, e);
+  if (!format || !was_percent_format(r, e)) return;
+  std::vector<ExprId> values;
+  for (ExprId kid : e.kids)
+    if (r.ast[kid].kind == ExprKind::FormattedValue) values.push_back(r.ast[kid].kids[0]);
+  Const text;
+  text.kind = ConstKind::Str;
+  text.text = r.module.arena.copy_string(*format);
+  const ExprId left = r.ast.constant(r.module.add(text), e.origin);
+  const ExprId right = r.ast.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, r.ast.arena.copy(values), {}, e.origin});
+  const ExprId operands[] = {left, right};
+  r.ast[id] = Expr{ExprKind::Binary, static_cast<std::uint8_t>(BinaryOp::Remainder), UINT32_MAX, r.ast.arena.copy(operands), {}, e.origin};
+}
+
 }  // namespace
 
 void restore_strings(Rewriter& r) {
-  const std::vector<ExprId> order = collect_expressions(r.ast, r.body);
-  std::unordered_set<std::uint32_t> inside;
+  std::vector<ExprId> order = collect_expressions(r.ast, r.body);
+  // Comprehensions have been through this as bodies of their own.
+  std::erase_if(order, [&](ExprId id) { return r.ast[id].origin.code && r.ast[id].origin.code != r.code; });
+  std::unordered_set<std::uint32_t> inside, specifications;
+  for (ExprId id : order)
+    if (const Expr& e = r.ast[id]; e.kind == ExprKind::FormattedValue && e.kids.size() > 1 && e.kids[1]) specifications.insert(e.kids[1].index);
   for (ExprId id : order)
     if (r.ast[id].kind == ExprKind::JoinedStr)
       for (ExprId kid : r.ast[id].kids) inside.insert(kid.index);
@@ -90,6 +128,9 @@ void restore_strings(Rewriter& r) {
     }
     if (changed) r.ast[id].kids = r.ast.arena.copy(parts);
   }
+  if (!folds_percent_format(r.object)) return;
+  for (ExprId id : order)
+    if (r.ast[id].kind == ExprKind::JoinedStr && !specifications.contains(id.index)) restore_percent_format(r, id);
 }
 
 }  // namespace depyf
