@@ -30,6 +30,9 @@ enum class StmtKind : std::uint8_t {
 /// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from it.
 enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 
+/// How an integer is spelt: Expr::op of a Constant.
+enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };
+
 /// Where a node comes from: the byte offset of the operation that made it, its line, and the code object that holds it. UINT32_MAX: nowhere.
 struct Origin {
   std::uint32_t offset = UINT32_MAX;

@@ -213,6 +213,16 @@ void append_real_operand(std::string& out, double value) {
 
 }  // namespace
 
+void append_integer(std::string& out, std::uint64_t value, int base, int group) {
+  out += base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
+  std::array<char, 64> text;
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), value, base).ptr;
+  for (const char* at = text.data(); at != end; ++at) {
+    if (group != 0 && at != text.data() && (end - at) % group == 0) out += '_';
+    out += *at;
+  }
+}
+
 void append_float(std::string& out, double value) {
   if (std::isnan(value)) {
     // The difference of two infinities is a NaN with the sign bit set on x86; minus it has none.

@@ -25,6 +25,8 @@ bool quote_admits(Quote quote, std::uint8_t mask);
 /// `digits` of an integer (Const::text of a big one: sign and hexadecimal digits). Decimal up to 3,500 hexadecimal digits, as CPython
 /// refuses longer decimal literals since 3.10.7 (sys.set_int_max_str_digits); hexadecimal beyond.
 void append_big_integer(std::string& out, std::string_view text);
+/// A literal in base 2, 8, 10 or 16; `group`: an underscore before each group of so many digits, 0 for none.
+void append_integer(std::string& out, std::uint64_t value, int base, int group);
 /// The shortest text that reads back as the same double, in the layout of Python's repr; infinity as 1e309; a NaN as a
 /// parenthesised difference that CPython folds to it. A negative value starts with "-".
 void append_float(std::string& out, double value);

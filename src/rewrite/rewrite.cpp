@@ -20,6 +20,7 @@ constexpr Pass kPasses[] = {
     {"restore imports", restore_imports},
     {"restore asserts", restore_asserts},
     {"restore strings", restore_strings},
+    {"restore numbers", restore_numbers},
     {"clean scope body", clean_scope_body},
     {"drop implied jumps", drop_implied_jumps},
     {"tidy conditions", tidy_conditions},

@@ -122,6 +122,7 @@ void restore_definitions(Rewriter& r);
 void restore_imports(Rewriter& r);
 void restore_asserts(Rewriter& r);
 void restore_strings(Rewriter& r);
+void restore_numbers(Rewriter& r);
 void clean_scope_body(Rewriter& r);
 void drop_implied_jumps(Rewriter& r);
 void tidy_conditions(Rewriter& r);
