@@ -46,17 +46,23 @@ class Branches {
     return start ? Place::Behind : Place::Unknown;
   }
 
-  /// How many of the statements that come after a branch that leaves stood in its `else`.
+  /// How many of the statements that come after a branch that leaves stood in its `else`. `rest` is backwards: the first is its last.
   std::size_t in_else(std::span<const StmtId> rest, std::uint32_t column) const {
-    if (rest.empty()) return 0;
-    if (place(rest[0], column) == Place::Elif) return 1;
     std::size_t count = 0;
     for (std::size_t i = 0; i < rest.size(); ++i) {
-      const Place at = place(rest[i], column);
+      const Place at = place(rest[rest.size() - 1 - i], column);
+      if (i == 0 && at == Place::Elif) return 1;
       if (at == Place::Behind || at == Place::Elif) break;
       if (at == Place::Inside) count = i + 1;
     }
     return count;
+  }
+
+  /// Takes the first statements from `rest`, in their order.
+  static std::vector<StmtId> take(std::vector<StmtId>& rest, std::size_t count) {
+    std::vector<StmtId> first(rest.rbegin(), rest.rbegin() + static_cast<std::ptrdiff_t>(count));
+    rest.resize(rest.size() - count);
+    return first;
   }
 
   /// The column of the list, from the statements of it that are known and from what is nested in them; else from the first test.
@@ -137,9 +143,10 @@ class Branches {
   bool come_first(StmtId id, std::vector<StmtId>& rest) {
     const Stmt s = r_.ast[id];
     if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
+    const std::int32_t body = line_of(s.body), behind = line_of(std::span(rest).last(1));
+    if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0])) return false;
     const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
-    const std::int32_t body = line_of(s.body), behind = line_of(forwards);
-    if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0]) || !never_ends(r_.ast, forwards)) return false;
+    if (!never_ends(r_.ast, forwards)) return false;
     const ExprId test = negate(r_.ast, s.e[0]);
     rest.assign(s.body.rbegin(), s.body.rend());
     Stmt& swapped = r_.ast[id];
@@ -172,29 +179,21 @@ class Branches {
       if (going) return false;
       going = arm;
     }
-    const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
-    if (!going || place(forwards[0], column) != Place::Inside) return false;
-    const std::size_t count = in_else(forwards, column);
-    for (std::size_t i = 0; i < count; ++i) {
-      const Stmt& end = r_.ast[forwards[i]];
-      if (!is_jump(forwards[i]) && !(end.kind == StmtKind::Return && r_.ast[end.e[0]].kind == ExprKind::Constant)) return false;
-    }
+    if (!going || place(rest.back(), column) != Place::Inside) return false;
     std::vector<StmtId> body;
     for (StmtId id : r_.ast[going].body)
       if (r_.ast[id].kind != StmtKind::Pass) body.push_back(id);
-    body.insert(body.end(), forwards.begin(), forwards.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::vector<StmtId> taken = take(rest, in_else(rest, column));
+    body.insert(body.end(), taken.begin(), taken.end());
     r_.ast[going].body = r_.ast.arena.copy(body);
-    rest.resize(rest.size() - count);
     return true;
   }
 
   /// Takes into `else` what stood there.
   bool fill(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
-    const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
-    const std::size_t count = in_else(forwards, column);
-    if (count == 0 || (s.kind == StmtKind::Try && place(forwards[0], column) != Place::Inside)) return false;
-    s.orelse = r_.ast.arena.copy(std::span(forwards).first(count));
-    rest.resize(rest.size() - count);
+    const std::size_t count = in_else(rest, column);
+    if (count == 0 || (s.kind == StmtKind::Try && place(rest.back(), column) != Place::Inside)) return false;
+    s.orelse = r_.ast.arena.copy(take(rest, count));
     return true;
   }
 
@@ -215,7 +214,10 @@ class Branches {
 
   bool spill_one(Stmt& s, std::vector<StmtId>& rest, std::optional<std::uint32_t> column) {
     std::size_t keep = sole_if(s.orelse) ? 1 : 0;
-    if (column && place(s.orelse[0], *column) != Place::Unknown) keep = in_else(s.orelse, *column);
+    if (column && place(s.orelse[0], *column) != Place::Unknown) {
+      const std::vector<StmtId> backwards(s.orelse.rbegin(), s.orelse.rend());
+      keep = in_else(backwards, *column);
+    }
     if (keep == s.orelse.size()) return false;
     rest.insert(rest.end(), s.orelse.rbegin(), s.orelse.rend() - static_cast<std::ptrdiff_t>(keep));
     s.orelse = s.orelse.first(keep);

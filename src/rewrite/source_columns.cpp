@@ -27,27 +27,40 @@ SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
     const std::uint32_t columns = cursor.columns();
     if (line > 0 && columns != 0) units_[unit] = {line, (columns >> 16) - 1, (columns & 0xFFFF) - 1};
   }
+}
+
+void SourceColumns::find_jumps() const {
+  jumps_found_ = true;
   std::vector<StmtId> all;
-  collect_statements(r.ast, r.body, all);
+  collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
-    if (const Stmt& s = r.ast[id]; s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0])))) jumps_.push_back(at(s.origin));
+    if (const Stmt& s = r_.ast[id]; s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r_.is_none(s.e[0])))) jumps_.push_back(at(s.origin));
   std::sort(jumps_.begin(), jumps_.end(), before);
-  for (ExprId id : collect_expressions(r.ast, r.body))
-    if (!r.is_none(id)) others_.push_back(at(r.ast[id].origin));
+  for (ExprId id : collect_expressions(r_.ast, r_.body))
+    if (!r_.is_none(id)) others_.push_back(at(r_.ast[id].origin));
   std::sort(others_.begin(), others_.end(), before);
+}
+
+std::uint32_t SourceColumns::step() const {
+  constexpr std::uint32_t kUsual = 4;
+  if (step_ != 0) return step_;
+  step_ = kUsual;
+  std::vector<StmtId> all;
+  collect_statements(r_.ast, r_.body, all);
   std::vector<std::uint32_t> starts;
   for (StmtId id : all)
-    if (const std::optional<std::uint32_t> column = simple_start(r.ast[id])) starts.push_back(*column);
-  if (starts.size() < 2) return;
+    if (const std::optional<std::uint32_t> column = simple_start(r_.ast[id])) starts.push_back(*column);
+  if (starts.size() < 2) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
-  if (*std::max_element(starts.begin(), starts.end()) == least) return;
+  if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice the usual one has to fit all.
-  for (std::uint32_t step : {8U, 4U, 2U, 3U, 1U}) {
+  for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
     const auto fitting = static_cast<std::size_t>(
         std::count_if(starts.begin(), starts.end(), [&](std::uint32_t column) { return (column - least) % step == 0; }));
     step_ = step;
     if (fitting == starts.size() || (step != 8 && fitting * 4 >= starts.size() * 3)) break;
   }
+  return step_;
 }
 
 SourceSpan SourceColumns::of(std::vector<ExprId> work) const {
@@ -116,7 +129,7 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
   for (std::uint32_t depth = 0;; ++depth) {
     const Stmt& s = r_.ast[id];
     const std::optional<std::uint32_t> own = simple_start(s);
-    if (own) return *own >= depth * step_ ? std::optional(*own - depth * step_) : std::nullopt;
+    if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
     id = s.body[0];
     // `if a: return` says nothing of indentation.
@@ -139,13 +152,14 @@ bool SourceColumns::writes_jump(StmtId id) const {
   const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
   if (own.line == 0) return false;
+  if (!jumps_found_) find_jumps();
   const auto [low, high] = std::equal_range(jumps_.begin(), jumps_.end(), own, before);
   if (high - low != 1) return false;
   const std::uint32_t width = own.end - own.first;
   if (s.kind == StmtKind::Continue) return width == kContinueWidth;
   if (r_.role != Role::Function) return false;  // the end of a module or class
   if (width != kReturnWidth && width != kNoneWidth) return false;
-  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step_ != 0)) return false;
+  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step() != 0)) return false;
   // The end of a function has the place of what came before it.
   return !std::binary_search(others_.begin(), others_.end(), own, before);
 }

@@ -33,7 +33,7 @@ class SourceColumns {
   /// The least column at which one of the statements begins: that of their list, unless all known ones are in an `else` that is not there yet.
   std::optional<std::uint32_t> start(std::span<const StmtId> list) const;
   /// By how much one level is indented.
-  std::uint32_t step() const { return step_; }
+  std::uint32_t step() const;
   /// Is this `return`, `return None` or `continue` written there? False for the end of a function or loop, and for copies of one statement.
   bool writes_jump(StmtId statement) const;
   /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes before it.
@@ -43,10 +43,14 @@ class SourceColumns {
   SourceSpan of(std::vector<ExprId> roots) const;
   std::optional<std::uint32_t> simple_start(const Stmt& s) const;
 
+  void find_jumps() const;
+
   const Rewriter& r_;
   std::vector<SourceSpan> units_;  // of each code unit
-  std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted
-  std::uint32_t step_ = 4;
+  // Found when first asked for.
+  mutable bool jumps_found_ = false;
+  mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted
+  mutable std::uint32_t step_ = 0;
 };
 
 }  // namespace depyf
