@@ -12,6 +12,7 @@ import depyf
 import pytest
 import torch
 from conftest import environment
+from depyf.torch import compat
 from depyf.torch.fullcode import constant, with_cells
 from programs import PROGRAMS, TORCH
 
@@ -73,7 +74,7 @@ def taken(module, function, arguments, keywords):
 def torch_takes(run, name, values):
     """The index of the entry whose guard manager accepts these locals, asked in torch's own order."""
     for entry in run.function(name)._order:
-        if entry.guard_manager.check(values):
+        if compat.guards_hold(entry.guard_manager, values):
             return entry.index
     return None
 
@@ -245,8 +246,13 @@ def test_every_call_of_a_program_is_dispatched_as_torch_does(tmp_path, name):
 
     torch.manual_seed(0)
     random.seed(0)
-    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-        program.run(compiled)
+    try:
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            program.run(compiled)
+    except Exception as error:
+        if TORCH >= (2, 13):
+            raise
+        pytest.skip("torch.compile raises %s here" % type(error).__name__)
     asked = 0
     for function, given in calls:
         found = [one for one in run.functions if one.code is function.__code__]
@@ -269,7 +275,12 @@ def test_every_call_of_a_program_is_dispatched_as_torch_does(tmp_path, name):
             )
         )
         want = next(
-            (entry.index for entry in found[0]._order if entry.guard_manager.check(values)), None
+            (
+                entry.index
+                for entry in found[0]._order
+                if compat.guards_hold(entry.guard_manager, values)
+            ),
+            None,
         )
         _result, names = taken(module, dispatcher, arguments, keywords)
         expected = "__original" if want is None else "__transformed_code_%d_for" % want

@@ -230,6 +230,35 @@ def entry_guard_manager(cache_entry: Any) -> Any:
     return manager if manager is not None else getattr(cache_entry, "check_fn", None)
 
 
+def guards_hold(manager: Any, values: Dict[str, Any]) -> bool:
+    """Whether a guard manager, or up to torch 2.5 a check function, accepts these locals in a call of the compiled function."""
+    with _as_called(manager):
+        return bool(getattr(manager, "check", manager)(values))
+
+
+@contextlib.contextmanager
+def _as_called(manager: Any) -> Iterator[None]:
+    # torch 2.2 and 2.3 keep for each thread with which backend and configuration the call at hand was compiled, and guard on both
+    from torch._dynamo import eval_frame
+
+    backend = getattr(eval_frame, "guarded_backend_cache", None)
+    config = getattr(eval_frame, "config_cache", None)
+    parts = "\n".join(getattr(manager, "code_parts", None) or ())
+    compiled_with = re.search(r"___compile_config_hash\(\) == '([0-9a-f]+)'", parts)
+    if backend is None or config is None or compiled_with is None:
+        yield
+        return
+    eval_frame._maybe_init_guarded_backend_cache()
+    eval_frame._maybe_init_guarded_config_cache()
+    before = backend.skip_backend_check_for_run_only_mode, config.saved_config_and_hash
+    backend.skip_backend_check_for_run_only_mode = True
+    config.saved_config_and_hash = types.SimpleNamespace(hash=bytes.fromhex(compiled_with.group(1)))
+    try:
+        yield
+    finally:
+        backend.skip_backend_check_for_run_only_mode, config.saved_config_and_hash = before
+
+
 def guard_globals(manager: Any) -> Optional[Dict[str, Any]]:
     """The globals that a guard manager looks at: those of the compiled function. None where this torch does not keep them."""
     scope = getattr(manager, "global_scope", None)
@@ -471,11 +500,24 @@ def traced_graph(name: str) -> List[TracedNode]:
         if frame is None or frame.f_code.co_name == "trace_structured":
             break
         frame = frame.f_back
-    if module is None or frame is None or frame.f_code.co_name != "trace_structured" or frame.f_back is None:
+    if (
+        module is None
+        or frame is None
+        or frame.f_code.co_name != "trace_structured"
+        or frame.f_back is None
+    ):
         return []
-    found = {key: value for key, value in frame.f_back.f_locals.items() if isinstance(value, module)}
-    if len({id(value) for value in found.values()}) > 1:  # forward and backward are traced side by side
-        found = {key: value for key, value in found.items() if key.startswith("bw") == ("backward" in name)}
+    found = {
+        key: value for key, value in frame.f_back.f_locals.items() if isinstance(value, module)
+    }
+    if (
+        len({id(value) for value in found.values()}) > 1
+    ):  # forward and backward are traced side by side
+        found = {
+            key: value
+            for key, value in found.items()
+            if key.startswith("bw") == ("backward" in name)
+        }
     if len({id(value) for value in found.values()}) != 1:
         return []
     nodes = []

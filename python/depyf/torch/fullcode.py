@@ -41,7 +41,7 @@ def checked_by_torch(token: str, values: Dict[str, Any]) -> bool:
     manager = known.get() if known is not None else None
     if manager is None:
         return True
-    return bool(manager.check(values))
+    return compat.guards_hold(manager, values)
 
 
 def constant(token: str, name: str) -> Any:
@@ -260,13 +260,21 @@ class _Signature:
         return "{%s}" % ", ".join("%r: %s" % (self._renamed[name], name) for name in names)
 
 
+#: what only torch's own check can answer: its state, or how the call at hand came about
+_ASKED_OF_TORCH = {
+    "___check_global_state",
+    "___check_torch_function_mode_stack",
+    "___check_tensors",
+    "___skip_backend_check",
+    "___compile_config_hash",
+}
+
+
 def _known_names() -> FrozenSet[str]:
     known = set(dir(builtins)) | {"L", "G"} | set(_HELPERS)
     known.update(compat.guard_closure_variables())
     known.add("torch")
-    return frozenset(
-        known - {"___check_global_state", "___check_torch_function_mode_stack", "___check_tensors"}
-    )
+    return frozenset(known - _ASKED_OF_TORCH)
 
 
 def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
