@@ -177,11 +177,7 @@ struct Maker {
       const Const* c = constant(kids[i]);
       const bool display = kind == ExprKind::Set ? e.kind == ExprKind::Set : e.kind == ExprKind::Tuple || (c && c->kind == ConstKind::Tuple);
       const bool empty = c ? c->items.empty() : e.kids.empty();
-      const bool has_star = [&] {
-        for (ExprId k : e.kids)
-          if (!c && ast[k].kind == ExprKind::Starred) return true;
-        return false;
-      }();
+      const bool has_star = display && !c && std::any_of(e.kids.begin(), e.kids.end(), [&](ExprId k) { return ast[k].kind == ExprKind::Starred; });
       if (display && !empty && !has_star && !joined && !starred) {
         if (c) {
           for (ConstId item : c->items) items.push_back(ast.constant(item, origin()));

@@ -6,7 +6,7 @@ def f(a):
             print(rest)
         case [(1 | 2 as x), [y, [z]]]:
             match y:
-                case 1:
+                case Point():
                     print(x)
                 case _:
                     print(z)
