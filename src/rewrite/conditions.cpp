@@ -180,10 +180,15 @@ class Branches {
       going = arm;
     }
     if (!going || place(rest.back(), column) != Place::Inside) return false;
+    const std::size_t count = in_else(rest, column);
+    for (std::size_t i = rest.size() - count; i < rest.size(); ++i) {
+      const Stmt& end = r_.ast[rest[i]];
+      if (!is_jump(rest[i]) && !(end.kind == StmtKind::Return && r_.ast[end.e[0]].kind == ExprKind::Constant)) return false;
+    }
     std::vector<StmtId> body;
     for (StmtId id : r_.ast[going].body)
       if (r_.ast[id].kind != StmtKind::Pass) body.push_back(id);
-    const std::vector<StmtId> taken = take(rest, in_else(rest, column));
+    const std::vector<StmtId> taken = take(rest, count);
     body.insert(body.end(), taken.begin(), taken.end());
     r_.ast[going].body = r_.ast.arena.copy(body);
     return true;
