@@ -24,6 +24,8 @@ class LineCursor {
   /// The columns in the source of what at() was last asked for (3.11+): the first in the upper half, the one behind the last in the lower half,
   /// each plus one and at most 65535; 0 for unknown.
   std::uint32_t columns() const { return columns_; }
+  /// Since 3.10 (PEP 626) what has no line of its own is told apart from what has.
+  bool exact() const { return encoding_ != Encoding::Lnotab; }
   bool has_columns() const { return encoding_ == Encoding::Locations; }
 
  private:

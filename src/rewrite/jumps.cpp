@@ -1,5 +1,5 @@
 // Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop. Those that the columns of the
-// bytecode (3.11+) show to be written stay.
+// bytecode (3.11+) show to be written stay. The compiler of 3.10 and later copies the end of a function to each way that leads there.
 #include <algorithm>
 #include <utility>
 
@@ -9,12 +9,29 @@
 namespace depyf {
 namespace {
 
-enum class Tail : std::uint8_t { None, Return, Continue };
+/// What the end of a list means. CopiedReturn: there a `return` is implied only if it is such a copy.
+enum class Tail : std::uint8_t { None, Return, CopiedReturn, Continue };
 
-bool implied(const Rewriter& r, StmtId id, Tail tail) {
+bool returns_none(const Rewriter& r, StmtId id) {
   const Stmt& s = r.ast[id];
-  if (tail == Tail::Return) return s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0]));
-  if (tail == Tail::Continue) return s.kind == StmtKind::Continue && s.flag == 0;
+  return s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0]));
+}
+
+/// Is the last statement of the list a jump that its end implies?
+bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
+  const StmtId id = list.back();
+  const Stmt& s = r.ast[id];
+  switch (tail) {
+    case Tail::None: return false;
+    case Tail::Return: return returns_none(r, id) && !r.columns().writes_jump(id);
+    case Tail::CopiedReturn:
+      if (!returns_none(r, id)) return false;
+      if (r.columns().known()) return !r.columns().writes_jump(id);
+      // A copy has the line of what comes before it. A handler that does nothing else was `pass`, at the end of a function.
+      if (list.size() == 1) return true;
+      return s.origin.line > 0 && r.ast[list[list.size() - 2]].body.empty() && r.ast[list[list.size() - 2]].origin.line == s.origin.line;
+    case Tail::Continue: return s.kind == StmtKind::Continue && s.flag == 0 && !r.columns().writes_jump(id);
+  }
   return false;
 }
 
@@ -53,7 +70,7 @@ void drop_implied_jumps(Rewriter& r) {
     work.pop_back();
     std::span<StmtId> list = at.list.owner ? list_of(r.ast, at.list) : r.body;
     std::size_t size = list.size();
-    while (size > 0 && implied(r, list[size - 1], at.tail) && !columns.writes_jump(list[size - 1])) {
+    while (size > 0 && implied(r, list.first(size), at.tail)) {
       --size;
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
@@ -62,7 +79,7 @@ void drop_implied_jumps(Rewriter& r) {
     for (std::size_t i = 0; columns.known() && i + 1 < list.size(); ++i) {
       Stmt& s = r.ast[list[i]];
       if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || s.body.size() < 2) continue;
-      if (!implied(r, s.body.back(), at.tail) || columns.writes_jump(s.body.back())) continue;
+      if (!implied(r, s.body, at.tail)) continue;
       s.orelse = list.subspan(i + 1);
       list = list.first(i + 1);
     }
@@ -91,13 +108,15 @@ void drop_implied_jumps(Rewriter& r) {
         case StmtKind::With:
           push(ListRef::Body, Tail::None);
           break;
-        case StmtKind::Try:
-          push(ListRef::Body, Tail::None);
-          // Up to 3.10 leaving a handler and returning from it differ.
-          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, columns.known() && s.final.empty() ? tail : Tail::None});
-          push(ListRef::Orelse, s.final.empty() ? tail : Tail::None);
+        case StmtKind::Try: {
+          const Tail behind = s.final.empty() ? tail : Tail::None;
+          const Tail copied = behind == Tail::Return && columns.copies_ends() ? Tail::CopiedReturn : behind == Tail::CopiedReturn ? behind : Tail::None;
+          push(ListRef::Body, s.orelse.empty() ? copied : Tail::None);
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, copied});
+          push(ListRef::Orelse, behind);
           push(ListRef::Final, Tail::None);
           break;
+        }
         case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign:
         case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert:
         case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass:
@@ -118,7 +137,7 @@ void drop_implied_jumps(Rewriter& r) {
       again.body = again.orelse;
       again.orelse = {};
     } else {  // the jump that stood there, or none
-      const StmtKind kind = tail == Tail::Return && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
+      const StmtKind kind = (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
       const StmtId jump = r.add_statement(kind, r.ast[id].origin);
       r.ast[id].body = r.one(jump);
     }

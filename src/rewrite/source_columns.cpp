@@ -19,6 +19,7 @@ bool before(const SourceSpan& a, const SourceSpan& b) { return std::tie(a.line, 
 
 SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
   LineCursor cursor(r.object);
+  copies_ends_ = cursor.exact();
   if (!cursor.has_columns()) return;
   const auto count = static_cast<std::uint32_t>(r.object.code.size() / 2);
   units_.resize(count);

@@ -21,6 +21,8 @@ class SourceColumns {
 
   /// False where the bytecode has no columns; then everything is unknown.
   bool known() const { return !units_.empty(); }
+  /// Does the compiler copy the end of a function to each way that leads there, with the line of what comes before (3.10+)?
+  bool copies_ends() const { return copies_ends_; }
   /// Of the instruction at a byte offset.
   SourceSpan at(std::uint32_t offset) const { return offset / 2 < units_.size() ? units_[offset / 2] : SourceSpan(); }
   SourceSpan at(const Origin& origin) const { return origin.code == r_.code ? at(origin.offset) : SourceSpan(); }
@@ -46,6 +48,7 @@ class SourceColumns {
   void find_jumps() const;
 
   const Rewriter& r_;
+  bool copies_ends_ = false;
   std::vector<SourceSpan> units_;  // of each code unit
   // Found when first asked for.
   mutable bool jumps_found_ = false;

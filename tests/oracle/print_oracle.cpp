@@ -162,7 +162,7 @@ struct Builder {
     module.codes.push_back(code);
     module.root = CodeId(0);
     ast.module = &module;
-    ast.bodies.push_back({CodeId(0), ids<StmtId>(in), true, {}, {}});
+    ast.bodies.push_back({CodeId(0), ids<StmtId>(in), true, false, {}, {}});
     PrintOptions options;
     options.grammar = version;
     Source source = print_module(ast, options);
