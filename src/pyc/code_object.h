@@ -36,7 +36,7 @@ enum class ConstKind : std::uint8_t {
   Dict,       // items: key, value, key, value … (3.15's frozendict too)
   Slice,      // items: start, stop, step
   Code,       // code
-  Object,     // a live object that is no literal: `object` is its index in the caller's table
+  Object,     // a live object that is no literal: `object` is its index in the caller's table; `text`: of a function that returns a tuple of its arguments, their numbers
 };
 
 struct Const {

@@ -130,7 +130,35 @@ class Converter {
     Const constant;
     constant.kind = ConstKind::Object;
     constant.object = objects_.index_of(value);
+    constant.text = returned_arguments(value);
     return add(constant);
+  }
+
+  /// Where `value` is a function that does nothing but return a tuple of its arguments: which ones, a byte each. Dynamo rotates many
+  /// values of the stack with such functions where there is no instruction for it, up to 3.9.
+  std::string_view returned_arguments(PyObject* value) {
+    const VersionTable* table = version_table(module_.version);
+    if (!function_type_.get()) {
+      const Ref types = Ref::checked(PyImport_ImportModule("types"));
+      function_type_ = attribute(types.get(), "FunctionType");
+    }
+    if (!table || Py_TYPE(value) != reinterpret_cast<PyTypeObject*>(function_type_.get())) return {};
+    const Ref code = attribute(value, "__code__");
+    const Ref bytes = attribute(code.get(), "co_code");
+    const std::string_view units = bytes_view(bytes.get());
+    const std::uint32_t count = count_attribute(code.get(), "co_argcount");
+    constexpr std::uint32_t kOther = kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator;
+    if (count == 0 || count > 255 || units.size() != 2 * std::size_t{count} + 4 || count_attribute(code.get(), "co_kwonlyargcount") != 0 ||
+        (count_attribute(code.get(), "co_flags") & kOther) != 0)
+      return {};
+    const auto is = [&](std::size_t at, std::string_view name) { return table->opcodes[static_cast<std::uint8_t>(units[2 * at])].name == name; };
+    std::string order;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is(i, "LOAD_FAST") || static_cast<std::uint8_t>(units[2 * i + 1]) >= count) return {};
+      order += units[2 * i + 1];
+    }
+    if (!is(count, "BUILD_TUPLE") || static_cast<std::uint8_t>(units[2 * std::size_t{count} + 1]) != count || !is(count + 1, "RETURN_VALUE")) return {};
+    return module_.arena.copy_string(order);
   }
 
   /// Which constants of `code` are code objects that the instruction behind the load makes a function of: positions in co_consts. Any
@@ -375,6 +403,7 @@ class Converter {
 
   PyObject* code_type_;
   ObjectTable& objects_;
+  Ref function_type_;
   bool set_literals_;
   Module module_;
   std::vector<Extent> extents_;                        // by ConstId

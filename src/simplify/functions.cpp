@@ -10,6 +10,9 @@
 //
 // Rule "name of a function that is only called": up to 3.10 MAKE_FUNCTION is told the qualified name. Where a live code object is called at once, nobody
 // but the code itself could ask for that name, and a code object does not know the function it is run for.
+//
+// Rule "call of a rotation": a function that only returns a tuple of its arguments (Const::text says which), called with a tuple built for it, is that tuple.
+// Up to 3.9 Dynamo rotates five values and more of the stack so. Premise: nobody gives the function other code; torch makes it for itself.
 #include "simplify/rules.h"
 
 namespace depyf::simplifying {
@@ -35,11 +38,11 @@ bool is_live_object(const Lifted& lifted, const Module& module, ValueId id) {
 void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object) {
   bool any = iter_object != UINT32_MAX;
   for (const LiftedBlock& block : lifted.blocks)
-    for (ValueId id : block.body) any |= lifted[id].op == Op::MAKE_FUNCTION;
+    for (ValueId id : block.body) any |= lifted[id].op == Op::MAKE_FUNCTION || lifted[id].op == Op::CALL_EX;
   if (!any) return;
   const std::vector<std::uint32_t> uses = count_uses(lifted);
   std::vector<Part> part(lifted.values.size(), Part::None);
-  std::vector<bool> gone(lifted.values.size(), false), called(lifted.values.size(), false);
+  std::vector<bool> gone(lifted.values.size(), false);
   for (LiftedBlock& block : lifted.blocks) {
     for (std::size_t i = 0; i < block.body.size(); ++i) {
       const ValueId id = block.body[i];
@@ -68,10 +71,39 @@ void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t 
         value.operands = value.operands.subspan(1);
         continue;
       }
-      if ((value.op == Op::CALL || value.op == Op::CALL_KW || value.op == Op::CALL_EX) && uses[value.operands[0].index] == 1) called[value.operands[0].index] = true;
+      if (value.op == Op::CALL_EX && value.operands.size() == 2 && is_live_object(lifted, module, value.operands[0]) && lifted[value.operands[1]].op == Op::BUILD_TUPLE) {
+        const std::string_view order = module[ConstId(lifted[value.operands[0]].arg)].text;
+        const std::span<const ValueId> given = lifted[value.operands[1]].operands;
+        if (!order.empty() && given.size() == order.size()) {
+          std::vector<ValueId> rotated;
+          for (char at : order) rotated.push_back(given[static_cast<std::uint8_t>(at)]);
+          value.op = Op::BUILD_TUPLE;
+          value.arg = static_cast<std::uint32_t>(rotated.size());
+          value.aux = 0;
+          value.operands = lifted.arena.copy(std::span<const ValueId>(rotated));
+          continue;
+        }
+      }
     }
     std::erase_if(block.body, [&](ValueId id) { return gone[id.index]; });
   }
+}
+
+void forget_names_of_called(Lifted& lifted, const Module& module) {
+  std::vector<bool> called;
+  std::vector<std::uint32_t> uses;
+  for (const LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body) {
+      const Value& value = lifted[id];
+      if (value.op != Op::CALL && value.op != Op::CALL_KW && value.op != Op::CALL_EX) continue;
+      if (lifted[value.operands[0]].op != Op::MAKE_FUNCTION) continue;
+      if (uses.empty()) {
+        uses = count_uses(lifted);
+        called.assign(lifted.values.size(), false);
+      }
+      called[value.operands[0].index] = uses[value.operands[0].index] == 1;
+    }
+  if (called.empty()) return;
   for (LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) {
       Value& value = lifted[id];

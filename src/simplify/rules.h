@@ -80,6 +80,7 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
 void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promotable);
 void remove_trivial_params(Lifted& lifted);
 void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object);
+void forget_names_of_called(Lifted& lifted, const Module& module);
 void resolve_fresh_sequences(Lifted& lifted, Module& module);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);

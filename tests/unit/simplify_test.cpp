@@ -490,6 +490,30 @@ TEST(CallOfIter, OnlyOfTheFunctionItselfWithOneArgument) {
   EXPECT_FALSE(has(call_of_object(7, 1, UINT32_MAX), "GET_ITER"));
 }
 
+std::string rotated(const char* order, std::uint32_t count, bool returned = false) {
+  Builder b;
+  const std::uint32_t x = b.argument("x"), y = b.argument("y");
+  Const callee;
+  callee.kind = ConstKind::Object;
+  callee.text = b.module.arena.copy_string(std::string_view(order, order ? 2 : 0));
+  std::vector<Instr> body{{Op::LOAD_CONST, b.constant(callee)}, {Op::LOAD_FAST, x}, {Op::LOAD_FAST, y}};
+  if (count == 3) body.push_back({Op::LOAD_FAST, y});
+  body.insert(body.end(), {{Op::BUILD_TUPLE, count}, {Op::CALL_EX, 0, kPlain}});
+  if (!returned) body.insert(body.end(), {{Op::UNPACK_SEQUENCE, 2}, {Op::BINARY, 0}});
+  body.push_back({Op::RETURN_VALUE});
+  b.block(body);
+  return simplified(b);
+}
+
+TEST(CallOfARotation, IsTheTupleInItsOrder) {
+  const std::string text = rotated("\1\0", 2);
+  EXPECT_FALSE(has(text, "CALL") || has(text, "BUILD_TUPLE")) << text;
+  EXPECT_NE(text, rotated("\0\1", 2));
+  EXPECT_TRUE(has(rotated("\1\0", 2, true), "BUILD_TUPLE")) << rotated("\1\0", 2, true);
+  EXPECT_TRUE(has(rotated("\1\0", 3), "CALL"));  // of known arguments
+  EXPECT_TRUE(has(rotated(nullptr, 2), "CALL"));
+}
+
 // ---------------------------------------------------------------- the order of stores
 
 std::string stores(std::initializer_list<Instr> between, bool cell = false) {
