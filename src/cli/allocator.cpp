@@ -25,7 +25,7 @@ constexpr std::size_t kPool = std::size_t{64} << 20;  // malloc has what comes a
 constexpr std::size_t kFineClasses = kFine / kGrain + 1;
 constexpr std::size_t kClasses = kFineClasses + std::bit_width(kLargest / kFine) - 1;
 
-alignas(kSlab) std::byte pool[kPool];            // pages that nothing was written to cost nothing
+alignas(64) std::byte pool[kPool];            // pages that nothing was written to cost nothing
 std::uint8_t class_of_slab[kPool / kSlab];
 std::atomic<std::size_t> slabs_in_use{0};
 

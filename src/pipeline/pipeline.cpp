@@ -142,8 +142,10 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
     if (failure.empty()) return true;
     reason += (reason.empty() ? "" : "; ") + failure;
     ast.diagnostics.resize(noted);
-    ast.bodies[code.index] = {};
-    ast.bodies[code.index].code = code;
+    Body again;
+    again.code = code;
+    again.nested = ast.bodies[code.index].nested;
+    ast.bodies[code.index] = again;
     return false;
   };
   if (options.ladder < 5 && attempt({})) return;

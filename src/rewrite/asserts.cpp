@@ -38,6 +38,7 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
 }  // namespace
 
 void restore_asserts(Rewriter& r) {
+  if (!r.may_hold(StmtKind::Raise)) return;
   r.edit_lists([&](std::vector<StmtId>& list) {
     std::vector<StmtId> out;
     bool changed = false;

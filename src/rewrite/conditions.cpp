@@ -272,6 +272,8 @@ class Branches {
 
 }  // namespace
 
-void tidy_conditions(Rewriter& r) { Branches(r).restore(); }
+void tidy_conditions(Rewriter& r) {
+  if (r.may_hold(StmtKind::If) || r.may_hold(StmtKind::Try)) Branches(r).restore();
+}
 
 }  // namespace depyf

@@ -189,7 +189,8 @@ void find_declarations(Rewriter& r) {
       add_once(r.unbound, id);
   }
   // What lambdas and comprehensions inside cannot declare themselves.
-  for (ExprId id : collect_expressions(r.ast, r.body)) {
+  const std::vector<ExprId> values = r.may_hold(ExprKind::FunctionValue) ? collect_expressions(r.ast, r.body) : std::vector<ExprId>();
+  for (ExprId id : values) {
     const CodeId nested = r.function_code(id);
     if (!nested || nested.index >= r.ast.bodies.size()) continue;
     const Body& inner = r.ast.bodies[nested.index];

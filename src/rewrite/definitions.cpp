@@ -29,10 +29,12 @@ class Definer {
   explicit Definer(Rewriter& r) : r_(r), ast_(r.ast) {}
 
   void run() {
-    variables_ = variables_of(r_.code);
     if (r_.role == Role::GenericScope || is_annotation_scope()) {
+      variables_ = variables_of(r_.code);
       r_.body = inline_temporaries(r_.body, variables_);
     } else {
+      if (!r_.may_hold(ExprKind::FunctionValue) && !r_.may_hold(ExprKind::ClassBuilder) && !r_.may_hold(ExprKind::Await)) return;
+      variables_ = variables_of(r_.code);
       r_.edit_lists([&](std::vector<StmtId>& list) { return join_definitions(list); });
     }
     std::vector<ExprId> order = collect_expressions(ast_, r_.body);

@@ -62,6 +62,7 @@ StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
 }  // namespace
 
 void restore_imports(Rewriter& r) {
+  if (!r.may_hold(ExprKind::ImportModule) && !r.may_hold(ExprKind::ImportedName)) return;
   r.edit_lists([&](std::vector<StmtId>& list) {
     std::vector<StmtId> out;
     bool changed = false;

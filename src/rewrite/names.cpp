@@ -1,4 +1,5 @@
 // Private names of classes as they were written: `_C__x` inside class C was `__x`.
+#include <algorithm>
 #include <string>
 
 #include "rewrite/rewriter.h"
@@ -33,6 +34,9 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
 void unmangle_names(Rewriter& r) {
   const std::string prefix = mangled_prefix(r.module, r.code);
   if (prefix.empty()) return;
+  const bool any = std::any_of(r.object.names.begin(), r.object.names.end(), [&](StrId name) { return r.module[name].starts_with(prefix); }) ||
+                   std::any_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return r.module[slot.name].starts_with(prefix); });
+  if (!any) return;
   auto fix = [&](std::uint32_t& a) {
     if (a == UINT32_MAX || r.module.strings[a].size() <= prefix.size() || !r.module.strings[a].starts_with(prefix)) return;
     a = unmangled(r.module, r.code, StrId(a)).index;

@@ -43,7 +43,14 @@ Role role_of(const Module& module, CodeId id) {
 }
 
 Rewriter::Rewriter(Ast& tree, CodeId id)
-    : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts) {}
+    : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts),
+      kinds(tree.bodies[id.index].nested), next_expr(tree.bodies[id.index].first_expr), next_stmt(tree.bodies[id.index].first_stmt) {}
+
+const NodeKinds& Rewriter::look() {
+  for (; next_expr < ast.exprs.size(); ++next_expr) kinds.add(ast.exprs[next_expr].kind);
+  for (; next_stmt < ast.stmts.size(); ++next_stmt) kinds.add(ast.stmts[next_stmt].kind);
+  return kinds;
+}
 
 Rewriter::~Rewriter() = default;
 
@@ -70,6 +77,7 @@ void rewrite(Ast& ast, CodeId code) {
   Body& body = ast.bodies[code.index];
   body.stmts = r.body;
   body.done = true;
+  if (const CodeId parent = r.object.parent; parent && parent.index < ast.bodies.size()) ast.bodies[parent.index].nested.add(r.look());
 }
 
 }  // namespace depyf

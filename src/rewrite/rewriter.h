@@ -34,11 +34,19 @@ struct Rewriter {
   bool empty_annotations = false;    // SETUP_ANNOTATIONS without a reachable annotation
   ExprId docstring;                  // class and module: what the body stored in __doc__
 
+  NodeKinds kinds;                   // of the nodes up to next_expr and next_stmt, see may_hold
+  std::uint32_t next_expr, next_stmt;
+
   Rewriter(Ast& tree, CodeId id);
   ~Rewriter();
 
   /// How the source was laid out; found when first asked for, from the body as it is then.
   const SourceColumns& columns();
+
+  /// False: neither the body nor what is nested in it holds such a node, so that a pass that looks for them has nothing to do.
+  bool may_hold(ExprKind kind) { return look().has(kind); }
+  bool may_hold(StmtKind kind) { return look().has(kind); }
+  const NodeKinds& look();
 
   std::string_view text(StrId id) const { return id ? module[id] : std::string_view(); }
   bool is_name(ExprId id, std::string_view name) const {

@@ -84,6 +84,8 @@ void restore_percent_format(Rewriter& r, ExprId id) {
 }  // namespace
 
 void restore_strings(Rewriter& r) {
+  const bool percent = folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) && r.may_hold(ExprKind::Tuple);
+  if (!percent && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
   std::vector<ExprId> order = collect_expressions(r.ast, r.body);
   // Comprehensions have been through this as bodies of their own.
   std::erase_if(order, [&](ExprId id) { return r.ast[id].origin.code && r.ast[id].origin.code != r.code; });

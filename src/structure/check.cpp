@@ -1,4 +1,5 @@
 // A last look at what structure/ made.
+#include <algorithm>
 #include <unordered_set>
 
 #include "ast/walk.h"
@@ -7,9 +8,23 @@
 
 namespace depyf {
 
+namespace {
+
+bool is_hole(const Expr& e) { return e.kind == ExprKind::Raw && e.a == UINT32_MAX; }
+
+/// A local that has a temporary's name.
+bool named_like_temporary(const Module& module, const Expr& e, std::string_view prefix) {
+  return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && module[StrId(e.a)].starts_with(prefix);
+}
+
+}  // namespace
+
 void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
   const Module& module = *ast.module;
   const std::span<const StmtId> body = ast.bodies[code.index].stmts;
+  if (std::none_of(ast.exprs.begin() + ast.bodies[code.index].first_expr, ast.exprs.end(),
+                   [&](const Expr& e) { return is_hole(e) || named_like_temporary(module, e, prefix); }))
+    return;
   std::vector<StmtId> statements;
   collect_statements(ast, body, statements);
   std::vector<ExprId> targets;
@@ -38,8 +53,8 @@ void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
   for (const Slot& slot : module[code].slots) stored.insert(slot.name.index);
   for (ExprId id : all) {
     const Expr& e = ast[id];
-    if (e.kind == ExprKind::Raw && e.a == UINT32_MAX) throw Error("structure: a hole was left in an expression");
-    if (e.kind != ExprKind::Name || static_cast<NameScope>(e.op) != NameScope::Fast || stored.count(e.a) || !module[StrId(e.a)].starts_with(prefix)) continue;
+    if (is_hole(e)) throw Error("structure: a hole was left in an expression");
+    if (!named_like_temporary(module, e, prefix) || stored.count(e.a)) continue;
     throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) + " is read and never assigned");
   }
 }
@@ -97,20 +112,24 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 
 void Structurer::check_effects() {
   const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
-  std::unordered_set<std::uint32_t> found;
+  std::vector<std::uint8_t> found(module[lifted.code].code.size() + 1, 0);  // by offset
+  auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
   std::vector<StmtId> statements;
   collect_statements(ast, body, statements);
   std::size_t managers = 0;
   for (StmtId id : statements) {
-    found.insert(ast[id].origin.offset);
+    find(ast[id].origin);
     if (ast[id].kind == StmtKind::With && ast[id].flag == 0) managers += ast[id].list.size() / 2;
   }
-  for (ExprId id : collect_expressions(ast, body)) found.insert(ast[id].origin.offset);
+  std::vector<ExprId> expressions;
+  for (StmtId id : statements) append_roots(ast, id, expressions);
+  collect_below(ast, expressions);
+  for (ExprId id : expressions) find(ast[id].origin);
   for (BlockId b : reverse_postorder_blocks())
     for (ValueId v : nodes[b.index].body) {
       if (is_op(v, Op::WITH_ENTER) && managers-- == 0) throw Error("structure: WITH_ENTER at offset " + std::to_string(at(v).offset) + " was lost");
       if ((is_op(v, Op::CALL) || is_op(v, Op::CALL_KW) || is_op(v, Op::CALL_EX) || is_op(v, Op::YIELD_VALUE)) &&
-          !found.count(at(v).offset))
+          !found[at(v).offset])
         throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " + std::to_string(at(v).offset) + " was lost");
     }
 }

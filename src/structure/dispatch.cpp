@@ -734,8 +734,6 @@ class Dispatch {
 
 void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options, const std::string& reason) {
   Structurer s(lifted, ast, options);
-  Body& body = ast.bodies[lifted.code.index];
-  body.code = lifted.code;
   const std::span<StmtId> stmts = Dispatch(s).run();
   ast.bodies[lifted.code.index].stmts = stmts;
   s.diagnose(5, 0, reason);

@@ -512,11 +512,13 @@ class Emitter {
 
   bool terminates(std::uint32_t l) const {
     if (lists_[l].empty()) return false;
-    return ends_.size() > lists_[l].back().index && ends_[lists_[l].back().index];
+    const std::uint32_t last = lists_[l].back().index - s_.first_stmt;
+    return ends_.size() > last && ends_[last];
   }
   void mark_end(StmtId st) {
-    if (ends_.size() <= st.index) ends_.resize(st.index + 1, 0);
-    ends_[st.index] = 1;
+    const std::uint32_t at = st.index - s_.first_stmt;
+    if (ends_.size() <= at) ends_.resize(at + 1, 0);
+    ends_[at] = 1;
   }
   void append_end(std::uint32_t l, StmtKind kind, Origin origin = {}) {
     StmtId st = statement(kind, origin);
@@ -1811,7 +1813,7 @@ class Emitter {
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;
   std::vector<Seed> seeds_;
-  std::vector<std::uint8_t> ends_;
+  std::vector<std::uint8_t> ends_;             // by statement, from Structurer::first_stmt on
   std::unordered_map<std::uint32_t, int> open_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;
 };

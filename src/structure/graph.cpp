@@ -6,7 +6,13 @@
 namespace depyf {
 
 Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
-    : lifted(l), ast(a), module(*a.module), options(o), entry(l.entry) {
+    : lifted(l), ast(a), module(*a.module), options(o), entry(l.entry), first_expr(static_cast<std::uint32_t>(a.exprs.size())),
+      first_stmt(static_cast<std::uint32_t>(a.stmts.size())) {
+  if (ast.bodies.size() <= l.code.index) ast.bodies.resize(l.code.index + 1);
+  Body& body = ast.bodies[l.code.index];
+  body.code = l.code;
+  body.first_expr = first_expr;
+  body.first_stmt = first_stmt;
   nodes.resize(l.blocks.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     LiftedBlock& block = l.blocks[i];
@@ -55,10 +61,10 @@ ValueId Structurer::resolve(ValueId v) {
 }
 
 std::uint32_t Structurer::nesting(ExprId e) {
-  nesting_of.resize(ast.exprs.size(), 0);
-  std::vector<ExprId> work{e};
-  while (!work.empty()) {
-    const ExprId at = work.back();
+  nesting_of.resize(ast.exprs.size() - first_expr, 0);
+  auto of = [&](ExprId id) -> std::uint16_t& { return nesting_of[id.index - first_expr]; };
+  std::vector<ExprId> work;  // above e
+  for (ExprId at = e;;) {
     const Expr& tree = ast[at];
     // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
     const bool to_the_left = tree.kind == ExprKind::Attribute || tree.kind == ExprKind::Subscript || tree.kind == ExprKind::Call || tree.kind == ExprKind::Binary ||
@@ -68,17 +74,18 @@ std::uint32_t Structurer::nesting(ExprId e) {
     for (std::size_t i = 0; i < tree.kids.size(); ++i) {
       const ExprId kid = tree.kids[i];
       if (!kid) continue;
-      if (nesting_of[kid.index] == 0) {
+      if (of(kid) == 0) {
+        if (known) work.push_back(at);
         work.push_back(kid);
         known = false;
       }
-      deepest = std::max<std::uint32_t>(deepest, nesting_of[kid.index] + (i == 0 && to_the_left ? 0u : 1u));
+      deepest = std::max<std::uint32_t>(deepest, of(kid) + (i == 0 && to_the_left ? 0u : 1u));
     }
-    if (!known) continue;
-    nesting_of[at.index] = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    if (known) of(at) = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    if (work.empty()) return of(e);
+    at = work.back();
     work.pop_back();
   }
-  return nesting_of[e.index];
 }
 
 ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced) {

@@ -112,7 +112,8 @@ class Structurer {
   /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
   std::uint32_t nesting(ExprId e);
   static constexpr std::uint32_t kDeepest = 80;
-  std::vector<std::uint16_t> nesting_of;     // by expression; 0: not computed yet
+  std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
+  std::vector<std::uint16_t> nesting_of;     // by expression, from first_expr on; 0: not computed yet
   bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
   ValueId add_value(const Value& value);

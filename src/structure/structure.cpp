@@ -164,8 +164,6 @@ void Structurer::run() {
 }
 
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
-  if (ast.bodies.size() <= lifted.code.index) ast.bodies.resize(lifted.code.index + 1);
-  ast.bodies[lifted.code.index].code = lifted.code;
   Structurer(lifted, ast, options).run();
   check_temporaries(ast, lifted.code, options.temp_prefix);
 }
