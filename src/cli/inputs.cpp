@@ -115,13 +115,15 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const s
 std::vector<std::uint8_t> read_file(const fs::path& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) throw Error(path.string() + ": cannot be opened: " + std::strerror(errno));
-  std::vector<std::uint8_t> bytes;
+  std::setvbuf(file.get(), nullptr, _IONBF, 0);
+  std::error_code unknown;
+  std::uintmax_t size = fs::file_size(path, unknown);  // no more than a hint: it need not be a regular file, and may grow
+  if (unknown) size = 0;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min<std::uintmax_t>(size, 16 << 20)) + 1);
   std::size_t used = 0;
-  while (true) {
-    bytes.resize(std::max<std::size_t>(64 * 1024, used * 2));
-    std::size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
+  while (std::size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get())) {
     used += got;
-    if (got == 0) break;
+    if (used == bytes.size()) bytes.resize(std::max<std::size_t>(64 * 1024, used * 2));
   }
   if (std::ferror(file.get())) throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
   bytes.resize(used);

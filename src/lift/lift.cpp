@@ -4,6 +4,7 @@
 
 #include "flow/dominators.h"
 #include "lift/lifted.h"
+#include "opcode/op_set.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -16,18 +17,6 @@ constexpr ValueId kConflict{UINT32_MAX - 1};
 // Bounds on memory against hostile input; compilers stay far below both.
 constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096, kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
-
-/// A set of operations, made at compile time.
-class OpSet {
- public:
-  constexpr OpSet(std::initializer_list<Op> ops) {
-    for (Op op : ops) has_[static_cast<std::uint8_t>(op)] = true;
-  }
-  constexpr bool operator[](Op op) const { return has_[static_cast<std::uint8_t>(op)]; }
-
- private:
-  bool has_[256] = {};
-};
 
 /// Stack shuffles, constants, plain stores: whatever is not here may raise.
 constexpr OpSet kNeverRaises{

@@ -45,6 +45,11 @@ struct Uses {
     add(e.a, use_of(static_cast<NameScope>(e.op), stored));
   }
   void add_target(ExprId id) {
+    if (!id) return;
+    if (r.ast[id].kind == ExprKind::Name) {
+      add_name(id, true);
+      return;
+    }
     std::vector<ExprId> work = {id};
     while (!work.empty()) {
       const ExprId at = work.back();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "opcode/op_set.h"
 #include "structure/operations.h"
 #include "support/error.h"
 
@@ -11,17 +12,12 @@ namespace {
 /// How far ahead a pattern over several operations is looked for.
 constexpr std::size_t kLookAhead = 512;
 
-template <std::size_t n>
-bool is_one_of(Op op, const Op (&list)[n]) {
-  return std::find(std::begin(list), std::end(list), op) != std::end(list);
-}
-
 bool yields_no_value(Op op, std::uint32_t aux) {
-  static constexpr Op always[] = {Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
+  static constexpr OpSet always{Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
     Op::DELETE_NAME, Op::STORE_ATTR, Op::DELETE_ATTR, Op::STORE_SUBSCR, Op::DELETE_SUBSCR, Op::STORE_SLICE, Op::IMPORT_STAR, Op::SETUP_ANNOTATIONS,
     Op::PRINT_EXPR, Op::POP_EXCEPT, Op::POP_TOP};
-  static constexpr Op in_place[] = {Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
-  return is_one_of(op, always) || ((aux >> 31) != 0 && is_one_of(op, in_place));
+  static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+  return always[op] || ((aux & kInPlace) != 0 && in_place[op]);
 }
 
 }  // namespace

@@ -148,9 +148,10 @@ bool Structurer::fold_inlined_comprehension(RegionId r) {
   return true;
 }
 
-void Structurer::fold_inlined_comprehensions() {
-  for (bool any = true; any;) {
-    any = false;
+/// True when there were some.
+bool Structurer::fold_inlined_comprehensions() {
+  for (bool folded = false;; folded = true) {
+    bool any = false;
     // Innermost ones first: what they become is part of the expression of the next.
     std::vector<std::uint8_t> candidate(regions.size(), 0), has_inner(regions.size(), 0);
     for (std::size_t i = 0; i < regions.size(); ++i)
@@ -160,7 +161,7 @@ void Structurer::fold_inlined_comprehensions() {
         for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent) has_inner[p.index] = 1;
     for (std::size_t i = 0; i < candidate.size(); ++i)
       if (candidate[i] && !has_inner[i]) any |= fold_inlined_comprehension(RegionId(static_cast<std::uint32_t>(i)));
-    if (!any) return;
+    if (!any) return folded;
     count_uses();
     count_preds();
     thread_empty_blocks();

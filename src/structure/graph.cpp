@@ -48,8 +48,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   count_preds();
 }
 
-ValueId Structurer::resolve(ValueId v) {
-  if (!v) return v;
+ValueId Structurer::end_of_forwards(ValueId v) {
   ValueId root = v;
   while (forward[root.index]) root = forward[root.index];
   while (forward[v.index]) {
@@ -226,12 +225,14 @@ void Structurer::merge(BlockId a) {
 std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   std::vector<std::uint8_t> seen(nodes.size(), 0);
   std::vector<BlockId> order;
+  order.reserve(nodes.size());
   struct Visit {
     BlockId block;
     RegionId region;  // next region whose handler is to be visited
     int next;         // next normal edge, counted down
   };
   std::vector<Visit> stack;
+  stack.reserve(std::min<std::size_t>(nodes.size(), 64));
   auto push = [&](BlockId b) {
     if (!b || seen[b.index]) return;
     seen[b.index] = 1;

@@ -108,7 +108,7 @@ class Structurer {
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
-  ValueId resolve(ValueId v);
+  ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
   /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
   std::uint32_t nesting(ExprId e);
   static constexpr std::uint32_t kDeepest = 80;
@@ -138,6 +138,7 @@ class Structurer {
   bool same_tests(BlockId a, BlockId b, std::size_t length);
   BlockId split_test(BlockId b, std::size_t length);
   void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
+  ValueId end_of_forwards(ValueId v);
 
   // ---- steps
   void fold_expressions();        // fold.cpp
@@ -155,7 +156,7 @@ class Structurer {
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
-  void fold_inlined_comprehensions();  // comprehensions.cpp
+  bool fold_inlined_comprehensions();  // comprehensions.cpp
   bool fold_inlined_comprehension(RegionId r);
   void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp

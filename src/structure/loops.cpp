@@ -407,6 +407,11 @@ void Structurer::join_loop_tests() {
   std::vector<BlockId> order = reverse_postorder_blocks();
   std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+  const bool tests_at_end = std::any_of(order.begin(), order.end(), [&](BlockId b) {
+    const Node& node = nodes[b.index];
+    return node.term == TermKind::Branch && (number[node.edges[0].to.index] <= number[b.index] || number[node.edges[1].to.index] <= number[b.index]);
+  });
+  if (!tests_at_end) return;
   std::vector<std::vector<BlockId>> preds(nodes.size());
   for (BlockId b : order)
     for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);

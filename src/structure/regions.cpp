@@ -781,7 +781,8 @@ class Regions {
   }
 
   /// A returned value that was computed before the exit: the return belongs to the protected code.
-  void absorb_returns() {
+  bool absorb_returns() {
+    bool any = false;
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       Node& node = s_.nodes[i];
       if (!node.alive || node.term != TermKind::Jump) continue;
@@ -811,7 +812,9 @@ class Regions {
       node.term_offset = end.term_offset;
       node.term_line = end.term_line;
       node.term_columns = end.term_columns;
+      any = true;
     }
+    return any;
   }
 
   void run() {
@@ -863,8 +866,7 @@ class Regions {
  private:
   void tidy() {
     sweep();
-    absorb_returns();
-    sweep();
+    if (absorb_returns()) sweep();
     s_.thread_empty_blocks();
     s_.merge_straight_lines();
     s_.count_uses();
@@ -907,7 +909,7 @@ void Structurer::classify_regions() {
   regions_step.sweep();
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (regions[i].kind != RegionKind::Erased) regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
-  regions_step.sweep();
+  if (std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.is_star(); })) regions_step.sweep();
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (regions[i].kind == RegionKind::Unclassified) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
   for (std::size_t i = 0; i < regions.size(); ++i)
@@ -917,6 +919,7 @@ void Structurer::classify_regions() {
     if (node.alive) std::erase_if(node.body, [&](ValueId v) {
       return is_op(v, Op::POP_EXCEPT) || (is_op(v, Op::POP_TOP) && at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
     });
+  if (regions.empty()) return;
   count_uses();
   count_preds();
 }
@@ -927,6 +930,7 @@ void Structurer::mark_statement_ends() {
   const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell) return;
+  count_uses();  // which takes away what would stand before a statement and does nothing
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
   std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;

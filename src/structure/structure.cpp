@@ -60,6 +60,7 @@ void Structurer::drop_builtin_shortcuts() {
 
 /// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes after it, unless it only returns, behind the loop.
 void Structurer::split_at_breaks() {
+  if (std::none_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.alive && node.term == TermKind::ForIter; })) return;
   std::vector<std::uint8_t> iterates(lifted.values.size(), 0);
   for (const Node& node : nodes)
     if (node.alive && node.term == TermKind::ForIter) iterates[resolve(node.value).index] = 1;
@@ -88,8 +89,6 @@ void Structurer::split_at_breaks() {
     if (carried) continue;  // a value on the stack: no statement ends here
     split_test(b, nodes[i].body.size() - drop);
   }
-  count_uses();
-  count_preds();
 }
 
 /// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the value that `return` or `return 1` has on the stack
@@ -141,8 +140,7 @@ void Structurer::reshape() {
   fold_async_for();            // before folding: the handler's remainder becomes ordinary code
   recognise_matches();         // before folding: a pattern's tests are no operands of `and`
   fold_expressions();
-  fold_inlined_comprehensions();
-  fold_expressions();
+  if (fold_inlined_comprehensions()) fold_expressions();
   if (!lifted.regions.empty()) drop_constant_params();
   strip_cleanups();            // compares copies of code, so expressions are folded on both sides
   join_loop_tests();           // needs the loops' tests as one condition
@@ -153,10 +151,13 @@ void Structurer::reshape() {
 }
 
 void Structurer::run() {
-  if (nodes.size() > 1) reshape();  // a straight line is what it is
+  const bool straight = nodes.size() == 1;
+  if (!straight) reshape();
   mark_statement_ends();
-  count_uses();
-  count_preds();
+  if (!straight || nodes.size() > 1) {
+    count_uses();
+    count_preds();
+  }
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();
