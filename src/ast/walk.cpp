@@ -67,17 +67,19 @@ void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<Lis
 }
 
 void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out) {
-  std::vector<StmtId> work(body.rbegin(), body.rend());
+  std::vector<std::span<const StmtId>> work = {body};  // what is left of each list
   while (!work.empty()) {
-    const StmtId id = work.back();
-    work.pop_back();
+    if (work.back().empty()) {
+      work.pop_back();
+      continue;
+    }
+    const StmtId id = work.back().front();
+    work.back() = work.back().subspan(1);
     out.push_back(id);
     const Stmt& s = ast[id];
     if (opaque(s.kind)) continue;
-    for (std::size_t i = std::size(kLists); i-- > 0;) {
-      const auto list = lists_of(s, kLists[i]);
-      work.insert(work.end(), list.rbegin(), list.rend());
-    }
+    for (std::size_t i = std::size(kLists); i-- > 0;)
+      if (const auto list = lists_of(s, kLists[i]); !list.empty()) work.push_back(list);
   }
 }
 

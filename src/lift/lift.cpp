@@ -353,6 +353,7 @@ class Lifter {
       for (std::uint32_t slot = 0; slot < protected_depth_; ++slot)
         handler_view_[slot] = slot < stack_.size() ? stack_[slot] : kConflict;
     }
+    lifted.body.reserve(source.end - source.first);
     bool ended = false;
     for (std::uint32_t i = source.first; i < source.end; ++i) {
       instr_ = &cfg_.instrs[i];
@@ -879,6 +880,7 @@ class Lifter {
   }
 
   void resolve() {
+    if (std::none_of(replacement_.begin(), replacement_.end(), [](ValueId by) { return by.valid(); })) return;
     auto all = [&](std::span<ValueId> list) {
       for (ValueId& id : list) id = find(id);
     };

@@ -53,6 +53,7 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   PrintOptions print;
   print.indentation = options.indentation;
   print.grammar = module.version;
+  print.sites = options.line_map;
   return print;
 }
 

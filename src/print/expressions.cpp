@@ -201,6 +201,10 @@ void Printer::visit(const Task& task) {
     visit_formatted_string(id, e, task.min);
     return;
   }
+  if (e.kind == ExprKind::Name) {
+    write_name(StrId(e.a));
+    return;
+  }
   Prec prec = precedence(ast_, id);
   bool parens = parenthesised(task, e, prec);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
@@ -214,8 +218,7 @@ void Printer::visit(const Task& task) {
   bool soft = groups_ > 0 && !parens && !(task.flag & kChain);
   bool parts = groups_ > 0 || parens;
   switch (e.kind) {
-    case ExprKind::Constant: case ExprKind::JoinedStr: case ExprKind::TemplateStr: break;  // done above
-    case ExprKind::Name: add_name(StrId(e.a)); break;
+    case ExprKind::Constant: case ExprKind::Name: case ExprKind::JoinedStr: case ExprKind::TemplateStr: break;  // done above
     case ExprKind::Attribute: {
       const Expr& value = ast_[e.kids[0]];
       bool digits = value.kind == ExprKind::Constant && module_[ConstId(value.a)].kind == ConstKind::Int && precedence(ast_, e.kids[0]) == Prec::Atom;

@@ -37,7 +37,7 @@ void Layout::end() {
   const bool placed = twins_.size() > 1 && place_twins();
   if (!marks_.empty() && (placed || out_.size() - start_ > width_)) reflow();
   out_ += '\n';
-  number_sites();
+  if (numbers_sites_) number_sites();
 }
 
 void Layout::number_sites() {

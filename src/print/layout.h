@@ -21,7 +21,8 @@ enum class Group : std::uint8_t {
 
 class Layout {
  public:
-  Layout(std::string& out, std::uint32_t width) : out_(out), width_(width) {}
+  /// `sites`: site() will be called.
+  Layout(std::string& out, std::uint32_t width, bool sites) : out_(out), width_(width), numbers_sites_(sites) {}
 
   std::string& out() { return out_; }
   /// Starts a logical line at this indentation.
@@ -69,6 +70,7 @@ class Layout {
 
   std::string& out_;
   std::uint32_t width_;
+  bool numbers_sites_;
   std::size_t start_ = 0;
   std::uint32_t indent_ = 0;
   std::uint32_t line_ = 1;

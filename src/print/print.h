@@ -11,6 +11,7 @@ struct PrintOptions {
   std::uint32_t indentation = 4;
   std::uint32_t width = 100;
   PyVersion grammar;            // what the reader of the text must accept (nested quotes in f-strings, parentheses …)
+  bool sites = true;            // make Source::sites
 };
 
 /// A place in the output: what stands there, and on which line (1-based). Without an offset: that code object is defined there.

@@ -122,6 +122,7 @@ class Printer {
   void write_import_names(std::span<const std::uint32_t> names);
   /// The operation at `origin` stands at the cursor.
   void add_site(const Origin& origin) {
+    if (!options_.sites) return;
     layout_.site(static_cast<std::uint32_t>(source_.sites.size()));
     source_.sites.push_back({0, origin});
   }

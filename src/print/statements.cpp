@@ -18,7 +18,7 @@ std::string_view augmented_operator(BinaryOp op) { return binary_operator(op).te
 }  // namespace
 
 Printer::Printer(const Ast& ast, const PrintOptions& options, Source& source)
-    : ast_(ast), module_(*ast.module), options_(options), source_(source), out_(source.text), layout_(source.text, options.width),
+    : ast_(ast), module_(*ast.module), options_(options), source_(source), out_(source.text), layout_(source.text, options.width, options.sites),
       names_(*ast.module, options.grammar), twins_(group_twins(*ast.module, options.grammar)) {}
 
 void Printer::note(std::string message) {

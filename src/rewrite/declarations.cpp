@@ -1,10 +1,10 @@
 // `global`, `nonlocal`, and what unreachable code of the source leaves behind in a code object: variables that nothing binds,
 // cells that nothing captures, generators without a `yield`.
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "rewrite/rewriter.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 namespace {
@@ -27,18 +27,13 @@ std::uint32_t use_of(NameScope scope, bool stored) {
 
 struct Uses {
   Rewriter& r;
-  std::unordered_map<std::uint32_t, std::uint32_t> by_name;  // StrId of the name as written -> Use bits
-  std::vector<std::uint32_t> order;                           // names in order of appearance
+  FlatMap<std::uint32_t> by_name;  // StrId of the name as written -> Use bits; in order of appearance
   bool yields = false;
 
-  void add(std::uint32_t name, std::uint32_t use) {
-    auto [at, fresh] = by_name.try_emplace(name, 0);
-    if (fresh) order.push_back(name);
-    at->second |= use;
-  }
+  void add(std::uint32_t name, std::uint32_t use) { by_name[name] |= use; }
   std::uint32_t of(StrId name) const {
-    const auto at = by_name.find(name.index);
-    return at == by_name.end() ? 0 : at->second;
+    const std::uint32_t* use = by_name.at(name.index);
+    return use ? *use : 0;
   }
   void add_name(ExprId id, bool stored) {
     const Expr& e = r.ast[id];
@@ -159,7 +154,7 @@ std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
 
 void find_declarations(Rewriter& r) {
   if (r.role == Role::GenericScope) return;
-  Uses uses{r, {}, {}, false};
+  Uses uses{r, {}, false};
   uses.collect();
   Body& own = r.ast.bodies[r.code.index];
   const bool statements = r.role != Role::Lambda && r.role != Role::Comprehension;
@@ -167,7 +162,7 @@ void find_declarations(Rewriter& r) {
   std::vector<StrId>& nonlocals = statements ? r.nonlocals : own.outer_nonlocals;
 
   // Only names that are spelt the same as in the table of variables can be looked up there.
-  std::unordered_map<std::uint32_t, std::uint8_t> slot_kind;
+  FlatMap<std::uint8_t> slot_kind;
   const std::uint32_t arguments = r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
   std::vector<std::uint32_t> slot_names;
   for (const Slot& slot : r.object.slots) {
@@ -176,13 +171,12 @@ void find_declarations(Rewriter& r) {
     slot_kind[name.index] |= slot.kind;
   }
 
-  for (std::uint32_t name : uses.order) {
+  for (const auto& [name, use] : uses.by_name.entries()) {
     const StrId id(name);
-    const std::uint32_t use = uses.by_name[name];
     const std::string_view text = r.module[id];
     if (compiler_name(text)) continue;
-    const auto slot = slot_kind.find(name);
-    const std::uint8_t kind = slot == slot_kind.end() ? 0 : slot->second;
+    const std::uint8_t* slot = slot_kind.at(name);
+    const std::uint8_t kind = slot ? *slot : 0;
     if (use & kStoredGlobal) {
       add_once(globals, id);
     } else if (use & kLoadedGlobal) {
@@ -202,8 +196,8 @@ void find_declarations(Rewriter& r) {
     for (StrId name : inner.outer_globals)
       if (statements ? r.role == Role::Function : true) add_once(globals, name);
     for (StrId name : inner.outer_nonlocals) {
-      const auto slot = slot_kind.find(name.index);
-      if (!statements || (slot != slot_kind.end() && (slot->second & kFree))) add_once(nonlocals, name);
+      const std::uint8_t* slot = slot_kind.at(name.index);
+      if (!statements || (slot && (*slot & kFree))) add_once(nonlocals, name);
     }
   }
 

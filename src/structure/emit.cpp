@@ -88,7 +88,6 @@ class Emitter {
   std::uint32_t target(BlockId from, int k) const { return targets_[from.index * 2 + static_cast<std::uint32_t>(k)]; }
 
   void build_graph() {
-    const std::uint32_t n = blocks_ + 2 * regions_;
     targets_.assign(std::size_t{blocks_} * 2, kNone);
     std::vector<std::uint32_t> entries_from_outside(regions_, 0);
     // entry of each region, and how often it is entered from outside
@@ -101,7 +100,6 @@ class Emitter {
     for (const StructRegion& region : s_.regions)
       if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally)
         enter(region.parent, region.handler, entries_from_outside);
-    std::vector<std::vector<std::uint32_t>> succ(n);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive) continue;
@@ -115,14 +113,14 @@ class Emitter {
             if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 && !six(r)) t = try_node(r);
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
-        succ[b].push_back(t);
+        add_way(b, t);
         leave_regions(node.region, t);
       }
       if (node.term == TermKind::Reraise) {
         RegionId r = region_handled_by(node.value);
         if (r) {
           targets_[b * 2] = end_node(r);
-          succ[b].push_back(end_node(r));
+          add_way(b, end_node(r));
         }
       }
     }
@@ -130,20 +128,18 @@ class Emitter {
       const StructRegion& region = s_.regions[r];
       if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       RegionId id(r);
-      auto& list = succ[try_node(id)];
       if (!region.entry && entry_ != s_.entry) continue;  // elsewhere: these are statements of one expression
       if (!region.entry) throw Error("structure: a protected region without an entry");
-      list.push_back(wrapped(id, region.entry));
+      add_way(try_node(id), wrapped(id, region.entry));
       if (region.kind == RegionKind::With) {
         // where control goes on when the exit function swallows the exception
         const Node& handler = s_.nodes[region.handler.index];
-        if (handler.term == TermKind::Branch) list.push_back(resume_of(id));
+        if (handler.term == TermKind::Branch) add_way(try_node(id), resume_of(id));
       } else {
-        list.push_back(wrapped(region.parent, region.handler));
+        add_way(try_node(id), wrapped(region.parent, region.handler));
       }
     }
-    std::vector<std::vector<std::uint32_t>> real = succ;
-    for (auto [r, t] : exits_) succ[try_node(r)].push_back(t);
+    for (auto [r, t] : exits_) add_order(try_node(r), t);
     // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
     std::unordered_map<std::uint32_t, std::uint32_t> loop_of_iterator;
     for (std::uint32_t b = 0; b < blocks_; ++b)
@@ -155,17 +151,17 @@ class Emitter {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
         auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop != loop_of_iterator.end() && !(const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) succ[loop->second].push_back(b);
+        if (loop != loop_of_iterator.end() && !(const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
       }
     }
     if (s_.lifted.source_order) {
-      find_phantoms(succ, real);
-      find_breaks(succ);
+      find_phantoms();
+      find_breaks();
     }
-    analyse(succ, real);
+    analyse();
     find_loops();
-    if (add_breaks(succ)) {
-      analyse(succ, real);
+    if (add_breaks()) {
+      analyse();
       find_loops();
     }
   }
@@ -186,37 +182,42 @@ class Emitter {
            std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP); });
   }
 
-  /// Dominators, in-edges and loop headers. `real`: the edges of `succ` that control can take.
-  void analyse(const std::vector<std::vector<std::uint32_t>>& succ, const std::vector<std::vector<std::uint32_t>>& real) {
-    const std::uint32_t n = static_cast<std::uint32_t>(succ.size());
-    graph_ = adjacency(succ);
+  /// Dominators, in-edges and loop headers.
+  void analyse() {
+    const std::uint32_t n = blocks_ + 2 * regions_;
+    graph_ = adjacency(n, ways_);
     dom_ = dominators(graph_, node_of_entry());
     // in-edges that are no back edges
     forward_in_.assign(n, 0);
     header_.assign(n, 0);
-    preds_.assign(n, {});
-    for (std::uint32_t u = 0; u < n; ++u) {
-      if (dom_.number[u] == kNone) continue;
-      for (std::uint32_t t : real[u]) {
-        preds_[t].push_back(u);
-        if (dom_.number[t] <= dom_.number[u]) {
-          if (!dom_.dominates(t, u)) throw Error("structure: the control flow is irreducible");
-          header_[t] = 1;
-        } else {
-          ++forward_in_[t];
-        }
+    std::vector<Way> back;
+    for (const Way& way : ways_) {
+      if (!way.real || dom_.number[way.from] == kNone) continue;
+      back.push_back({way.to, way.from, true});
+      if (dom_.number[way.to] <= dom_.number[way.from]) {
+        if (!dom_.dominates(way.to, way.from)) throw Error("structure: the control flow is irreducible");
+        header_[way.to] = 1;
+      } else {
+        ++forward_in_[way.to];
       }
     }
-    children_.assign(n, {});
+    auto in_order = [](const Way& a, const Way& b) { return a.to < b.to; };
+    if (!std::is_sorted(back.begin(), back.end(), in_order)) std::stable_sort(back.begin(), back.end(), in_order);
+    preds_ = adjacency(n, back);
+    back.clear();
     for (std::uint32_t u : dom_.order)
-      if (dom_.idom[u] != kNone) children_[dom_.idom[u]].push_back(u);
+      if (dom_.idom[u] != kNone) back.push_back({dom_.idom[u], u, true});
+    children_ = adjacency(n, back);
   }
+
+  std::span<const std::uint32_t> preds(std::uint32_t n) const { return preds_.successors(n); }
+  std::span<const std::uint32_t> children(std::uint32_t n) const { return children_.successors(n); }
 
   /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
   /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
-  bool add_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
+  bool add_breaks() {
     if (s_.options.made_by_dynamo || s_.lifted.source_order) return false;
-    const std::uint32_t n = static_cast<std::uint32_t>(succ.size());
+    const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
     if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
     // last lines: of the loop itself, and of what each node dominates
     std::vector<std::int32_t> last(n, 0), under(n, 0);
@@ -265,11 +266,11 @@ class Emitter {
         for (std::uint32_t t : ways_out[outer]) fits &= under[t] < first_line(exit);
       }
       for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
-      for (std::uint32_t p : preds_[exit])
+      for (std::uint32_t p : preds(exit))
         if (!dom_.dominates(exit, p)) fits &= holds[p] == h;
       if (fits && forward_in_[exit] == 1) {
-        const std::uint32_t p = preds_[exit][0];
-        const bool short_end = children_[exit].empty() && is_block(exit);
+        const std::uint32_t p = preds(exit)[0];
+        const bool short_end = children(exit).empty() && is_block(exit);
         fits = !is_block(p) || s_.nodes[p].term != TermKind::Branch || (s_.nodes[p].term_line < last[h] && !short_end);
       }
       if (fits) best[h] = exit;
@@ -278,7 +279,7 @@ class Emitter {
     bool any = false;
     for (std::uint32_t h = 0; h < n; ++h)
       if (best[h] != kNone) {
-        succ[h].push_back(best[h]);
+        add_order(h, best[h]);
         any = true;
       }
     return any;
@@ -342,7 +343,7 @@ class Emitter {
 
   /// Up to 3.8 the compiler lets control go on behind a statement that never ends, and its code shows where: at a place that may be reached from
   /// nowhere else (an empty node stands for it). An edge says so, as other code stands before or behind that place.
-  void find_phantoms(std::vector<std::vector<std::uint32_t>>& succ, std::vector<std::vector<std::uint32_t>>& real) {
+  void find_phantoms() {
     if (entry_ != s_.entry || s_.ends_behind.empty()) return;
     std::vector<std::vector<std::uint32_t>> exits(regions_);
     for (const Exit& exit : exits_) exits[exit.region.index].push_back(exit.to);
@@ -353,25 +354,26 @@ class Emitter {
       const std::uint32_t t = past_empty(region.parent, s_.ends_behind[r]);
       phantom_[r] = t;
       if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
-      succ[try_node(RegionId(r))].push_back(t);
-      real[try_node(RegionId(r))].push_back(t);
+      add_way(try_node(RegionId(r)), t);
     }
   }
 
   /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to. That stands behind the loop's statement.
-  void find_breaks(std::vector<std::vector<std::uint32_t>>& succ) {
+  void find_breaks() {
     struct Span {
       std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
     };
     const bool whole = entry_ == s_.entry;
-    loop_end_.assign(succ.size(), 0);
-    break_.assign(succ.size(), kNone);
+    const std::uint32_t n = blocks_ + 2 * regions_;
+    const Graph graph = adjacency(n, ways_);
+    loop_end_.assign(n, 0);
+    break_.assign(n, kNone);
     std::vector<Span> loops, breaks;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive) continue;
       if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
-      for (std::uint32_t t : succ[b]) {
+      for (std::uint32_t t : graph.successors(b)) {
         if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset) continue;
         if (loop_end_[t] == 0) loops.push_back({place(t), 0, t});
         loop_end_[t] = std::max(loop_end_[t], node.term_offset);
@@ -394,7 +396,7 @@ class Emitter {
         loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[around.back()].end);
         if (whole && around.back() < s_.loops_behind.size() && s_.loops_behind[around.back()]) {
           break_[loop.node] = past_empty(region_of(loop.node), s_.loops_behind[around.back()]);
-          succ[loop.node].push_back(break_[loop.node]);
+          add_order(loop.node, break_[loop.node]);
         }
       }
       loop.end = loop_end_[loop.node];
@@ -410,7 +412,7 @@ class Emitter {
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
       if (t == h) continue;  // out of a loop that never comes around
-      succ[h].push_back(t);
+      add_order(h, t);
       if (break_[h] == kNone) break_[h] = t;
     }
   }
@@ -437,13 +439,23 @@ class Emitter {
     return {};
   }
 
-  static Graph adjacency(const std::vector<std::vector<std::uint32_t>>& succ) {
+  /// An edge. Those that control cannot take only tell what stands before what.
+  struct Way {
+    std::uint32_t from, to;
+    bool real;
+  };
+  void add_way(std::uint32_t from, std::uint32_t to) { ways_.push_back({from, to, true}); }
+  void add_order(std::uint32_t from, std::uint32_t to) { ways_.push_back({from, to, false}); }
+
+  /// The edges of each node stay in their order.
+  static Graph adjacency(std::uint32_t n, const std::vector<Way>& ways) {
     Graph g;
-    g.offsets.push_back(0);
-    for (const auto& list : succ) {
-      g.edges.insert(g.edges.end(), list.begin(), list.end());
-      g.offsets.push_back(static_cast<std::uint32_t>(g.edges.size()));
-    }
+    g.offsets.assign(n + 2, 0);
+    g.edges.resize(ways.size());
+    for (const Way& way : ways) ++g.offsets[way.from + 2];
+    for (std::uint32_t i = 2; i < n + 2; ++i) g.offsets[i] += g.offsets[i - 1];
+    for (const Way& way : ways) g.edges[g.offsets[way.from + 1]++] = way.to;
+    g.offsets.pop_back();
     return g;
   }
 
@@ -458,7 +470,7 @@ class Emitter {
       std::uint32_t h = dom_.order[i - 1];
       if (!header_[h]) continue;
       std::vector<std::uint32_t> stack;
-      for (std::uint32_t p : preds_[h])
+      for (std::uint32_t p : preds(h))
         if (dom_.number[p] >= dom_.number[h] && dom_.dominates(h, p)) stack.push_back(p);
       while (!stack.empty()) {
         std::uint32_t u = stack.back();
@@ -472,7 +484,7 @@ class Emitter {
           loop_[u] = h;
           if (u == h) continue;
         }
-        for (std::uint32_t p : preds_[u])
+        for (std::uint32_t p : preds(u))
           if (dom_.dominates(h, p) && !(dom_.number[p] >= dom_.number[u] && dom_.dominates(u, p))) stack.push_back(p);
       }
       loop_[h] = h;
@@ -628,7 +640,7 @@ class Emitter {
   /// Children in the dominator tree that stand after n's statement.
   std::vector<std::uint32_t> merges_of(std::uint32_t n) const {
     std::vector<std::uint32_t> out;
-    for (std::uint32_t c : children_[n]) {
+    for (std::uint32_t c : children(n)) {
       if (is_inline(n, c)) continue;
       out.push_back(c);
     }
@@ -637,7 +649,7 @@ class Emitter {
 
   bool is_inline(std::uint32_t parent, std::uint32_t c) const {
     if (forward_in_[c] != 1 && !(c >= blocks_ + regions_)) return false;
-    for (std::uint32_t p : preds_[c])
+    for (std::uint32_t p : preds(c))
       if (p == parent) return c < blocks_ + regions_;
     return false;
   }
@@ -961,7 +973,7 @@ class Emitter {
         line = std::max(line, s_.nodes[u].term_line);
         for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
       }
-      for (std::uint32_t c : children_[u]) stack.push_back(c);
+      for (std::uint32_t c : children(u)) stack.push_back(c);
     }
     return line;
   }
@@ -1039,7 +1051,7 @@ class Emitter {
     auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); };
     for (std::uint32_t h : chain) {
       if (h == n) continue;
-      for (std::uint32_t c : children_[h])
+      for (std::uint32_t c : children(h))
         if (!is_inline(h, c)) merges.push_back(c);
     }
     std::erase_if(merges, [&](std::uint32_t m) { return in(chain, m); });
@@ -1050,7 +1062,7 @@ class Emitter {
     if (otherwise != kNone && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
         in(chain, dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
       bool only = true;
-      for (std::uint32_t p : preds_[otherwise]) only &= in(chain, p) || dom_.dominates(otherwise, p);
+      for (std::uint32_t p : preds(otherwise)) only &= in(chain, p) || dom_.dominates(otherwise, p);
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
@@ -1132,7 +1144,7 @@ class Emitter {
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
     std::vector<std::uint32_t> unclear;
-    for (std::uint32_t c : children_[h]) {
+    for (std::uint32_t c : children(h)) {
       if (in_loop(c, h) || part_of_try(h, c) || within(c, h)) shape.inside.push_back(c);
       else if (!s_.lifted.source_order || c == natural_exit || c == break_[h]) shape.after.push_back(c);
       else unclear.push_back(c);
@@ -1157,7 +1169,7 @@ class Emitter {
       std::uint32_t u = stack.back();
       stack.pop_back();
       if (u != h)
-        for (std::uint32_t c : children_[u]) stack.push_back(c);
+        for (std::uint32_t c : children(u)) stack.push_back(c);
       for (std::uint32_t t : graph_.successors(u)) {
         if (!real_edge(u, t)) continue;
         if (!outside(t) || (u == h && t == natural_exit)) continue;
@@ -1200,7 +1212,7 @@ class Emitter {
     for (std::size_t i = 0; i < stack.size() && i < 4096; ++i) {
       for (std::uint32_t to : graph_.successors(stack[i]))
         if (to != t && !dom_.dominates(n, to) && real_edge(stack[i], to)) return false;
-      stack.insert(stack.end(), children_[stack[i]].begin(), children_[stack[i]].end());
+      stack.insert(stack.end(), children(stack[i]).begin(), children(stack[i]).end());
     }
     return stack.size() <= 4096;
   }
@@ -1227,7 +1239,7 @@ class Emitter {
   }
 
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
-  bool real_edge(std::uint32_t u, std::uint32_t t) const { return std::find(preds_[t].begin(), preds_[t].end(), u) != preds_[t].end(); }
+  bool real_edge(std::uint32_t u, std::uint32_t t) const { return std::find(preds(t).begin(), preds(t).end(), u) != preds(t).end(); }
 
   /// What is best reached by `break`: code that follows the loop, the later the better.
   std::uint64_t rank(std::uint32_t t, const LoopShape& shape) const {
@@ -1408,7 +1420,7 @@ class Emitter {
     } else {
       // a loop that never comes around: every way through the body leaves it
       // What several ways lead to behind the loop is there already: gen_sequence put it.
-      for (std::uint32_t c : children_[h]) {
+      for (std::uint32_t c : children(h)) {
         if (c == body || dom_.dominates(body, c)) shape.inside.push_back(c);
         else if (is_inline(h, c)) shape.after.push_back(c);
       }
@@ -1418,7 +1430,7 @@ class Emitter {
       while (!stack.empty()) {
         std::uint32_t u = stack.back();
         stack.pop_back();
-        for (std::uint32_t c : children_[u]) stack.push_back(c);
+        for (std::uint32_t c : children(u)) stack.push_back(c);
         for (std::uint32_t t : graph_.successors(u)) {
           if (!real_edge(u, t)) continue;
           if (dom_.dominates(body, t)) continue;
@@ -1451,7 +1463,7 @@ class Emitter {
     std::vector<BlockId> tests;  // the chain of `except` tests
     std::uint32_t bare = kNone;  // behind it a bare `except` that begins with a `try`
     auto collect = [&](std::uint32_t node, std::uint32_t skip1, std::uint32_t skip2) {
-      for (std::uint32_t c : children_[node])
+      for (std::uint32_t c : children(node))
         if (c != skip1 && c != skip2 && !is_inline_arm(node, c)) merges.push_back(c);
     };
     if (region.kind == RegionKind::Except) {
@@ -1487,7 +1499,7 @@ class Emitter {
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
     // what one way alone leads to, out of more than this statement
-    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds_[m].size() == 1 && s_.lifted.source_order && region_of(m) != region.parent; });
+    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && region_of(m) != region.parent; });
     if (const std::uint32_t resume = resume_of(r); resume != kNone) {
       // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
       // a return elsewhere stands inside.
@@ -1505,7 +1517,7 @@ class Emitter {
       merges = kept;
     } else if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
-      const std::uint32_t from = preds_[merges[0]].empty() ? kNone : preds_[merges[0]][0];
+      const std::uint32_t from = preds(merges[0]).empty() ? kNone : preds(merges[0])[0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
     }
     if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
@@ -1736,7 +1748,7 @@ class Emitter {
   }
 
   bool only_from(std::uint32_t m, RegionId r) const {
-    for (std::uint32_t p : preds_[m]) {
+    for (std::uint32_t p : preds(m)) {
       if (dom_.number[p] == kNone) continue;
       if (dom_.number[p] >= dom_.number[m] && dom_.dominates(m, p)) continue;
       if (p == try_node(r)) return false;
@@ -1754,7 +1766,7 @@ class Emitter {
       stack.pop_back();
       for (std::uint32_t t : graph_.successors(u))
         if (t == follow && real_edge(u, t)) return true;
-      for (std::uint32_t c : children_[u]) stack.push_back(c);
+      for (std::uint32_t c : children(u)) stack.push_back(c);
     }
     return false;
   }
@@ -1767,7 +1779,7 @@ class Emitter {
       std::uint32_t u = stack[i];
       for (std::uint32_t t : graph_.successors(u))
         if (t == follow && !(is_block(u) && s_.nodes[u].jump == JumpRole::Continue)) return true;
-      for (std::uint32_t c : children_[u])
+      for (std::uint32_t c : children(u))
         if (std::find(stack.begin(), stack.end(), c) == stack.end()) stack.push_back(c);
       if (stack.size() > 100000) break;
     }
@@ -1798,7 +1810,8 @@ class Emitter {
   const BlockId entry_, stop_;
   const RegionId base_;
   const std::uint32_t blocks_, regions_;
-  Graph graph_;
+  std::vector<Way> ways_;
+  Graph graph_, preds_, children_;
   Dominators dom_;
   struct Exit { RegionId region; std::uint32_t to; };
   std::vector<Exit> exits_;
@@ -1807,7 +1820,6 @@ class Emitter {
   std::unordered_set<std::uint32_t> goes_on_;  // statements that never end, behind which the compiler goes on
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
-  std::vector<std::vector<std::uint32_t>> preds_, children_;
   std::vector<std::uint32_t> loop_, outer_;
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   std::vector<std::vector<StmtId>> lists_;

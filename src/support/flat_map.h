@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace depyf {
+
+/// A map from indices (of names, values …) to T that keeps the order of insertion; open addressing, for maps that are made and dropped often.
+template <class T>
+class FlatMap {
+ public:
+  using Entry = std::pair<std::uint32_t, T>;
+
+  /// The value at `key`, made if there is none.
+  T& operator[](std::uint32_t key) {
+    if (2 * (entries_.size() + 1) > places_.size()) grow();
+    std::uint32_t& place = find(key);
+    if (place == kFree) {
+      place = static_cast<std::uint32_t>(entries_.size());
+      entries_.emplace_back(key, T());
+    }
+    return entries_[place].second;
+  }
+  /// None: null.
+  const T* at(std::uint32_t key) const {
+    if (places_.empty()) return nullptr;
+    const std::uint32_t place = const_cast<FlatMap*>(this)->find(key);
+    return place == kFree ? nullptr : &entries_[place].second;
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  static constexpr std::uint32_t kFree = UINT32_MAX;
+
+  std::uint32_t& find(std::uint32_t key) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = (key * 0x9E3779B9u >> 7) & mask;
+    while (places_[at] != kFree && entries_[places_[at]].first != key) at = (at + 1) & mask;
+    return places_[at];
+  }
+  void grow() {
+    places_.assign(places_.empty() ? 32 : 2 * places_.size(), kFree);
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) find(entries_[i].first) = i;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> places_;  // where in entries_; a power of two of them
+};
+
+}  // namespace depyf
