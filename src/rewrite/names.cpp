@@ -34,23 +34,24 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
 void unmangle_names(Rewriter& r) {
   const std::string prefix = mangled_prefix(r.module, r.code);
   if (prefix.empty()) return;
-  const bool any = std::any_of(r.object.names.begin(), r.object.names.end(), [&](StrId name) { return r.module[name].starts_with(prefix); }) ||
-                   std::any_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return r.module[slot.name].starts_with(prefix); });
-  if (!any) return;
+  auto is_mangled = [&](std::uint32_t a) { return a != UINT32_MAX && r.module.strings[a].size() > prefix.size() && r.module.strings[a].starts_with(prefix); };
   auto fix = [&](std::uint32_t& a) {
-    if (a == UINT32_MAX || r.module.strings[a].size() <= prefix.size() || !r.module.strings[a].starts_with(prefix)) return;
-    a = unmangled(r.module, r.code, StrId(a)).index;
+    if (is_mangled(a)) a = unmangled(r.module, r.code, StrId(a)).index;
   };
+  auto holds_name = [](const Expr& e) {
+    return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute || e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
+           e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping;
+  };
+  const Body& own = r.ast.bodies[r.code.index];
+  const bool any = std::any_of(r.ast.exprs.begin() + own.first_expr, r.ast.exprs.end(), [&](const Expr& e) { return holds_name(e) && is_mangled(e.a); }) ||
+                   std::any_of(r.ast.stmts.begin() + own.first_stmt, r.ast.stmts.end(), [&](const Stmt& s) { return s.kind == StmtKind::Handler && is_mangled(s.a); });
+  if (!any) return;
   std::vector<StmtId> statements;
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements)
     if (r.ast[id].kind == StmtKind::Handler) fix(r.ast[id].a);
-  for (ExprId id : collect_expressions(r.ast, r.body)) {
-    Expr& e = r.ast[id];
-    if (e.kind == ExprKind::Name || e.kind == ExprKind::Attribute || e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
-        e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping)
-      fix(e.a);
-  }
+  for (ExprId id : collect_expressions(r.ast, r.body))
+    if (holds_name(r.ast[id])) fix(r.ast[id].a);
 }
 
 }  // namespace depyf
