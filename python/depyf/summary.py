@@ -63,7 +63,7 @@ def load(folder):
 
 
 def ranks(folder):
-    """The ranks of a distributed run, as rank number -> folder; empty for the dump of one process."""
+    """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
     found = {}
     try:
         names = os.listdir(folder)
@@ -72,6 +72,22 @@ def ranks(folder):
     for name in names:
         match = re.match(r"^rank_(\d+)$", name)
         if match and os.path.exists(os.path.join(folder, name, MANIFEST)):
+            found[int(match.group(1))] = os.path.join(folder, name)
+    return dict(sorted(found.items())) or rank_logs(folder)
+
+
+def rank_logs(folder):
+    """The logs that TORCH_TRACE wrote for the ranks of one job, as rank number -> file; empty where a rank has several."""
+    found = {}
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return found
+    for name in names:
+        match = re.match(r"^dedicated_log_torch_trace_rank_(\d+)_.*\.log$", name)
+        if match and int(match.group(1)) in found:
+            return {}
+        if match:
             found[int(match.group(1))] = os.path.join(folder, name)
     return dict(sorted(found.items()))
 

@@ -53,6 +53,118 @@ def training(folder, depth=20):
         compiled(torch.ones(2, 8)).sum().backward()
 
 
+def provenance(folder):
+    torch._dynamo.reset()
+    with torch._inductor.config.patch({"trace.provenance_tracking_level": 1}):
+        with depyf.prepare_debug(folder):
+            torch.compile(toy_example)(torch.linspace(-3, 3, 10), torch.linspace(-1, 2, 10))
+
+
+class Norm(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def rotated(x, angles):
+    low, high = x.chunk(2, dim=-1)
+    return x * angles.cos() + torch.cat((-high, low), dim=-1) * angles.sin()
+
+
+class Decoder(torch.nn.Module):
+    """A layer as Llama has it: RMS norm, rotary positions, fewer heads for keys than for queries, gated units."""
+
+    def __init__(self, size, heads, shared):
+        super().__init__()
+        self.heads, self.shared, self.each = heads, shared, size // heads
+        self.before, self.after = Norm(size), Norm(size)
+        self.q, self.o = torch.nn.Linear(size, size, bias=False), torch.nn.Linear(size, size, bias=False)
+        self.k, self.v = (torch.nn.Linear(size, shared * self.each, bias=False) for _ in range(2))
+        self.gate, self.up = (torch.nn.Linear(size, 2 * size, bias=False) for _ in range(2))
+        self.down = torch.nn.Linear(2 * size, size, bias=False)
+
+    def forward(self, x, angles):
+        batch, length, _ = x.shape
+        y = self.before(x)
+        q = rotated(self.q(y).view(batch, length, self.heads, self.each).transpose(1, 2), angles)
+        k = rotated(self.k(y).view(batch, length, self.shared, self.each).transpose(1, 2), angles)
+        v = self.v(y).view(batch, length, self.shared, self.each).transpose(1, 2)
+        k, v = (one.repeat_interleave(self.heads // self.shared, dim=1) for one in (k, v))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.o(y.transpose(1, 2).reshape(batch, length, -1))
+        y = self.after(x)
+        return x + self.down(torch.nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(torch.nn.Module):
+    def __init__(self, words=64, size=32, depth=2):
+        super().__init__()
+        self.embed = torch.nn.Embedding(words, size)
+        self.layers = torch.nn.ModuleList([Decoder(size, 4, 2) for _ in range(depth)])
+        self.norm, self.head = Norm(size), torch.nn.Linear(size, words, bias=False)
+
+    def forward(self, input_ids, labels):
+        x = self.embed(input_ids)
+        steps = torch.arange(input_ids.shape[1])[:, None] / 10000 ** (torch.arange(0, 8, 2) / 8)
+        angles = torch.cat((steps, steps), dim=-1)
+        for layer in self.layers:
+            x = layer(x, angles)
+        logits = self.head(self.norm(x))
+        return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+
+def llama(folder):
+    torch._dynamo.reset()
+    words = torch.randint(0, 64, (2, 12))
+    with depyf.prepare_debug(folder):
+        torch.compile(Llama(), backend="aot_eager")(words, words).backward()
+
+
+class Bert(torch.nn.Module):
+    def __init__(self, words=64, size=32, depth=2):
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(words, size), torch.nn.Embedding(40, size)
+        self.norm = torch.nn.LayerNorm(size)
+        layer = torch.nn.TransformerEncoderLayer(size, 4, 2 * size, activation="gelu", batch_first=True)
+        self.layers = torch.nn.ModuleList([layer for _ in range(depth)])
+
+    def forward(self, input_ids):
+        x = self.norm(self.words(input_ids) + self.places(torch.arange(input_ids.shape[1])))
+        for layer in self.layers:
+            x = layer(x)
+        return x[:, 0].tanh()
+
+
+def bert(folder):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder):
+        compiled = torch.compile(Bert(), backend="aot_eager")
+        for length in (12, 13):
+            compiled(torch.randint(0, 64, (2, length)))
+
+
+def transformers_models(folder):
+    """The same two of transformers, from configurations, where that is installed."""
+    try:
+        from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
+    except ImportError:
+        return
+    size = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    words = torch.randint(0, 64, (2, 12))
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder + "_llama"):
+        model = LlamaForCausalLM(LlamaConfig(num_key_value_heads=2, max_position_embeddings=64, **size))
+        torch.compile(model, backend="aot_eager")(input_ids=words, labels=words).loss.backward()
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder + "_bert"):
+        compiled = torch.compile(BertModel(BertConfig(max_position_embeddings=64, **size)).eval(), backend="aot_eager")
+        for length in (12, 13):
+            compiled(input_ids=words[:, :1].expand(2, length).contiguous())
+
+
 def scaled(x, factor, values):
     y = x * factor
     for value in values:
@@ -84,5 +196,5 @@ def nothing(folder):
 
 
 if __name__ == "__main__":
-    for program in (toy, training, recompiles, ranks, nothing):
+    for program in (toy, provenance, training, llama, bert, transformers_models, recompiles, ranks, nothing):
         program(os.path.join(sys.argv[1], program.__name__))

@@ -1,6 +1,7 @@
 """What a dump holds is shown as text, whatever it is: an injection in every field, controls, surrogates, huge constants."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -50,9 +51,10 @@ def hostile(request, dumps, tmp_path):
 
 
 def test_an_injection_in_every_field_stays_text(screen, hostile):
-    page = screen.open(report.build(hostile))
+    path = report.build(hostile)
+    page = screen.open(path)
     assert "</script>" in page.locator("#overview").inner_text()
-    keys = page.eval_on_selector_all("#compiles > article", "all => all.map(one => one.dataset.key)")
+    keys = re.findall(r'data-key="([^"]*)"', path.read_text())
     assert keys
     for key in keys:
         for tab in ("code", "why", "graph", "guards", "time", "bytecode", "files"):
@@ -66,17 +68,17 @@ def test_an_injection_in_every_field_stays_text(screen, hostile):
     page.wait_for_timeout(300)
     assert page.evaluate("window.pwned") is None
     assert page.locator("iframe, object, embed, img, link[rel=stylesheet], a[href^='javascript']").count() == 0
-    assert page.locator("script").count() == 1 + len(keys)
-    text = page.locator("body").text_content()
-    assert "{{ 7*191 }}" in text and "1337" not in text
-    assert "\\u202e" in text and "\u202e" not in text  # the direction of writing is not turned
-    assert "\u2400" in text and "\\ud800" in text
+    assert page.locator("script").count() == 1
     screen.picture("hostile")
 
 
 def test_an_injection_stays_text_without_scripts_too(screen_without_scripts, hostile):
     page = screen_without_scripts.open(report.build(hostile))
-    assert "window.pwned=1</script>" in page.locator("body").text_content()
+    text = page.locator("body").text_content()
+    assert "window.pwned=1</script>" in text
+    assert "{{ 7*191 }}" in text and "1337" not in text
+    assert "\\u202e" in text and "\u202e" not in text  # the direction of writing is not turned
+    assert "\u2400" in text and "\\ud800" in text
     assert page.locator("iframe, img").count() == 0
 
 

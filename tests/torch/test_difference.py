@@ -224,3 +224,44 @@ def test_one_rank_or_none_writes_no_folder_for_it(monkeypatch):
         monkeypatch.setenv("RANK", rank)
         monkeypatch.setenv("WORLD_SIZE", size)
         assert rank_folder("d") == expected
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Two folders as TORCH_TRACE leaves them, with the logs of two ranks each; in the second, rank 1 has another graph."""
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("logs")
+    (folder / "program.py").write_text(
+        "import torch\n"
+        "def first(x):\n"
+        "    return x.sin() + 1\n"
+        "torch.compile(first, backend='eager')(torch.ones(3))\n"
+    )
+    environment = dict(os.environ, TORCH_TRACE=str(folder / "trace"))
+    subprocess.run([sys.executable, str(folder / "program.py")], env=environment, check=True, timeout=600)
+    text = next((folder / "trace").iterdir()).read_text()
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        for rank in (0, 1):
+            changed = text.replace(".sin()", ".cos()") if (name, rank) == ("b", 1) else text
+            (folder / name / ("dedicated_log_torch_trace_rank_%d_x.log" % rank)).write_text(changed)
+    return folder
+
+
+def test_logs_of_torch_trace_are_compared(logs, capsys):
+    same, other = logs / "a" / "dedicated_log_torch_trace_rank_0_x.log", logs / "b" / "dedicated_log_torch_trace_rank_1_x.log"
+    code, out, _ = run_diff(capsys, same, logs / "a" / "dedicated_log_torch_trace_rank_1_x.log")
+    assert code == 0 and "no differences" in out
+    code, out, _ = run_diff(capsys, same, other)
+    assert code == 1 and "~ Captured_Graph" in out and "x.cos()" in out
+    code, out, _ = run_diff(capsys, logs / "a", logs / "b")
+    assert code == 1 and "rank 1" in out and out.count("no differences") == 1
+
+
+def test_logs_of_ranks_are_merged(logs, capsys):
+    assert cli.main(["report", "--text", str(logs / "a")]) == 0
+    assert cli.main(["report", "--text", str(logs / "b")]) == 1
+    out = capsys.readouterr().out
+    assert "RANKS DIFFER" in out and "cos" in out

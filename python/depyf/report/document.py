@@ -6,6 +6,7 @@ import re
 
 from depyf.report import MARK, PAGE, ReportError
 from depyf.schema import MANIFEST
+from depyf.summary import rank_logs
 
 _RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
 
@@ -18,6 +19,9 @@ def load_all(source):
             ranks = [name for name in os.listdir(folder) if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))]
             if ranks:
                 return [fit(load(os.path.join(folder, name))) for name in sorted(ranks)]
+            logs = rank_logs(folder)
+            if logs:
+                return [fit(load(path)) for path in logs.values()]
     return [fit(load(source))]
 
 
@@ -223,6 +227,7 @@ def fit(document):
         "unavailable": {name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()},
         "torch_version": _fit(document.get("torch_version"), ""),
         "python_version": _fit(document.get("python_version"), ""),
+        "program": _fit(document.get("program"), ""),
         "open": document.get("open") is True,
         "process": _fit(document.get("process"), 0),
     }

@@ -3,7 +3,7 @@
 Rows are indented below the break that leads to them, so that a long chain of breaks stays a narrow picture.
 """
 
-ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 30, 34, 7.0
+ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 30, 34, 7.3
 _DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell whose it is
 
 

@@ -185,6 +185,8 @@ def render(runs, folder):
 
 
 def _title(runs):
+    if runs[0].get("program", "").endswith((".py", ".pyc")):
+        return os.path.basename(runs[0]["program"])
     for run in runs:
         for function in run.get("functions", ()):
             if not function.get("is_resume") and function.get("filename"):

@@ -64,7 +64,7 @@ class _LogSession(Session):
         self.rank = None
         self.order = []
         self.problems = {}
-        self.run.torch_version = self.run.python_version = ""
+        self.run.torch_version = self.run.python_version = self.run.program = ""
         self.run.started = 0.0
 
     def interned_names(self):

@@ -8,6 +8,7 @@ have freed. The same data as JSON is documented in docs/run_schema.md.
 import json
 import os
 import platform
+import sys
 import time
 import types
 import weakref
@@ -345,6 +346,7 @@ class Run:
 
     torch_version: str = ""
     python_version: str = field(default_factory=platform.python_version)
+    program: str = field(default_factory=lambda: sys.argv[0] if getattr(sys, "argv", None) else "")
     started: float = field(default_factory=time.time)
     finished: Optional[float] = None
     folder: Optional[str] = None
@@ -415,6 +417,7 @@ class Run:
             "schema_version": SCHEMA_VERSION,
             "torch_version": self.torch_version,
             "python_version": self.python_version,
+            "program": self.program,
             "started": self.started,
             "finished": self.finished,
             "functions": [function.to_json() for function in self.functions],

@@ -57,6 +57,9 @@ function switchTheme() {
 
 // ---- compiles and their texts ----
 
+// Without scripts the texts are part of the page. With them they are kept beside it: what a browser does at each change of
+// the address, such as looking at every link again, takes time with each element of the document.
+const shelf = document.createDocumentFragment();
 const articles = new Map();
 const datas = new Map();
 function data(key) {
@@ -64,7 +67,7 @@ function data(key) {
   return datas.get(key);
 }
 function textOf(number) {
-  const node = number === null || number === undefined ? null : byId("t" + number);
+  const node = number === null || number === undefined ? null : shelf.getElementById("t" + number);
   return node ? node.textContent : "";
 }
 const lineCache = new Map();
@@ -963,7 +966,8 @@ function route() {
 }
 
 function ready() {
-  for (const article of document.querySelectorAll("#compiles > article")) articles.set(article.dataset.key, article);
+  shelf.append(byId("compiles"));
+  for (const article of shelf.querySelectorAll("#compiles > article")) articles.set(article.dataset.key, article);
   root.dataset.ready = "true";
   if (location.hash.length > 1) route();
 }
