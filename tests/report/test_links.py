@@ -1,0 +1,72 @@
+"""From a node of the captured graph to the nodes and the kernel that it became, and back."""
+
+import pytest
+
+
+def panes(screen, dumps, name, route, *roles):
+    """The panes of one compile with these texts, by their roles."""
+    page = screen.page
+    page.add_init_script("localStorage.setItem('depyf.panes', '[%s]')" % ",".join('"%s"' % role for role in roles))
+    screen.open(dumps / name / "index.html", route)
+    found = page.locator(".pane")
+    assert found.count() == len(roles)
+    for position, role in enumerate(roles):
+        assert found.nth(position).locator("select").input_value() == role
+    return [found.nth(position) for position in range(len(roles))]
+
+
+def point(pane, text):
+    pane.locator(".ln", has_text=text).first.hover()
+
+
+def lit(pane):
+    return "\n".join(pane.locator(".ln.lit").all_inner_texts())
+
+
+@pytest.mark.parametrize("name", ["toy", "provenance"])
+def test_a_node_lights_its_node_and_its_kernel(screen, dumps, name):
+    # abs_1, add and x are of one line of the source
+    captured, later, kernel, source = panes(screen, dumps, name, "compile/0/0", "Captured_Graph", "AFTER_POST_GRAD", "kernel", "source")
+    point(captured, " add: ")
+    assert "aten.add.Tensor" in lit(later) and "aten.abs" not in lit(later) and "aten.div" not in lit(later)
+    assert later.locator(".ln.near", has_text="aten.abs").count() == 1
+    assert "cpp_fused" in lit(kernel) and "torch.abs(a) + 1" in lit(source)
+    point(later, "aten.abs")
+    assert "torch.abs(" in lit(captured) and "+ 1" not in lit(captured)
+    point(kernel, "cpp_fused_")
+    assert all(part in lit(captured) for part in ("torch.abs(", "+ 1", "l_a_ /"))
+
+
+def test_a_node_lights_what_its_gradient_became(screen, dumps):
+    captured, forward, backward = panes(screen, dumps, "training", "compile/0/0", "Captured_Graph", "Forward_graph", "Backward_graph")
+    relu = captured.locator(".ln", has_text="= torch.relu(").first
+    relu.hover()
+    assert lit(captured) == relu.inner_text()
+    assert lit(forward).count("aten.relu") == 1 and "aten.addmm" not in lit(forward)
+    assert "aten.where" in lit(backward) or "threshold_backward" in lit(backward)
+    assert "aten.mm" not in lit(backward)
+    # and from the gradient back to what it is the gradient of
+    backward.locator(".ln.lit").first.hover()
+    assert lit(captured).count("torch.relu(") == 1 and "linear" not in lit(captured)
+
+
+@pytest.mark.parametrize("name", ["llama", "bert", "transformers_models_llama", "transformers_models_bert"])
+def test_a_model_of_layers(screen, dumps, manifest, name):
+    if not (dumps / name).is_dir():
+        pytest.skip("transformers is not installed")
+    page = screen.open(dumps / name / "index.html")
+    screen.picture(name)
+    tiles = " ".join(page.locator("#overview .tiles").inner_text().split())
+    entries = [entry for function in manifest(name)["functions"] for entry in function["entries"]]
+    assert ("%d compile" % len(entries)) in tiles and all(entry["verdict"] in ("exact", "equivalent") for entry in entries)
+    if "bert" in name:
+        assert "1 recompile" in tiles and "was 12, is 13" in page.locator(".cause").first.inner_text()
+    screen.go("compile/0/0")
+    screen.picture(name + "_code")
+    names = page.locator(".pane select").first.locator("option").all_inner_texts()
+    assert "Graph: captured" in names and ("Graph: backward (AOT)" in names) == ("llama" in name)
+    screen.go("compile/0/0/graph")
+    assert 5 <= page.locator(".gn").count() <= 120  # large ones are folded
+    screen.picture(name + "_graph")
+    screen.go("compile/0/0/guards")
+    assert page.locator(".guards tbody tr").count() > 10

@@ -1,0 +1,65 @@
+"""Two ranks under the real torchrun, watched by `depyf run`: each writes its folder, the report says where they part."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2)
+
+    def forward(self, x, often):
+        y = self.inner(x).relu()
+        for _ in range(often):
+            y = y.sin()
+        return self.outer(y)
+
+
+def main():
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    model = torch.compile(DistributedDataParallel(Net()), backend="aot_eager")
+    model(torch.ones(2, 4), 1 + dist.get_rank()).sum().backward()
+    dist.barrier()
+    # gloo's thread drops its last work; torch can deadlock when the group goes at that very moment
+    time.sleep(1)
+    dist.destroy_process_group()
+
+
+main()
+"""
+
+
+def test_two_ranks_that_part(screen, tmp_path):
+    torch = pytest.importorskip("torch")
+    if not torch.distributed.is_available():
+        pytest.skip("this torch has no torch.distributed")
+    (tmp_path / "train.py").write_text(PROGRAM)
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "depyf", "run", "--dump", "dump", "train.py"]
+    done = subprocess.run(command, cwd=str(tmp_path), env=environment, stderr=subprocess.PIPE, universal_newlines=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        assert "rank_%d" % rank in done.stderr and (tmp_path / "dump" / ("rank_%d" % rank) / "index.html").is_file()
+    told = subprocess.run(
+        [sys.executable, "-m", "depyf", "report", "dump"], cwd=str(tmp_path), env=environment, stdout=subprocess.PIPE, universal_newlines=True
+    )
+    assert told.returncode == 1 and "RANKS DIFFER" in told.stdout and "rank 1 unlike rank 0" in told.stdout
+    assert ".sin()" in told.stdout
+    page = screen.open(tmp_path / "dump" / "index.html")
+    screen.picture("torchrun")
+    table = page.locator(".ranks").inner_text()
+    assert "different graphs" in table and "sin" in table
+    page.locator(".ranks a").first.click()
+    screen.until("document.querySelector('#view-title') !== null")
+    assert "r0:" in page.locator("#view-title").inner_text()
