@@ -261,3 +261,19 @@ def test_a_wrong_kernel_in_backward(monkeypatch):
     assert found.first.stage == "inductor" and found.first.direction == "backward", str(found)
     assert found.first.node == "cos" and found.first.line == line_of("# sin here")
     assert "cos" in found.first.kernel
+
+
+@pytest.mark.parametrize("form", ["statement", "assignment"])
+def test_an_operation_that_writes_to_its_own_input_is_named(form):
+    def function(x):
+        x.mul_(0)
+        if form == "assignment":
+            x = x.div_(x)
+        else:
+            x.div_(x)
+        return x + 1
+
+    x = torch.ones(3)
+    found = depyf.find_nonfinite(function, x)
+    assert found.first is not None and "div_" in found.first.operation and found.first.kind == "NaN"
+    assert torch.equal(x, torch.ones(3))

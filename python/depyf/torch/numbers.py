@@ -512,10 +512,11 @@ class _Finder:
             if self.report.first_nan is not None:
                 return module.forward(*args)
             edges: Dict[int, Any] = {}
+            kinds: Dict[Any, str] = {}
             watcher = self._watcher(
                 module,
                 lambda node, values, inputs: self._seen(
-                    number, call, edges, names.get(node.name, node.name), node, values, inputs
+                    number, call, edges, kinds, names.get(node.name, node.name), node, values, inputs
                 ),
             )
             return watcher.run(*args)
@@ -542,6 +543,7 @@ class _Finder:
         graph: int,
         call: int,
         edges: Dict[int, Any],
+        kinds: Dict[Any, str],
         name: str,
         node: Any,
         values: List[Any],
@@ -551,9 +553,15 @@ class _Finder:
         operation = operation_of(node)
         if not _UNWRITTEN.search(operation):
             kind = _kind(values)
+            seen = {id(value) for value in values}
+            written = {one for one, value in inputs if any(id(tensor) in seen for tensor in _tensors(value))}
             if self._wanted(kind):
-                # what was not finite before is not this node's doing, but it may turn infinity into NaN
-                came = _kind([tensor for _, value in inputs for tensor in _tensors(value)])
+                # what was not finite before is not this node's doing, but it may turn infinity into NaN; of what the node wrote
+                # to, only what was seen before it tells
+                known = [
+                    kinds.get(one, "") if one in written else _kind(list(_tensors(value))) for one, value in inputs
+                ]
+                came = " and ".join(word for word in ("NaN", "infinity") if any(word in one for one in known))
                 if node.op in ("placeholder", "get_attr") or kind != came or "NaN" not in came:
                     worst = next(value for value in values if _kind([value]))
                     is_input = node.op in ("placeholder", "get_attr")
@@ -568,13 +576,15 @@ class _Finder:
                             is_input=is_input,
                             output=statistics(node.name, worst),
                             inputs=[
-                                statistics(one.name, value)
+                                statistics(one.name + (", written to" if one in written else ""), value)
                                 for one, found in inputs
                                 for value in ([found] if not isinstance(found, (list, tuple)) else found)
                             ],
                             **({} if is_input else _where(node.stack_trace)),
                         )
                     )
+            kinds[node] = kind
+            kinds.update(dict.fromkeys(written, kind))
         self._watch_backward(graph, call, edges, node, values)
 
     def _watch_backward(
