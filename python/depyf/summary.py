@@ -135,11 +135,24 @@ class Cause:
         self.seconds = cost
         self.path, self.line = where if where else (None, None)
         self.help = help
+        self.count = 1  # compiles that it was met in
 
     def text(self, links=False):
         """One line of text."""
         where = place(self.path, self.line, links) + " " if self.path else ""
-        return "%6.2f s  %s  %s%s" % (self.seconds, self.kind, where, shown(self.reason))
+        more = ", and %d more like it" % (self.count - 1) if self.count > 1 else ""
+        return "%6.2f s  %s  %s%s%s" % (self.seconds, self.kind, where, shown(self.reason), more)
+
+    def same_as(self):
+        """What two causes share that are one to whoever looks for them: kind, place, and what failed, without its values."""
+        if self.kind == "graph break":
+            return self.kind, self.path, self.line, self.reason
+        if self.kind == "recompile":
+            from depyf.report import words
+
+            found = words.of_reason(self.reason)
+            return self.kind, id(self.function), found["kind"], found["name"] or found["failed"]
+        return self.kind, id(self.entry)
 
 
 def user_line(document_or_stack, fallback=None):
@@ -252,8 +265,13 @@ def causes(document):
                     user_line(entry.get("user_stack")),
                 )
             )
-    found.sort(key=lambda cause: -cause.seconds)
-    return found
+    merged = {}
+    for cause in found:
+        first = merged.setdefault(cause.same_as(), cause)
+        if first is not cause:
+            first.seconds += cause.seconds
+            first.count += 1
+    return sorted(merged.values(), key=lambda cause: -cause.seconds)
 
 
 def counts(document):

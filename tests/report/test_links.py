@@ -47,7 +47,7 @@ def test_a_node_lights_what_its_gradient_became(screen, dumps):
     assert "aten.mm" not in lit(backward)
     # and from the gradient back to what it is the gradient of
     backward.locator(".ln.lit").first.hover()
-    assert lit(captured).count("torch.relu(") == 1 and "linear" not in lit(captured)
+    assert lit(captured).count("torch.relu(") == 1 and "_nn.linear" not in lit(captured)
 
 
 @pytest.mark.parametrize("name", ["llama", "bert", "transformers_models_llama", "transformers_models_bert"])
