@@ -221,6 +221,7 @@ def run(options):
     found = None
     try:
         with block as found:
+            found.program = arguments[0]
             with _Progress(found, err):
                 if finder is None:
                     _run_as_main(code, attributes, first_path, arguments)

@@ -140,7 +140,7 @@ class Bert(torch.nn.Module):
 
 def bert(folder):
     torch._dynamo.reset()
-    with depyf.prepare_debug(folder):
+    with depyf.prepare_debug(folder), torch.no_grad():
         compiled = torch.compile(Bert(), backend="aot_eager")
         for length in (12, 13):
             compiled(torch.randint(0, 64, (2, length)))
@@ -159,7 +159,7 @@ def transformers_models(folder):
         model = LlamaForCausalLM(LlamaConfig(num_key_value_heads=2, max_position_embeddings=64, **size))
         torch.compile(model, backend="aot_eager")(input_ids=words, labels=words).loss.backward()
     torch._dynamo.reset()
-    with depyf.prepare_debug(folder + "_bert"):
+    with depyf.prepare_debug(folder + "_bert"), torch.no_grad():
         compiled = torch.compile(BertModel(BertConfig(max_position_embeddings=64, **size)).eval(), backend="aot_eager")
         for length in (12, 13):
             compiled(input_ids=words[:, :1].expand(2, length).contiguous())

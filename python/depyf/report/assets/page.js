@@ -59,7 +59,7 @@ function switchTheme() {
 
 // Without scripts the texts are part of the page. With them they are kept beside it: what a browser does at each change of
 // the address, such as looking at every link again, takes time with each element of the document.
-const shelf = document.createDocumentFragment();
+const shelf = document.createDocumentFragment(), pres = new Map();
 const articles = new Map();
 const datas = new Map();
 function data(key) {
@@ -67,7 +67,7 @@ function data(key) {
   return datas.get(key);
 }
 function textOf(number) {
-  const node = number === null || number === undefined ? null : shelf.getElementById("t" + number);
+  const node = number === null || number === undefined ? null : pres.get("t" + number);
   return node ? node.textContent : "";
 }
 const lineCache = new Map();
@@ -967,6 +967,7 @@ function route() {
 
 function ready() {
   shelf.append(byId("compiles"));
+  for (const pre of shelf.querySelectorAll("pre[id]")) pres.set(pre.id, pre);
   for (const article of shelf.querySelectorAll("#compiles > article")) articles.set(article.dataset.key, article);
   root.dataset.ready = "true";
   if (location.hash.length > 1) route();
