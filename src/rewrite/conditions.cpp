@@ -84,6 +84,7 @@ class Branches {
   }
 
   bool edit(std::vector<StmtId>& list) {
+    if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try; })) return false;
     bool changed = columns_.known() && order(list);
     const std::optional<std::uint32_t> column = column_of(list);
     if (column) nest(list, *column);

@@ -42,8 +42,9 @@ IntegerStyle style(std::uint64_t value, std::size_t width) {
 }  // namespace
 
 void restore_numbers(Rewriter& r) {
-  for (ExprId id : collect_expressions(r.ast, r.body)) {
-    Expr& e = r.ast[id];
+  if (!r.columns().known()) return;
+  for (std::size_t i = r.ast.bodies[r.code.index].first_expr; i < r.ast.exprs.size(); ++i) {
+    Expr& e = r.ast.exprs[i];
     if (e.kind != ExprKind::Constant) continue;
     const Const& value = r.module[ConstId(e.a)];
     if (value.kind != ConstKind::Int || value.big || value.integer < 0) continue;

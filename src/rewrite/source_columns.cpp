@@ -31,12 +31,18 @@ SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
 }
 
 void SourceColumns::find_jumps() const {
+  if (jumps_found_) return;
   jumps_found_ = true;
   std::vector<StmtId> all;
   collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
     if (const Stmt& s = r_.ast[id]; s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r_.is_none(s.e[0])))) jumps_.push_back(at(s.origin));
   std::sort(jumps_.begin(), jumps_.end(), before);
+}
+
+void SourceColumns::find_others() const {
+  if (others_found_) return;
+  others_found_ = true;
   for (ExprId id : collect_expressions(r_.ast, r_.body))
     if (!r_.is_none(id)) others_.push_back(at(r_.ast[id].origin));
   std::sort(others_.begin(), others_.end(), before);
@@ -153,7 +159,7 @@ bool SourceColumns::writes_jump(StmtId id) const {
   const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
   if (own.line == 0) return false;
-  if (!jumps_found_) find_jumps();
+  find_jumps();
   const auto [low, high] = std::equal_range(jumps_.begin(), jumps_.end(), own, before);
   if (high - low != 1) return false;
   const std::uint32_t width = own.end - own.first;
@@ -162,6 +168,7 @@ bool SourceColumns::writes_jump(StmtId id) const {
   if (width != kReturnWidth && width != kNoneWidth) return false;
   if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step() != 0)) return false;
   // The end of a function has the place of what came before it.
+  find_others();
   return !std::binary_search(others_.begin(), others_.end(), own, before);
 }
 

@@ -46,12 +46,13 @@ class SourceColumns {
   std::optional<std::uint32_t> simple_start(const Stmt& s) const;
 
   void find_jumps() const;
+  void find_others() const;
 
   const Rewriter& r_;
   bool copies_ends_ = false;
   std::vector<SourceSpan> units_;  // of each code unit
   // Found when first asked for.
-  mutable bool jumps_found_ = false;
+  mutable bool jumps_found_ = false, others_found_ = false;
   mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted
   mutable std::uint32_t step_ = 0;
 };
