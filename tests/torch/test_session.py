@@ -411,6 +411,28 @@ def test_warnings_as_errors_do_not_reach_the_program(tmp_path):
             compiled(double)(torch.ones(3))
 
 
+def test_what_torch_logs_stands_in_for_the_trace():
+    from depyf.torch.capture import parse_break, read_logged
+
+    graph = "TRACED GRAPH\n ===== %s =====\n <eval_with_key>.3 class GraphModule(torch.nn.Module):\n    pass\n"
+    for name, record in (
+        ("__compiled_fn_0", "dynamo_output_graph"),
+        ("Forward graph 0", "aot_forward_graph"),
+        ("Backward graph 0", "aot_backward_graph"),
+        ("something else", ""),
+    ):
+        found, text = read_logged("graph_code", graph % name)
+        assert found == record
+        assert not record or text == "class GraphModule(torch.nn.Module):\n    pass\n"
+    assert read_logged("output_code", "Output code: \nimport torch\n") == ("inductor_output_code", "import torch\n")
+    assert read_logged("output_code", "Output code written to: /tmp/x.py")[0] == ""
+    text = 'Graph break: call print {} from user code at:\n  File "a.py", line 3, in f\n    print(x)\n'
+    assert read_logged("graph_breaks", text) == ("dynamo_graph_break_reason", text)
+    found = parse_break(text, 0)
+    assert (found.reason, found.location) == ("call print {}", "a.py:3")
+    assert found.user_stack == ['File "a.py", line 3, in f', "  print(x)"]
+
+
 def traced_kinds(monkeypatch):
     """The kinds of trace records that reach depyf."""
     import sys

@@ -169,10 +169,41 @@ def read_mark(payload: Any) -> Optional[Mark]:
     return (match.group(1), float(match.group(2)), match.group(3)) if match else None
 
 
+_LOGGED_GRAPH = re.compile(r"TRACED GRAPH\n\s*=+ (?P<name>.+?) =+\n\s*\S+ (?P<text>\s*class .*)", re.DOTALL)
+_LOGGED_GRAPHS = (
+    ("__compiled_fn_", "dynamo_output_graph"),
+    ("Joint graph", "aot_joint_graph"),
+    ("Forward graph", "aot_forward_graph"),
+    ("Backward graph", "aot_backward_graph"),
+    ("AFTER POST GRAD", "inductor_post_grad_graph"),
+)
+
+
+def read_logged(kind: str, text: str) -> Tuple[str, str]:
+    """The name that a text of torch's log has in the structured trace of later versions, and what is its payload; "" for others."""
+    if kind == "graph_breaks":
+        return "dynamo_graph_break_reason", text
+    if kind == "output_code":
+        head, _, code = text.partition("\n")
+        return ("inductor_output_code", code) if head.strip() == "Output code:" else ("", text)
+    match = _LOGGED_GRAPH.match(text)
+    for start, name in _LOGGED_GRAPHS if match else ():
+        if match.group("name").startswith(start):
+            return name, match.group("text").strip() + "\n"
+    return "", text
+
+
 def parse_break(text: str, attempt: int) -> GraphBreak:
     """Reads what torch prints for a graph break; the reason is never empty."""
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
     lines = text.splitlines()
+    if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
+        reason, _, line = lines[0][len("Graph break: ") :].partition(" from user code at:")
+        found.reason = reason.strip()
+        found.user_stack = [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
+        place = re.search(r'File "(.*)", line (\d+)', text)
+        found.location = "%s:%s" % place.groups() if place else ""
+        return found
     if lines and lines[0].startswith("Graph break in user code at "):
         found.location = lines[0][len("Graph break in user code at ") :].strip()
     part, stack = "", False
@@ -762,6 +793,13 @@ class Session:
                 text,
             )
 
+    def on_log(self, kind: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
+        """Handles a text that stands in for a record of the structured trace, where torch has none."""
+        name, payload = read_logged(kind, text)
+        if name:
+            with self._lock:
+                self._record(self._entry(context, compile_id), name, name, {}, {}, payload, attempt)
+
     def _stages_not_made(self, entry: Entry) -> None:
         hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]
         if not hit:
@@ -936,6 +974,7 @@ class _Hub:
         self._hook: Any = None
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
+        self._taken: set = set()  # kinds of texts that stand in for the trace
 
     def add(self, session: Session) -> None:
         with self._lock:
@@ -994,6 +1033,10 @@ class _Hub:
         wants_trace = bool(self._sessions) or bool(self._lingering)
         logger = compat.trace_logger() if wants_trace or self._handler is not None else None
         if logger is None:
+            if wants_trace:
+                self._attach_artifacts()
+            else:
+                self._release_filters()
             return
         if wants_trace and self._handler is None:
             self._handler = _TraceHandler(self)
@@ -1001,10 +1044,26 @@ class _Hub:
         elif not wants_trace and self._handler is not None:
             compat.remove_trace_handler(self._handler)
             self._handler = None
-            for fusion, taker, level in self._filters:
-                fusion.removeFilter(taker)
-                fusion.setLevel(level)
-            self._filters = []
+            self._release_filters()
+
+    def _release_filters(self) -> None:
+        for logger, taker, level in self._filters:
+            logger.removeFilter(taker)
+            logger.setLevel(level)
+        self._filters, self._taken = [], set()
+
+    def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
+        taker = _TakeText(self, kind, logger.isEnabledFor(level))
+        self._filters.append((logger, taker, logger.level))
+        logger.addFilter(taker)
+        if not logger.isEnabledFor(level):
+            logger.setLevel(level)
+
+    def _attach_artifacts(self) -> None:
+        for kind, logger in compat.artifact_loggers().items():
+            if kind not in self._taken:
+                self._taken.add(kind)
+                self._take(kind, logger, logging.DEBUG)
 
     def _attach_fusion(self) -> None:
         # inductor is imported when it is first used, which is after a block was opened
@@ -1012,11 +1071,7 @@ class _Hub:
             if self._filters or self._handler is None:
                 return
             for stage, logger in compat.fusion_loggers().items():
-                taker = _TakeText(self, stage, logger.isEnabledFor(logging.INFO))
-                self._filters.append((logger, taker, logger.level))
-                logger.addFilter(taker)
-                if not logger.isEnabledFor(logging.INFO):
-                    logger.setLevel(logging.INFO)
+                self._take(stage, logger, logging.INFO)
 
     def _active(self, lingering: bool = False) -> List[Session]:
         # a forked process inherits the blocks of its parent; their folder and their run are the parent's
@@ -1115,14 +1170,18 @@ class _Hub:
                     self._settle(session)
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
-        """Takes a text that inductor's scheduler logs; never raises."""
+        """Takes a text of torch's log; never raises."""
         try:
+            if self._taken:
+                with self._lock:
+                    self._attach_artifacts()  # inductor is loaded when it is first used
             context, compile_id, attempt = compat.current_compile()
             if compile_id is None:
                 return
             text = record.getMessage()
             for session in self._active(lingering=True):
-                session.on_text(stage, text, context, compile_id, attempt)
+                take = session.on_log if stage in self._taken else session.on_text
+                take(stage, text, context, compile_id, attempt)
         except Exception as error:
             log.debug("depyf: a log record could not be read: %r", error)
 

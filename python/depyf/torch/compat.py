@@ -575,6 +575,26 @@ def fusion_loggers() -> Dict[str, logging.Logger]:
     return dict(_fusion_loggers() or {})
 
 
+#: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger it is
+_ARTIFACT_LOGGERS = {
+    "graph_code": ("torch._dynamo.output_graph", "graph_code"),
+    "graph_breaks": ("torch._dynamo.symbolic_convert", "graph_breaks"),
+    "aot_joint": ("torch._functorch._aot_autograd.dispatch_and_compile_graph", "aot_graphs"),
+    "aot_graphs": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_graphs"),
+    "post_grad_graphs": ("torch._inductor.compile_fx", "post_grad_graphs"),
+    "output_code": ("torch._inductor.graph", "output_code"),
+}
+
+
+def artifact_loggers() -> Dict[str, logging.Logger]:
+    """What stands in for the structured trace where there is none: kind -> logger, of the modules that are loaded."""
+    return {
+        kind: logging.getLogger("%s.__%s" % (module, artifact))
+        for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
+        if module in sys.modules
+    }
+
+
 def inductor_loaded() -> bool:
     """True once torch has loaded inductor; depyf does not load it itself, it is slow to import."""
     return "torch._inductor.debug" in sys.modules
