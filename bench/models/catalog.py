@@ -1000,7 +1000,7 @@ TIMM = [
     _network("edgenext_xx_small"),
     _network("maxvit_rmlp_pico_rw_256", 256),
     _network("coatnet_nano_rw_224", 224),
-    _network("volo_d1_224", 224, layers=(1, 1, 1, 1)),
+    _network("volo_d1_224", 224),
     _network("davit_tiny", 224, depths=(1, 1, 1, 1)),
     _network("eva02_tiny_patch14_224", 56, img_size=56, depth=2),
 ]
