@@ -214,6 +214,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list);
   cfg.source_order = version < PyVersion{3, 10};
+  cfg.continue_in_finally = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;

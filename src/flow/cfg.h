@@ -55,6 +55,7 @@ struct Cfg {
   BlockId entry;
   bool folds_displays = false;  // 3.14+: the constants that a display begins with come as one
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
+  bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }

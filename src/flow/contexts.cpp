@@ -281,12 +281,15 @@ class Expansion {
     if (handler >= n) return kNoOffset;
     if (instrs[handler].op == Op::COPY && instrs[handler].arg == 1) {
       std::uint32_t after = kNoOffset;
+      bool jumps = false;
       const std::uint32_t last = walk_clauses(handler, [&](std::uint32_t next) {
-        if (instrs[next - 1].op == Op::JUMP && instrs[next - 2].op == Op::POP_EXCEPT) after = goes_on(next - 1);
+        if (instrs[next - 1].op != Op::JUMP || instrs[next - 2].op != Op::POP_EXCEPT) return;
+        after = goes_on(next - 1);
+        jumps = true;
       });
       if (last == kNone) return kNoOffset;
       // Clauses that end in `return` have lost their jump.
-      if (after == kNoOffset && last + 1 < n && instrs[last].op == Op::END_FINALLY) after = goes_on(last + 1);
+      if (!jumps && last + 1 < n && instrs[last].op == Op::END_FINALLY) after = goes_on(last + 1);
       return after;
     }
     if (instrs[handler].op == Op::POP_TOP) return kNoOffset;  // a bare `except`

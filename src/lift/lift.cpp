@@ -230,6 +230,7 @@ class Lifter {
     out_.regions = cfg_.regions;
     out_.entry = cfg_.entry;
     out_.source_order = cfg_.source_order;
+    out_.continue_in_finally = cfg_.continue_in_finally;
     out_.folds_displays = cfg_.folds_displays;
     out_.loops = cfg_.loops;
     out_.blocks.resize(cfg_.size());

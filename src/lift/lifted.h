@@ -88,6 +88,7 @@ struct Lifted {
   std::vector<Region> regions;
   BlockId entry;
   bool source_order = false;     // see Cfg
+  bool continue_in_finally = true;
   bool folds_displays = false;   // see Cfg
   std::vector<LoopSpan> loops;   // see Cfg
 

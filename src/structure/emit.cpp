@@ -24,6 +24,7 @@ struct Context {
   std::uint32_t follow = kNone;   // node that is reached by falling off the end
   std::uint32_t header = kNone;   // `continue`
   std::uint32_t exit = kNone;     // `break`
+  bool in_finally = false;        // in the body of a `finally` that the loop holds
   RegionId region;
 };
 
@@ -767,6 +768,11 @@ class Emitter {
 
   // ---------------------------------------------------------------- edges
 
+  void append_continue(std::uint32_t l, const Context& ctx, Origin origin) {
+    if (ctx.in_finally && !s_.lifted.continue_in_finally) throw Error("structure: continue in the body of a finally, which this version does not take");
+    append_end(l, StmtKind::Continue, origin);
+  }
+
   /// What an edge becomes: nothing (fall off the end), continue, break, the target's own code, or a copy of it.
   void go(BlockId from, int k, std::uint32_t l, Context ctx, bool with_args = true) {
     const Edge& edge = s_.nodes[from.index].edges[k];
@@ -791,7 +797,7 @@ class Emitter {
       return true;
     }
     if (role == JumpRole::Continue && t == ctx.header) {
-      append_end(l, StmtKind::Continue, origin);
+      append_continue(l, ctx, origin);
       s_.ast[lists_[l].back()].flag = 1;
       return true;
     }
@@ -807,7 +813,7 @@ class Emitter {
     }
     if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow))) return;
     if (t == ctx.header) {
-      append_end(l, StmtKind::Continue, origin);
+      append_continue(l, ctx, origin);
       return;
     }
     if (t == ctx.exit) {
@@ -936,7 +942,7 @@ class Emitter {
     });
     const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && node.edges[body].args.empty();
     later([=, this] {
-      if (continues) append_end(then, StmtKind::Continue, end_origin(s_.nodes[b]));
+      if (continues) append_continue(then, ctx, end_origin(s_.nodes[b]));
       else go(from, body, then, ctx);
     });
   }
@@ -1266,6 +1272,7 @@ class Emitter {
     Context inner = ctx;
     inner.follow = h;
     inner.header = h;
+    inner.in_finally = false;
     inner.exit = shape.exit;
     std::vector<std::uint32_t> inside;
     for (std::uint32_t c : shape.inside)
@@ -1357,6 +1364,7 @@ class Emitter {
     Context inner = ctx;
     inner.follow = h;
     inner.header = h;
+    inner.in_finally = false;
     inner.exit = shape.exit;
     std::vector<std::uint32_t> inside, after;
     for (std::uint32_t c : shape.inside)
@@ -1612,6 +1620,7 @@ class Emitter {
       std::uint32_t handler = wrapped(region.parent, region.handler);
       Context f = ctx;
       f.follow = end_node(r);
+      f.in_finally = true;
       later([=, this] { gen(handler, final, f); });
     } else {
       const BlockId last = tests.back();
