@@ -5,6 +5,7 @@ import ast
 import depyf
 import pytest
 import torch
+from depyf.torch.compat import guard_root
 from depyf.torch.guards import (
     check_no_aliasing,
     check_tensor,
@@ -18,6 +19,13 @@ def captured(function, *arguments, **keywords):
     with depyf.capture() as run:
         torch.compile(function, backend="eager", **keywords)(*arguments)
     return run.functions[0].entries[0]
+
+
+def with_a_tree(entry):
+    """The entry; a torch whose guards are one function of Python has no guard for each tensor."""
+    if guard_root(entry.guard_manager) is None:
+        pytest.skip("this torch has no tree of guards")
+    return entry
 
 
 def test_contents_of_dicts_are_found():
@@ -36,13 +44,15 @@ def test_symbolic_shapes_are_found():
 
 
 def test_relational_guards_appear_once():
-    entry = captured(lambda a, b, c: a + b + c, torch.ones(2), torch.ones(2), torch.ones(2))
+    entry = with_a_tree(
+        captured(lambda a, b, c: a + b + c, torch.ones(2), torch.ones(2), torch.ones(2))
+    )
     aliasing = [guard for guard in entry.guards if "check_no_aliasing" in guard.text]
     assert len(aliasing) == 1
 
 
 def test_the_text_of_a_tree_tells_the_same():
-    entry = captured(lambda x, d: x * d["scale"], torch.ones(2), {"scale": 3})
+    entry = with_a_tree(captured(lambda x, d: x * d["scale"], torch.ones(2), {"scale": 3}))
     from_text = guards_of_tree_text(entry.guard_tree)
     assert sorted(guard.text for guard in from_text) == sorted(guard.text for guard in entry.guards)
 
@@ -104,7 +114,7 @@ def test_tensor_check_decides_as_torch_does(other):
     function = torch.compile(lambda x: x + 1, backend="eager")
     with depyf.capture() as run:
         function(torch.ones(3))
-    entry = run.functions[0].entries[0]
+    entry = with_a_tree(run.functions[0].entries[0])
     guard = next(guard for guard in entry.guards if guard.kind == "TENSOR_MATCH")
     values = {"torch": torch, "__check_tensor": check_tensor}
     assert eval(guard.expression, dict(values, L={"x": torch.ones(3)}))
