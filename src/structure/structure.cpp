@@ -118,7 +118,11 @@ void Structurer::drop_constant_params() {
       });
       if (!equal) continue;
       any = true;
-      forward[nodes[b].params[p - 1].index] = constant;
+      Value here = at(constant);  // a value of this block, or else other blocks would read a temporary that not every way here assigns
+      here.block = BlockId(b);
+      const ValueId loaded = add_value(here);
+      nodes[b].body.insert(nodes[b].body.begin(), loaded);
+      forward[nodes[b].params[p - 1].index] = loaded;
       nodes[b].params.erase(nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
       for (const Way& way : ways[b]) {
         std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(), nodes[way.node].edges[way.k].args.end());
