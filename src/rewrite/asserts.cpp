@@ -1,4 +1,8 @@
 // `assert` from the test and raise it is compiled to.
+#include <algorithm>
+#include <cstdint>
+
+#include "ast/walk.h"
 #include "rewrite/rewriter.h"
 
 namespace depyf {
@@ -6,8 +10,19 @@ namespace {
 
 enum class Certainty : std::uint8_t { No, Likely, Sure };
 
+/// Of the operations in an expression; beyond all lines where none has one.
+std::int32_t last_line(const Ast& ast, ExprId root) {
+  std::vector<ExprId> all{root};
+  collect_below(ast, all);
+  std::int32_t last = 0;
+  for (ExprId e : all) last = std::max(last, ast[e].origin.line);
+  return last > 0 ? last : INT32_MAX;
+}
+
 /// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (or, in old versions, a global).
-Certainty assertion(const Rewriter& r, StmtId id, ExprId& message) {
+/// Where only a global of that name tells (up to 3.8), `test` is that of the `if` that may have been an `assert`: its exception is loaded in a line of
+/// the test, a `raise` below an `if` is not. With -O the difference matters.
+Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test = ExprId::none()) {
   const Stmt& s = r.ast[id];
   if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
   ExprId type = s.e[0];
@@ -20,7 +35,8 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message) {
   const Expr& e = r.ast[type];
   if (e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError) return Certainty::Sure;
   // A table row tells whether the version has an operation for it; the name means the statement only where there is none.
-  if (!has_assertion_constant(*r.ast.module) && r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global) return Certainty::Likely;
+  if (!has_assertion_constant(*r.ast.module) && r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global)
+    return test && e.origin.line > last_line(r.ast, test) ? Certainty::No : Certainty::Likely;
   return Certainty::No;
 }
 
@@ -46,18 +62,18 @@ void restore_asserts(Rewriter& r) {
       const StmtId id = list[i];
       const Stmt s = r.ast[id];
       ExprId message;
-      const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message) : Certainty::No;
+      const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
       // Where the negated test would be another operation the source was `if test: assert False`.
       if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
         out.push_back(make_assert(r, id, s.body[0], negate(r.ast, s.e[0]), message));
         out.insert(out.end(), s.orelse.begin(), s.orelse.end());
         changed = true;
-      } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message) != Certainty::No) {
+      } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
         out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
         for (StmtId inner : s.body)
           if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
         changed = true;
-      } else if (s.kind == StmtKind::If && s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message) != Certainty::No &&
+      } else if (s.kind == StmtKind::If && s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message, s.e[0]) != Certainty::No &&
                  never_ends(r.ast, s.body)) {  // all of the rest of the list went into the `if`
         out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
         out.insert(out.end(), s.body.begin(), s.body.end());
