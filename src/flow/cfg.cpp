@@ -133,6 +133,8 @@ Cfg assemble(const Steps& in) {
   std::vector<std::uint32_t> region_id(in.regions.size(), kNone), chain;
   Cfg cfg;
   cfg.loops = in.loops;
+  cfg.elses = in.elses;
+  cfg.ends_in_compound = in.ends_in_compound;
   for (std::uint32_t i = 0; i < in.regions.size(); ++i) {
     if (!used[i]) continue;
     for (std::uint32_t r = i; r != kNone && region_id[r] == kNone; r = in.regions[r].parent) chain.push_back(r);

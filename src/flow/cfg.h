@@ -25,6 +25,11 @@ struct LoopSpan {
   std::uint32_t after = kNoOffset;  // 3.7: of what stands behind the statement
 };
 
+/// Offsets where an `else` begins, and of what stands behind the statement.
+struct ElseSpan {
+  std::uint32_t begin, end;
+};
+
 /// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form a forest; the handler lies in the parent.
 /// An exception that leaves a running handler restores the exception state by itself, in every version: 3.11's regions that do just
 /// that (COPY 3; POP_EXCEPT; RERAISE) are gone, unless something would be lost (no compiler emits such code).
@@ -57,6 +62,8 @@ struct Cfg {
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
+  std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
+  bool ends_in_compound = false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }
   const Region& operator[](RegionId id) const { return regions[id.index]; }

@@ -143,6 +143,7 @@ class Expansion {
   /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`,
   /// and so is one to the beginning of a loop further out (a jump to that loop's jump back, threaded).
   /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
+  /// So is one in a handler with the handler's end behind it, which nothing reaches.
   void find_jumps() {
     if (minor_ > 9) return;
     const std::vector<Instr>& instrs = list_.instrs;
@@ -166,10 +167,13 @@ class Expansion {
       out_.loops.push_back(span);
     }
     // a chained comparison that a loop tests: where its first part fails, it drops the value and leaves
-    std::vector<bool> comparison(n, false);
+    comparison_.assign(n, false);
     for (std::uint32_t i = 3; i < n; ++i)
       if (is_branch(instrs[i].op) && instrs[i].target < n && instrs[i - 2].op == Op::ROT && instrs[i - 3].op == Op::COPY && instrs[instrs[i].target].op == Op::POP_TOP)
-        comparison[instrs[i].target] = true;
+        comparison_[instrs[i].target] = true;
+    std::vector<bool> targeted(n, false);
+    for (const Instr& instr : instrs)
+      if (instr.target < n) targeted[instr.target] = true;
     std::vector<std::uint32_t> open, begun;  // ends and beginnings of the loops around i
     bool unwound = false;             // right behind the copy or the call of a cleanup
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -182,10 +186,10 @@ class Expansion {
         begun.push_back(i);
       }
       const Op op = instrs[i].op;
-      if (i > 0 && comparison[i - 1]) continue;
+      if (i > 0 && comparison_[i - 1]) continue;
       if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
-      else if (op == Op::JUMP && instrs[i].target <= i && unwound) jump_role_[i] = JumpRole::Continue;
+      else if (op == Op::JUMP && instrs[i].target <= i && (unwound || (i + 1 < n && instrs[i + 1].op == Op::POP_EXCEPT && !targeted[i + 1]))) jump_role_[i] = JumpRole::Continue;
       if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
       else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
     }
@@ -797,6 +801,22 @@ class Expansion {
     if (instr.target == kNoTarget) fail(instr, "has no target");
   }
 
+  /// A jump from the end of a body leads over the `else`, also one that nothing reaches, right behind a `raise`, `break` or `continue`.
+  void find_elses() {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    auto reached = [&](std::size_t i) { return inline_state_[i] != kNone; };
+    // of the first instruction from there on that is in the graph
+    auto offset_of = [&](std::size_t i) { return reached(i) ? out_.steps[first_step(inline_state_[i])].instr.offset : instrs[i].offset; };
+    for (std::size_t i = 1; i + 1 < n; ++i) {
+      if (instrs[i].op != Op::JUMP || !reached(i + 1) || instrs[i].target >= n || comparison_[i - 1] || comparison_[i + 1]) continue;
+      if (reached(i) ? jump_role_[i] != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
+      out_.elses.push_back({offset_of(i + 1), offset_of(instrs[i].target)});
+    }
+    // behind a `raise` there is always an end
+    out_.ends_in_compound = n > 2 && instrs[n - 3].op == Op::RETURN_VALUE && instrs[n - 1].op == Op::RETURN_VALUE && is_none(instrs[n - 2]) && !reached(n - 1) && !reached(n - 2) && reached(n - 3);
+  }
+
   /// Successors that are states become steps. A state without steps (POP_BLOCK …) stands for the one it goes on to.
   std::uint32_t first_step(std::uint32_t state) {
     std::vector<std::uint32_t>& path = work_;
@@ -820,6 +840,7 @@ class Expansion {
       resolve(step.target);
     }
     for (StepRegion& region : out_.regions) resolve(region.handler);
+    if (minor_ <= 9) find_elses();
     out_.entry = first_step(entry);
     return std::move(out_);
   }
@@ -836,6 +857,7 @@ class Expansion {
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
   std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost
+  std::vector<bool> comparison_;     // where the first part of a chained comparison that is tested leads when it fails
   std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
   std::vector<Context> contexts_;
   std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;

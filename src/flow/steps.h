@@ -28,7 +28,9 @@ struct Steps {
   std::vector<Step> steps;
   std::vector<StepRegion> regions;
   std::uint32_t entry = 0;
-  std::vector<LoopSpan> loops;  // see Cfg
+  std::vector<LoopSpan> loops;  // see Cfg, as what follows
+  std::vector<ElseSpan> elses;
+  bool ends_in_compound = false;
 };
 
 /// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and

@@ -233,6 +233,8 @@ class Lifter {
     out_.continue_in_finally = cfg_.continue_in_finally;
     out_.folds_displays = cfg_.folds_displays;
     out_.loops = cfg_.loops;
+    out_.elses = cfg_.elses;
+    out_.ends_in_compound = cfg_.ends_in_compound;
     out_.blocks.resize(cfg_.size());
     out_.values.reserve(cfg_.instrs.size() + cfg_.instrs.size() / 4 + 8);
     aliased_.clear();

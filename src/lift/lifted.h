@@ -91,6 +91,8 @@ struct Lifted {
   bool continue_in_finally = true;
   bool folds_displays = false;   // see Cfg
   std::vector<LoopSpan> loops;   // see Cfg
+  std::vector<ElseSpan> elses;   // see Cfg
+  bool ends_in_compound = false; // see Cfg
 
   Value& operator[](ValueId id) { return values[id.index]; }
   const Value& operator[](ValueId id) const { return values[id.index]; }

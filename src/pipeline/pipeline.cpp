@@ -58,8 +58,9 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
 }
 
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
-/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound) {
+/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `elses`: whether
+/// jumps over an `else` are heeded (Cfg::elses); on return, whether there are any.
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound, bool& elses) {
   Module& module = *ast.module;
   sound = false;
   InstrList instrs = decode(module, code);
@@ -72,6 +73,8 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
     throw;
   }
   sound = true;
+  if (!elses) lifted.elses.clear();
+  elses = !lifted.elses.empty();
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
   SimplifyOptions simplifying;
@@ -139,14 +142,19 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
   bool sound = false;
   std::string reason;
   auto attempt = [&](const std::string& unstructured) {
-    const std::string failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound); });
-    if (failure.empty()) return true;
+    std::string failure;
+    for (bool elses = true, again = true; again;) {
+      failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound, elses); });
+      if (failure.empty()) return true;
+      ast.diagnostics.resize(noted);
+      Body fresh;
+      fresh.code = code;
+      fresh.nested = ast.bodies[code.index].nested;
+      ast.bodies[code.index] = fresh;
+      again = sound && elses && unstructured.empty();  // without what the jumps say of an `else`, which no statement may have
+      elses = false;
+    }
     reason += (reason.empty() ? "" : "; ") + failure;
-    ast.diagnostics.resize(noted);
-    Body again;
-    again.code = code;
-    again.nested = ast.bodies[code.index].nested;
-    ast.bodies[code.index] = again;
     return false;
   };
   if (options.ladder < 5 && attempt({})) return;

@@ -74,6 +74,7 @@ void drop_implied_jumps(Rewriter& r) {
       --size;
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
+    if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If && r.ast[at.list.owner].flag != 0) size = 1;  // an arm of its own
     list = list.first(size);
     // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
     for (std::size_t i = 0; columns.known() && i + 1 < list.size(); ++i) {
@@ -129,7 +130,7 @@ void drop_implied_jumps(Rewriter& r) {
   for (const auto& [id, tail] : ifs) {
     Stmt& s = r.ast[id];
     const bool nothing = s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
-    if (!nothing || s.orelse.empty()) continue;
+    if (!nothing || s.orelse.empty() || s.flag != 0) continue;
     if (negation_is_free(r.ast, s.e[0])) {
       const ExprId test = negate(r.ast, s.e[0]);
       Stmt& again = r.ast[id];

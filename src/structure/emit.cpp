@@ -45,10 +45,28 @@ class Emitter {
       work_.pop_back();
       task();
     }
+    if (s_.lifted.ends_in_compound && entry_ == s_.entry) end_in_else(lists_[top]);
     return s_.ast.arena.copy(lists_[top]);
   }
 
  private:
+  /// The function ends in a statement of several ways: what follows the last `if` whose body, or `try` whose handlers never go on was its `else`.
+  void end_in_else(std::vector<StmtId>& list) {
+    if (list.size() < 2) return;
+    if (s_.ast[list.back()].kind != StmtKind::Return) return;
+    for (std::size_t i = list.size() - 1; i-- > 0;) {
+      Stmt& st = s_.ast[list[i]];
+      auto ends = [&](std::span<const StmtId> body) { return !body.empty() && body.back().index < ends_.size() && ends_[body.back().index]; };
+      if (!st.orelse.empty() || !st.final.empty()) continue;
+      if (st.kind == StmtKind::If ? !ends(st.body) : st.kind != StmtKind::Try || ends(st.body)) continue;
+      if (std::any_of(st.arms.begin(), st.arms.end(), [&](StmtId arm) { return !ends(s_.ast[arm].body); })) continue;
+      st.orelse = s_.ast.arena.copy(std::span<const StmtId>(list).subspan(i + 1));
+      if (st.kind == StmtKind::If) st.flag = 1;
+      list.resize(i + 1);
+      return;
+    }
+  }
+
   // ---------------------------------------------------------------- graph
   std::uint32_t try_node(RegionId r) const { return blocks_ + r.index; }
   std::uint32_t end_node(RegionId r) const { return blocks_ + regions_ + r.index; }
@@ -148,6 +166,7 @@ class Emitter {
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || leads_to_return(node)) continue;
+      if (s_.lifted.source_order && node.term == TermKind::Return) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
@@ -156,6 +175,7 @@ class Emitter {
       }
     }
     if (s_.lifted.source_order) {
+      find_elses();
       find_phantoms();
       find_breaks();
     }
@@ -356,6 +376,26 @@ class Emitter {
       phantom_[r] = t;
       if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
       add_way(try_node(RegionId(r)), t);
+    }
+  }
+
+  /// Up to 3.9 a jump over it tells of an `else`; what stands behind the statement is not in it, also where one of the arms never ends.
+  void find_elses() {
+    if (s_.elses.empty() || entry_ != s_.entry) return;
+    else_of_.assign(blocks_, -1);
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive || node.term != TermKind::Branch || node.match != kNone) continue;
+      for (int k = 0; k < 2; ++k) {
+        const std::uint32_t o = target(BlockId(b), k);
+        const auto written = s_.elses.find(place(o));
+        if (written == s_.elses.end() || !s_.is_ancestor(node.region, region_of(o))) continue;
+        const std::uint32_t t = written->second ? wrapped(node.region, written->second) : kNone;
+        if (t != kNone && place(t) > node.term_offset && place(t) < place(o)) continue;  // the end of a loop in the body
+        else_of_[b] = static_cast<std::int8_t>(k);
+        if (t == kNone) continue;
+        if (t != o && region_of(t) == node.region) add_order(b, t);
+      }
     }
   }
 
@@ -910,12 +950,14 @@ class Emitter {
     // `if …: continue` and `if …: break` where they were written
     auto written = [&](int k, std::uint32_t t) { return node.edges[k].written && t != kNone && (t == ctx.header || t == ctx.exit); };
     if (written(0, yes) != written(1, no)) body = written(1, no);
+    const bool else_written = !else_of_.empty() && else_of_[b] >= 0 && target(from, else_of_[b]) != ctx.follow;
+    if (else_written) body = 1 - else_of_[b];
     if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);
     std::uint32_t then = list(), rest = list();
     const int other = 1 - body;
     later([=, this] {
-      if (terminates(then)) {
+      if (terminates(then) && !else_written) {
         s_.ast[st].body = close(then);
         lists_[l].push_back(st);
         go(from, other, l, ctx);
@@ -924,10 +966,11 @@ class Emitter {
       later([=, this] {
         Stmt& done = s_.ast[st];
         auto goes_on = [&](std::uint32_t part) { return !lists_[part].empty() && goes_on_.count(lists_[part].back().index) != 0; };
-        done.flag = goes_on(then);
+        done.flag = goes_on(then) || else_written;
+        if (terminates(then) && terminates(rest)) mark_end(st);
         done.body = close(then);
         done.orelse = close(rest);
-        if (done.body.empty() && !done.orelse.empty() && negation_is_free(s_.ast, done.e[0])) {
+        if (done.body.empty() && !done.orelse.empty() && !else_written && negation_is_free(s_.ast, done.e[0])) {
           done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
           Stmt& again = s_.ast[st];
           again.body = again.orelse;
@@ -1825,6 +1868,7 @@ class Emitter {
   struct Exit { RegionId region; std::uint32_t to; };
   std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
+  std::vector<std::int8_t> else_of_;    // by block that ends in a test: which edge leads to a written `else`, or -1; see find_elses
   std::vector<std::uint32_t> phantom_;  // by region, see find_phantoms
   std::unordered_set<std::uint32_t> goes_on_;  // statements that never end, behind which the compiler goes on
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost

@@ -99,7 +99,8 @@ class Folder {
 
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
     if (x.args.size() != y.args.size()) return false;
-    if (x.to != y.to && !(x.args.empty() && s_.same_exit(x.to, y.to) && !s_.written_apart(x.to, y.to))) return false;  // short exits are copied
+    // short exits are copied, from 3.10 on
+    if (x.to != y.to && (s_.lifted.source_order || !x.args.empty() || !s_.same_exit(x.to, y.to) || s_.written_apart(x.to, y.to))) return false;
     for (std::size_t i = 0; i < x.args.size(); ++i) {
       ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
       if (a != b && !(x_carry && a == x_carry && b == y_carry)) return false;

@@ -103,6 +103,7 @@ class Structurer {
   std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
   std::vector<BlockId> ends_behind;          // by region: what stands behind the statement, see mark_statement_ends
   std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
+  std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
   std::uint32_t temporaries = 0;
   std::vector<StrId> temporary_names;        // every name that temporary_for gave
 

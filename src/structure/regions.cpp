@@ -929,7 +929,7 @@ void Structurer::classify_regions() {
 void Structurer::mark_statement_ends() {
   const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
-  if (!regions_tell && !loops_tell) return;
+  if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
   count_uses();  // which takes away what would stand before a statement and does nothing
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
   std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
@@ -942,6 +942,10 @@ void Structurer::mark_statement_ends() {
     for (ValueId v : node.body) offsets.emplace(at(v).offset, std::make_pair(b, v));
     offsets.emplace(node.term_offset, std::make_pair(BlockId(), ValueId()));
   }
+  auto alone_at = [&](std::uint32_t offset) {
+    auto begin = begins.find(offset);
+    return begin != begins.end() && begin->second.size() == 1 ? begin->second[0] : BlockId();
+  };
   // where each region is entered
   std::vector<BlockId> entered(regions.size());
   for (RegionId r = nodes[entry.index].region; r; r = regions[r.index].parent) entered[r.index] = entry;
@@ -991,6 +995,13 @@ void Structurer::mark_statement_ends() {
     }
     return made_here;
   };
+  for (const ElseSpan& span : lifted.elses) {
+    const BlockId begin = alone_at(span.begin);
+    if (!begin) continue;
+    BlockId& behind = elses[span.begin];
+    behind = alone_at(span.end);
+    if (!behind && begins.count(span.end) == 0 && offsets.count(span.end) != 0) behind = find(span.end, nodes[begin.index].region);
+  }
   ends_behind.assign(regions.size(), BlockId());
   for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
     if (lifted.regions[r].after != kNoOffset && (regions[r].kind == RegionKind::Except || regions[r].kind == RegionKind::Finally))
