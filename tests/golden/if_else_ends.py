@@ -10,7 +10,7 @@ def vc(self, value):
 
 def dst(self, dt):
     if isinstance(dt, datetime) or dt is None:
-        return None
+        return
     raise TypeError('a')
 
 
