@@ -56,8 +56,7 @@ def acc(self):
 def tr(a):
     if a < 0:
         return -a
-    else:
-        return a
+    return a
 
 
 def tr2(self, key):
@@ -65,8 +64,7 @@ def tr2(self, key):
         self[key]
     except KeyError:
         return False
-    else:
-        return True
+    return True
 
 
 def tr3(a):
@@ -75,8 +73,7 @@ def tr3(a):
     if a == 2:
         x = a
         return x
-    else:
-        return 3
+    return 3
 
 
 def ra(a):
