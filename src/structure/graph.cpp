@@ -60,6 +60,7 @@ ValueId Structurer::end_of_forwards(ValueId v) {
 }
 
 std::uint32_t Structurer::nesting(ExprId e) {
+  constexpr std::size_t kLongDisplay = 32;
   nesting_of.resize(ast.exprs.size() - first_expr, 0);
   auto of = [&](ExprId id) -> std::uint16_t& { return nesting_of[id.index - first_expr]; };
   std::vector<ExprId> work;  // above e
@@ -70,7 +71,14 @@ std::uint32_t Structurer::nesting(ExprId e) {
                              tree.kind == ExprKind::Keyword || tree.kind == ExprKind::Unary || tree.kind == ExprKind::Await || tree.kind == ExprKind::FormattedValue;
     std::uint32_t deepest = 1;
     bool known = true;
-    for (std::size_t i = 0; i < tree.kids.size(); ++i) {
+    std::size_t first = 0;
+    // A display that grew has its earlier version's items in the same place.
+    const auto earlier = tree.kids.size() >= kLongDisplay ? displays.find(tree.kids.data()) : displays.end();
+    if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
+      first = earlier->second.size;
+      deepest = earlier->second.deepest;
+    }
+    for (std::size_t i = first; i < tree.kids.size(); ++i) {
       const ExprId kid = tree.kids[i];
       if (!kid) continue;
       if (of(kid) == 0) {
@@ -80,6 +88,7 @@ std::uint32_t Structurer::nesting(ExprId e) {
       }
       deepest = std::max<std::uint32_t>(deepest, of(kid) + (i == 0 && to_the_left ? 0u : 1u));
     }
+    if (known && tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
     if (known) of(at) = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
     if (work.empty()) return of(e);
     at = work.back();

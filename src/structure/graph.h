@@ -115,6 +115,11 @@ class Structurer {
   static constexpr std::uint32_t kDeepest = 80;
   std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
   std::vector<std::uint16_t> nesting_of;     // by expression, from first_expr on; 0: not computed yet
+  struct Nested {
+    std::size_t size;
+    std::uint32_t deepest;
+  };
+  std::unordered_map<const ExprId*, Nested> displays;  // by their items: what nesting() found of so many
   bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
   ValueId add_value(const Value& value);
