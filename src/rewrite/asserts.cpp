@@ -40,6 +40,15 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
   return Certainty::No;
 }
 
+/// What must hold where `test` leads to the error: `not (a and b)` rather than `not a or not b`.
+ExprId opposite(Rewriter& r, ExprId test) {
+  const Expr e = r.ast[test];
+  const bool plain = e.kind == ExprKind::BoolOp && std::none_of(e.kids.begin(), e.kids.end(), [&](ExprId kid) {
+    return r.ast[kid].kind == ExprKind::Unary && static_cast<UnaryOp>(r.ast[kid].op) == UnaryOp::Not;
+  });
+  return plain ? r.ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), e.origin) : negate(r.ast, test);
+}
+
 StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId message) {
   Stmt s;
   s.kind = StmtKind::Assert;
@@ -65,7 +74,7 @@ void restore_asserts(Rewriter& r) {
       const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
       // Where the negated test would be another operation the source was `if test: assert False`.
       if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
-        out.push_back(make_assert(r, id, s.body[0], negate(r.ast, s.e[0]), message));
+        out.push_back(make_assert(r, id, s.body[0], opposite(r, s.e[0]), message));
         out.insert(out.end(), s.orelse.begin(), s.orelse.end());
         changed = true;
       } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {

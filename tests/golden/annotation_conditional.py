@@ -12,7 +12,7 @@ for number in range(2):
 
 class Record:
     name: str
-    if sys.maxsize > 2147483648:
+    if sys.maxsize > 0x80000000:
         wide: int
     else:
         narrow: 'Record' = None
