@@ -56,7 +56,7 @@ class Emitter {
     if (s_.ast[list.back()].kind != StmtKind::Return) return;
     for (std::size_t i = list.size() - 1; i-- > 0;) {
       Stmt& st = s_.ast[list[i]];
-      auto ends = [&](std::span<const StmtId> body) { return !body.empty() && body.back().index < ends_.size() && ends_[body.back().index]; };
+      auto ends = [&](std::span<const StmtId> body) { return !body.empty() && never_goes_on(body.back()); };
       if (!st.orelse.empty() || !st.final.empty()) continue;
       if (st.kind == StmtKind::If ? !ends(st.body) : st.kind != StmtKind::Try || ends(st.body)) continue;
       if (std::any_of(st.arms.begin(), st.arms.end(), [&](StmtId arm) { return !ends(s_.ast[arm].body); })) continue;
@@ -563,11 +563,11 @@ class Emitter {
     return s_.ast.add(st);
   }
 
-  bool terminates(std::uint32_t l) const {
-    if (lists_[l].empty()) return false;
-    const std::uint32_t last = lists_[l].back().index - s_.first_stmt;
-    return ends_.size() > last && ends_[last];
+  bool never_goes_on(StmtId st) const {
+    const std::size_t at = st.index - s_.first_stmt;
+    return at < ends_.size() && ends_[at];
   }
+  bool terminates(std::uint32_t l) const { return !lists_[l].empty() && never_goes_on(lists_[l].back()); }
   void mark_end(StmtId st) {
     const std::uint32_t at = st.index - s_.first_stmt;
     if (ends_.size() <= at) ends_.resize(at + 1, 0);

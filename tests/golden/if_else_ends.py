@@ -56,7 +56,8 @@ def acc(self):
 def tr(a):
     if a < 0:
         return -a
-    return a
+    else:
+        return a
 
 
 def tr2(self, key):
@@ -64,7 +65,8 @@ def tr2(self, key):
         self[key]
     except KeyError:
         return False
-    return True
+    else:
+        return True
 
 
 def tr3(a):
@@ -73,7 +75,8 @@ def tr3(a):
     if a == 2:
         x = a
         return x
-    return 3
+    else:
+        return 3
 
 
 def ra(a):
