@@ -205,20 +205,22 @@ def test_no_leak():
         _core.decompile(code, name="f")
         _core.compare(code, other)
     references = sys.getrefcount(marker), sys.getrefcount(code)
-    gc.collect()
+    rounds = []
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(300):
-            _core.decompile(code, name="f")
-            _core.compare(code, other)
-            try:
-                _core.decompile(b"broken")
-            except _core.DecompilationError:
-                pass
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
+        for _ in range(5):
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(100):
+                _core.decompile(code, name="f")
+                _core.compare(code, other)
+                try:
+                    _core.decompile(b"broken")
+                except _core.DecompilationError:
+                    pass
+            gc.collect()
+            rounds.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert grown < 20000
+    assert min(rounds) < 2000, rounds  # a leak is in each of them, what the rest of the process does is not
     assert (sys.getrefcount(marker), sys.getrefcount(code)) == references
