@@ -189,15 +189,28 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
   for (std::uint32_t id = 0; id < count; ++id) decompile_guarded(ast, CodeId(id), options);
   Decompiled result;
   PrintOptions print = print_options(module, options);
-  if (!failure_of([&] { check_nesting(ast, module.root, kIndentation); }).empty()) {
-    // Definitions in definitions: each is kept flat, and those that lie deepest are rebuilt from their bytes.
+  const auto too_deep = [&](CodeId code, std::uint32_t indentation) { return !failure_of([&] { check_nesting(ast, code, indentation); }).empty(); };
+  // Definitions in definitions: where they lie too deep each is kept flat, and the deepest are rebuilt from their bytes; first only inside the
+  // definitions of the outermost body that are too deep by themselves, then everywhere.
+  for (bool everywhere : {false, true}) {
+    if (!too_deep(module.root, kIndentation)) break;
+    std::vector<std::uint8_t> flat(count, everywhere);
+    for (std::uint32_t id = count; id-- > 0;) {  // outer ones have the greater numbers
+      const CodeId parent = module[CodeId(id)].parent;
+      if (parent == module.root) flat[id] |= too_deep(CodeId(id), kIndentation - kFlatLevels);
+      else if (parent) flat[id] |= flat[parent.index];
+    }
     ast = Ast();
     ast.module = &module;
     ast.bodies.resize(module.codes.size());
     for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
     DecompileOptions last = options;
     last.ladder = 6;
-    for (std::uint32_t id = 0; id < count; ++id) decompile_guarded(ast, CodeId(id), level_of(module, CodeId(id)) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
+    for (std::uint32_t id = 0; id < count; ++id) {
+      const CodeId code(id);
+      if (flat[id]) decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
+      else decompile_guarded(ast, code, options);
+    }
   }
   result.source = options.function ? print_function(ast, module.root, options.name, print) : print_module(ast, print);
   if (options.line_map) result.line_map = map_lines(module, result.source);
