@@ -5,6 +5,7 @@ The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0
 
 import glob
 import os
+import py_compile
 import subprocess
 
 import pytest
@@ -55,3 +56,18 @@ def test_random_source_rebuilt_from_bytes(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kept_functions(version):
     run(version, "kept")
+
+
+def test_a_definition_that_lies_too_deep_leaves_its_neighbours_alone(tmp_path):
+    deep = "".join(" " * i + "def f%d():\n" % i for i in range(98)) + " " * 98 + "return 1\n"
+    beside = "def plain(a):\n" + "".join("    " * i + "for x%d in a:\n" % i for i in range(1, 12)) + "    " * 12 + "print(x1, x11)\n"
+    (tmp_path / "m.py").write_text(beside + "\n\n" + deep)
+    py_compile.compile(str(tmp_path / "m.py"), cfile=str(tmp_path / "m.pyc"), doraise=True)
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD)")
+    done = subprocess.run(
+        [command, "decompile", str(tmp_path / "m.pyc")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True
+    )
+    assert done.stdout.startswith(beside), done.stdout[:2000]
+    compile(done.stdout, "m.py", "exec")
