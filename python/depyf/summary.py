@@ -62,34 +62,26 @@ def load(folder):
     return document
 
 
-def ranks(folder):
-    """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
-    found = {}
+def _by_rank(folder, pattern):
+    """(rank number, path) of each name in the folder that the pattern matches, its first group being the number; by rank."""
     try:
         names = os.listdir(folder)
     except OSError:
-        return found
-    for name in names:
-        match = re.match(r"^rank_(\d+)$", name)
-        if match and os.path.exists(os.path.join(folder, name, MANIFEST)):
-            found[int(match.group(1))] = os.path.join(folder, name)
-    return dict(sorted(found.items())) or rank_logs(folder)
+        return []
+    matches = [(re.match(pattern, name), os.path.join(folder, name)) for name in names]
+    return sorted((int(match.group(1)), path) for match, path in matches if match)
+
+
+def ranks(folder):
+    """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
+    folders = _by_rank(folder, r"^rank_(\d+)$")
+    return {rank: path for rank, path in folders if os.path.exists(os.path.join(path, MANIFEST))} or rank_logs(folder)
 
 
 def rank_logs(folder):
     """The logs that TORCH_TRACE wrote for the ranks of one job, as rank number -> file; empty where a rank has several."""
-    found = {}
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return found
-    for name in names:
-        match = re.match(r"^dedicated_log_torch_trace_rank_(\d+)_.*\.log$", name)
-        if match and int(match.group(1)) in found:
-            return {}
-        if match:
-            found[int(match.group(1))] = os.path.join(folder, name)
-    return dict(sorted(found.items()))
+    logs = _by_rank(folder, r"^dedicated_log_torch_trace_rank_(\d+)_.*\.log$")
+    return dict(logs) if len(dict(logs)) == len(logs) else {}
 
 
 def all_entries(document):

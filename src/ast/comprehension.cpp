@@ -93,8 +93,7 @@ struct Matcher {
         const bool skips = only(ast, s.body, StmtKind::Continue) || (last && empty(ast, s.body));
         if (skips && (!last || !empty(ast, s.orelse))) {
           if (!last && !empty(ast, s.orelse)) return ExprId::none();
-          current.push_back(negation_is_free(ast, s.e[0]) ? negate(ast, s.e[0])
-                                                          : ast.expr(ExprKind::Unary, {s.e[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), ast[s.e[0]].origin));
+          current.push_back(negation_is_free(ast, s.e[0]) ? negate(ast, s.e[0]) : with_not(ast, s.e[0]));
           list = last ? trimmed(ast, s.orelse) : list.subspan(1);
           continue;
         }

@@ -4,9 +4,13 @@
 
 namespace depyf {
 
-namespace {
-
 bool is_not(const Expr& e) { return e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not; }
+
+ExprId with_not(Ast& ast, ExprId test) {
+  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), ast[test].origin);
+}
+
+namespace {
 
 /// `x is y` as `x is not y` and the like; none for comparisons whose opposite is no operator of exactly that meaning.
 ExprId inverted_comparison(Ast& ast, const Expr& e) {
@@ -23,10 +27,6 @@ ExprId inverted_comparison(Ast& ast, const Expr& e) {
     case CompareOp::Lt: case CompareOp::Le: case CompareOp::Eq: case CompareOp::Ne: case CompareOp::Gt: case CompareOp::Ge: break;
   }
   return {};
-}
-
-ExprId with_not(Ast& ast, ExprId test) {
-  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), ast[test].origin);
 }
 
 /// De Morgan: `not (a or b)` is `not a and not b`, which as a condition makes the same jumps. None where that reads no better, or where an

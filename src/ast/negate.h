@@ -3,6 +3,12 @@
 
 namespace depyf {
 
+/// Is it `not x`?
+bool is_not(const Expr& e);
+
+/// `not x`, whatever x is.
+ExprId with_not(Ast& ast, ExprId test);
+
 /// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not x` as x in a boolean context.
 ExprId negate(Ast& ast, ExprId test);
 

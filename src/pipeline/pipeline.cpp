@@ -44,6 +44,12 @@ bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& optio
   return (options.dynamo && code == module.root) || made_by_dynamo(module, code);
 }
 
+SimplifyOptions simplify_options(const Module& module, CodeId code, const DecompileOptions& options) {
+  SimplifyOptions simplifying;
+  simplifying.dynamo = is_dynamos(module, code, options);
+  return simplifying;
+}
+
 StructureOptions structure_options(const Module& module, CodeId code, const DecompileOptions& options) {
   const bool dynamo = is_dynamos(module, code, options);
   return {options.keep_temporaries, options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, &options.callee_parameters};
@@ -77,8 +83,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
   elses = !lifted.elses.empty();
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
-  SimplifyOptions simplifying;
-  simplifying.dynamo = is_dynamos(module, code, options);
+  const SimplifyOptions simplifying = simplify_options(module, code, options);
   if (*simplifying.dynamo) simplify(lifted, module, simplifying);
   if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
   else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
@@ -182,14 +187,22 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
 
 Decompiled decompile(Module& module, const DecompileOptions& options) {
   Ast ast;
-  ast.module = &module;
-  auto count = static_cast<std::uint32_t>(module.codes.size());
-  ast.bodies.resize(count);
-  for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
-  for (std::uint32_t id = 0; id < count; ++id) decompile_guarded(ast, CodeId(id), options);
-  Decompiled result;
-  PrintOptions print = print_options(module, options);
+  const auto count = static_cast<std::uint32_t>(module.codes.size());
+  DecompileOptions last = options;
+  last.ladder = 6;
+  const auto decompile_all = [&](const std::vector<std::uint8_t>& flat) {
+    ast = Ast();
+    ast.module = &module;
+    ast.bodies.resize(module.codes.size());
+    for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
+    for (std::uint32_t id = 0; id < count; ++id) {
+      const CodeId code(id);
+      if (flat[id]) decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
+      else decompile_guarded(ast, code, options);
+    }
+  };
   const auto too_deep = [&](CodeId code, std::uint32_t indentation) { return !failure_of([&] { check_nesting(ast, code, indentation); }).empty(); };
+  decompile_all(std::vector<std::uint8_t>(count, false));
   // Definitions in definitions: where they lie too deep each is kept flat, and the deepest are rebuilt from their bytes; first only inside the
   // definitions of the outermost body that are too deep by themselves, then everywhere.
   for (bool everywhere : {false, true}) {
@@ -200,18 +213,10 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
       if (parent == module.root) flat[id] |= too_deep(CodeId(id), kIndentation - kFlatLevels);
       else if (parent) flat[id] |= flat[parent.index];
     }
-    ast = Ast();
-    ast.module = &module;
-    ast.bodies.resize(module.codes.size());
-    for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
-    DecompileOptions last = options;
-    last.ladder = 6;
-    for (std::uint32_t id = 0; id < count; ++id) {
-      const CodeId code(id);
-      if (flat[id]) decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
-      else decompile_guarded(ast, code, options);
-    }
+    decompile_all(flat);
   }
+  Decompiled result;
+  PrintOptions print = print_options(module, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print) : print_module(ast, print);
   if (options.line_map) result.line_map = map_lines(module, result.source);
   result.diagnostics = std::move(ast.diagnostics);
@@ -228,8 +233,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  SimplifyOptions simplifying;
-  simplifying.dynamo = is_dynamos(module, code, options);
+  const SimplifyOptions simplifying = simplify_options(module, code, options);
   if (stage == Stage::Simplify || *simplifying.dynamo) simplify(lifted, module, simplifying);
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;

@@ -42,11 +42,9 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
 
 /// What must hold where `test` leads to the error: `not (a and b)` rather than `not a or not b`.
 ExprId opposite(Rewriter& r, ExprId test) {
-  const Expr e = r.ast[test];
-  const bool plain = e.kind == ExprKind::BoolOp && std::none_of(e.kids.begin(), e.kids.end(), [&](ExprId kid) {
-    return r.ast[kid].kind == ExprKind::Unary && static_cast<UnaryOp>(r.ast[kid].op) == UnaryOp::Not;
-  });
-  return plain ? r.ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), e.origin) : negate(r.ast, test);
+  const Expr& e = r.ast[test];
+  const bool plain = e.kind == ExprKind::BoolOp && std::none_of(e.kids.begin(), e.kids.end(), [&](ExprId kid) { return is_not(r.ast[kid]); });
+  return plain ? with_not(r.ast, test) : negate(r.ast, test);
 }
 
 StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId message) {

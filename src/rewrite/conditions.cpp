@@ -119,7 +119,7 @@ class Branches {
 
   bool is_jump(StmtId id) const {
     const Stmt& s = r_.ast[id];
-    return s.kind == StmtKind::Break || s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r_.is_none(s.e[0])));
+    return s.kind == StmtKind::Break || s.kind == StmtKind::Continue || r_.returns_none(id);
   }
 
   /// Where a branch begins; 0: unknown. A jump that nobody wrote has the line of something else.
@@ -231,7 +231,7 @@ class Branches {
   }
 
   /// `if a and b:` as `if a:` around `if b:` where the body lies that deep.
-  bool nest(std::vector<StmtId>& list, std::uint32_t column) {
+  void nest(std::span<const StmtId> list, std::uint32_t column) {
     for (StmtId id : list) {
       for (std::uint32_t depth = 1;; ++depth) {
         const Stmt s = r_.ast[id];
@@ -256,7 +256,6 @@ class Branches {
         id = inside;
       }
     }
-    return false;
   }
 
   ExprId joined(const Expr& all, std::span<ExprId> kids) {

@@ -12,20 +12,15 @@ namespace {
 /// What the end of a list means. CopiedReturn: there a `return` is implied only if it is such a copy.
 enum class Tail : std::uint8_t { None, Return, CopiedReturn, Continue };
 
-bool returns_none(const Rewriter& r, StmtId id) {
-  const Stmt& s = r.ast[id];
-  return s.kind == StmtKind::Return && (!s.e[0] || r.is_none(s.e[0]));
-}
-
 /// Is the last statement of the list a jump that its end implies?
 bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
   const StmtId id = list.back();
   const Stmt& s = r.ast[id];
   switch (tail) {
     case Tail::None: return false;
-    case Tail::Return: return returns_none(r, id) && !r.columns().writes_jump(id);
+    case Tail::Return: return r.returns_none(id) && !r.columns().writes_jump(id);
     case Tail::CopiedReturn:
-      if (!returns_none(r, id)) return false;
+      if (!r.returns_none(id)) return false;
       if (r.columns().known()) return !r.columns().writes_jump(id);
       // A copy has the line of what comes before it. A handler that does nothing else was `pass`, at the end of a function.
       if (list.size() == 1) return true;

@@ -63,6 +63,11 @@ struct Rewriter {
     c.kind = kind;
     return module.add(c);
   }
+  /// `return` or `return None`
+  bool returns_none(StmtId id) const {
+    const Stmt& s = ast[id];
+    return s.kind == StmtKind::Return && (!s.e[0] || is_none(s.e[0]));
+  }
   /// The code object of a FunctionValue, none for any other expression.
   CodeId function_code(ExprId id) const { return id && ast[id].kind == ExprKind::FunctionValue ? CodeId(ast[id].a) : CodeId::none(); }
 

@@ -36,7 +36,7 @@ void SourceColumns::find_jumps() const {
   std::vector<StmtId> all;
   collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
-    if (const Stmt& s = r_.ast[id]; s.kind == StmtKind::Continue || (s.kind == StmtKind::Return && (!s.e[0] || r_.is_none(s.e[0])))) jumps_.push_back(at(s.origin));
+    if (r_.ast[id].kind == StmtKind::Continue || r_.returns_none(id)) jumps_.push_back(at(r_.ast[id].origin));
   std::sort(jumps_.begin(), jumps_.end(), before);
 }
 
@@ -138,10 +138,10 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
     const std::optional<std::uint32_t> own = simple_start(s);
     if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
-    id = s.body[0];
     // `if a: return` says nothing of indentation.
     std::vector<ExprId> header, below;
-    append_roots(r_.ast, StmtId(static_cast<std::uint32_t>(&s - r_.ast.stmts.data())), header);
+    append_roots(r_.ast, id, header);
+    id = s.body[0];
     append_roots(r_.ast, id, below);
     const SourceSpan head = of(std::move(header)), first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(std::move(below));
     if (head.line != 0 && first.line <= head.line) return {};

@@ -162,7 +162,10 @@ struct Builder {
     module.codes.push_back(code);
     module.root = CodeId(0);
     ast.module = &module;
-    ast.bodies.push_back({CodeId(0), ids<StmtId>(in), true, false, {}, {}});
+    Body& body = ast.bodies.emplace_back();
+    body.code = module.root;
+    body.stmts = ids<StmtId>(in);
+    body.done = true;
     PrintOptions options;
     options.grammar = version;
     Source source = print_module(ast, options);

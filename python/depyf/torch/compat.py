@@ -17,12 +17,10 @@ _unavailable: Dict[str, str] = {}
 _found: Dict[str, Any] = {}
 
 TRACE_LOGGER = "torch.__trace"
-COMPILED_FUNCTION = re.compile(
-    r"^(__compiled_fn_\d+)(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
-)
-RESUME_FUNCTION = re.compile(
-    r"^__resume_at_\d+_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$"
-)
+#: what later versions of torch put behind a number, so that names of two processes differ
+_UUID = r"(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
+COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)" + _UUID + "$")
+RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+" + _UUID + "$")
 RESUME_CODE = re.compile(
     r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.DOTALL
 )
