@@ -23,40 +23,60 @@ std::vector<ValueId> restored_values(Structurer& s, BlockId handler) {
   return saved;
 }
 
-}  // namespace
-
-bool Structurer::fold_inlined_comprehension(RegionId r) {
-  std::vector<ValueId> saved = restored_values(*this, regions[r.index].handler);
-  if (saved.empty()) return false;
-  const RegionId parent = regions[r.index].parent;
-  // The one way in, and the one way out.
-  BlockId before, entry_block, after;
+/// What a scan of the graph finds of one comprehension: its blocks, the one way in, and the one way out.
+struct Extent {
   std::vector<BlockId> members;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].alive) continue;
-    const BlockId b(static_cast<std::uint32_t>(i));
-    const bool inside = is_ancestor(r, nodes[i].region);
-    if (inside) members.push_back(b);
-    for (int k = 0; k < nodes[i].edge_count(); ++k) {
-      const BlockId to = nodes[i].edges[k].to;
-      const bool to_inside = is_ancestor(r, nodes[to.index].region);
-      if (inside == to_inside) continue;
-      if (!inside) {
-        if (before || nodes[i].term != TermKind::Jump) return false;
-        before = b;
-        entry_block = to;
-      } else {
-        if (after && after != to) return false;
-        after = to;
-      }
+  BlockId before, entry, after;
+  bool one_way = true;
+};
+
+/// While it lives, the graph is a comprehension's blocks alone, so that what is done with them costs no more than they are. Copies: the blocks
+/// themselves stay as they were. The way out leads to `stop()`.
+class Excerpt {
+ public:
+  Excerpt(Structurer& s, const Extent& extent) : s_(s), entry_(s.entry) {
+    std::vector<Node> copies;
+    for (BlockId b : extent.members) copies.push_back(s.nodes[b.index]);
+    copies.emplace_back();
+    copies.back().region = RegionId();
+    nodes_.swap(s.nodes);
+    regions_.swap(s.regions);
+    s.nodes.swap(copies);
+    s.entry = BlockId();
+    for (Node& node : s.nodes) {
+      node.region = RegionId();
+      for (int k = 0; k < node.edge_count(); ++k)
+        node.edges[k] = node.edges[k].to == extent.after ? Edge{stop(), {}} : Edge{place(extent, node.edges[k].to), node.edges[k].args, node.edges[k].written};
     }
   }
-  if (!before || !after || !nodes[entry_block.index].params.empty() || !nodes[after.index].params.empty()) return false;
+  ~Excerpt() {
+    s_.nodes.swap(nodes_);
+    s_.regions.swap(regions_);
+    s_.entry = entry_;
+  }
+  Excerpt(const Excerpt&) = delete;
+
+  BlockId stop() const { return BlockId(static_cast<std::uint32_t>(s_.nodes.size() - 1)); }
+  static BlockId place(const Extent& extent, BlockId b) {  // the members are in order
+    return BlockId(static_cast<std::uint32_t>(std::lower_bound(extent.members.begin(), extent.members.end(), b) - extent.members.begin()));
+  }
+
+ private:
+  Structurer& s_;
+  BlockId entry_;
+  std::vector<Node> nodes_;
+  std::vector<StructRegion> regions_;
+};
+
+/// Replaces the comprehension by one value; false where it is none.
+bool fold(Structurer& s, const Extent& extent) {
+  const auto& [members, before, entry, after, one_way] = extent;
+  if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty() || !s[after].params.empty()) return false;
   // The collection, and the loop over the first iterable.
-  ValueId collection, iterator;
+  ValueId collection;
   ExprKind kind = ExprKind::ListComp;
-  for (ValueId v : nodes[entry_block.index].body) {
-    const Value& value = at(v);
+  for (ValueId v : s[entry].body) {
+    const Value& value = s.at(v);
     if (value.kind != ValueKind::Operation || !value.operands.empty()) continue;
     if (value.op == Op::BUILD_LIST) kind = ExprKind::ListComp;
     else if (value.op == Op::BUILD_SET) kind = ExprKind::SetComp;
@@ -66,102 +86,112 @@ bool Structurer::fold_inlined_comprehension(RegionId r) {
     break;
   }
   if (!collection) return false;
-  BlockId header = nodes[entry_block.index].term == TermKind::Jump ? nodes[entry_block.index].edges[0].to : entry_block;
-  if (nodes[header.index].term != TermKind::ForIter) return false;
-  iterator = resolve(nodes[header.index].value);
+  const BlockId header = s[entry].term == TermKind::Jump ? s[entry].edges[0].to : entry;
+  if (s[header].term != TermKind::ForIter) return false;
+  const ValueId iterator = s.resolve(s[header].value);
   ValueId outer = iterator;
-  if (std::find(members.begin(), members.end(), at(iterator).block) != members.end()) {
-    if (!is_op(iterator, Op::GET_ITER) && !is_op(iterator, Op::GET_AITER)) return false;
-    outer = resolve(at(iterator).operands[0]);
+  if (std::binary_search(members.begin(), members.end(), s.at(iterator).block)) {
+    if (!s.is_op(iterator, Op::GET_ITER) && !s.is_op(iterator, Op::GET_AITER)) return false;
+    outer = s.resolve(s.at(iterator).operands[0]);
   }
   // Statements of the loop, up to its exit.
-  std::vector<Node> kept_nodes;
-  for (BlockId b : members) kept_nodes.push_back(nodes[b.index]);
-  const BlockId stop(static_cast<std::uint32_t>(nodes.size()));
-  Node end;
-  end.region = parent;
-  nodes.push_back(end);
+  std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.built[iterator.index]}, {outer, s.built[outer.index]}};
   for (BlockId b : members) {
-    Node& node = nodes[b.index];
-    if (node.region == r) node.region = parent;
-    for (int k = 0; k < node.edge_count(); ++k)
-      if (node.edges[k].to == after) node.edges[k] = Edge{stop, {}};
+    for (ValueId v : s[b].body) kept_built.emplace_back(v, s.built[v.index]);
+    for (ValueId v : s[b].params) kept_built.emplace_back(v, s.built[v.index]);
+    if (s[b].item) kept_built.emplace_back(s[b].item, s.built[s[b].item.index]);
   }
-  std::vector<RegionId> kept_children;
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].parent == r && regions[i].kind != RegionKind::Erased) {
-      kept_children.push_back(RegionId(static_cast<std::uint32_t>(i)));
-      regions[i].parent = parent;
-    }
-  const RegionKind kept_kind = regions[r.index].kind;
-  regions[r.index].kind = RegionKind::Erased;
-  const std::uint32_t kept_temporaries = temporaries;
-  std::vector<BlockId> entries;
-  for (StructRegion& region : regions) {
-    entries.push_back(region.entry);
-    region.entry = BlockId();
-  }
+  const std::uint32_t kept_temporaries = s.temporaries;
+  const std::size_t kept_named = s.named_values.size();
+  const ExprId hole = s.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
+  s.built[iterator.index] = s.built[outer.index] = hole;
   ExprId expression;
-  const ExprId hole = ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
-  const std::vector<StrId> kept_named = named;
-  const std::vector<ExprId> kept_built = built;
-  built[iterator.index] = built[outer.index] = hole;
   try {
-    std::span<StmtId> statements = emit(entry_block, parent, stop);
-    if (!statements.empty()) expression = comprehension_from_loop(ast, kind, statements.last(1));
-    if (statements.size() > 2) expression = ExprId();
+    const Excerpt excerpt(s, extent);
+    std::span<StmtId> statements = s.emit(Excerpt::place(extent, entry), RegionId(), excerpt.stop());
+    if (!statements.empty() && statements.size() <= 2) expression = comprehension_from_loop(s.ast, kind, statements.last(1));
   } catch (const Error&) {
     expression = ExprId();
   }
-  built = kept_built;
-  named = kept_named;
-  temporaries = kept_temporaries;
-  for (std::size_t i = 0; i < regions.size(); ++i) regions[i].entry = entries[i];
-  if (!expression) {
-    for (std::size_t i = 0; i < members.size(); ++i) nodes[members[i].index] = kept_nodes[i];
-    for (RegionId child : kept_children) regions[child.index].parent = r;
-    regions[r.index].kind = kept_kind;
-    nodes.pop_back();
-    return false;
-  }
+  for (const auto& [value, built] : kept_built) s.built[value.index] = built;
+  s.forget_temporaries(kept_named, kept_temporaries);
+  if (!expression) return false;
   // One value in place of the loop.
   Select select;
   select.kind = Select::Prebuilt;
   select.rest = expression;
-  const ValueId id = add_select(select, before, outer, collection);
-  forward[collection.index] = id;
-  auto is_saved = [&](ValueId v) { return std::find(saved.begin(), saved.end(), v) != saved.end(); };
-  for (Node& node : nodes) {
-    if (!node.alive) continue;
-    std::erase_if(node.body, [&](ValueId v) { return is_saved(v) || (is_op(v, Op::STORE_FAST) && is_saved(resolve(at(v).operands[0]))); });
-  }
+  const ValueId id = s.add_select(select, before, outer, collection);
+  s.forward[collection.index] = id;
   for (BlockId b : members) {
-    nodes[b.index].alive = false;
-    nodes[b.index].body.clear();
+    s[b].alive = false;
+    s[b].body.clear();
   }
-  nodes[stop.index].alive = false;
-  Node& handler = nodes[regions[r.index].handler.index];
-  handler.alive = false;
-  handler.body.clear();
-  nodes[before.index].body.push_back(id);
-  nodes[before.index].edges[0] = Edge{after, {}};
+  s[before].body.push_back(id);
+  s[before].edges[0] = Edge{after, {}};
   return true;
 }
+
+}  // namespace
 
 /// True when there were some.
 bool Structurer::fold_inlined_comprehensions() {
   for (bool folded = false;; folded = true) {
-    bool any = false;
     // Innermost ones first: what they become is part of the expression of the next.
-    std::vector<std::uint8_t> candidate(regions.size(), 0), has_inner(regions.size(), 0);
+    std::vector<std::vector<ValueId>> saved(regions.size());
+    std::vector<std::uint8_t> has_inner(regions.size(), 0);
     for (std::size_t i = 0; i < regions.size(); ++i)
-      candidate[i] = regions[i].kind == RegionKind::Finally && !restored_values(*this, regions[i].handler).empty();
+      if (regions[i].kind == RegionKind::Finally) saved[i] = restored_values(*this, regions[i].handler);
     for (std::size_t i = 0; i < regions.size(); ++i)
-      if (candidate[i])
+      if (regions[i].kind != RegionKind::Erased)
         for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent) has_inner[p.index] = 1;
-    for (std::size_t i = 0; i < candidate.size(); ++i)
-      if (candidate[i] && !has_inner[i]) any |= fold_inlined_comprehension(RegionId(static_cast<std::uint32_t>(i)));
+    std::vector<RegionId> comprehension_of(regions.size());  // by region: the innermost comprehension around it
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      RegionId r(static_cast<std::uint32_t>(i));
+      while (r && (saved[r.index].empty() || has_inner[r.index])) r = regions[r.index].parent;
+      comprehension_of[i] = r;
+    }
+    const auto around = [&](BlockId b) { return nodes[b.index].region ? comprehension_of[nodes[b.index].region.index] : RegionId(); };
+    std::vector<Extent> extents(regions.size());
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      const BlockId b(i);
+      if (!nodes[i].alive) continue;
+      const RegionId from = around(b);
+      if (from) extents[from.index].members.push_back(b);
+      for (int k = 0; k < nodes[i].edge_count(); ++k) {
+        const BlockId to = nodes[i].edges[k].to;
+        const RegionId into = around(to);
+        if (from == into) continue;
+        if (into) {
+          Extent& extent = extents[into.index];
+          extent.one_way &= !extent.before && nodes[i].term == TermKind::Jump;
+          extent.before = b;
+          extent.entry = to;
+        }
+        if (from) {
+          Extent& extent = extents[from.index];
+          extent.one_way &= !extent.after || extent.after == to;
+          extent.after = to;
+        }
+      }
+    }
+    bool any = false;
+    std::vector<std::uint8_t> restored(lifted.values.size(), 0);
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      if (comprehension_of[i].index != i || !fold(*this, extents[i])) continue;
+      any = true;
+      for (ValueId v : saved[i]) restored[v.index] = 1;
+      Node& handler = nodes[regions[i].handler.index];
+      handler.alive = false;
+      handler.body.clear();
+      regions[i].kind = RegionKind::Erased;
+    }
     if (!any) return folded;
+    const auto of_restored = [&](ValueId v) {
+      if (is_op(v, Op::STORE_FAST)) v = resolve(at(v).operands[0]);
+      return v.index < restored.size() && restored[v.index] != 0;
+    };
+    for (Node& node : nodes)
+      if (node.alive) std::erase_if(node.body, of_restored);
     count_uses();
     count_preds();
     thread_empty_blocks();

@@ -125,9 +125,15 @@ StrId Structurer::temporary_for(ValueId v) {
   StrId& name = named[v.index];
   if (!name) {
     name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
-    temporary_names.push_back(name);
+    named_values.push_back(v);
   }
   return name;
+}
+
+void Structurer::forget_temporaries(std::size_t kept, std::uint32_t count) {
+  for (std::size_t i = kept; i < named_values.size(); ++i) named[named_values[i].index] = StrId();
+  named_values.resize(kept);
+  temporaries = count;
 }
 
 std::vector<ValueId> Structurer::results_of(ValueId op) const {

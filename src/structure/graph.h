@@ -105,7 +105,7 @@ class Structurer {
   std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
   std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
   std::uint32_t temporaries = 0;
-  std::vector<StrId> temporary_names;        // every name that temporary_for gave
+  std::vector<ValueId> named_values;         // those that temporary_for named, in order
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
@@ -126,6 +126,8 @@ class Structurer {
   /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
   ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
   StrId temporary_for(ValueId v);
+  /// Takes back the names of named_values[kept …], when nothing that uses them is kept; `count` is what `temporaries` was then.
+  void forget_temporaries(std::size_t kept, std::uint32_t count);
   std::vector<ValueId> results_of(ValueId op) const;
   void count_uses();
   void count_preds();
@@ -163,7 +165,6 @@ class Structurer {
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
   bool fold_inlined_comprehensions();  // comprehensions.cpp
-  bool fold_inlined_comprehension(RegionId r);
   void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp

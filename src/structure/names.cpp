@@ -18,7 +18,7 @@ bool is_identifier(std::string_view text) {
 void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt) {
   std::unordered_map<std::uint32_t, std::string> wanted;  // temporary -> name
   std::unordered_set<std::uint32_t> temporaries_used;
-  for (StrId name : temporary_names) temporaries_used.insert(name.index);
+  for (ValueId v : named_values) temporaries_used.insert(named[v.index].index);
   auto is_temporary = [&](ExprId e) { return e && ast[e].kind == ExprKind::Name && temporaries_used.count(ast[e].a) != 0; };
   auto want = [&](ExprId e, std::string_view name) {
     if (is_temporary(e) && is_identifier(name)) wanted.emplace(ast[e].a, name);
@@ -48,7 +48,7 @@ void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_
     }
   for (std::uint32_t i = first_stmt; i < ast.stmts.size(); ++i)
     if (ast.stmts[i].kind == StmtKind::Return) want(ast.stmts[i].e[0], "result");
-  for (StrId name : temporary_names) wanted.emplace(name.index, "value");
+  for (ValueId v : named_values) wanted.emplace(named[v.index].index, "value");
 
   // Names that mean something here already.
   std::unordered_set<std::uint32_t> taken;
@@ -66,7 +66,8 @@ void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_
   for (std::string_view keyword : keywords) taken.insert(module.intern(keyword).index);
 
   std::unordered_map<std::uint32_t, std::uint32_t> renamed;
-  for (StrId temporary : temporary_names) {
+  for (ValueId v : named_values) {
+    const StrId temporary = named[v.index];
     if (renamed.count(temporary.index)) continue;
     const std::string& stem = wanted[temporary.index];
     StrId name = module.intern(stem);
