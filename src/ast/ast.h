@@ -49,11 +49,14 @@ struct Expr {
   Origin origin;
 };
 
+/// Stmt::level of an If whose body is what the bytecode goes on with behind the test: so it was written.
+constexpr std::uint32_t kBodyKnown = 1;
+
 struct Stmt {
   StmtKind kind = StmtKind::Pass;
   std::uint8_t flag = 0;
   std::uint32_t a = UINT32_MAX;
-  std::uint32_t level = 0;                   // ImportFrom
+  std::uint32_t level = 0;                   // ImportFrom; If: kBodyKnown or 0
   std::uint32_t function = UINT32_MAX;       // FunctionDef
   std::array<ExprId, 3> e;
   std::span<ExprId> list;

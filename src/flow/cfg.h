@@ -63,6 +63,7 @@ struct Cfg {
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
   std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
+  bool turns_tests = false;     // 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same place in the source
   bool ends_in_compound = false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }

@@ -706,6 +706,7 @@ class Lifter {
         set_edge(when ? 0 : 1, source.target);
         drop(1);
         set_edge(when ? 1 : 0, source.next);
+        block().falls = when ? 1 : 0;
         return true;
       }
       case Op::FOR_ITER: {
@@ -774,6 +775,16 @@ class Lifter {
     aliased_[tested.index] = true;
     set_edge(when ? 0 : 1, source.target);
     set_edge(when ? 1 : 0, source.next);
+    block().falls = when != turned(source) ? 1 : 0;
+  }
+
+  /// Is the test of this block the other one in the source, where it jumps back?
+  bool turned(const Block& source) const {
+    if (!cfg_.turns_tests) return false;
+    const Block& next = cfg_[source.next];
+    const Instr &test = cfg_.instrs[source.end - 1], &jump = cfg_.instrs[next.first];
+    return next.end == next.first + 1 && jump.op == Op::JUMP && jump.line == test.line && jump.columns == test.columns &&
+           cfg_.instrs[cfg_[next.next.valid() ? next.next : next.target].first].offset <= test.offset;
   }
 
   // ---------------------------------------------------------------- parameters

@@ -70,6 +70,7 @@ struct LiftedBlock {
   ValueId item;                  // ForIter: the value defined on edges[0] (kind Result, operands = {iterator}); Send: = value
   std::span<ValueId> raise_args; // Raise
   Edge edges[2];
+  std::uint8_t falls = 0;        // Branch: the edge that the source's code goes on with, which the test does not jump to
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
   std::uint32_t term_columns = 0;

@@ -129,7 +129,7 @@ class Branches {
 
   void swap_branches(StmtId id) {
     const Stmt s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0])) return;
+    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0])) return;
     const std::int32_t body = line_of(s.body), orelse = line_of(s.orelse);
     // A jump of unknown place is taken for a guard.
     const bool guard = orelse == 0 && s.orelse.size() == 1 && is_jump(s.orelse[0]) && !never_ends(r_.ast, s.body);
@@ -143,7 +143,7 @@ class Branches {
   /// What comes after a branch that leaves, but was written before it, becomes the branch.
   bool come_first(StmtId id, std::vector<StmtId>& rest) {
     const Stmt s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
+    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
     const std::int32_t body = line_of(s.body), behind = line_of(std::span(rest).last(1));
     if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0])) return false;
     const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());

@@ -126,14 +126,14 @@ void drop_implied_jumps(Rewriter& r) {
     Stmt& s = r.ast[id];
     const bool nothing = s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
     if (!nothing || s.orelse.empty() || s.flag != 0) continue;
-    if (negation_is_free(r.ast, s.e[0])) {
+    if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
       const ExprId test = negate(r.ast, s.e[0]);
       Stmt& again = r.ast[id];
       again.e[0] = test;
       again.body = again.orelse;
       again.orelse = {};
     } else {  // the jump that stood there, or none
-      const StmtKind kind = (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
+      const StmtKind kind = s.level == kBodyKnown && columns.known() ? StmtKind::Pass : (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
       const StmtId jump = r.add_statement(kind, r.ast[id].origin);
       r.ast[id].body = r.one(jump);
     }

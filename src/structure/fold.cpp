@@ -139,9 +139,10 @@ class Folder {
   }
 
   /// Replaces a's condition by one that decides over `edges`.
-  void set_branch(BlockId a, ValueId condition, Edge yes, Edge no) {
+  void set_branch(BlockId a, ValueId condition, Edge yes, Edge no, int falls) {
     Node& node = s_.nodes[a.index];
     node.value = condition;
+    node.falls = static_cast<std::uint8_t>(falls);
     node.edges[0] = yes;
     node.edges[1] = no;
     for (Edge& edge : node.edges) take_parameters(edge);
@@ -234,6 +235,7 @@ class Folder {
         Edge out_other = keep_joined ? joined : replace_in(other, first, v);
         out_other.written = joined.written;
         Edge out_free = replace_in(free, second, v);
+        const int goes_on = (arm.falls == k) == is_and ? 1 : 0;  // `free` is edge 0 of `and`, edge 1 of `or`
         const BlockId dropped = keep_joined ? other.to : joined.to;
         if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one
         for (ValueId arg : joined.args) {
@@ -241,8 +243,8 @@ class Folder {
           if (r != second) --s_.uses[r.index];
         }
         kill(b);
-        if (is_and) set_branch(a, v, out_free, out_other);
-        else set_branch(a, v, out_other, out_free);
+        if (is_and) set_branch(a, v, out_free, out_other, goes_on);
+        else set_branch(a, v, out_other, out_free, goes_on);
         return true;
       }
     }
@@ -661,9 +663,10 @@ class Folder {
       if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);
     }
     Edge out_yes = b.edges[0], out_no = b.edges[1];
+    const int goes_on = c.falls ^ flip;
     kill(yes.to);
     kill(no.to);
-    set_branch(a, v, out_yes, out_no);
+    set_branch(a, v, out_yes, out_no, goes_on);
     return true;
   }
 

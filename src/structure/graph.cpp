@@ -26,6 +26,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     node.raise_args = block.raise_args;
     node.edges[0] = block.edges[0];
     node.edges[1] = block.edges[1];
+    node.falls = block.falls;
     node.region = block.region;
     node.term_offset = block.term_offset;
     node.term_line = block.term_line;
@@ -226,6 +227,7 @@ void Structurer::merge(BlockId a) {
   node.raise_args = next.raise_args;
   node.edges[0] = next.edges[0];
   node.edges[1] = next.edges[1];
+  node.falls = next.falls;
   node.term_offset = next.term_offset;
   node.term_line = next.term_line;
   node.term_columns = next.term_columns;

@@ -41,6 +41,7 @@ struct Node {
   ValueId value, item;
   std::span<ValueId> raise_args;
   Edge edges[2];
+  std::uint8_t falls = 0;         // Branch: see LiftedBlock
   RegionId region;
   std::uint32_t pred_count = 0;   // normal edges
   std::uint32_t term_offset = 0;
