@@ -88,6 +88,10 @@ struct Function {
   CodeId code;
   std::vector<Parameter> parameters;
   std::vector<TypeParam> type_params;
+  // Where the source had the defaults of positional parameters, as far as the bytecode tells (3.10 to 3.13; where all are constants).
+  std::uint32_t default_rows = kUnknownRows;   // lines that they were on; 0: on the line of `def`
+  bool defaults_begin_with_def = false;        // the first of several is on that line
+  static constexpr std::uint32_t kUnknownRows = UINT32_MAX;
 };
 
 /// Sets of node kinds.

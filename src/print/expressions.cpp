@@ -39,9 +39,9 @@ void Printer::flush_sequence() {
   sequence_.clear();
 }
 
-void Printer::add_open(char bracket, Group group) {
+void Printer::add_open(char bracket, Group group, Row row) {
   sequence_.push_back({TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
-  add_group(group);
+  add_group(group, row);
 }
 
 void Printer::add_close(char bracket) {
@@ -118,10 +118,10 @@ void Printer::run() {
         break;
       case TaskKind::OpenGroup:
         ++groups_;
-        if (!fields_) layout_.open(static_cast<Group>(task.flag));
+        if (!fields_) layout_.open(static_cast<Group>(task.flag), static_cast<Row>(task.a));
         break;
       case TaskKind::Part:
-        if (!fields_) layout_.part();
+        if (!fields_) layout_.part(static_cast<Row>(task.a));
         break;
       case TaskKind::Twin:
         if (!fields_) layout_.twin(std::uint64_t{module_[CodeId(task.a)].parent.index} << 32 | twins_[task.a], task.a);
@@ -636,19 +636,42 @@ void Printer::visit_comprehension(const Expr& e, char open, char close) {
   add_close(close);
 }
 
-void Printer::add_parameters(const Function& function, bool annotations) {
+/// The parameters of a `def`. From 3.10 to 3.13 the line of a default leaves a trace in the bytecode (a NOP), so a default stays where it was.
+void Printer::add_signature(const Function& function) {
+  auto has_default = [](const Parameter& p) { return p.default_value && p.kind <= ParamKind::Positional; };
+  const auto defaults = static_cast<std::uint32_t>(std::count_if(function.parameters.begin(), function.parameters.end(), has_default));
+  DefaultRows rows;
+  if (defaults != 0 && at_least(10) && !at_least(14) && function.default_rows <= defaults)
+    rows = {std::max(function.default_rows, 1U), defaults, function.default_rows == 0 || function.defaults_begin_with_def};
+  const bool one_each = rows.count == defaults && !rows.with_def;
+  add_open('(', rows.count == 0 || one_each ? Group::Items : Group::Rows, rows.count != 0 && one_each ? Row::Next : Row::Free);
+  add_parameters(function, true, one_each ? DefaultRows() : rows);
+  add_close(')');
+}
+
+void Printer::add_parameters(const Function& function, bool annotations, DefaultRows rows) {
   bool first = true, star = false;
+  std::uint32_t seen = 0;  // defaults
   const std::vector<Parameter>& parameters = function.parameters;
-  auto separate = [&] {
+  auto separate = [&](bool before_default = false) {
+    Row row = Row::Free;
+    if (rows.count != 0 && seen < rows.defaults) {
+      const auto row_of = [&](std::uint32_t k) { return std::uint64_t{k} * rows.count / rows.defaults; };
+      const bool begins = before_default && (seen == 0 ? !rows.with_def : row_of(seen) != row_of(seen - 1));
+      if (begins) row = Row::Next;
+      else if (seen != 0 || rows.with_def) row = Row::Same;
+    }
     if (!first) {
       add_text(", ");
-      if (annotations) add_part();
+      if (annotations) add_part(row);
     }
     first = false;
   };
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
-    separate();
+    const bool counted = parameter.default_value && parameter.kind <= ParamKind::Positional;
+    separate(counted);
+    seen += counted;
     switch (parameter.kind) {
       case ParamKind::PositionalOnly: case ParamKind::Positional: break;
       case ParamKind::VarArgs:

@@ -11,15 +11,20 @@ void Layout::begin(std::uint32_t indent) {
   marks_.clear();
   stack_.clear();
   twins_.clear();
+  rows_ = false;
   sites_.clear();
 }
 
-void Layout::open(Group group) {
+void Layout::open(Group group, Row row) {
   stack_.push_back(static_cast<std::uint32_t>(marks_.size()));
-  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, 0, 0, 0, 0});
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row, 0, 0, 0, 0});
+  rows_ |= row == Row::Next;
 }
 
-void Layout::part() { marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items, 0, 0, 0, 0}); }
+void Layout::part(Row row) {
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items, row, 0, 0, 0, 0});
+  rows_ |= row == Row::Next;
+}
 
 void Layout::close() {
   std::uint32_t opened = stack_.back();
@@ -30,12 +35,12 @@ void Layout::close() {
     return;
   }
   marks_[opened].partner = static_cast<std::uint32_t>(marks_.size());
-  marks_.push_back({at, MarkKind::Close, marks_[opened].group, opened, 0, 0, 0});
+  marks_.push_back({at, MarkKind::Close, marks_[opened].group, Row::Free, opened, 0, 0, 0});
 }
 
 void Layout::end() {
   const bool placed = twins_.size() > 1 && place_twins();
-  if (!marks_.empty() && (placed || out_.size() - start_ > width_)) reflow();
+  if (!marks_.empty() && (placed || rows_ || out_.size() - start_ > width_)) reflow();
   out_ += '\n';
   if (numbers_sites_) number_sites();
 }
@@ -147,7 +152,7 @@ void Layout::reflow() {
   }
 
   constexpr std::uint32_t kStep = 4;
-  enum class Mode : std::uint8_t { Explode, Fill, Flat };
+  enum class Mode : std::uint8_t { Explode, Fill, Rows, Flat };
   struct Frame { Mode mode; std::uint32_t base, inner; };
   std::vector<Frame> frames;
   out_.resize(start_);
@@ -179,7 +184,16 @@ void Layout::reflow() {
         // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays linear in the input.
         bool too_deep = line_indent + kStep > width_ - width_ / 4;
         const Demand demand = demands_.empty() ? Demand::None : demands_[i];
-        const bool must_break = demand == Demand::Break;
+        if (mark.group == Group::Rows && demands_.empty() && (rows_ || !fits)) {
+          frames.push_back({Mode::Rows, line_indent, line_indent + 2 * kStep});
+          break;
+        }
+        if (!frames.empty() && frames.back().mode == Mode::Rows) {
+          i = mark.partner;
+          copy_to(marks_[i].at);
+          break;
+        }
+        const bool must_break = demand == Demand::Break || mark.row == Row::Next;
         if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
           frames.push_back({Mode::Flat, line_indent, line_indent + kStep});
           break;
@@ -199,7 +213,7 @@ void Layout::reflow() {
         std::uint32_t inner = base + kStep;
         if (optional) out_ += '(';
         newline(inner);
-        if (inner + size <= width_ && demand == Demand::None) {
+        if (inner + size <= width_ && demand == Demand::None && !must_break) {
           i = mark.partner;
           copy_to(marks_[i].at);
           newline(base);
@@ -215,13 +229,17 @@ void Layout::reflow() {
           if (demands_[i] == Demand::Break) newline(frame.inner);
           break;
         }
+        if (frame.mode == Mode::Rows && mark.row != Row::Free) {
+          if (mark.row == Row::Next) newline(frame.inner);
+          break;
+        }
         if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_) newline(frame.inner);
         break;
       }
       case MarkKind::Close: {
         Frame frame = frames.back();
         frames.pop_back();
-        if (mark.group == Group::Soft || frame.mode == Mode::Flat) break;
+        if (mark.group == Group::Soft || frame.mode == Mode::Rows || frame.mode == Mode::Flat) break;
         bool comma = mark.group == Group::Items || mark.group == Group::Fill || mark.group == Group::OptionalTuple;
         if (comma && out_.back() != ',') out_ += ',';
         newline(frame.base);

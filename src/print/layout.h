@@ -16,8 +16,12 @@ enum class Group : std::uint8_t {
   Fill,        // brackets; as many items a line as fit, a comma after the last one
   Optional,    // no brackets while flat, parentheses when broken, no comma: `return (…)`
   OptionalTuple,  // the same with a comma after the last item
+  Rows,        // brackets; broken where a Row says so and otherwise as in Fill, behind the bracket never; no comma after the last item
   Soft,        // no brackets at all: operands inside brackets that are there anyway
 };
+
+/// Where an item begins, whatever its width.
+enum class Row : std::uint8_t { Free, Same, Next };
 
 class Layout {
  public:
@@ -28,8 +32,9 @@ class Layout {
   /// Starts a logical line at this indentation.
   void begin(std::uint32_t indent);
   /// Marks; only between begin() and end(). open() stands after a bracket, close() before it, part() after ", " or before an operator.
-  void open(Group group);
-  void part();
+  /// An item that follows a bracket, or in a group of Rows any item, may be told its row.
+  void open(Group group, Row row = Row::Free);
+  void part(Row row = Row::Free);
   void close();
   /// Ends the line: breaks it where it is too wide, and adds the newline.
   void end();
@@ -51,6 +56,7 @@ class Layout {
     std::uint32_t at;          // offset from the line's start
     MarkKind kind;
     Group group;
+    Row row;
     std::uint32_t partner;     // Open: index of its Close; Close: of its Open
     std::uint32_t item_end;    // Open: where the item ends of which this group is a part; Part: where the item after it ends
     std::uint32_t later;       // Open: width of the widest group after it in the same item
@@ -77,6 +83,7 @@ class Layout {
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> stack_;
   std::vector<Twin> twins_;
+  bool rows_ = false;        // an item is to begin a row
   std::vector<Demand> demands_;  // by mark; empty when there are none
   std::vector<Site> sites_;  // `line` is an offset from the line's start until end()
   std::string flat_;

@@ -15,6 +15,12 @@
 
 namespace depyf {
 
+/// Rows of the parameters with defaults: row k begins with the (k * defaults / count)-th of them. count 0: anywhere.
+struct DefaultRows {
+  std::uint32_t count = 0, defaults = 0;
+  bool with_def = false;  // the first row is that of `def`
+};
+
 class Printer {
  public:
   Printer(const Ast& ast, const PrintOptions& options, Source& source);
@@ -51,10 +57,12 @@ class Printer {
   void add_text(std::string_view text) { sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text}); }
   void add_name(StrId id) { sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}}); }
   void add_constant(ConstId id, Prec min, std::uint8_t allow = 0) { sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}}); }
-  void add_open(char bracket, Group group);
+  void add_open(char bracket, Group group, Row row = Row::Free);
   void add_close(char bracket);
-  void add_group(Group group) { sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), 0, {}}); }
-  void add_part() { sequence_.push_back({TaskKind::Part}); }
+  void add_group(Group group, Row row = Row::Free) {
+    sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), static_cast<std::uint32_t>(row), {}});
+  }
+  void add_part(Row row = Row::Free) { sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}}); }
   void add_group_end() { sequence_.push_back({TaskKind::CloseGroup}); }
 
   void visit(const Task& task);
@@ -69,7 +77,8 @@ class Printer {
   void add_format_fallback(const Expr& e, Prec min);
   void add_items(std::span<const ExprId> kids, Prec min);
   void add_comprehensions(std::span<const ExprId> kids);
-  void add_parameters(const Function& function, bool annotations);
+  void add_parameters(const Function& function, bool annotations, DefaultRows rows = {});
+  void add_signature(const Function& function);
   void add_type_parameters(const std::vector<TypeParam>& parameters);
   void add_arguments(std::span<const ExprId> kids);
   void add_slice(const Expr& e);

@@ -83,9 +83,7 @@ void Printer::print_def(CodeId code, std::string_view name) {
     known = &made;
   }
   if (known != &made) add_type_parameters(known->type_params);
-  add_open('(', Group::Items);
-  add_parameters(*known, true);
-  add_close(')');
+  add_signature(*known);
   run();
   end_header();
   push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(), 1, Context::Function, code);
@@ -220,9 +218,7 @@ void Printer::print_function_def(const Stmt& s, const Frame& at) {
     if (function.code) code = function.code;
     add_definition(code);
     add_type_parameters(function.type_params);
-    add_open('(', Group::Items);
-    add_parameters(function, true);
-    add_close(')');
+    add_signature(function);
   } else {
     add_text("()");
   }

@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "ast/comprehension.h"
+#include "bytecode/lines.h"
+#include "opcode/tables.h"
 #include "rewrite/annotations.h"
 #include "rewrite/rewriter.h"
 
@@ -227,6 +229,26 @@ class Definer {
     return true;
   }
 
+  /// The compiler folds defaults that are constants to one tuple; from 3.10 to 3.13 each line that they were on, if it is not that of what comes
+  /// next, leaves a NOP before it.
+  void find_rows(Function& f, const Origin& origin) {
+    const VersionTable* table = version_table(r_.object.version);
+    if (origin.code != r_.code || !table || origin.offset / 2 * 2 + 2 > r_.object.code.size()) return;
+    f.default_rows = 0;
+    const auto end = origin.offset / 2;
+    auto begin = end;
+    while (begin > 0 && table->opcodes[r_.object.code[(begin - 1) * 2]].name == "NOP") --begin;
+    if (begin == end) return;
+    if (lines_.empty()) {
+      LineCursor cursor(r_.object);
+      lines_.resize(r_.object.code.size() / 2);
+      for (std::uint32_t unit = 0; unit < lines_.size(); ++unit) lines_[unit] = cursor.at(unit);
+    }
+    while (begin < end && lines_[begin] < lines_[end]) ++begin;  // `try:` before it
+    for (auto unit = begin; unit < end; ++unit) f.default_rows += unit == begin || lines_[unit] != lines_[unit - 1];
+    f.defaults_begin_with_def = lines_[begin] == lines_[end];
+  }
+
   /// Parameters and their defaults and annotations; index in Ast::functions.
   std::uint32_t make_function(ExprId value, const std::unordered_map<std::uint32_t, ExprId>& arguments, std::vector<TypeParam> type_params,
                               ExprId* returns = nullptr) {
@@ -261,7 +283,9 @@ class Definer {
     if (object.flags & kVarKeywords) add(ParamKind::VarKeywords);
 
     std::vector<ExprId> defaults;
-    if (items(resolve(e.kids[kDefaults]), defaults))
+    const ExprId all_defaults = resolve(e.kids[kDefaults]);
+    if (all_defaults && ast_[all_defaults].kind == ExprKind::Constant) find_rows(f, ast_[all_defaults].origin);
+    if (items(all_defaults, defaults))
       for (std::size_t i = 0; i < defaults.size() && i < positional; ++i)
         f.parameters[positional - 1 - i].default_value = defaults[defaults.size() - 1 - i];
 
@@ -529,6 +553,7 @@ class Definer {
 
   Rewriter& r_;
   Ast& ast_;
+  std::vector<std::int32_t> lines_;  // of each code unit; found when first asked for
   Names variables_;  // names of the code object's own variables
 };
 
