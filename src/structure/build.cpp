@@ -23,14 +23,12 @@ bool yields_no_value(Op op, std::uint32_t aux) {
 }  // namespace
 
 bool BlockBuilder::is_store(Op op) {
-  return op == Op::STORE_FAST || op == Op::STORE_DEREF || op == Op::STORE_GLOBAL || op == Op::STORE_NAME || op == Op::STORE_ATTR ||
-         op == Op::STORE_SUBSCR || op == Op::STORE_SLICE;
+  return is_name_store(op) || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR || op == Op::STORE_SLICE;
 }
 
 bool BlockBuilder::simple_store(ValueId v) const {
   const Value& value = s_.at(v);
-  return value.kind == ValueKind::Operation &&
-         (value.op == Op::STORE_FAST || value.op == Op::STORE_DEREF || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_NAME);
+  return value.kind == ValueKind::Operation && is_name_store(value.op);
 }
 
 void BlockBuilder::seed(ValueId v, ExprId placeholder, bool once) {
@@ -438,6 +436,8 @@ void BlockBuilder::store(std::size_t position) {
     st.e[0] = aug.target;
     st.e[1] = binary.kids[1];
     st.origin = origin(v);
+    aug = augmented_.back();
+    augmented_.pop_back();
     spill_for_statement();
     emit(s_.ast.add(st));
     return;

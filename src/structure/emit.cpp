@@ -7,6 +7,7 @@
 // Work is kept on an explicit stack.
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "flow/dominators.h"
@@ -108,6 +109,12 @@ class Emitter {
 
   void build_graph() {
     targets_.assign(std::size_t{blocks_} * 2, kNone);
+    scope_of_.resize(regions_);
+    for (std::uint32_t r = 0; r < regions_; ++r) {
+      const StructRegion& region = s_.regions[r];
+      if (region.kind == RegionKind::Scope && region.owner) scope_of_[region.owner.index] = RegionId(r);
+      if (region.kind == RegionKind::Finally) finally_of_.emplace(region.handler.index, RegionId(r));
+    }
     std::vector<std::uint32_t> entries_from_outside(regions_, 0);
     // entry of each region, and how often it is entered from outside
     for (std::uint32_t b = 0; b < blocks_; ++b) {
@@ -475,9 +482,8 @@ class Emitter {
     if (!exception) return {};
     const Value& v = s_.at(exception);
     if (v.kind != ValueKind::Exception && v.kind != ValueKind::ExceptionType) return {};
-    for (std::uint32_t r = 0; r < regions_; ++r)
-      if (s_.regions[r].kind == RegionKind::Finally && s_.regions[r].handler == v.block) return RegionId(r);
-    return {};
+    const auto found = finally_of_.find(v.block.index);
+    return found == finally_of_.end() ? RegionId() : found->second;
   }
 
   /// An edge. Those that control cannot take only tell what stands before what.
@@ -615,10 +621,8 @@ class Emitter {
   }
 
   struct Seed {
-    std::uint32_t block = kNone;
     ValueId value;
-    StmtId statement;   // For, With or Handler that takes the target
-    std::uint32_t item = 0;
+    StmtId statement;  // For, With or Handler that takes the target
   };
 
   ExprId placeholder() { return s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}}); }
@@ -627,8 +631,7 @@ class Emitter {
   void build(std::uint32_t b, BlockBuilder& builder) {
     Node& node = s_.nodes[b];
     const Seed* seed = nullptr;
-    for (const Seed& candidate : seeds_)
-      if (candidate.block == b) seed = &candidate;
+    if (const auto found = seeds_.find(b); found != seeds_.end()) seed = &found->second;
     ExprId hole;
     if (seed && s_.uses[seed->value.index] > 0) {
       hole = placeholder();
@@ -1077,7 +1080,9 @@ class Emitter {
   void gen_match(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
     if (!s_.cases[s_.nodes[n].match].first) throw Error("structure: a case of a match is entered by itself");
     std::vector<CasePart> parts;
-    std::vector<std::uint32_t> heads, chain;
+    std::vector<std::uint32_t> chain;      // the cases and their guards
+    std::unordered_set<std::uint32_t> linked;  // the same
+    std::uint32_t last_case = n;
     std::uint32_t otherwise = kNone;  // where control goes when no case matches
     for (std::uint32_t at = n;;) {
       const Node& node = s_.nodes[at];
@@ -1085,39 +1090,40 @@ class Emitter {
       part.from = at;
       part.pattern = s_.cases[node.match].pattern;
       part.origin = end_origin(node);
-      heads.push_back(at);
+      last_case = at;
       chain.push_back(at);
+      linked.insert(at);
       std::uint32_t fail = node.term == TermKind::Branch ? target(BlockId(at), 1) : kNone;
       const std::uint32_t behind = find_guard(at, part);
       if (part.guard) {
         chain.push_back(part.from);
+        linked.insert(part.from);
         fail = behind;
       }
       part.list = list();
       parts.push_back(part);
       if (fail == kNone) break;
-      if (is_next_case(fail) && std::find(heads.begin(), heads.end(), fail) == heads.end()) {
+      if (is_next_case(fail) && !linked.contains(fail)) {
         at = fail;
         continue;
       }
       otherwise = fail;
       break;
     }
-    auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); };
     for (std::uint32_t h : chain) {
       if (h == n) continue;
       for (std::uint32_t c : children(h))
         if (!is_inline(h, c)) merges.push_back(c);
     }
-    std::erase_if(merges, [&](std::uint32_t m) { return in(chain, m); });
+    std::erase_if(merges, [&](std::uint32_t m) { return linked.contains(m); });
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     // `case _`: reached from nowhere else
     bool is_default = false;
     if (otherwise != kNone && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
-        in(chain, dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
+        linked.contains(dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
       bool only = true;
-      for (std::uint32_t p : preds(otherwise)) only &= in(chain, p) || dom_.dominates(otherwise, p);
+      for (std::uint32_t p : preds(otherwise)) only &= linked.contains(p) || dom_.dominates(otherwise, p);
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
@@ -1127,12 +1133,12 @@ class Emitter {
           if (ctx.follow != ctx.header || ctx.header == kNone) falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
         }
         const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
-        const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[heads.back()].match].line);
+        const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[last_case].match].line);
         is_default = falls || first_line(otherwise) >= before + 2;
       }
       if (is_default) {
         std::erase(merges, otherwise);
-      } else if (only && !in(merges, otherwise)) {
+      } else if (only && std::find(merges.begin(), merges.end(), otherwise) == merges.end()) {
         merges.push_back(otherwise);
       }
     }
@@ -1467,7 +1473,7 @@ class Emitter {
     for (std::size_t i = 0; i < first.params.size() && i < edge.args.size(); ++i)
       if (s_.resolve(edge.args[i]) == item && s_.uses[first.params[i].index] > 0) item = first.params[i];
     if (is_block(body) && !header_[body] && forward_in_[body] == 1 && s_.uses[item.index] > 0) {
-      seeds_.push_back({body, item, st, 0});
+      seeds_[body] = {item, st};
     } else {
       s_.ast[st].e[0] = s_.ast.name(s_.temporary_for(item));
     }
@@ -1611,8 +1617,7 @@ class Emitter {
       if (resume != next) throw Error("structure: the clauses of an except* statement lead elsewhere than what follows it");
       arm.header = arm.exit = kNone;
     }
-    for (std::uint32_t i = 0; i < regions_; ++i)
-      if (s_.regions[i].kind == RegionKind::Scope && s_.regions[i].owner == r) arm.region = RegionId(i);
+    if (scope_of_[r.index]) arm.region = scope_of_[r.index];
     schedule(merges, l, after);
 
     if (region.kind == RegionKind::With) {
@@ -1625,7 +1630,7 @@ class Emitter {
       s_.ast[st].origin = {s_.at(region.with_enter).offset, s_.at(region.with_enter).line, s_.lifted.code};
       ValueId result = with_result(region);
       if (result && s_.uses[result.index] > 0) {
-        if (is_block(entry) && !header_[entry]) seeds_.push_back({entry, result, st, 1});
+        if (is_block(entry) && !header_[entry]) seeds_[entry] = {result, st};
         else s_.ast[st].list[1] = s_.ast.name(s_.temporary_for(result));
       }
       std::uint32_t body = list();
@@ -1801,7 +1806,7 @@ class Emitter {
         break;
       }
     }
-    if (exception && forward_in_[next] == 1) seeds_.push_back({next, exception, st, 0});
+    if (exception && forward_in_[next] == 1) seeds_[next] = {exception, st};
     go(t, 0, body, ctx);
   }
 
@@ -1883,7 +1888,9 @@ class Emitter {
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;
-  std::vector<Seed> seeds_;
+  std::unordered_map<std::uint32_t, Seed> seeds_;           // by the block that takes the value
+  std::unordered_map<std::uint32_t, RegionId> finally_of_;  // by the handler's block
+  std::vector<RegionId> scope_of_;                          // by the region whose handler it is
   std::vector<std::uint8_t> ends_;             // by statement, from Structurer::first_stmt on
   std::unordered_map<std::uint32_t, int> open_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;

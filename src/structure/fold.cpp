@@ -704,6 +704,21 @@ class Folder {
     return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 
+  /// What has a statement in it is no part of an expression: such blocks are merged in order, each once, when all is folded. (From the last one
+  /// backwards every block would take over all that follows it.)
+  bool begins_with_statement(BlockId b) {
+    constexpr std::size_t kLookAhead = 16;
+    const Node& node = s_.nodes[b.index];
+    if (node.term == TermKind::Branch) return false;
+    for (std::size_t i = 0; i < node.body.size() && i < kLookAhead; ++i) {
+      const Value& value = s_.at(node.body[i]);
+      if (s_.uses[node.body[i].index] != 0 || s_.is_const(node.body[i])) continue;
+      // The store of a walrus has its value used again.
+      if (!is_name_store(value.op) || s_.uses[s_.resolve(value.operands[0]).index] == 1) return true;
+    }
+    return false;
+  }
+
   bool run() {
     bool any = false;
     std::vector<BlockId> order = s_.reverse_postorder_blocks();
@@ -712,6 +727,7 @@ class Folder {
     for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
     headers_.assign(s_.nodes.size(), 0);
     latches_.clear();
+    bool deferred = false;
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
@@ -725,6 +741,10 @@ class Folder {
       for (;;) {
         if (!s_.nodes[a.index].alive) break;
         if (s_.can_merge(a)) {
+          if (begins_with_statement(s_.nodes[a.index].edges[0].to)) {
+            deferred = true;
+            break;
+          }
           s_.merge(a);
           continue;
         }
@@ -732,6 +752,7 @@ class Folder {
         any = true;
       }
     }
+    if (deferred) s_.merge_straight_lines();
     return any;
   }
 

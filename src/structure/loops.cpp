@@ -419,10 +419,13 @@ void Structurer::join_loop_tests() {
   for (BlockId target : order) {
     // a loop's first block with a test before it and the same test behind it
     const std::vector<BlockId> into = preds[target.index];
+    std::vector<BlockId> before;
+    for (BlockId b : into)
+      if (number[b.index] < number[target.index]) before.push_back(b);
     for (BlockId last : into) {
       if (!nodes[last.index].alive || nodes[last.index].term != TermKind::Branch || number[last.index] < number[target.index]) continue;
-      for (BlockId first : into) {
-        if (first == last || !nodes[first.index].alive || number[first.index] >= number[target.index]) continue;
+      for (BlockId first : before) {
+        if (!nodes[first.index].alive) continue;
         // Each test may stand at the end of a block that does other things before.
         const std::size_t length = test_length(last);
         if (length == 0 || length != test_length(first) || !same_tests(first, last, length)) continue;

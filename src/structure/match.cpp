@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "structure/graph.h"
 #include "structure/operations.h"
@@ -61,8 +62,6 @@ struct Found {
   std::size_t prefix = 0;                 // operations of the body's first block that belong to the pattern
   std::int32_t line = 0;
 };
-
-bool is_name_store(Op op) { return op == Op::STORE_FAST || op == Op::STORE_NAME || op == Op::STORE_GLOBAL || op == Op::STORE_DEREF; }
 
 class Matcher {
  public:
@@ -422,7 +421,7 @@ class Matcher {
   }
 
   void mark(ValueId v) {
-    if (v.index < marked_.size()) marked_[v.index] = 1;
+    if (v.index < marked_.size()) marked_[v.index] = builds_;
   }
 
   /// A class, a key or a value: a constant, or a name with attributes.
@@ -916,7 +915,8 @@ class Matcher {
 
   void build(Found& found, ValueId subject, BlockId head) {
     const Tree tree = trees_[found.tree];
-    marked_.assign(s_.lifted.values.size(), 0);
+    ++builds_;
+    marked_.resize(s_.lifted.values.size(), 0);
     blocks_read_.clear();
     std::vector<Capture> captures;
     Scope scope;
@@ -926,7 +926,7 @@ class Matcher {
     found.pattern = pattern(scope, subject, 0);
     finish(scope);
     for (ValueId v : blocks_read_)
-      if (!marked_[v.index] && !(s_.is_const(v) && used_by_read(v))) throw Failed();
+      if (marked_[v.index] != builds_ && !(s_.is_const(v) && used_by_read(v))) throw Failed();
     found.line = last_line(found.tree);
   }
 
@@ -994,7 +994,7 @@ class Matcher {
     if (failures_ > kMaxFailures) return;
     const ValueId subject = trees_[tree_of_[head.index]].tested;
     std::vector<Found> cases;
-    std::vector<BlockId> visited;
+    std::unordered_set<std::uint32_t> visited;
     BlockId at = head;
     bool certain = false;
     // a first case that always matches, with a guard: it stands where the subject is computed
@@ -1026,8 +1026,7 @@ class Matcher {
       }
     }
     while (at) {
-      if (std::find(visited.begin(), visited.end(), at) != visited.end()) return;
-      visited.push_back(at);
+      if (!visited.insert(at.index).second) return;
       if (at != head && s_.nodes[at.index].region != s_.nodes[head.index].region) break;
       Found found;
       found.block = at;
@@ -1185,7 +1184,8 @@ class Matcher {
   std::vector<Tree> trees_;
   std::vector<std::uint32_t> tree_of_;    // by block: the tree that begins there
   std::vector<std::uint32_t> preds_;      // edges into each block, tests that were joined counted once
-  std::vector<std::uint8_t> marked_;      // by value: has its place in the pattern
+  std::vector<std::uint32_t> marked_;     // by value: the last of builds_ in whose pattern it has its place
+  std::uint32_t builds_ = 0;
   std::vector<ValueId> blocks_read_;
   std::set<std::uint32_t> keys_;          // operands of MATCH_KEYS
   std::vector<std::uint8_t> live_;        // by value: read by somebody
