@@ -935,8 +935,6 @@ class Emitter {
     return node.term == TermKind::Return || node.term == TermKind::Raise;
   }
 
-  bool falls_known() const { return !s_.lifted.source_order && !s_.options.made_by_dynamo; }
-
   void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, Context ctx) {
     const BlockId from(b);
     Node& node = s_.nodes[b];
@@ -958,7 +956,7 @@ class Emitter {
     const bool else_written = !else_of_.empty() && else_of_[b] >= 0 && target(from, else_of_[b]) != ctx.follow;
     if (else_written) body = 1 - else_of_[b];
     // From 3.10 on blocks move, but a test jumps over its body still.
-    const bool falls = falls_known() && (node.falls == 0 || negation_is_free(s_.ast, test));
+    const bool falls = s_.falls_known() && (node.falls == 0 || negation_is_free(s_.ast, test));
     if (falls) body = node.falls;
     if (body == 1 && !negation_is_free(s_.ast, test)) body = 0;
     if (body == 1) s_.ast[st].e[0] = negate(s_.ast, test);

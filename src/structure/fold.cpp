@@ -112,6 +112,13 @@ class Folder {
   /// that of the second, unless it is one jump behind both.
   static bool one_jump(const Edge& first, const Edge& second) { return !first.written || first.written == second.written; }
 
+  /// `b` falls through to `c` in `a and b or c`. The test of a `while` falls through to nothing else but the body.
+  bool is_next_operand(BlockId next, const Edge& free) const {
+    const Node& node = s_.nodes[next.index];
+    if (node.term != TermKind::Branch) return false;
+    return std::any_of(std::begin(node.edges), std::end(node.edges), [&](const Edge& edge) { return edge.to == free.to || s_.same_exit(edge.to, free.to); });
+  }
+
   std::uint32_t count_in(const Edge& edge, ValueId v) {
     std::uint32_t n = 0;
     for (ValueId arg : edge.args) n += s_.resolve(arg) == v;
@@ -203,6 +210,7 @@ class Folder {
         if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
         if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0)) continue;
         if (count_in(arm_edge, first) > 0 || count_in(free, first) > 0) continue;
+        if (s_.falls_known() && (node.falls != side || (arm.falls == k && is_loop_header(a) && arm.term_line > node.term_line && !is_next_operand(joined.to, free)))) continue;
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;

@@ -157,6 +157,8 @@ class Structurer {
   void join_module_ends();        // structure.cpp
   void split_at_breaks();         // structure.cpp
   void drop_constant_params();    // structure.cpp
+  /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
+  bool falls_known() const { return !lifted.source_order && !options.made_by_dynamo; }
   bool same_exit(BlockId a, BlockId b);
   bool written_apart(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
