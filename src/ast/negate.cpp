@@ -14,7 +14,7 @@ namespace {
 
 /// `x is y` as `x is not y` and the like; none for comparisons whose opposite is no operator of exactly that meaning.
 ExprId inverted_comparison(Ast& ast, const Expr& e) {
-  if (e.kind != ExprKind::Compare || e.extra.size() != 1) return {};
+  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kKeepsNot) return {};
   auto inverted = [&](CompareOp op) {
     const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
     return ast.add(Expr{ExprKind::Compare, e.op, e.a, e.kids, ast.arena.copy(ops), e.origin});
@@ -70,7 +70,7 @@ ExprId negate(Ast& ast, ExprId test) {
 
 bool negation_is_free(const Ast& ast, ExprId test) {
   const Expr& e = ast[test];
-  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity) return true;
+  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity || e.op == kKeepsNot) return true;
   const CompareOp op = static_cast<CompareOp>(e.extra[0]);
   return op != CompareOp::Is && op != CompareOp::IsNot && op != CompareOp::In && op != CompareOp::NotIn;
 }

@@ -14,6 +14,8 @@ ExprId negate(Ast& ast, ExprId test);
 
 /// Expr::op of a comparison with None that a jump made: its negation costs nothing, while `not (x is y)` compiles to another operation.
 constexpr std::uint8_t kEitherPolarity = 1;
+/// Likewise of `x is y` and `x in y` where `if not x in y` tests `x in y`: `not` costs nothing, the opposite operator is another operation.
+constexpr std::uint8_t kKeepsNot = 2;
 
 /// Can the test be negated without another operation in the bytecode?
 bool negation_is_free(const Ast& ast, ExprId test);

@@ -218,6 +218,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
   cfg.source_order = version < PyVersion{3, 10};
   cfg.continue_in_finally = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};
+  cfg.keeps_not = version >= PyVersion{3, 14};
   cfg.turns_tests = version >= PyVersion{3, 12};
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;

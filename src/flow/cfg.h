@@ -59,6 +59,7 @@ struct Cfg {
   std::vector<Region> regions;  // parents before children
   BlockId entry;
   bool folds_displays = false;  // 3.14+: the constants that a display begins with come as one
+  bool keeps_not = false;       // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
   std::vector<LoopSpan> loops;  // where source_order: by `begin`

@@ -232,6 +232,7 @@ class Lifter {
     out_.source_order = cfg_.source_order;
     out_.continue_in_finally = cfg_.continue_in_finally;
     out_.folds_displays = cfg_.folds_displays;
+    out_.keeps_not = cfg_.keeps_not;
     out_.loops = cfg_.loops;
     out_.elses = cfg_.elses;
     out_.ends_in_compound = cfg_.ends_in_compound;

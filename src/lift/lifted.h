@@ -55,10 +55,18 @@ enum class TermKind : std::uint8_t {
   Unreachable,
 };
 
+/// `continue` or `break`, as the bytecode tells of it; line 0: none.
+struct WrittenJump {
+  std::int32_t line = 0;
+  std::uint32_t offset = 0;
+  explicit operator bool() const { return line != 0; }
+  bool operator==(const WrittenJump& other) const { return line == other.line; }
+};
+
 struct Edge {
   BlockId to;
   std::span<ValueId> args;  // one for each parameter of `to`
-  std::int32_t written = 0; // structure/: line of the jump statement (`continue`, `break`) that the edge is; 0: none
+  WrittenJump written = {};      // structure/: the jump statement that the edge is
 };
 
 struct LiftedBlock {
@@ -91,6 +99,7 @@ struct Lifted {
   bool source_order = false;     // see Cfg
   bool continue_in_finally = true;
   bool folds_displays = false;   // see Cfg
+  bool keeps_not = false;        // see Cfg
   std::vector<LoopSpan> loops;   // see Cfg
   std::vector<ElseSpan> elses;   // see Cfg
   bool ends_in_compound = false; // see Cfg

@@ -20,8 +20,8 @@ std::int32_t last_line(const Ast& ast, ExprId root) {
 }
 
 /// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (or, in old versions, a global).
-/// Where only a global of that name tells (up to 3.8), `test` is that of the `if` that may have been an `assert`: its exception is loaded in a line of
-/// the test, a `raise` below an `if` is not. With -O the difference matters.
+/// `test` is that of the `if` that may have been an `assert`: its exception is loaded in a line of the test, one below an `if` is not. Where only a
+/// global of that name tells (up to 3.8), the difference matters with -O; elsewhere that is `assert False`.
 Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test = ExprId::none()) {
   const Stmt& s = r.ast[id];
   if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
@@ -33,10 +33,11 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
     message = e.kids[1];
   }
   const Expr& e = r.ast[type];
+  if (test && e.origin.line > last_line(r.ast, test)) return Certainty::No;
   if (e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError) return Certainty::Sure;
   // A table row tells whether the version has an operation for it; the name means the statement only where there is none.
   if (!has_assertion_constant(*r.ast.module) && r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global)
-    return test && e.origin.line > last_line(r.ast, test) ? Certainty::No : Certainty::Likely;
+    return Certainty::Likely;
   return Certainty::No;
 }
 

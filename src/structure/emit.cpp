@@ -951,7 +951,7 @@ class Emitter {
     if (no == ctx.follow && !yes_empty) body = 0;
     if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit) body = 0;
     // `if …: continue` and `if …: break` where they were written
-    auto written = [&](int k, std::uint32_t t) { return node.edges[k].written && t != kNone && (t == ctx.header || t == ctx.exit); };
+    auto written = [&](int k, std::uint32_t t) { return static_cast<bool>(node.edges[k].written) && t != kNone && (t == ctx.header || t == ctx.exit); };
     if (written(0, yes) != written(1, no)) body = written(1, no);
     const bool else_written = !else_of_.empty() && else_of_[b] >= 0 && target(from, else_of_[b]) != ctx.follow;
     if (else_written) body = 1 - else_of_[b];
@@ -992,7 +992,8 @@ class Emitter {
     });
     const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && node.edges[body].args.empty();
     later([=, this] {
-      if (continues) append_continue(then, ctx, end_origin(s_.nodes[b]));
+      const WrittenJump& jump = s_.nodes[b].edges[body].written;
+      if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code});
       else go(from, body, then, ctx);
     });
   }

@@ -109,14 +109,9 @@ class Folder {
   }
 
   /// Whether the test behind may share the way that the first test takes: a jump that stands in the source after the first test is not
-  /// that of the second, unless it is one jump behind both.
-  static bool one_jump(const Edge& first, const Edge& second) { return !first.written || first.written == second.written; }
-
-  /// `b` falls through to `c` in `a and b or c`. The test of a `while` falls through to nothing else but the body.
-  bool is_next_operand(BlockId next, const Edge& free) const {
-    const Node& node = s_.nodes[next.index];
-    if (node.term != TermKind::Branch) return false;
-    return std::any_of(std::begin(node.edges), std::end(node.edges), [&](const Edge& edge) { return edge.to == free.to || s_.same_exit(edge.to, free.to); });
+  /// that of the second, unless it is one jump behind both. Where columns tell of each jump, the same holds for one behind the second test.
+  static bool one_jump(const Node& a, const Edge& first, const Edge& second) {
+    return first.written == second.written || (!first.written && a.term_columns == 0);
   }
 
   std::uint32_t count_in(const Edge& edge, ValueId v) {
@@ -172,7 +167,7 @@ class Folder {
   /// `not (x is y)` and `not (x in y)` compile to other operations than the tests themselves.
   bool negation_costs_nothing(ValueId test) const {
     const Value& v = s_.at(test);
-    return !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) || v.kind != ValueKind::Operation;
+    return s_.lifted.keeps_not || !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) || v.kind != ValueKind::Operation;
   }
 
   /// Does the test compare what the block before it has compared already? Then it belongs to that comparison first.
@@ -210,12 +205,14 @@ class Folder {
         if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
         if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0)) continue;
         if (count_in(arm_edge, first) > 0 || count_in(free, first) > 0) continue;
-        if (s_.falls_known() && (node.falls != side || (arm.falls == k && is_loop_header(a) && arm.term_line > node.term_line && !is_next_operand(joined.to, free)))) continue;
+        if (s_.falls_known() && node.falls != side) continue;  // the first test falls through to the second
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
-        if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr)) : !one_jump(other, joined)) continue;
+        if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr)) : !one_jump(node, other, joined)) continue;
         if (link && !e.external) continue;
+        // What the second test falls through to the first one jumps to, not to a copy of it that stands in the place of a jump.
+        if (!e.external && s_.falls_known() && arm.falls == k && joined.to != other.to && s_.nodes[joined.to.index].term_line != arm.term_line) continue;
         // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
         // stands first be the one for `true`.
         bool negate_first = false;

@@ -321,10 +321,10 @@ void Structurer::thread_empty_blocks() {
         BlockId to = empty.edges[0].to;
         --empty.pred_count;
         // A jump right behind a test, of another line, is a statement of its own.
-        std::int32_t written = edge.written;
+        WrittenJump written = edge.written;
         if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
           const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          if (other > empty.term_offset || other <= node.term_offset) written = empty.term_line;
+          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset};
         }
         edge = Edge{to, lifted.arena.copy(args), written};
         add_edge_uses(edge, 1);

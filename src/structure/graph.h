@@ -2,6 +2,7 @@
 // The graph that structure/ works on: the lifted blocks, merged and rewired until only statements' control flow is left.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -79,6 +80,12 @@ struct MatchCase {
 };
 
 /// State shared by the steps of structure/.
+
+/// Is this the place (LineCursor::columns()) of a `break` or `continue`?
+inline bool is_jump_width(std::uint32_t columns) {
+  const std::uint32_t width = (columns & 0xFFFF) - (columns >> 16);
+  return columns != 0 && (width == std::string_view("break").size() || width == std::string_view("continue").size());
+}
 
 class Structurer {
  public:

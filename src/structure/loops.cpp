@@ -138,6 +138,7 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
 bool Structurer::written_apart(BlockId a, BlockId b) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
+  if (is_jump_width(x.term_columns) || is_jump_width(y.term_columns)) return true;
   auto written = [&](const Node& node) {
     const Value& value = at(resolve(node.value));
     if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None) return true;

@@ -47,3 +47,10 @@ def handler(a):
         else:
             raise
     print(a)
+
+
+def guards(a, b):
+    if a < b:
+        return
+    if not a.c:
+        a.c = True

@@ -3,4 +3,4 @@
 def f(names, kill, more):
     a = [n for n in names if not n in kill]
     b = [n for n in names if n not in kill]
-    return [n for n in names if not g(n) in kill if n not in more]
+    return [n for n in names if not g(n) in kill and n not in more]
