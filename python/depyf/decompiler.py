@@ -116,7 +116,7 @@ def decompile(obj, indentation=4, temp_prefix="__temp_", name=None):
 
 def decompile_with_constants(obj, indentation=4, temp_prefix="__temp_", name=None):
     """What `decompile` returns, and a dict of the names such as `__const_7__` to their objects."""
-    source, _, constants, _ = _core.decompile(code_of(obj), indentation, temp_prefix, name)
+    source, _, constants, _ = _core.decompile(code_of(obj), indentation, temp_prefix, name, line_map=False)
     return source, constants
 
 
@@ -162,7 +162,7 @@ class Decompiler:
 
     def decompile(self, indentation=4, temp_prefix="__temp_", overwite_fn_name=None):
         """The source; `overwite_fn_name` (sic) replaces the function's name."""
-        return _core.decompile(self.code, indentation, temp_prefix, overwite_fn_name)[0]
+        return _core.decompile(self.code, indentation, temp_prefix, overwite_fn_name, line_map=False)[0]
 
     @staticmethod
     def decompile_and_compile_like(

@@ -129,10 +129,10 @@ void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
 
 const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
-    "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False)\n--\n\n"
+    "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, line_map=True)\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
-    "qualified_name); constants maps each placeholder name such as __const_7__ in the source to the object that\n"
+    "qualified_name), empty with line_map=False; constants maps each placeholder name such as __const_7__ in the source to the object that\n"
     "stands there, also a frozenset or a slice with set_literals=False; callee_parameters maps the global names of functions\n"
     "to the tuple of their parameters' names, which temporaries passed to them take; ladder is the first rung of the\n"
     "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); dynamo says that torch wrote the code, where no\n"
@@ -140,16 +140,16 @@ const char decompile_doc[] =
     "'broken' or 'note'. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", "ladder", "dynamo", nullptr};
+  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", "ladder", "dynamo", "line_map", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
   PyObject* callee_parameters = nullptr;
-  int ladder = 0, dynamo = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!ip", const_cast<char**>(keywords), &input, &indentation,
-                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters, &ladder, &dynamo)) {
+  int ladder = 0, dynamo = 0, wants_line_map = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!ipp", const_cast<char**>(keywords), &input, &indentation,
+                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters, &ladder, &dynamo, &wants_line_map)) {
     return nullptr;
   }
   if (indentation < 1 || indentation > 16) {
@@ -161,7 +161,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     Module module = read(input, objects, set_literals != 0);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
-    options.line_map = true;
+    options.line_map = wants_line_map != 0;
     options.indentation = static_cast<std::uint32_t>(indentation);
     options.temp_prefix = temp_prefix;
     options.keep_temporaries = keep_temporaries != 0;
