@@ -12,6 +12,8 @@ namespace {
 /// How far ahead a pattern over several operations is looked for.
 constexpr std::size_t kLookAhead = 512;
 
+}  // namespace
+
 bool yields_no_value(Op op, std::uint32_t aux) {
   static constexpr OpSet always{Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
     Op::DELETE_NAME, Op::STORE_ATTR, Op::DELETE_ATTR, Op::STORE_SUBSCR, Op::DELETE_SUBSCR, Op::STORE_SLICE, Op::IMPORT_STAR, Op::SETUP_ANNOTATIONS,
@@ -19,8 +21,6 @@ bool yields_no_value(Op op, std::uint32_t aux) {
   static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
   return always[op] || ((aux & kInPlace) != 0 && in_place[op]);
 }
-
-}  // namespace
 
 bool BlockBuilder::is_store(Op op) {
   return is_name_store(op) || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR || op == Op::STORE_SLICE;

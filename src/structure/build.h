@@ -7,6 +7,9 @@
 
 namespace depyf {
 
+/// Does the operation only do something? Then no expression holds it.
+bool yields_no_value(Op op, std::uint32_t aux);
+
 class BlockBuilder {
  public:
   /// `expression_only`: nothing may become a statement; `failed` tells that something had to.

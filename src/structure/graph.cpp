@@ -281,7 +281,15 @@ std::uint32_t Structurer::first_offset(BlockId b) const {
 
 void Structurer::thread_empty_blocks() {
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
-  // than once, because it tells a `try` inside a loop from a loop inside a `try`.
+  // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
+  // dropped.
+  std::vector<std::uint8_t> drops_operands(nodes.size(), 0);
+  for (const Node& node : nodes) {
+    if (!node.alive || node.term != TermKind::Branch || options.made_by_dynamo) continue;
+    for (const Edge& edge : node.edges)
+      for (std::size_t i = 0; i < edge.args.size(); ++i)
+        if (resolve(edge.args[i]) == resolve(node.value) && uses[nodes[edge.to.index].params[i].index] == 0) drops_operands[edge.to.index] = 1;
+  }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (!node.alive) continue;
@@ -291,7 +299,7 @@ void Structurer::thread_empty_blocks() {
         Node& empty = nodes[edge.to.index];
         const bool drops = std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); });
         // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
-        if (empty.jump != JumpRole::Plain) break;
+        if (empty.jump != JumpRole::Plain || drops_operands[edge.to.index]) break;
         if (drops || empty.match != UINT32_MAX || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
         const Node& target = nodes[empty.edges[0].to.index];
         if (target.region != empty.region && is_ancestor(empty.region, target.region)) {

@@ -170,6 +170,7 @@ class Structurer {
   bool written_apart(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
   bool join_ends_of_parameters();
+  void join_dropped_values();     // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);
   bool join_equal_ends();
   void join_exit_copies();        // loops.cpp

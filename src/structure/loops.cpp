@@ -3,7 +3,9 @@
 #include <map>
 #include <tuple>
 
+#include "structure/build.h"
 #include "structure/graph.h"
+#include "structure/operations.h"
 
 namespace depyf {
 
@@ -168,6 +170,84 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
     begin = i - 1;
   }
   return stores ? begin : size;
+}
+
+/// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each way (duplicate_exits_without_lineno), so that the
+/// operands no longer meet; 3.10 copies any short end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end that
+/// does not read it, the other operand's copy becomes a jump there.
+void Structurer::join_dropped_values() {
+  if (options.made_by_dynamo) return;
+  // Does the arm end in a copy of the block?
+  auto ends_likewise = [&](const Node& arm, const Node& end) {
+    if (arm.term != end.term || arm.jump != end.jump || arm.body.size() <= end.body.size()) return false;
+    if (arm.term == TermKind::Jump ? arm.edges[0].to != end.edges[0].to || !arm.edges[0].args.empty() || !end.edges[0].args.empty() : arm.term != TermKind::Return)
+      return false;
+    const auto code = std::span(arm.body).last(end.body.size());
+    auto same = [&](ValueId x, ValueId y) {
+      const auto at_x = std::find(code.begin(), code.end(), x) - code.begin();
+      const auto at_y = std::find(end.body.begin(), end.body.end(), y) - end.body.begin();
+      return at_x == at_y && (x == y || at_x != static_cast<std::ptrdiff_t>(code.size()));
+    };
+    for (std::size_t n = 0; n < code.size(); ++n) {
+      const Value &x = at(code[n]), &y = at(end.body[n]);
+      if (x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
+      if (x.op == Op::LOAD_CONST ? !same_const(ConstId(x.arg), ConstId(y.arg)) : x.arg != y.arg) return false;
+      for (std::size_t o = 0; o < x.operands.size(); ++o)
+        if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+    }
+    return arm.term == TermKind::Jump || same(resolve(arm.value), resolve(end.value));
+  };
+  std::vector<BlockId> meeting(nodes.size());  // by test: where its value meets the other operand's
+  bool any = false;
+  for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
+    Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::Branch) continue;
+    const ValueId tested = resolve(node.value);
+    for (int k = 0; k < 2; ++k) {
+      Edge& kept = node.edges[k];
+      const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
+      Node &end = nodes[to.index], &arm = nodes[arm_block.index];
+      if (to == arm_block || to.index >= lifted.blocks.size() || lifted.blocks[to.index].stack_in.empty()) continue;
+      if (end.term != TermKind::Return && (end.term != TermKind::Jump || !end.body.empty() || end.edges[0].to == to)) continue;
+      const ValueId top = lifted.blocks[to.index].stack_in.back();
+      const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
+      const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 && top == end.params[0] && resolve(kept.args[0]) == tested;
+      if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) continue;
+      const std::vector<ValueId> own{tested};
+      if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting[arm_block.index]) {
+        if (shared && meeting[arm_block.index] != to) continue;
+        if (alone) end.alive = false;
+        kept = Edge{meeting[arm_block.index], lifted.arena.copy(own), kept.written};
+        meeting[i] = kept.to;
+        any = true;
+        break;
+      }
+      if (!ends_likewise(arm, end)) continue;
+      const std::size_t length = arm.body.size() - end.body.size();
+      ValueId other = arm.body[length - 1];
+      if (is_name_store(at(other).op)) other = resolve(at(other).operands[0]);  // of a walrus
+      else if (uses[other.index] != 0) continue;
+      if (yields_no_value(at(other).op, at(other).aux)) continue;
+      if (alone) {
+        Value param;
+        param.kind = ValueKind::Param;
+        param.block = to;
+        end.params.push_back(add_value(param));
+        kept.args = lifted.arena.copy(own);
+      }
+      arm.body.resize(length);
+      arm.term = TermKind::Jump;
+      arm.jump = JumpRole::Plain;
+      arm.value = ValueId();
+      arm.edges[0] = Edge{to, lifted.arena.copy(std::vector<ValueId>{other})};
+      meeting[i] = to;
+      any = true;
+      break;
+    }
+  }
+  if (!any) return;
+  count_uses();
+  count_preds();
 }
 
 /// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that leaves the function, and another way has a copy of

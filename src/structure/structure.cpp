@@ -137,7 +137,8 @@ void Structurer::drop_constant_params() {
 void Structurer::reshape() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
-  join_exit_copies();          // while copies still stand alone
+  join_dropped_values();       // while copies still stand alone
+  join_exit_copies();
   thread_empty_blocks();
   merge_straight_lines();
   join_module_ends();
