@@ -7,6 +7,7 @@
 // Work is kept on an explicit stack.
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -241,14 +242,95 @@ class Emitter {
   std::span<const std::uint32_t> preds(std::uint32_t n) const { return preds_.successors(n); }
   std::span<const std::uint32_t> children(std::uint32_t n) const { return children_.successors(n); }
 
+  // ---- columns (3.11+): how deep a statement is indented
+
+  static std::uint32_t column(std::uint32_t columns) { return columns >> 16; }  // plus one; 0: unknown
+
+  struct Start {
+    std::uint32_t least = 0, most = 0;
+  };
+
+  /// The column, plus one, at which the statement begins that a node's code begins with; 0: unknown.
+  Start start_of(std::uint32_t t) const {
+    constexpr std::uint32_t kBeforeValue = 7, kIf = 3;  // `return `, `if `
+    if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
+    if (!is_block(t) || header_[t]) return {};
+    const Node& node = s_.nodes[t];
+    const std::int32_t line = first_line(t);
+    std::uint32_t least = 0;
+    bool complete = false;  // the first line holds a whole statement
+    std::size_t targets = 0;
+    for (ValueId v : node.body) {
+      const Value& value = s_.at(v);
+      if (value.line != line) break;
+      if (value.kind != ValueKind::Operation || value.columns == 0) continue;
+      least = least == 0 ? column(value.columns) : std::min(least, column(value.columns));
+      const bool stores = value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::STORE_DEREF || value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
+      targets += stores;
+      complete |= stores || (value.op == Op::CALL && s_.uses[v.index] == 0);
+    }
+    if (least == 0) return {};
+    if (complete) return {targets < 2 ? least : 1, least};  // stores that are one instruction have the place of one of them
+    if (node.term_line != line) return {};
+    if (node.term == TermKind::Return || node.term == TermKind::Raise) {
+      const std::uint32_t end = column(node.term_columns);
+      if (end != 0 && end < least) return {end, end};
+      if (node.term == TermKind::Raise) return {};
+      const bool bare = s_.is_const(s_.resolve(node.value)) && s_.module[ConstId(s_.at(s_.resolve(node.value)).arg)].kind == ConstKind::None;
+      if (bare || least <= kBeforeValue) return {};
+      return {least - kBeforeValue, least - kBeforeValue};
+    }
+    if (node.term != TermKind::Branch || node.match != kNone || least <= kIf) return {};
+    return {1, least - kIf};  // behind `elif not (` …
+  }
+
+  /// By how much one level is indented, as far as `return` and `raise` tell.
+  std::uint32_t indentation() {
+    if (step_ != 0) return step_;
+    std::vector<std::uint32_t> starts;
+    for (const Node& node : s_.nodes)
+      if (node.alive && (node.term == TermKind::Return || node.term == TermKind::Raise) && column(node.term_columns) != 0) starts.push_back(column(node.term_columns));
+    for (std::uint32_t start : starts) step_ = std::gcd(step_, start - *std::min_element(starts.begin(), starts.end()));
+    if (step_ == 0 || step_ > 4) step_ = 4;  // several levels apart
+    return step_;
+  }
+
+  enum class Side : std::uint8_t { Unknown, Inside, Behind };
+
+  /// Was the code at `t`, which the loop at `h` leads out to, written in the loop?
+  Side side_of(std::uint32_t t, std::uint32_t h) {
+    if (h >= left_.size() || left_[h] == 0) return Side::Unknown;
+    const Start start = start_of(t);
+    if (start.least == 0) return Side::Unknown;
+    return start.most + indentation() <= left_[h] ? Side::Behind : start.least + indentation() > left_[h] ? Side::Inside : Side::Unknown;
+  }
+
+  /// The least column of what each loop holds.
+  void find_left() {
+    left_.assign(header_.size(), 0);
+    auto take = [&](std::uint32_t h, std::uint32_t column) {
+      if (column != 0) left_[h] = left_[h] == 0 ? column : std::min(left_[h], column);
+    };
+    for (std::size_t i = dom_.order.size(); i > 0; --i) {
+      const std::uint32_t u = dom_.order[i - 1];
+      if (loop_[u] != kNone && is_block(u)) {
+        for (ValueId v : s_.nodes[u].body) take(loop_[u], column(s_.at(v).columns));
+      }
+      if (header_[u] && outer_[u] != kNone) take(outer_[u], left_[u]);
+    }
+  }
+
   /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
   /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
   bool add_breaks() {
     if (s_.options.made_by_dynamo || s_.lifted.source_order) return false;
     const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
     if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
+    find_left();
     // last lines: of the loop itself, and of what each node dominates
-    std::vector<std::int32_t> last(n, 0), under(n, 0);
+    std::vector<std::int32_t>& last = last_;
+    last.assign(n, 0);
+    std::vector<std::int32_t> under(n, 0);
     for (std::size_t i = dom_.order.size(); i > 0; --i) {
       const std::uint32_t u = dom_.order[i - 1];
       std::int32_t line = 0;
@@ -283,7 +365,7 @@ class Emitter {
       if (!header_[h]) continue;
       std::uint32_t exit = kNone;
       for (std::uint32_t t : ways_out[h])
-        if (t < blocks_ + regions_ && !is_handler[t] && (exit == kNone || first_line(t) > first_line(exit))) exit = t;
+        if (t < blocks_ + regions_ && !is_handler[t] && side_of(t, h) != Side::Inside && (exit == kNone || first_line(t) > first_line(exit))) exit = t;
       if (exit == kNone || const_return(exit) || first_line(exit) <= last[h]) continue;
       const std::uint32_t around_exit = header_[exit] ? outer_[exit] : loop_[exit], outer = outer_[h];
       // out of two loops: `break` of the inner one leads to that of the outer one, past the inner one's `else`
@@ -296,7 +378,7 @@ class Emitter {
       for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
       for (std::uint32_t p : preds(exit))
         if (!dom_.dominates(exit, p)) fits &= holds[p] == h;
-      if (fits && forward_in_[exit] == 1) {
+      if (fits && forward_in_[exit] == 1 && side_of(exit, h) != Side::Behind) {
         const std::uint32_t p = preds(exit)[0];
         const bool short_end = children(exit).empty() && is_block(exit);
         fits = !is_block(p) || s_.nodes[p].term != TermKind::Branch || (s_.nodes[p].term_line < last[h] && !short_end);
@@ -1255,6 +1337,7 @@ class Emitter {
     }
     best = kNone;
     for (std::uint32_t t : breaks) {
+      if (forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
       // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
       if (copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
@@ -1386,7 +1469,8 @@ class Emitter {
     const int stay = in0 ? 0 : 1;
     if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;
     std::uint32_t exit = target(from, 1 - stay);
-    if (within(exit, h)) return false;
+    if (within(exit, h) || (s_.falls_known() && node.falls != stay)) return false;  // `while True: if …: break`
+    if (h < last_.size() && !const_return(exit) && first_line(exit) > node.term_line && first_line(exit) < last_[h]) return false;  // written in the loop
     {
       // the whole block is the test
       std::uint32_t temporaries = s_.temporaries;
@@ -1884,6 +1968,9 @@ class Emitter {
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
+  std::vector<std::int32_t> last_;     // by header: the last line of the loop; up to 3.9 offsets tell more
+  std::vector<std::uint32_t> left_;    // by header, see find_left
+  std::uint32_t step_ = 0;             // see indentation
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;

@@ -67,3 +67,38 @@ def continue_below_a_test(names, last):
             if name == last:
                 continue
             last = name
+
+
+def return_in_loop(a):
+    while True:
+        a = a.b()
+        if not a:
+            return a
+        a.c()
+
+
+def break_to_return(a):
+    while True:
+        if not a.b():
+            break
+        a.c()
+    return a.d()
+
+
+def raise_in_loop(a, b):
+    while True:
+        if a and not b(a):
+            raise TimeoutError
+        b(0)
+
+
+def break_in_handler(a, b):
+    while True:
+        try:
+            a.b()
+        except OSError:
+            b.c()
+            break
+        if a > b:
+            return a
+    return b.d()
