@@ -253,6 +253,7 @@ class Emitter {
   /// The column, plus one, at which the statement begins that a node's code begins with; 0: unknown.
   Start start_of(std::uint32_t t) const {
     constexpr std::uint32_t kBeforeValue = 7, kIf = 3;  // `return `, `if `
+    if (header_[t]) return {};
     if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
     if (!is_block(t) || header_[t]) return {};
     const Node& node = s_.nodes[t];
