@@ -371,7 +371,7 @@ class Folder {
       if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.columns != w.columns || v.line == 0) break;
       if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) break;
       if (v.operands.size() != w.operands.size()) break;
-      columns &= v.columns != 0;
+      columns &= v.columns != 0 || v.op == Op::LOAD_FAST || v.op == Op::STORE_FAST;
     }
     for (std::size_t step = 0; step <= longest; ++step) {
       const std::size_t length = columns ? longest - step : step;

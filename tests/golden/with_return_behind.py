@@ -1,0 +1,12 @@
+def of_a_local_set_inside(c, fp):
+    with c() as cur:
+        a = 1
+    return a, fp
+
+
+def behind_a_branch(c, dim, fp):
+    with c() as cur:
+        a = cur.f()
+        if dim != 2:
+            fp['dim'] = dim
+    return a + fp
