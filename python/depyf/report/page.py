@@ -173,6 +173,7 @@ def render(runs, folder):
         tiles=_tiles(nodes, runs),
         total=total,
         times=[_bar(node, slowest[0].seconds) for node in slowest if node.seconds][:25],
+        timed=sum(1 for node in nodes if node.seconds),
         phases=_phases(nodes, total),
         phase_words={name: (label, what) for name, label, what in overview.PHASES},
         functions=_functions(nodes),

@@ -34,7 +34,7 @@ function seconds(value) {
 function copyButton(text, label) {
   return make("button", { type: "button", title: label, "aria-label": label, onclick: (event) => {
     const value = typeof text === "function" ? text() : text;
-    const done = () => { event.target.textContent = "copied"; setTimeout(() => { event.target.textContent = "copy"; }, 1200); };
+    const done = () => { event.target.textContent = "copied"; say("copied"); setTimeout(() => { event.target.textContent = "copy"; }, 1200); };
     const byHand = () => {
       const area = make("textarea"); area.value = value; document.body.append(area); area.select();
       try { document.execCommand("copy"); done(); } finally { area.remove(); }
@@ -413,22 +413,40 @@ function relations(view) {
 
 // ---- panes of code ----
 
-const LONGEST = 4000, CHUNK = 400;
-let panes = [], pinned = null;
+// A text is cut into parts of so many lines. What is seen is built at once, the rest when nothing else is to be done or when it is needed.
+const LONGEST = 4000, PART = 100;
+let panes = [], pinned = null, unfold = null;  // unfold: builds what is not yet built of the view that is shown
+
+// The kind of string that is open where each part begins.
+function openStrings(lines, isKernel, wrapper) {
+  const starts = [];
+  let quote = "", cpp = false;
+  lines.forEach((line, number) => {
+    if (number % PART === 0) starts.push({ quote, cpp });
+    for (let at = 0; at >= 0;) {
+      const found = quote ? line.indexOf(quote, at) : Math.min(...["\"\"\"", "'''"].map((one) => line.indexOf(one, at)).map((one) => one < 0 ? Infinity : one));
+      if (found < 0 || found === Infinity) break;
+      if (quote) quote = ""; else { quote = line.slice(found, found + 3); cpp = isKernel && (wrapper || line.includes("cpp")); }
+      at = found + 3;
+    }
+  });
+  return starts;
+}
 
 function codePane(view, text, label) {
-  const lines = linesOf(text.text), related = relations(view);
-  const groups = related.of.get(text.text) || new Map(), near = related.near.get(text.text) || new Map(), names = related.names.get(text.text) || new Map();
-  const isSource = text.role === "source";
+  const lines = linesOf(text.text), none = new Map();
+  let groups = none, near = none, names = none;
+  const isSource = text.role === "source", isKernel = text.kind === "kernel";
   const first = isSource && view.first ? view.first : 1;
   const links = new Map(view.calls);
   const element = make("div", { class: "code" + (text.kind === "bytecode" || stored("wrap", true) === false ? " nowrap" : ""), tabindex: "0", role: "region", "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines" });
-  const state = { quote: "", cpp: false, wrapper: text.kind === "kernel" && lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line)), wholeCpp: text.kind === "kernel" && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n")) };
-  const rows = [], byGroup = new Map(), byNear = new Map(), byName = new Map();
-  const pane = { view, text, label, element, rows, byGroup, byNear, byName, first, cursor: -1, finish: null };
-  const index = (table, group, row) => { if (!table.has(group)) table.set(group, []); table.get(group).push(row); };
+  const wrapper = isKernel && lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
+  const wholeCpp = isKernel && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n"));
+  const starts = openStrings(lines, isKernel, wrapper);
+  const rows = new Array(lines.length), parts = starts.map(() => make("div", { class: "part" })), others = make("div");
+  const marks = new Map(), byGroup = new Map(), byNear = new Map(), byName = new Map(), outside = new Map();
   const breaks = isSource ? view.breaks : [];
-  function row(number) {
+  function row(number, state) {
     const line = lines[number];
     const shown = line.length > LONGEST ? line.slice(0, LONGEST) : line;
     const body = make("span");
@@ -439,28 +457,58 @@ function codePane(view, text, label) {
       found.firstChild.replaceWith(make("i", { title: item.why }, make("span", { class: "cut", "aria-hidden": "true" }, "✂ "), String(first + number)));
       body.append(make("a", { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why }, "✂ graph break: " + item.what));
     }
-    const set = groups.get(number), soft = near.get(number), tokens = names.get(number);
-    if (set || soft || tokens) {
-      found.dataset.g = set ? [...set].join(" ") : "";
-      for (const group of set || []) index(byGroup, group, found);
-      for (const group of soft || []) index(byNear, group, found);
-      if (tokens) found.dataset.n = [...tokens].join(" ");
-      for (const name of tokens || []) index(byName, name, found);
-    }
     found.dataset.l = number;
-    rows.push(found);
+    rows[number] = found;
+    tie(found, number);
+    if (marks.has(number)) found.classList.add(marks.get(number));
     return found;
   }
-  function chunk(count) {
-    const part = document.createDocumentFragment();
-    for (const stop = Math.min(rows.length + count, lines.length); rows.length < stop;) part.append(row(rows.length));
-    element.append(part);
+  function tie(found, number) {
+    const set = groups.get(number), tokens = names.get(number);
+    if (!set && !tokens && !near.has(number)) return;
+    found.dataset.g = set ? [...set].join(" ") : "";
+    if (tokens) found.dataset.n = [...tokens].join(" ");
   }
-  chunk(CHUNK);
-  pane.finish = () => { while (rows.length < lines.length) chunk(CHUNK); };
-  const more = () => { if (rows.length < lines.length && element.isConnected) { chunk(CHUNK); idle(more); } };
-  if (rows.length < lines.length) idle(more);
-  if (isSource) elsewhere(view, related, element, byGroup);
+  function build(at) {
+    const part = parts[at];
+    if (part.firstChild) return;
+    const state = { ...starts[at], wrapper, wholeCpp }, inside = document.createDocumentFragment();
+    for (let number = at * PART; number < Math.min(lines.length, (at + 1) * PART); number++) inside.append(row(number, state));
+    part.append(inside);
+  }
+  const pane = {
+    view, text, label, element, first, lines, rows, marks, byGroup, byNear, byName, outside, cursor: -1, related: false,
+    finish: () => parts.forEach((part, at) => build(at)),
+    // the row of a line; behind the last line stand those of other functions
+    row(number) {
+      if (number >= lines.length) return others.querySelectorAll(".ln[data-g]")[number - lines.length] || null;
+      if (number >= 0) build(Math.floor(number / PART));
+      return rows[number] || null;
+    },
+    count: () => lines.length + outside.size,
+    mark(number, style) {
+      if (marks.has(number)) return;
+      marks.set(number, style);
+      if (rows[number]) rows[number].classList.add(style);
+    },
+    relate(related) {
+      pane.related = true;
+      groups = related.of.get(text.text) || none; near = related.near.get(text.text) || none; names = related.names.get(text.text) || none;
+      for (const [table, back] of [[groups, byGroup], [near, byNear], [names, byName]]) for (const [number, found] of table) for (const one of found) {
+        if (!back.has(one)) back.set(one, []);
+        back.get(one).push(number);
+      }
+      rows.forEach(tie);
+      if (isSource) elsewhere(view, related, others, outside);
+    },
+  };
+  parts.forEach((part, at) => { part.style.containIntrinsicHeight = "auto " + (Math.min(PART, lines.length - at * PART) * 18.75) + "px"; });
+  element.append(...parts, others);
+  if (relationCache.has(view.key)) pane.relate(relations(view));
+  if (parts.length) build(0);
+  let built = 1;
+  const more = () => { if (built < parts.length && element.isConnected) { build(built++); idle(more); } };
+  idle(more);
   element.addEventListener("mouseover", (event) => { const line = event.target.closest(".ln"); if (!pinned) light(pane, line); });
   element.addEventListener("mouseleave", () => { if (!pinned) light(null, null); });
   element.addEventListener("click", (event) => {
@@ -472,60 +520,76 @@ function codePane(view, text, label) {
 }
 
 // Lines of other functions that the graph was made of: they stand below the source, with their file.
-function elsewhere(view, related, element, byGroup) {
+function elsewhere(view, related, into, outside) {
   const own = view.first ? linesOf(view.texts.find((text) => text.role === "source").text).length : 0;
   const others = related.places.map((place, group) => ({ ...place, group })).filter((place) => place.code && !(place.file === view.file && view.first && place.line >= view.first && place.line < view.first + own));
   others.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
   let file = "";
   for (const place of others.slice(0, 2000)) {
-    if (place.file !== file) element.append(make("div", { class: "ln head" }, make("i"), make("span", { title: place.file }, "in " + place.file)));
+    if (place.file !== file) into.append(make("div", { class: "ln head" }, make("i"), make("span", { title: place.file }, "in " + place.file)));
     file = place.file;
     const body = make("span"), found = make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(place.line)), body);
     paint(body, place.code, "python", { quote: "" }, null);
     found.dataset.g = place.group;
-    if (!byGroup.has(place.group)) byGroup.set(place.group, []);
-    byGroup.get(place.group).push(found);
-    element.append(found);
+    outside.set(place.group, found);
+    into.append(found);
   }
+}
+
+// Calls back when it is known which lines of a compile belong together: at once, or, where its texts are large, after they are shown.
+const SLOW = 400000;
+function whenRelated(view, done) {
+  const work = () => {
+    if (!panes.some((pane) => pane.view === view)) return;
+    for (const pane of panes) if (pane.view === view && !pane.related) pane.relate(relations(view));
+    done();
+  };
+  const size = view.texts.reduce((sum, text) => sum + (text.kind === "graph" || text.kind === "kernel" ? textOf(text.text).length : 0), 0);
+  if (relationCache.has(view.key) || size < SLOW) work();
+  else requestAnimationFrame(() => setTimeout(work, 0));
 }
 
 function groupsOf(line) { return line && line.dataset.g ? line.dataset.g.split(" ").map(Number) : []; }
 function light(pane, line) {
-  for (const one of document.querySelectorAll(".ln.lit, .ln.near, .gn.lit")) one.classList.remove("lit", "near", "pin");
+  for (const one of document.querySelectorAll(".ln.lit, .ln.near, .ln.pin, .gn.lit")) one.classList.remove("lit", "near", "pin");
+  for (const one of panes) one.marks.clear();
   if (!line || line.dataset.g === undefined) return;
-  const groups = groupsOf(line), names = line.dataset.n ? line.dataset.n.split(" ") : [];
-  line.classList.add("lit");
+  const groups = groupsOf(line), names = line.dataset.n ? line.dataset.n.split(" ") : [], number = Number(line.dataset.l);
+  if (line.dataset.l !== undefined) pane.mark(number, "lit");
   for (const other of panes) {
     // a node lights the nodes that it became; where that is not known, what belongs to the same source line is only marked as near
     const rows = (wanted) => wanted.flatMap((name) => other.byName.get(name) || []);
     let exact = rows(names.filter((name) => !name.startsWith("c:")));
     if (!exact.length) exact = rows(names.filter((name) => name.startsWith("c:")));
-    for (const found of exact) found.classList.add("lit");
+    for (const found of exact) other.mark(found, "lit");
     const style = exact.length || names.length && other.byName.size ? "near" : "lit";
     for (const group of groups) {
-      for (const found of other.byGroup.get(group) || []) if (!found.classList.contains("lit")) found.classList.add(style);
-      for (const found of other.byNear.get(group) || []) if (!found.classList.contains("lit")) found.classList.add("near");
+      for (const found of other.byGroup.get(group) || []) other.mark(found, style);
+      for (const found of other.byNear.get(group) || []) other.mark(found, "near");
+      if (other.outside.has(group)) other.outside.get(group).classList.add(style);
     }
-    if (!groups.length) for (const [group, found] of pane.byNear) if (found.includes(line)) for (const one of other.byGroup.get(group) || []) one.classList.add("near");
+    if (!groups.length) for (const [group, found] of pane.byNear) if (found.includes(number)) {
+      for (const one of other.byGroup.get(group) || []) other.mark(one, "near");
+      if (other.outside.has(group)) other.outside.get(group).classList.add("near");
+    }
   }
+  line.classList.add("lit");
 }
 function pin(pane, line) {
   const again = pinned && pinned === line;
   free();
   if (!line || line.dataset.g === undefined || again) return;
-  for (const other of panes) other.finish();
   light(pane, line);
   pinned = line;
   line.classList.add("pin");
   const told = [];
   for (const other of panes) {
-    const marked = (name) => other.rows.filter((row) => row.classList.contains(name));
+    const marked = (name) => [...other.marks].filter((one) => one[1] === name).map((one) => one[0]).sort((a, b) => a - b);
     const lit = marked("lit").length ? marked("lit") : marked("near");
     if (other === pane || !lit.length) continue;
-    const box = other.element, y = lit[0].offsetTop - box.offsetTop;
+    const box = other.element, y = other.row(lit[0]).offsetTop - box.offsetTop;
     if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = Math.max(0, y - box.clientHeight / 3);
-    const numbers = lit.map((row) => other.first + Number(row.dataset.l));
-    told.push(other.label + " line" + (numbers.length > 1 ? "s " : " ") + spans(numbers));
+    told.push(other.label + " line" + (lit.length > 1 ? "s " : " ") + spans(lit.map((number) => other.first + number)));
   }
   say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
 }
@@ -541,18 +605,19 @@ function spans(numbers) {
 }
 function free() { pinned = null; light(null, null); }
 function walk(pane, event) {
-  const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
-  if (event.key === "Enter") { pin(pane, pane.rows[pane.cursor]); event.preventDefault(); return; }
-  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target !== pane.element || event.ctrlKey || event.metaKey || event.altKey) return;  // links and buttons in the text have keys of their own
+  const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity }[event.key];
+  if (event.key === "Enter") { pin(pane, pane.row(pane.cursor)); event.preventDefault(); return; }
+  if (!step) return;
   event.preventDefault();
-  const old = pane.rows[pane.cursor];
+  const old = pane.row(pane.cursor);
   if (old) old.classList.remove("cursor");
-  if (pane.cursor + step >= pane.rows.length) pane.finish();
-  pane.cursor = Math.max(0, Math.min(pane.rows.length - 1, pane.cursor + step));
-  const line = pane.rows[pane.cursor];
+  pane.cursor = Math.max(0, Math.min(pane.count() - 1, pane.cursor + step));
+  const line = pane.row(pane.cursor);
+  if (!line) return;
   line.classList.add("cursor");
   line.scrollIntoView({ block: "nearest" });
-  if (!pinned) { light(pane, line); say("line " + (pane.first + pane.cursor) + ": " + line.lastChild.textContent.slice(0, 200)); }
+  if (!pinned) { light(pane, line); say("line " + line.firstChild.textContent.replace("✂ ", "") + ": " + line.lastChild.textContent.slice(0, 200)); }
 }
 
 // ---- the view of one compile ----
@@ -588,8 +653,8 @@ function showCompile(key, tab, rest) {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
     const all = [...bar.querySelectorAll("[role=tab]")], at = all.indexOf(document.activeElement);
     const next = all[(at + (event.key === "ArrowRight" ? 1 : all.length - 1)) % all.length];
+    next.focus();
     location.hash = next.getAttribute("href");
-    setTimeout(() => byId(next.id).focus(), 0);
   });
   const panel = make("div", { id: "panel", role: "tabpanel", "aria-labelledby": "tab-" + tab });
   box.replaceChildren(head, bar, panel);
@@ -623,18 +688,17 @@ function showCode(panel, view, rest, bar) {
   } }, String(count)));
   tools.append(make("button", { type: "button", "aria-pressed": String(stored("wrap", true)), onclick: () => { store("wrap", !stored("wrap", true)); route(); } }, "wrap"));
   bar.append(tools);
-  if (rest[1] && /^L\d+$/.test(rest[1])) jump(rest[0], Number(rest[1].slice(1)));
+  const pane = rest[1] && /^L\d+$/.test(rest[1]) && panes.find((one) => one.text.role === rest[0]);
+  const line = pane && jump(pane, Number(rest[1].slice(1)) - pane.first);
+  whenRelated(view, () => { if (line && line.dataset.g !== undefined) pin(pane, line); });
 }
-function jump(role, number) {
-  const pane = panes.find((one) => one.text.role === role);
-  if (!pane) return;
-  pane.finish();
-  const line = pane.rows[number - pane.first];
-  if (!line) return;
+function jump(pane, number) {
+  const line = pane.row(number);
+  if (!line) return null;
   pane.element.scrollTop = Math.max(0, line.offsetTop - pane.element.offsetTop - pane.element.clientHeight / 3);
-  pane.cursor = number - pane.first;
-  line.classList.add("cursor");
-  if (line.dataset.g !== undefined) pin(pane, line); else line.classList.add("lit");
+  pane.cursor = number;
+  line.classList.add("cursor", "lit");
+  return line;
 }
 function paneBox(view, choices, role, picked) {
   const box = make("section", { class: "pane" });
@@ -650,6 +714,7 @@ function paneBox(view, choices, role, picked) {
     const top = make("div", { class: "bar-top" }, select, file, path ? make("span", { class: "hidden" }, path) : null, copyButton(() => textOf(text.text), "copy this text"));
     box.replaceChildren(top, pane.element);
     box.setAttribute("aria-label", text.title);
+    if (old >= 0) { whenRelated(view, () => {}); select.focus(); }
   };
   build(role);
   return box;
@@ -658,6 +723,7 @@ function showBytecode(panel, view) {
   const choices = readable(view), box = make("div", { class: "panes" });
   panel.append(box);
   for (const role of ["before", "after"]) if (choices.some((text) => text.role === role)) box.append(paneBox(view, choices, role, () => {}));
+  whenRelated(view, () => {});
 }
 function showWhy(panel, view, rest, bar, article) {
   const card = make("div", { class: "card" });
@@ -680,31 +746,34 @@ function showGuards(panel, view) {
   const tally = new Map();
   for (const [kind] of rows) tally.set(kind, (tally.get(kind) || 0) + 1);
   for (const [kind, number] of [...tally].sort((a, b) => b[1] - a[1])) kinds.append(make("option", { value: kind }, kind + " (" + number + ")"));
-  const body = make("tbody");
-  const trs = rows.map(([kind, source, expression, raw, comment]) => {
-    const failed = view.failed.filter((one) => (one.tensor ? kind === "TENSOR_MATCH" && plain(source) === plain(one.tensor) : plain(expression) === plain(one.guard) || plain(raw || "") === plain(one.guard)));
-    const cut = (text) => text.length > 2000 ? [text.slice(0, 2000), make("button", { type: "button", class: "cutoff", onclick: (event) => event.target.replaceWith(text.slice(2000)) }, "… " + (text.length - 2000).toLocaleString("en") + " more characters")] : [text];
-    const row = make("tr", { class: failed.length ? "failed" : null },
-      make("td", { class: "g-kind" }, kind),
-      make("td", {}, cut(expression), failed.map((one) => make("div", {}, make("a", { href: "#compile/" + one.key + "/why" }, "↻ failed at " + one.key + ": " + one.words)))),
-      make("td", { class: "dim" }, (comment || "").replace(/^# /, "")));
-    if (raw) row.title = raw;
-    row.dataset.text = (kind + " " + source + " " + expression + " " + raw + " " + comment).toLowerCase();
-    row.dataset.kind = kind;
-    return row;
+  const body = make("tbody"), tensors = new Map(), guards = new Map();
+  for (const one of view.failed) { const table = one.tensor ? tensors : guards, name = plain(one.tensor || one.guard); table.set(name, (table.get(name) || []).concat(one)); }
+  const cut = (text) => text.length > 2000 ? [text.slice(0, 2000), make("button", { type: "button", class: "cutoff", onclick: (event) => event.target.replaceWith(text.slice(2000)) }, "… " + (text.length - 2000).toLocaleString("en") + " more characters")] : [text];
+  const items = rows.map(([kind, source, expression, raw, comment]) => {
+    const failed = [...new Set((kind === "TENSOR_MATCH" && tensors.get(plain(source)) || []).concat(guards.get(plain(expression)) || [], guards.get(plain(raw || "")) || []))];
+    return { kind, expression, raw, failed, comment: comment || "", text: [kind, source, expression, raw, comment].join(" ").toLowerCase() };
   });
-  trs.sort((a, b) => b.classList.contains("failed") - a.classList.contains("failed"));
+  const rowOf = (item) => item.row || (item.row = make("tr", { class: item.failed.length ? "failed" : null, title: item.raw || null },
+    make("td", { class: "g-kind" }, item.kind),
+    make("td", {}, cut(item.expression || ""), item.failed.map((one) => make("div", {}, make("a", { href: "#compile/" + one.key + "/why" }, "↻ failed at " + one.key + ": " + one.words)))),
+    make("td", { class: "dim" }, item.comment.replace(/^# /, ""))));
+  items.sort((a, b) => (b.failed.length > 0) - (a.failed.length > 0));
+  let found = items, built = 0, turn = 0;
+  const more = (count) => { body.append(...found.slice(built, built += count).map(rowOf)); };
+  const later = (mine) => () => { if (mine === turn && built < found.length && body.isConnected) { more(200); idle(later(mine)); } };
   const apply = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let number = 0;
-    for (const row of trs) { row.hidden = !words.every((word) => row.dataset.text.includes(word)) || (kinds.value && row.dataset.kind !== kinds.value); if (!row.hidden) number++; }
-    count.textContent = number + " of " + trs.length;
+    found = items.filter((item) => words.every((word) => item.text.includes(word)) && (!kinds.value || item.kind === kinds.value));
+    count.textContent = found.length + " of " + items.length;
+    body.replaceChildren();
+    built = 0;
+    more(60);
+    idle(later(++turn));
   };
   input.addEventListener("input", apply);
   kinds.addEventListener("change", apply);
-  let built = 0;
-  const more = () => { const part = trs.slice(built, built += 200); body.append(...part); if (built < trs.length) idle(more); };
-  more(); apply();
+  apply();
+  unfold = () => more(found.length);
   card.append(make("div", { class: "filter" }, input, kinds, count, copyButton(() => rows.map((row) => row[2]).join("\n"), "copy all guards")),
     make("p", { class: "lead" }, "All of these must hold for this entry to run. A marked one is what failed when torch compiled again."),
     make("div", { class: "scroll" }, make("table", { class: "guards" }, make("thead", {}, make("tr", {}, ["kind", "expression", "from the line"].map((name) => make("th", { scope: "col" }, name)))), body)));
@@ -748,15 +817,19 @@ function showTime(panel, view) {
     const width = Math.max(300, box.clientWidth || 900), scale = width / (to - from || 1), rowHeight = 21;
     const visible = view.events.filter((row) => row[1] < to && row[1] + row[2] > from && row[2] * scale >= 0.6);
     const deepest = Math.max(0, ...visible.map((row) => row[3]));
-    const svg = draw("svg", { class: "flame", viewBox: "0 0 " + width + " " + (deepest + 1) * rowHeight, height: (deepest + 1) * rowHeight, role: "img", "aria-label": "Flame graph of the compile; the table below holds the same" });
+    const svg = draw("svg", { class: "flame", viewBox: "0 0 " + width + " " + (deepest + 1) * rowHeight, height: (deepest + 1) * rowHeight, role: "group", "aria-label": "Flame graph of the compile; arrow keys walk the events, the table below holds the same" });
+    const alone = (start, length) => () => (start === from && start + length === to ? render(...whole) : render(start, start + length));
     for (const [name, start, length, depth] of visible) {
       const x = Math.max(0, (start - from) * scale), end = Math.min(width, (start + length - from) * scale);
-      const rect = draw("rect", { class: "f" + (hash(name) % 6), x, y: depth * rowHeight, width: Math.max(0.8, end - x), height: rowHeight - 1, rx: 2, onclick: () => (start === from && start + length === to ? render(...whole) : render(start, start + length)) }, draw("title", {}, name + ": " + seconds(length / 1e6)));
+      const rect = draw("rect", { class: "f" + (hash(name) % 6), x, y: depth * rowHeight, width: Math.max(0.8, end - x), height: rowHeight - 1, rx: 2, role: "button", "aria-label": name + ", " + seconds(length / 1e6), onclick: alone(start, length) }, draw("title", {}, name + ": " + seconds(length / 1e6)));
       svg.append(rect);
       const letters = Math.floor((end - x - 8) / 6.2);
       if (letters > 3) svg.append(draw("text", { x: x + 4, y: depth * rowHeight + 14 }, name.length > letters ? name.slice(0, letters - 1) + "…" : name + (letters > name.length + 9 ? "  " + seconds(length / 1e6) : "")));
     }
+    const focused = box.contains(document.activeElement);
     box.replaceChildren(svg);
+    rove(svg, "rect");
+    if (focused && svg.querySelector("rect")) svg.querySelector("rect").focus();
   };
   render(...whole);
   flame.addEventListener("reset", () => render(...whole));
@@ -767,37 +840,70 @@ function showTime(panel, view) {
 }
 function hash(text) { let value = 7; for (let at = 0; at < text.length; at++) value = (value * 31 + text.charCodeAt(at)) >>> 0; return value; }
 
+// One of many shapes can be reached with Tab; the arrow keys lead from it to the others, Enter and Space press it.
+function rove(svg, selector) {
+  const all = [...svg.querySelectorAll(selector)];
+  all.forEach((one, index) => one.setAttribute("tabindex", index ? "-1" : "0"));
+  svg.addEventListener("keydown", (event) => {
+    const at = all.indexOf(document.activeElement);
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); all[at].dispatchEvent(new MouseEvent("click", { bubbles: true })); return; }
+    const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    if (!all[next]) return;
+    all[at].setAttribute("tabindex", "-1");
+    all[next].setAttribute("tabindex", "0");
+    all[next].focus({ preventScroll: true });
+  });
+  return all;
+}
+
 // ---- graphs as pictures ----
 
 function moduleOf(name) {
   const match = /^[lL]_self_(?:dict_)?modules_(.+?)(?:_parameters_|_buffers_)/.exec(name);
   return match ? match[1].replace(/_modules_/g, ".") : "";
 }
+const MOST_FOLDS = 200;
 // Boxes: nodes, or, where there are many, runs of nodes of one module or one source line, so that no cycle can arise.
 function fold(graph, open, limit) {
   const ops = graph.order.filter((node) => node.kind === "op");
   const used = new Set(graph.order.flatMap((node) => node.reads.map((name) => (graph.nodes.get(name) || {}).alias || name)));
   const boxes = [], where = new Map();
-  const add = (box) => { boxes.push(box); for (const name of box.members) where.set(name, box); return box; };
+  const add = (box) => { box.number = boxes.length; boxes.push(box); for (const name of box.members) where.set(name, box); return box; };
   const many = ops.length > limit;
   for (const node of graph.order) if (node.kind === "arg" && used.has(node.name) && !(many && moduleOf(node.name))) add({ name: node.name, sub: node.shape, kind: "arg", members: [node.name], nodes: [node] });
+  const box = (key, name, nodes) => {
+    const last = nodes[nodes.length - 1], members = nodes.map((node) => node.name);
+    if (nodes.length === 1) add({ name: last.name, sub: last.target, kind: "op", members, nodes, shape: last.shape });
+    else add({ key, name, sub: nodes.length + " operations", kind: "fold", members, nodes, shape: last.shape });
+  };
+  const folds = [];
   let last = null;
   let module = "";
   for (const node of ops) {
-    if (!many) { add({ name: node.name, sub: node.target, kind: "op", members: [node.name], nodes: [node], shape: node.shape }); continue; }
+    if (!many) { box("", "", [node]); continue; }
     module = node.reads.map((name) => moduleOf(name)).find(Boolean) || module;
     const top = module.split(".").slice(0, 2).join(".");
     const key = top ? "module " + top : node.place ? node.place.file.split("/").pop() + ":" + node.place.line : "other";
-    if (open.has(key)) { last = null; add({ name: node.name, sub: node.target, kind: "op", members: [node.name], nodes: [node], shape: node.shape }); continue; }
-    if (last && last.key === key) { last.members.push(node.name); last.nodes.push(node); where.set(node.name, last); last.shape = node.shape; } else last = add({ key, name: top || key, sub: "", kind: "fold", members: [node.name], nodes: [node], shape: node.shape });
+    if (open.has(key)) { last = null; folds.push({ nodes: [node] }); continue; }
+    if (last && last.key === key) last.nodes.push(node); else folds.push(last = { key, name: top || key, nodes: [node] });
   }
-  for (const box of boxes) if (box.kind === "fold") { if (box.members.length === 1) { box.kind = "op"; box.name = box.nodes[0].name; box.sub = box.nodes[0].target; } else box.sub = box.members.length + " operations"; }
+  // where that leaves more than can be looked at, neighbours are folded together
+  const step = Math.ceil(folds.length / MOST_FOLDS);
+  for (let at = 0; at < folds.length; at += step) {
+    const together = folds.slice(at, at + step), key = "from " + together[0].nodes[0].name + " by " + step;
+    if (step === 1 || open.has(key) || together.length === 1) { for (const one of together) box(one.key, one.name, one.nodes); continue; }
+    const names = together.map((one) => one.name || one.nodes[0].name);
+    box(key, names[0] + " … " + names[names.length - 1], together.flatMap((one) => one.nodes));
+  }
   if (graph.result) add({ name: "output", sub: "", kind: "out", members: ["output"], nodes: [graph.result] });
   const edges = new Map();
   for (const box of boxes) for (const node of box.nodes) for (const name of node.reads) {
     const real = graph.nodes.get(name), from = where.get((real && real.alias) || name);
     if (!from || from === box) continue;
-    const id = boxes.indexOf(from) + ">" + boxes.indexOf(box);
+    const id = from.number + ">" + box.number;
     if (!edges.has(id)) edges.set(id, { from, to: box, shape: real ? real.shape : "" });
   }
   return { boxes, edges: [...edges.values()], folded: many };
@@ -834,7 +940,7 @@ function place(boxes, edges) {
 }
 function showGraph(panel, view, rest) {
   const choices = readable(view).filter((text) => text.kind === "graph");
-  const related = relations(view), open = new Set();
+  const open = new Set();
   let text = choices.find((one) => one.role === rest[0]) || choices[0], limit = 60;
   const select = make("select", { "aria-label": "Which graph", onchange: (event) => { open.clear(); text = choices.find((one) => one.role === event.target.value); paintIt(); } });
   for (const one of choices) select.append(make("option", { value: one.role, selected: one === text }, one.title));
@@ -846,16 +952,25 @@ function showGraph(panel, view, rest) {
   const buttons = [["+", "zoom in", () => zoom(0.8)], ["−", "zoom out", () => zoom(1.25)], ["fit", "show all of it", () => fit()]].map(([label, title, act]) => make("button", { type: "button", title, "aria-label": title, onclick: act }, label));
   const foldButton = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? 60 : Infinity; open.clear(); paintIt(); } });
   let fit = () => {};
+  // moves a box that has the focus into the window
+  const reveal = (one) => {
+    if (one.x < box[0] || one.x + one.width > box[0] + box[2]) box[0] = one.x + one.width / 2 - box[2] / 2;
+    if (one.y < box[1] || one.y + one.height > box[1] + box[3]) box[1] = one.y + one.height / 2 - box[3] / 2;
+    apply();
+  };
+  const read = new Map();
   function paintIt() {
-    const graph = related.graphs.get(text.text);
+    if (!read.has(text.text)) read.set(text.text, relationCache.has(view.key) ? relations(view).graphs.get(text.text) : readGraph(linesOf(text.text)));
+    const graph = read.get(text.text);
     const { boxes, edges, folded } = fold(graph, open, limit);
     const ops = graph.order.filter((node) => node.kind === "op").length;
     foldButton.hidden = ops <= 60 || ops > 3000;
     foldButton.textContent = folded ? "draw every node" : "fold by module";
     note.textContent = ops + (ops === 1 ? " operation" : " operations") + (folded ? ", folded; a click on a fold opens it" : "");
+    if (!boxes.length) { frame.replaceChildren(make("p", { class: "dim" }, "Nothing in this text reads like a graph; it is in the view Code.")); return; }
     if (boxes.length > 3000) { frame.replaceChildren(make("p", { class: "dim" }, "Too many nodes to draw; the text is in the view Code.")); return; }
     place(boxes, edges);
-    svg = draw("svg", { role: "img", "aria-label": text.title + " as a picture: " + note.textContent + "; the view Code holds it as text" });
+    svg = draw("svg", { role: "group", "aria-label": text.title + " as a picture: " + note.textContent + "; arrow keys walk the nodes, the view Code holds it as text" });
     for (const edge of edges) {
       const x1 = edge.from.x + edge.from.width / 2, y1 = edge.from.y + edge.from.height, x2 = edge.to.x + edge.to.width / 2, y2 = edge.to.y, my = (y1 + y2) / 2;
       svg.append(draw("path", { class: "ge", d: "M" + x1 + " " + y1 + "C" + x1 + " " + my + " " + x2 + " " + my + " " + x2 + " " + y2 }));
@@ -864,17 +979,23 @@ function showGraph(panel, view, rest) {
     }
     const clip = (name, length) => name.length > length ? name.slice(0, length - 1) + "…" : name;
     for (const one of boxes) {
-      const group = draw("g", { class: "gn " + one.kind, tabindex: one.kind === "fold" ? "0" : null, role: one.kind === "fold" ? "button" : null, "aria-label": one.kind === "fold" ? "open " + one.name : null }, draw("title", {}, describe(one)),
+      const group = draw("g", { class: "gn " + one.kind, "data-node": one.nodes[0].name, role: "button", "aria-label": (one.kind === "fold" ? "open " : "") + describe(one) }, draw("title", {}, describe(one)),
         draw("rect", { x: one.x, y: one.y, width: one.width, height: one.height, rx: 7 }),
         draw("text", { x: one.x + 10, y: one.y + 17 }, clip(one.name, 34)), one.sub ? draw("text", { class: "sub", x: one.x + 10, y: one.y + 31 }, clip(one.sub, 38)) : null);
-      const unfold = () => { open.add(one.key); paintIt(); };
-      if (one.kind === "fold") { group.addEventListener("click", unfold); group.addEventListener("keydown", (event) => { if (event.key === "Enter") unfold(); }); } else group.addEventListener("click", () => { for (const other of svg.querySelectorAll(".gn.lit")) other.classList.remove("lit"); group.classList.add("lit"); detail.replaceChildren(describe(one) + " ", make("a", { href: "#compile/" + view.key + "/code/" + text.role + "/L" + (one.nodes[0].line + 1) }, "line " + (one.nodes[0].line + 1))); });
+      group.addEventListener("focus", () => reveal(one));
+      if (one.kind === "fold") group.addEventListener("click", () => {
+        const focused = group.contains(document.activeElement);
+        open.add(one.key);
+        paintIt();
+        if (focused) frame.querySelector("g[data-node='" + CSS.escape(one.nodes[0].name) + "']").focus({ preventScroll: true });
+      }); else group.addEventListener("click", () => { for (const other of svg.querySelectorAll(".gn.lit")) other.classList.remove("lit"); group.classList.add("lit"); detail.replaceChildren(describe(one) + " ", make("a", { href: "#compile/" + view.key + "/code/" + text.role + "/L" + (one.nodes[0].line + 1) }, "line " + (one.nodes[0].line + 1))); });
       svg.append(group);
     }
     const left = Math.min(...boxes.map((one) => one.x)) - 12, right = Math.max(...boxes.map((one) => one.x + one.width)) + 12, bottom = Math.max(...boxes.map((one) => one.y + one.height)) + 12;
     frame.replaceChildren(svg);
     fit = () => { const width = frame.clientWidth || 900, height = frame.clientHeight || 500, scale = Math.max((right - left) / width, bottom / height, 0.85); box = [(left + right) / 2 - width * scale / 2, Math.min(0, (bottom - height * scale) / 2), width * scale, height * scale]; apply(); };
     fit();
+    rove(svg, ".gn");
     let grip = null;
     svg.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY, box[0], box[1]]; });
     svg.addEventListener("pointermove", (event) => { if (!grip || !event.buttons) return; const scale = box[2] / svg.clientWidth; box[0] = grip[2] - (event.clientX - grip[0]) * scale; box[1] = grip[3] - (event.clientY - grip[1]) * scale; apply(); });
@@ -892,7 +1013,7 @@ let searching = 0;
 function showSearch(query) {
   const mine = ++searching, box = byId("view"), wanted = query.toLowerCase();
   const list = make("ul", { class: "results" }), status = make("p", { class: "dim", role: "status" }, "searching…");
-  box.replaceChildren(make("div", { class: "head" }, make("h2", {}, "Search: ", make("code", {}, query))), status, list);
+  box.replaceChildren(make("div", { class: "head" }, make("h2", { id: "view-title", tabindex: "-1" }, "Search: ", make("code", {}, query))), status, list);
   box.hidden = false; byId("overview").hidden = true; panes = [];
   document.title = "Search · depyf";
   let found = 0, capped = false;
@@ -948,7 +1069,18 @@ function showOverview() {
   document.title = title;
 }
 const title = document.title;
+// The control that has the focus, so that the same one can have it after a view was built again.
+function nameOf(control) { return control.id || control.tagName + "|" + (control.getAttribute("aria-label") || control.textContent); }
 function route() {
+  const active = document.activeElement, name = byId("view").contains(active) ? nameOf(active) : "";
+  show();
+  if (document.activeElement === active) return;
+  const again = name && [...byId("view").querySelectorAll("a, button, select, input, [tabindex]")].find((one) => nameOf(one) === name);
+  const target = again || byId("view-title") || byId("content");
+  target.focus({ preventScroll: true });
+}
+function show() {
+  unfold = null;
   let parts;
   try { parts = decodeURIComponent(location.hash.slice(1)).split("/"); } catch { parts = location.hash.slice(1).split("/"); }
   searching++;
@@ -958,7 +1090,7 @@ function route() {
       const key = parts.slice(1, stop).join("/");
       if (articles.has(key)) { showCompile(key, parts[stop] || "code", parts.slice(stop + 1)); return; }
     }
-    byId("view").replaceChildren(make("p", {}, "This report has no compile " + parts.slice(1).join("/") + ". ", make("a", { href: "#" }, "Overview")));
+    byId("view").replaceChildren(make("p", { id: "view-title", tabindex: "-1" }, "This report has no compile " + parts.slice(1).join("/") + ". ", make("a", { href: "#" }, "Overview")));
     byId("view").hidden = false; byId("overview").hidden = true;
     return;
   }
@@ -970,9 +1102,9 @@ function ready() {
   for (const pre of shelf.querySelectorAll("pre[id]")) pres.set(pre.id, pre);
   for (const article of shelf.querySelectorAll("#compiles > article")) articles.set(article.dataset.key, article);
   root.dataset.ready = "true";
-  if (location.hash.length > 1) route();
+  if (location.hash.length > 1) show();
 }
-addEventListener("hashchange", () => { route(); scrollTo(0, 0); const heading = byId("view-title"); if (heading && document.activeElement === document.body) heading.focus({ preventScroll: true }); });
+addEventListener("hashchange", () => { route(); scrollTo(0, 0); });
 addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { byId("search").focus(); event.preventDefault(); }
   if (event.key === "Escape") {
@@ -981,13 +1113,28 @@ addEventListener("keydown", (event) => {
     for (const card of document.querySelectorAll("#panel .card")) card.dispatchEvent(new Event("reset"));
   }
 });
+// On paper nothing can be opened or scrolled: all of the view is built and unfolded before it is printed.
+let folded = [];
+addEventListener("beforeprint", () => {
+  if (unfold) unfold();
+  for (const pane of panes) pane.finish();
+  folded = [...document.querySelectorAll("main details:not([open])")];
+  for (const one of folded) one.open = true;
+});
+addEventListener("afterprint", () => { for (const one of folded) one.open = false; folded = []; });
 byId("theme").addEventListener("click", switchTheme);
 let typing = 0;
 byId("search").addEventListener("input", (event) => {
   clearTimeout(typing);
   const query = event.target.value.trim();
-  typing = setTimeout(() => { location.hash = query.length > 1 ? "search/" + encodeURIComponent(query) : ""; }, 180);
+  // what is typed further takes the place of the search before it: Back leads to where it was begun
+  typing = setTimeout(() => location[location.hash.startsWith("#search/") ? "replace" : "assign"](query.length > 1 ? "#search/" + encodeURIComponent(query) : "#"), 180);
 });
-for (const button of document.querySelectorAll("button[data-shows]")) button.addEventListener("click", () => { button.parentElement.classList.add("all"); button.remove(); });
+for (const button of document.querySelectorAll("button[data-shows]")) button.addEventListener("click", () => {
+  const card = button.parentElement, next = card.querySelector("[data-more] a");
+  card.classList.add("all");
+  button.remove();
+  if (next) next.focus();
+});
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready); else ready();
 })();
