@@ -4,6 +4,7 @@ The program sees what it would see without depyf: `sys.argv`, `sys.path`, a `__m
 code, its own traceback. What depyf has to say goes to standard error.
 """
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
@@ -13,6 +14,7 @@ import time
 import types
 
 from depyf import summary
+from depyf.imports import WhenImported
 from depyf.terminal import hyperlinks, place, shown
 
 
@@ -106,8 +108,8 @@ def _run_as_main(code, attributes, first_path, arguments):
 class _Progress:
     """Says on standard error what is being compiled, while that takes long."""
 
-    def __init__(self, run, stream, patience=2.0):
-        self._run = run
+    def __init__(self, stream, patience=2.0):
+        self.run = None  # set when there is one
         self._stream = stream
         self._patience = patience
         self._stop = threading.Event()
@@ -159,11 +161,13 @@ class _Progress:
                 return  # a closed stream; progress is not worth an error
 
     def _current(self):
-        for function in list(self._run.functions):
+        if self.run is None:
+            return None
+        for function in list(self.run.functions):
             for entry in list(function.entries):
                 if not entry.finished:
                     return id(entry), self._text(function.name, entry)
-        for entry in list(self._run.unattributed):
+        for entry in list(self.run.unattributed):
             if not entry.finished:
                 return id(entry), self._text("", entry)
         return None
@@ -198,11 +202,12 @@ def run(options):
     except SyntaxError as error:
         _install_hook(error)
         raise
-    try:
-        from depyf.torch.capture import capture, prepare_debug
-        from depyf.torch import compat
+    from depyf.torch import compat
+    from depyf.torch.capture import capture, prepare_debug
 
-        compat.require_torch()
+    try:
+        if importlib.util.find_spec("torch") is None:
+            compat.require_torch()
     except ImportError as error:
         err.write("depyf run: %s\n" % error)
         return 2
@@ -218,24 +223,36 @@ def run(options):
         finder = watch_nonfinite(err)
     _install_hook()
     process = os.getpid()
-    found = None
+    progress, opened = _Progress(err), contextlib.ExitStack()
+
+    def begin():
+        try:
+            progress.run = opened.enter_context(block)
+            progress.run.program = arguments[0]
+            if finder is not None:
+                opened.enter_context(finder)
+        except Exception as error:  # the program goes on
+            err.write("depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error))
+
     try:
-        with block as found:
-            found.program = arguments[0]
-            with _Progress(found, err):
-                if finder is None:
-                    _run_as_main(code, attributes, first_path, arguments)
-                else:
-                    with finder:
-                        _run_as_main(code, attributes, first_path, arguments)
+        with opened, progress:
+            # the program imports torch when it wants to: what it does before, such as setting variables that torch reads, counts
+            waiting = WhenImported("torch", begin) if "torch" not in sys.modules else begin()
+            try:
+                _run_as_main(code, attributes, first_path, arguments)
+            finally:
+                if waiting is not None:
+                    waiting.remove()
+                if progress.run is None and os.getpid() == process:
+                    begin()
     finally:
         # a child of the program's fork that comes by here says nothing
-        if found is not None and os.getpid() == process:
+        if progress.run is not None and os.getpid() == process:
             try:
                 sys.stdout.flush()
             except Exception:
                 pass
-            _finish(found, options, folder, finder, err)
+            _finish(progress.run, options, folder, finder, err)
     return 0
 
 

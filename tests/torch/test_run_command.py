@@ -173,7 +173,8 @@ def test_progress_of_a_long_compile(stream):
 
     entry = Entry("3/0")
     run = Run(functions=[Function("slow\x1b[31m", entries=[entry])])
-    with launch._Progress(run, stream, patience=0.1):
+    with launch._Progress(stream, patience=0.1) as progress:
+        progress.run = run
         for _ in range(200):
             time.sleep(0.05)
             if "compiling" in stream.getvalue():
@@ -183,9 +184,64 @@ def test_progress_of_a_long_compile(stream):
     assert text.endswith("\r\033[K") == stream.isatty()  # the line is gone from a terminal
     entry.finished = True
     quiet = io.StringIO()
-    with launch._Progress(run, quiet, patience=0.0):
+    with launch._Progress(quiet, patience=0.0) as progress:
+        progress.run = run
         time.sleep(0.7)
     assert quiet.getvalue() == ""
+
+
+IMPORTS = """
+import os, sys
+os.environ["TORCH_LOGS"] = "graph_breaks"  # torch reads it when it is imported
+before = {"torch", "torch._dynamo", "torch._dynamo.convert_frame", "torch.distributed.nn"} & set(sys.modules)
+import torch
+after = {"torch._dynamo", "torch._dynamo.convert_frame", "torch.distributed.nn"} & set(sys.modules)
+print(sorted(before), sorted(after), len(sys.meta_path))
+
+def function(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+if "compile" in sys.argv:
+    torch.compile(function, backend="eager")(torch.ones(3))
+"""
+
+
+def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
+    """When torch and Dynamo are imported decides what they read of the environment, and what they keep alive."""
+    (tmp_path / "imports.py").write_text(IMPORTS)
+    plain, watched = (start("imports.py", "compile", depyf=depyf) for depyf in (False, True))
+    assert plain.returncode == watched.returncode == 0, watched.stderr
+    (modules, _, finders), (watched_modules, _, watched_finders) = (one.stdout.strip().rpartition(" ") for one in (plain, watched))
+    assert watched_modules == modules and int(watched_finders) == int(finders) + 1
+    assert "depyf: 2 compiles of 1 function" in watched.stderr
+    assert "Graph break" in plain.stderr and "Graph break" in watched.stderr  # TORCH_LOGS was heard
+    nothing = start("imports.py")
+    assert nothing.returncode == 0 and "torch compiled nothing" in nothing.stderr
+
+
+def test_a_program_without_torch_is_run(tmp_path, start):
+    (tmp_path / "small.py").write_text("import sys; print('torch' in sys.modules)")
+    done = start("small.py")
+    assert done.returncode == 0 and done.stdout == "False\n", done.stderr
+
+
+def test_what_is_waited_for_is_told_once(tmp_path, monkeypatch):
+    from depyf.imports import WhenImported
+
+    (tmp_path / "awaited_one.py").write_text("found = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before, told = list(sys.meta_path), []
+    WhenImported("awaited_one", lambda: told.append(sys.modules["awaited_one"].found))
+    never = WhenImported("awaited_two", lambda: told.append("never"))
+    import awaited_one
+
+    assert told == [1] and awaited_one.__spec__.loader.__class__.__name__ == "SourceFileLoader"
+    assert "exec_module" not in vars(awaited_one.__spec__.loader)
+    never.remove()
+    assert sys.meta_path == before
+    del sys.modules["awaited_one"]
 
 
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):

@@ -12,6 +12,8 @@ import types
 import weakref
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
 
+from depyf.imports import WhenImported
+
 #: name of the probe -> why it is unavailable
 _unavailable: Dict[str, str] = {}
 _found: Dict[str, Any] = {}
@@ -69,21 +71,44 @@ def note_unavailable(name: str, reason: str) -> None:
 
 
 def probe_all() -> None:
-    """Runs every probe that loads nothing which the program may not need (inductor), so that `unavailable` is filled."""
+    """Runs every probe that loads nothing which the program may not need (Dynamo, inductor), so that `unavailable` is filled."""
     for find in (
-        _register_bytecode_hook,
         _compile_context,
-        _cache_entry_list,
-        _innermost_function,
         _intern_table,
         _relational_guard,
         _set_stance,
         _trace_structured,
     ):
         find()
+    if _HOOKED in sys.modules:
+        for find in (_register_bytecode_hook, _cache_entry_list, _innermost_function):
+            find()
 
 
 # ---- the bytecode hook -------------------------------------------------------------------------------------------------
+
+_HOOKED = "torch._dynamo.convert_frame"
+
+
+class _LaterHook:
+    """The handle of a bytecode hook that is registered when Dynamo has been imported."""
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        self._handle: Any = WhenImported(_HOOKED, self._register)
+
+    def _register(self) -> None:
+        register = _register_bytecode_hook()
+        try:
+            self._handle = register(self._hook) if register is not None else None
+        except Exception as error:
+            note_unavailable("bytecode hook", "%s: %s" % (type(error).__name__, error))
+
+    def remove(self) -> None:
+        """Ends the hook, or the wait for it."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
 
 
 def _register_bytecode_hook() -> Any:
@@ -98,7 +123,12 @@ def _register_bytecode_hook() -> Any:
 def register_bytecode_hook(
     hook: Callable[[types.CodeType, types.CodeType], Optional[types.CodeType]],
 ) -> Any:
-    """Registers a hook `(original, transformed) -> replacement or None`; returns a handle with `remove()`, or None."""
+    """Registers a hook `(original, transformed) -> replacement or None`; returns a handle with `remove()`, or None.
+
+    Dynamo is not imported for that: where the program has not done so yet, the hook is registered when it does.
+    """
+    if _HOOKED not in sys.modules:
+        return _LaterHook(hook)
     register = _register_bytecode_hook()
     return register(hook) if register is not None else None
 

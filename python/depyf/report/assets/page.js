@@ -546,7 +546,7 @@ function whenRelated(view, done) {
   };
   const size = view.texts.reduce((sum, text) => sum + (text.kind === "graph" || text.kind === "kernel" ? textOf(text.text).length : 0), 0);
   if (relationCache.has(view.key) || size < SLOW) work();
-  else requestAnimationFrame(() => setTimeout(work, 0));
+  else idle(work);
 }
 
 function groupsOf(line) { return line && line.dataset.g ? line.dataset.g.split(" ").map(Number) : []; }
@@ -938,6 +938,7 @@ function place(boxes, edges) {
     for (const box of row) box.x -= drift;
   }
 }
+const READABLE = 1.5;  // units of the drawing in a pixel, beyond which its texts are too small
 function showGraph(panel, view, rest) {
   const choices = readable(view).filter((text) => text.kind === "graph");
   const open = new Set();
@@ -949,7 +950,7 @@ function showGraph(panel, view, rest) {
   let svg = null;
   const apply = () => svg.setAttribute("viewBox", box.join(" "));
   const zoom = (factor, cx, cy) => { cx = cx === undefined ? box[0] + box[2] / 2 : cx; cy = cy === undefined ? box[1] + box[3] / 2 : cy; box = [cx - (cx - box[0]) * factor, cy - (cy - box[1]) * factor, box[2] * factor, box[3] * factor]; apply(); };
-  const buttons = [["+", "zoom in", () => zoom(0.8)], ["−", "zoom out", () => zoom(1.25)], ["fit", "show all of it", () => fit()]].map(([label, title, act]) => make("button", { type: "button", title, "aria-label": title, onclick: act }, label));
+  const buttons = [["+", "zoom in", () => zoom(0.8)], ["−", "zoom out", () => zoom(1.25)], ["fit", "show all of it", () => fit()]].map(([label, title, act]) => make("button", { type: "button", id: label === "fit" ? "fit" : null, title, "aria-label": title, onclick: act }, label));
   const foldButton = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? 60 : Infinity; open.clear(); paintIt(); } });
   let fit = () => {};
   // moves a box that has the focus into the window
@@ -959,7 +960,7 @@ function showGraph(panel, view, rest) {
     apply();
   };
   const read = new Map();
-  function paintIt() {
+  function paintIt(opened) {
     if (!read.has(text.text)) read.set(text.text, relationCache.has(view.key) ? relations(view).graphs.get(text.text) : readGraph(linesOf(text.text)));
     const graph = read.get(text.text);
     const { boxes, edges, folded } = fold(graph, open, limit);
@@ -972,10 +973,12 @@ function showGraph(panel, view, rest) {
     place(boxes, edges);
     svg = draw("svg", { role: "group", "aria-label": text.title + " as a picture: " + note.textContent + "; arrow keys walk the nodes, the view Code holds it as text" });
     for (const edge of edges) {
-      const x1 = edge.from.x + edge.from.width / 2, y1 = edge.from.y + edge.from.height, x2 = edge.to.x + edge.to.width / 2, y2 = edge.to.y, my = (y1 + y2) / 2;
-      svg.append(draw("path", { class: "ge", d: "M" + x1 + " " + y1 + "C" + x1 + " " + my + " " + x2 + " " + my + " " + x2 + " " + y2 }));
+      // an edge past other layers leaves and arrives beside the middle, where the edges to the next layer are
+      const far = edge.to.layer - edge.from.layer > 1, part = far ? 0.85 : 0.5, bend = far ? 60 : 0;
+      const x1 = edge.from.x + edge.from.width * part, y1 = edge.from.y + edge.from.height, x2 = edge.to.x + edge.to.width * part, y2 = edge.to.y, my = (y1 + y2) / 2;
+      svg.append(draw("path", { class: "ge", d: "M" + x1 + " " + y1 + "C" + (x1 + bend) + " " + my + " " + (x2 + bend) + " " + my + " " + x2 + " " + y2 }));
       const shape = edge.shape.replace(/(\])(\[[^\]]*\])?(\w+)?(:\d+)?$/, "$1");
-      if (shape && edges.length < 160) svg.append(draw("text", { class: "gl", x: x1 + (x2 - x1) * 0.35 + 4, y: y1 + (y2 - y1) * 0.36 }, shape));
+      if (shape && edges.length < 160) svg.append(draw("text", { class: "gl", x: x1 + (x2 - x1) * 0.35 + 4 + bend * 0.55, y: y1 + (y2 - y1) * 0.36 }, shape));
     }
     const clip = (name, length) => name.length > length ? name.slice(0, length - 1) + "…" : name;
     for (const one of boxes) {
@@ -986,15 +989,18 @@ function showGraph(panel, view, rest) {
       if (one.kind === "fold") group.addEventListener("click", () => {
         const focused = group.contains(document.activeElement);
         open.add(one.key);
-        paintIt();
+        paintIt(one);
         if (focused) frame.querySelector("g[data-node='" + CSS.escape(one.nodes[0].name) + "']").focus({ preventScroll: true });
       }); else group.addEventListener("click", () => { for (const other of svg.querySelectorAll(".gn.lit")) other.classList.remove("lit"); group.classList.add("lit"); detail.replaceChildren(describe(one) + " ", make("a", { href: "#compile/" + view.key + "/code/" + text.role + "/L" + (one.nodes[0].line + 1) }, "line " + (one.nodes[0].line + 1))); });
       svg.append(group);
     }
     const left = Math.min(...boxes.map((one) => one.x)) - 12, right = Math.max(...boxes.map((one) => one.x + one.width)) + 12, bottom = Math.max(...boxes.map((one) => one.y + one.height)) + 12;
     frame.replaceChildren(svg);
-    fit = () => { const width = frame.clientWidth || 900, height = frame.clientHeight || 500, scale = Math.max((right - left) / width, bottom / height, 0.85); box = [(left + right) / 2 - width * scale / 2, Math.min(0, (bottom - height * scale) / 2), width * scale, height * scale]; apply(); };
-    fit();
+    const width = frame.clientWidth || 900, height = frame.clientHeight || 500, all = Math.max((right - left) / width, bottom / height, 0.85);
+    const look = (scale) => { box = [(left + right) / 2 - width * scale / 2, Math.min(0, (bottom - height * scale) / 2), width * scale, height * scale]; apply(); };
+    fit = () => look(all);
+    const now = opened && boxes.find((one) => one.nodes.includes(opened.nodes[0]));
+    if (now) { box[0] += now.x - opened.x; box[1] += now.y - opened.y; apply(); } else look(Math.min(all, READABLE));
     rove(svg, ".gn");
     let grip = null;
     svg.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY, box[0], box[1]]; });
@@ -1074,7 +1080,7 @@ function nameOf(control) { return control.id || control.tagName + "|" + (control
 function route() {
   const active = document.activeElement, name = byId("view").contains(active) ? nameOf(active) : "";
   show();
-  if (document.activeElement === active) return;
+  if (document.activeElement === active && active !== document.body && !active.closest("[hidden]")) return;
   const again = name && [...byId("view").querySelectorAll("a, button, select, input, [tabindex]")].find((one) => nameOf(one) === name);
   const target = again || byId("view-title") || byId("content");
   target.focus({ preventScroll: true });
@@ -1120,6 +1126,8 @@ addEventListener("beforeprint", () => {
   for (const pane of panes) pane.finish();
   folded = [...document.querySelectorAll("main details:not([open])")];
   for (const one of folded) one.open = true;
+  const fit = byId("fit");
+  if (fit) fit.click();
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; folded = []; });
 byId("theme").addEventListener("click", switchTheme);
@@ -1131,8 +1139,9 @@ byId("search").addEventListener("input", (event) => {
   typing = setTimeout(() => location[location.hash.startsWith("#search/") ? "replace" : "assign"](query.length > 1 ? "#search/" + encodeURIComponent(query) : "#"), 180);
 });
 for (const button of document.querySelectorAll("button[data-shows]")) button.addEventListener("click", () => {
-  const card = button.parentElement, next = card.querySelector("[data-more] a");
-  card.classList.add("all");
+  const hidden = [...button.parentElement.querySelectorAll("[data-more]")], next = hidden[0] && hidden[0].querySelector("a");
+  const more = () => { for (const one of hidden.splice(0, 150)) one.removeAttribute("data-more"); if (hidden.length) idle(more); };
+  more();
   button.remove();
   if (next) next.focus();
 });
