@@ -358,6 +358,21 @@ def test_recompiles_have_their_reasons(tmp_path):
     assert "compiled again because" in text
 
 
+def test_training_has_its_graphs_and_figures(tmp_path):
+    def loss(x):
+        return (x * 3).sin().sum()
+
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(loss, backend="aot_eager")(torch.ones(3, requires_grad=True)).backward()
+    entry = run.function("loss").entries[0]
+    for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
+        assert entry.graphs[stage].count("def forward(") == 1, stage
+    assert "cos" in entry.graphs["Backward_graph"] and "cos" not in entry.graphs["Captured_Graph"]
+    assert entry.metrics["co_name"] == "loss" and entry.metrics["graph_op_count"] >= 3
+    assert entry.finished and not entry.failure
+    assert run.unattributed == []
+
+
 def test_a_failing_backend_is_the_users_exception(tmp_path):
     def backend(module, inputs):
         raise ValueError("from the backend")
@@ -417,6 +432,7 @@ def test_what_torch_logs_stands_in_for_the_trace():
     graph = "TRACED GRAPH\n ===== %s =====\n <eval_with_key>.3 class GraphModule(torch.nn.Module):\n    pass\n"
     for name, record in (
         ("__compiled_fn_0", "dynamo_output_graph"),
+        ("Joint graph 0", "aot_joint_graph"),
         ("Forward graph 0", "aot_forward_graph"),
         ("Backward graph 0", "aot_backward_graph"),
         ("something else", ""),
@@ -426,6 +442,9 @@ def test_what_torch_logs_stands_in_for_the_trace():
         assert not record or text == "class GraphModule(torch.nn.Module):\n    pass\n"
     assert read_logged("output_code", "Output code: \nimport torch\n") == ("inductor_output_code", "import torch\n")
     assert read_logged("output_code", "Output code written to: /tmp/x.py")[0] == ""
+    split = "\n---orig graph---\ngraph()\n\n---split graph---\ngraph()\n"
+    assert read_logged("ddp_graphs", split) == ("optimize_ddp_split_graph", split.strip() + "\n")
+    assert read_logged("ddp_graphs", "\n---final graph---\ngraph()\n")[0] == ""
     text = 'Graph break: call print {} from user code at:\n  File "a.py", line 3, in f\n    print(x)\n'
     assert read_logged("graph_breaks", text) == ("dynamo_graph_break_reason", text)
     found = parse_break(text, 0)

@@ -183,6 +183,8 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
     """The name that a text of torch's log has in the structured trace of later versions, and what is its payload; "" for others."""
     if kind == "graph_breaks":
         return "dynamo_graph_break_reason", text
+    if kind == "ddp_graphs":
+        return ("optimize_ddp_split_graph", text.strip() + "\n") if "---split graph---" in text else ("", text)
     if kind == "output_code":
         head, _, code = text.partition("\n")
         return ("inductor_output_code", code) if head.strip() == "Output code:" else ("", text)
@@ -498,6 +500,8 @@ class Session:
             entry._home = str(scope.get("__name__") or "") if scope is not None else ""
             function.entries.append(entry)
             self._read_names(entry, new_code, scope)
+            if compat.trace_logger() is None:
+                entry.reasons = compat.recompile_reasons()
         if not function.source:
             self._original_source(function, code)
         if not function._bytecode:
@@ -793,12 +797,22 @@ class Session:
                 text,
             )
 
-    def on_log(self, kind: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
-        """Handles a text that stands in for a record of the structured trace, where torch has none."""
-        name, payload = read_logged(kind, text)
+    def on_log(
+        self,
+        kind: str,
+        text: str,
+        figures: Dict[str, Any],
+        context: Any,
+        compile_id: str,
+        attempt: int,
+    ) -> None:
+        """Handles a text, or figures, that stand in for a record of the structured trace, where torch has none."""
+        name, payload = (kind, text) if figures else read_logged(kind, text)
         if name:
             with self._lock:
-                self._record(self._entry(context, compile_id), name, name, {}, {}, payload, attempt)
+                self._record(
+                    self._entry(context, compile_id), name, name, figures, {}, payload, attempt
+                )
 
     def _stages_not_made(self, entry: Entry) -> None:
         hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]
@@ -1178,10 +1192,15 @@ class _Hub:
             context, compile_id, attempt = compat.current_compile()
             if compile_id is None:
                 return
-            text = record.getMessage()
+            figures = compat.logged_metrics(record) if stage == compat.METRICS else {}
+            if figures is None:
+                return
+            text = record.getMessage() if not figures else ""
             for session in self._active(lingering=True):
-                take = session.on_log if stage in self._taken else session.on_text
-                take(stage, text, context, compile_id, attempt)
+                if stage in self._taken:
+                    session.on_log(stage, text, figures, context, compile_id, attempt)
+                else:
+                    session.on_text(stage, text, context, compile_id, attempt)
         except Exception as error:
             log.debug("depyf: a log record could not be read: %r", error)
 

@@ -607,8 +607,10 @@ def fusion_loggers() -> Dict[str, logging.Logger]:
 _ARTIFACT_LOGGERS = {
     "graph_code": ("torch._dynamo.output_graph", "graph_code"),
     "graph_breaks": ("torch._dynamo.symbolic_convert", "graph_breaks"),
-    "aot_joint": ("torch._functorch._aot_autograd.dispatch_and_compile_graph", "aot_graphs"),
+    "aot_joint_graph": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_joint_graph"),
     "aot_graphs": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_graphs"),
+    "aot_inference_graph": ("torch._functorch._aot_autograd.dispatch_and_compile_graph", "aot_graphs"),
+    "ddp_graphs": ("torch._dynamo.backends.distributed", "ddp_graphs"),
     "post_grad_graphs": ("torch._inductor.compile_fx", "post_grad_graphs"),
     "output_code": ("torch._inductor.graph", "output_code"),
 }
@@ -616,11 +618,47 @@ _ARTIFACT_LOGGERS = {
 
 def artifact_loggers() -> Dict[str, logging.Logger]:
     """What stands in for the structured trace where there is none: kind -> logger, of the modules that are loaded."""
-    return {
+    found = {
         kind: logging.getLogger("%s.__%s" % (module, artifact))
         for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
         if module in sys.modules
     }
+    found[METRICS] = logging.getLogger("torch._utils_internal")
+    return found
+
+
+#: the kind of a record that has the figures of one compile, and no text
+METRICS = "compilation_metrics"
+
+
+def logged_metrics(record: logging.LogRecord) -> Optional[Dict[str, Any]]:
+    """The figures of a compile by name, which torch logs at the compile's end; None for what else its logger says."""
+    metrics = record.args[0] if isinstance(record.args, tuple) and record.args else None
+    if not hasattr(metrics, "frame_key"):
+        return None
+    found = {
+        name: sorted(value) if isinstance(value, (set, frozenset)) else value
+        for name, value in vars(metrics).items()
+    }
+    if found.get("fail_reason") is not None:
+        found["fail_type"] = getattr(sys.exc_info()[0], "__name__", "Exception")
+    return found
+
+
+def recompile_reasons() -> List[str]:
+    """Why the frame at hand is compiled again: for each entry that it has, the guard that failed.
+
+    To be called from inside a bytecode hook, where torch traces no reasons: they are a variable of the function that asks for
+    the compile.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            found = frame.f_locals.get("recompile_reasons")
+            if isinstance(found, list):
+                return [str(reason) for reason in found]
+        frame = frame.f_back
+    return []
 
 
 def inductor_loaded() -> bool:
