@@ -157,12 +157,21 @@ def user_line(document_or_stack, fallback=None):
 
 
 _GUARD_COMMENT = re.compile(r"\s+# .*$", re.DOTALL)
+#: where a guard was made, with the beginning of the path left out, which is all that torch tells up to 2.9
+_SHORTENED_PLACE = re.compile(r"# (?P<tail>[^\s#]+):(?P<line>\d+) in \S+\s*$")
 
 
-def reason_parts(reason):
-    """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's line that made it."""
+def reason_parts(reason, filename=""):
+    """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's line that made it.
+
+    Args:
+        filename: of the function that was compiled again; where torch shortens paths, only lines of this file are found.
+    """
     frames = re.findall(r'File "([^"\n]+)", line (\d+)', reason)
     where = (frames[-1][0], int(frames[-1][1])) if frames else None
+    shortened = _SHORTENED_PLACE.search(reason)
+    if where is None and shortened and filename.endswith(shortened.group("tail")):
+        where = filename, int(shortened.group("line"))
     text = _GUARD_COMMENT.sub("", reason)
     return " ".join(text.split()) or " ".join(reason.split()), where
 
@@ -232,7 +241,7 @@ def causes(document):
                     )
                 )
         if entry.get("reasons"):
-            reason, place_of = reason_parts(entry["reasons"][0])
+            reason, place_of = reason_parts(entry["reasons"][0], function["filename"] if function else "")
             if place_of is None and function:
                 place_of = function["filename"], function["firstlineno"]
             found.append(
@@ -377,7 +386,7 @@ def recompiles_text(document, links=False):
             )
         )
         for reason in entry["reasons"]:
-            text, made = reason_parts(reason)
+            text, made = reason_parts(reason, function["filename"] if function else "")
             lines.append(
                 "    %s%s" % (shown(text), ", guarded at " + place(made[0], made[1], links) if made else "")
             )

@@ -1,5 +1,6 @@
 """What the tests of depyf.torch share: fresh processes with cold caches, and a torch without leftovers."""
 
+import linecache
 import os
 import subprocess
 import sys
@@ -23,6 +24,15 @@ def environment(cache, **extra):
     found["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     found.update(extra)
     return found
+
+
+def function_of(text, name):
+    """The function of that name in a text, which has its source: torch up to 2.9 wraps a function that has none."""
+    filename = "<text %d of %s>" % (len(linecache.cache), name)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    names = {"__name__": "text", "torch": torch}
+    exec(compile(text, filename, "exec"), names)
+    return names[name]
 
 
 @pytest.fixture

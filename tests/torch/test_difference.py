@@ -142,6 +142,9 @@ def test_reasons_name_the_line_that_made_the_guard():
     reason = "0/1: scale == 2  # return (x * scale)  # b.py:9 in f\nUser stack trace:\n  File \"/a/b.py\", line 9, in f"
     assert summary.reason_parts(reason) == ("0/1: scale == 2", ("/a/b.py", 9))
     assert summary.reason_parts("0/0: size  mismatch") == ("0/0: size mismatch", None)
+    shortened = "0/0: scale == 2   # return x * scale  # a/b.py:9 in f"
+    assert summary.reason_parts(shortened, "/home/a/b.py") == ("0/0: scale == 2", ("/home/a/b.py", 9))
+    assert summary.reason_parts(shortened, "/home/a/c.py") == ("0/0: scale == 2", None)
 
 
 # ---- ranks -------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
+from conftest import function_of
 from depyf.torch.dump import dump_run
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, Guard, Run
 
@@ -99,12 +100,7 @@ class Model(torch.nn.Module):
 
 
 def make_function():
-    names = {"torch": torch}
-    exec(
-        "def made(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x * 2\n",
-        names,
-    )
-    return names["made"]
+    return function_of("def made(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x * 2\n", "made")
 
 
 def survivors(block, backend):

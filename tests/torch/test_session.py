@@ -11,6 +11,7 @@ import weakref
 import depyf
 import pytest
 import torch
+from conftest import function_of
 from depyf.torch import DepyfWarning
 
 
@@ -192,14 +193,9 @@ def test_hostile_names_stay_in_the_folder(tmp_path, name):
 
 
 def test_two_functions_of_one_name_get_two_numbers(tmp_path):
-    def make(factor):
-        namespace = {}
-        exec("def same(x):\n    return x * %d\n" % factor, namespace)
-        return namespace["same"]
-
     with depyf.prepare_debug(str(tmp_path / "dump")):
         for factor in (2, 3):
-            compiled(make(factor))(torch.ones(3))
+            compiled(function_of("def same(x):\n    return x * %d\n" % factor, "same"))(torch.ones(3))
     names = os.listdir(str(tmp_path / "dump"))
     for number in (0, 1):
         assert "full_code_for_same_%d.py" % number in names

@@ -96,6 +96,7 @@ GRAPH_STAGES = {
     "after_joint_graph": "AFTER_JOINT",
     "before_post_grad_graph": "BEFORE_POST_GRAD",
     "inductor_post_grad_graph": "AFTER_POST_GRAD",
+    "after_post_grad_graph": "AFTER_POST_GRAD",
     "compiled_autograd_graph": "Compiled_autograd_graph",
     "optimize_ddp_split_graph": "DDP_split_graph",
     "optimize_ddp_split_child": "DDP_split_child",
