@@ -315,7 +315,8 @@ def test_nothing_compiles_inside_and_all_is_as_before(tmp_path):
     with depyf.capture() as inside, depyf.debug():
         assert type(module).forward.__code__.co_filename.endswith(".Captured_Graph.0.py")
         assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
-        assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 2.0))
+        if hasattr(torch.compiler, "set_stance"):  # without it, torch forgets a function that fits no entry
+            assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 2.0))
     assert inside.functions == []
     assert type(module).forward.__code__ is before
     assert globals()[installed] is value

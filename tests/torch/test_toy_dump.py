@@ -40,7 +40,7 @@ def dumps(tmp_path_factory):
     base = tmp_path_factory.mktemp("toy")
     cold = run_toy(base / "cold", base / "cache", base / "results.pt")
     warm = run_toy(base / "warm", base / "cache")
-    return {"cold": cold, "warm": warm, "results": base / "results.pt"}
+    return {"cold": cold, "warm": warm, "results": base / "results.pt", "cache": base / "cache"}
 
 
 def names(folder):
@@ -91,7 +91,8 @@ def test_transformed_code_reads_well(dumps):
     lines = [
         line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
     ]
-    assert len(lines) <= 12, text
+    # from torch 2.15 on the code asks whether a profiler listens, which takes six lines more
+    assert len(lines) <= 12 + 6 * ("_is_profiler_enabled" in text), text
     assert text.count("__resume_at_") == 2
     assert "extend" not in text and "__temp_" not in text and "[:" not in text
     assert re.search(r"^    if ", text, re.MULTILINE)
@@ -135,6 +136,7 @@ def test_caches_can_be_turned_off(run_script, dumps, tmp_path):
         "with depyf.prepare_debug('dump', caches=False):\n"
         "    torch.compile(lambda x: x.sin() + 1)(torch.ones(3))\n"
         "import torch._inductor.config as config\n"
-        "assert not config.force_disable_caches\n"
+        "assert not config.force_disable_caches\n",
+        cache=dumps["cache"],
     )
     assert list((tmp_path / "dump").glob("*.BEFORE_PRE_GRAD.0.py"))

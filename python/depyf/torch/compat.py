@@ -6,6 +6,7 @@ depyf.torch asks here and never imports from torch's private modules itself.
 
 import contextlib
 import logging
+import os
 import re
 import sys
 import types
@@ -483,6 +484,12 @@ class _AskedHandlers(list):
         name = frame.f_locals.get("name")
         return not (isinstance(name, str) and name in self.unwanted)
 
+    def copy(self) -> "_AskedHandlers":
+        """The same, for logging, which from CPython 3.14 on takes a handler out of a copy."""
+        found = _AskedHandlers(self)
+        found.ours, found.unwanted = self.ours, self.unwanted
+        return found
+
 
 def add_trace_handler(handler: logging.Handler, unwanted: FrozenSet[str]) -> None:
     """Adds a handler of the structured trace, for which torch does not compute the records of these names."""
@@ -718,19 +725,40 @@ def no_compile() -> Iterator[None]:
         yield
 
 
+#: the name of the one function that Dynamo is to compile, which it reads from the environment at each compile
+_ONLY_FUNCTION = "TORCHDYNAMO_DEBUG_FUNCTION"
+
+
 @contextlib.contextmanager
 def _run_only() -> Iterator[None]:
     # before 2.6 each optimised function installs its own callback when it is called, so the one place that all of them
-    # ask is the callback's own check of the compile limit
-    from torch._dynamo import config
-
-    limits: Any = {
-        name: 0
-        for name in ("cache_size_limit", "accumulated_cache_size_limit")
-        if hasattr(config, name)
-    }
-    with config.patch(**limits):
+    # ask is the callback's own question which function is to be compiled; the compile limit, which it asks for next, makes
+    # torch 2.2 fail on code that was never compiled
+    before = os.environ.get(_ONLY_FUNCTION)
+    os.environ[_ONLY_FUNCTION] = "<none>"
+    try:
         yield
+    finally:
+        if before is None:
+            del os.environ[_ONLY_FUNCTION]
+        else:
+            os.environ[_ONLY_FUNCTION] = before
+
+
+def step_into(code: types.CodeType) -> None:
+    """Makes code that torch has never compiled run without Dynamo's callback, into which a debugger would step.
+
+    Where there is a stance, `no_compile` has done so.
+    """
+
+    def find() -> Any:
+        from torch._C._dynamo.eval_frame import skip_code
+
+        return skip_code
+
+    skip = probe("code that is not compiled", find) if _set_stance() is None else None
+    if skip is not None:
+        skip(code)
 
 
 def forget_code(code: types.CodeType) -> None:

@@ -79,7 +79,8 @@ class debug:
 
     Breakpoints in transformed code stop under every backend; in captured graphs with the backend "eager"; in inductor's
     wrapper code in the file that torch runs, which the end of each kernel file in the dump names. What fits no compiled
-    entry runs as the user wrote it. After the block everything is as before.
+    entry runs as the user wrote it. After the block everything is as before; only a torch before 2.6 forgets the entries of
+    a function that was called in the block in a way that fits none.
 
     Example:
         >>> with depyf.prepare_debug("dump"):
@@ -128,6 +129,7 @@ class debug:
         ):
             return
         self._restore.append((function, function.__code__))
+        compat.step_into(code)
         function.__code__ = code
         # torch wraps the graph in functions of its own; without them one step leads from the transformed code into it
         home = sys.modules.get(graph.home)
