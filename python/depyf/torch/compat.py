@@ -345,9 +345,9 @@ def replaces_serialised_code() -> bool:
 
 def _relational_guard() -> Any:
     def find() -> Any:
-        from torch._C._dynamo.guards import RelationalGuard
+        import torch
 
-        return RelationalGuard
+        return torch._C._dynamo.guards.RelationalGuard
 
     return probe("relational guards", find)
 
@@ -403,10 +403,11 @@ def global_state() -> Optional[Dict[str, Any]]:
     """torch's global state (grad mode, autocast, threads ...) as its guard compares it, None where it does not tell."""
 
     def find() -> Any:
-        from torch._C._dynamo.guards import GlobalStateGuard
+        import torch
 
-        GlobalStateGuard().__getstate__()
-        return GlobalStateGuard
+        guard = torch._C._dynamo.guards.GlobalStateGuard
+        guard().__getstate__()
+        return guard
 
     guard = probe("global state", find)
     if guard is None:
@@ -752,9 +753,9 @@ def step_into(code: types.CodeType) -> None:
     """
 
     def find() -> Any:
-        from torch._C._dynamo.eval_frame import skip_code
+        import torch
 
-        return skip_code
+        return torch._C._dynamo.eval_frame.skip_code
 
     skip = probe("code that is not compiled", find) if _set_stance() is None else None
     if skip is not None:
@@ -765,9 +766,9 @@ def forget_code(code: types.CodeType) -> None:
     """Drops every entry that torch keeps of one original code object."""
 
     def find() -> Any:
-        from torch._C._dynamo.eval_frame import reset_code
+        import torch
 
-        return reset_code
+        return torch._C._dynamo.eval_frame.reset_code
 
     reset = probe("forgetting compiled code", find)
     if reset is not None:
