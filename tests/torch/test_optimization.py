@@ -17,7 +17,8 @@ class Model(TorchCompileWrapperWithCustomDispatcher):
             use_custom_dispatcher=True,
         )
 
-    def backend(self, module, inputs):
+    @staticmethod  # torch 2.2 keeps the backend as long as the graph
+    def backend(module, inputs):
         return module.forward
 
     def forward(self, x, extra=None):

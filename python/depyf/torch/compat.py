@@ -613,6 +613,7 @@ def fusion_loggers() -> Dict[str, logging.Logger]:
 
 #: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger it is
 _ARTIFACT_LOGGERS = {
+    "guards": ("torch._dynamo.guards", "guards"),
     "graph_code": ("torch._dynamo.output_graph", "graph_code"),
     "graph_breaks": ("torch._dynamo.symbolic_convert", "graph_breaks"),
     "aot_joint_graph": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_joint_graph"),
@@ -626,6 +627,13 @@ _ARTIFACT_LOGGERS = {
 
 def artifact_loggers() -> Dict[str, logging.Logger]:
     """What stands in for the structured trace where there is none: kind -> logger, of the modules that are loaded."""
+
+    def find() -> Any:
+        from torch._functorch import aot_autograd  # else its first graphs would come before anyone listens
+
+        return aot_autograd
+
+    probe("AOTAutograd", find)
     found = {
         kind: logging.getLogger("%s.__%s" % (module, artifact))
         for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
@@ -651,6 +659,22 @@ def logged_metrics(record: logging.LogRecord) -> Optional[Dict[str, Any]]:
     if found.get("fail_reason") is not None:
         found["fail_type"] = getattr(sys.exc_info()[0], "__name__", "Exception")
     return found
+
+
+def backward_being_compiled() -> Optional[int]:
+    """The number of AOTAutograd's graph whose backward is being compiled, None when it compiles none.
+
+    Torch 2.2 compiles the backward of a dynamic graph when it is first needed, and knows no compile id then.
+    """
+
+    def find() -> Any:
+        from torch._functorch.aot_autograd import get_aot_graph_name
+
+        return get_aot_graph_name
+
+    name = probe("name of AOTAutograd's graph", find)
+    found = re.search(r"__(\d+)_backward_\d+$", name()) if name is not None else None
+    return int(found.group(1)) if found else None
 
 
 def recompile_reasons() -> List[str]:

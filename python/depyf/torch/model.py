@@ -217,6 +217,7 @@ class Entry:
     _code: LiveObject = field(default_factory=LiveObject, repr=False)
     _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)
     _graph_module: LiveObject = field(default_factory=LiveObject, repr=False)
+    _logged_guards: List[str] = field(default_factory=list, repr=False)
     _guard_manager: LiveObject = field(default_factory=LiveObject, repr=False)
 
     @property
