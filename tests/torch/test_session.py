@@ -444,6 +444,8 @@ def test_what_torch_logs_stands_in_for_the_trace():
         assert not record or text == "class GraphModule(torch.nn.Module):\n    pass\n"
     assert read_logged("output_code", "Output code: \nimport torch\n") == ("inductor_output_code", "import torch\n")
     assert read_logged("output_code", "Output code written to: /tmp/x.py")[0] == ""
+    wrapped = graph.replace("eval_with_key>.3 ", "eval_with_key>.3 from /a/class b.py:98 in wrapped ")
+    assert read_logged("aot_joint_graph", wrapped % "Joint graph 0")[1].startswith("class GraphModule(")
     split = "\n---orig graph---\ngraph()\n\n---split graph---\ngraph()\n"
     assert read_logged("ddp_graphs", split) == ("optimize_ddp_split_graph", split.strip() + "\n")
     assert read_logged("ddp_graphs", "\n---final graph---\ngraph()\n")[0] == ""

@@ -171,9 +171,8 @@ def read_mark(payload: Any) -> Optional[Mark]:
 
 
 _LOGGED_GRAPH = re.compile(
-    r"TRACED GRAPH\n\s*=+ (?P<name>.+?) =+\n[^\n]*?(?P<text>class [^\n(]+\(.*)", re.DOTALL
+    r"TRACED GRAPH\n\s*=+ (?P<name>.+?) =+\n[^\n]*?(?P<text>class [^\s(]+\(.*)", re.DOTALL
 )
-_LOGGED_NUMBER = re.compile(r"=+ (?:Joint|Forward|Backward) graph (\d+) =+\n")
 _LOGGED_GRAPHS = (
     ("__compiled_fn_", "dynamo_output_graph"),
     ("Joint graph", "aot_joint_graph"),
@@ -404,7 +403,6 @@ class Session:
         self._lock = threading.RLock()
         self._by_context: Dict[int, Tuple[LiveObject, Entry]] = {}
         self._by_id: Dict[str, Entry] = {}
-        self._by_graph: Dict[int, Entry] = {}  # by the number that AOTAutograd gives a graph
         self._functions: Dict[int, Function] = {}
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
@@ -810,30 +808,16 @@ class Session:
         context: Any,
         compile_id: str,
         attempt: int,
-        backward: Optional[int] = None,
     ) -> None:
-        """Handles a text, or figures, that stand in for a record of the structured trace, where torch has none.
-
-        Args:
-            backward: the number of AOTAutograd's graph whose backward is compiled outside of any compile.
-        """
-        if kind == "guards":
-            with self._lock:
-                self._entry(context, compile_id)._logged_guards.append(text)
-            return
+        """Handles a text, or figures, that stand in for a record of the structured trace, where torch has none."""
         name, payload = (kind, text) if figures else read_logged(kind, text)
-        if not name:
-            return
         with self._lock:
-            entry = self._entry(context, compile_id) if backward is None else self._by_graph.get(backward)
-            if entry is None:
-                return
-            number = _LOGGED_NUMBER.search(text)
-            if number is not None:
-                self._by_graph[int(number.group(1))] = entry
-            self._record(entry, name, name, figures, {}, payload, attempt)
-            if name == "inductor_output_code" and not self.open and self.writer is not None:
-                self.writer.late(self, entry)
+            if kind == "guards":
+                self._entry(context, compile_id)._logged_guards.append(text)
+            elif name:
+                self._record(
+                    self._entry(context, compile_id), name, name, figures, {}, payload, attempt
+                )
 
     def _stages_not_made(self, entry: Entry) -> None:
         hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]
@@ -1051,17 +1035,6 @@ class _Hub:
         for session in [one for one in self._lingering if one.process == process]:
             self._settle(session)
 
-    def _settle_done(self) -> None:
-        if not self._lingering:
-            return
-        with self._lock:
-            done = [one for one in self._lingering if not one.awaits_backward()]
-            self._lingering = [one for one in self._lingering if one not in done]
-            self._attach()
-        for session in done:
-            if session.process == os.getpid():
-                self._settle(session)
-
     @staticmethod
     def _settle(session: Session) -> None:
         try:
@@ -1212,8 +1185,14 @@ class _Hub:
                 session.on_trace(kind, metadata, payload, context, compile_id, attempt)
             except Exception as error:
                 self._failed(session, "reading torch's trace record %s" % kind, error)
-        if kind in ("bwd_compilation_metrics", "compilation_metrics"):
-            self._settle_done()
+        if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
+            with self._lock:
+                done = [one for one in self._lingering if not one.awaits_backward()]
+                self._lingering = [one for one in self._lingering if one not in done]
+                self._attach()
+            for session in done:
+                if session.process == os.getpid():
+                    self._settle(session)
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
         """Takes a text of torch's log; never raises."""
@@ -1222,11 +1201,8 @@ class _Hub:
                 with self._lock:
                     self._attach_artifacts()  # inductor is loaded when it is first used
             context, compile_id, attempt = compat.current_compile()
-            backward = None
             if compile_id is None:
-                backward = compat.backward_being_compiled() if stage in self._taken else None
-                if backward is None:
-                    return
+                return
             figures = compat.logged_metrics(record) if stage == compat.METRICS else {}
             if figures is None:
                 return
@@ -1237,13 +1213,11 @@ class _Hub:
         for session in self._active(lingering=True):
             try:
                 if stage in self._taken:
-                    session.on_log(stage, text, figures, context, compile_id or "", attempt, backward)
+                    session.on_log(stage, text, figures, context, compile_id, attempt)
                 else:
-                    session.on_text(stage, text, context, compile_id or "", attempt)
+                    session.on_text(stage, text, context, compile_id, attempt)
             except Exception as error:
                 self._failed(session, "reading torch's log of %s" % stage, error)
-        if backward is not None:
-            self._settle_done()
 
     @staticmethod
     def _failed(session: Session, where: str, error: Exception) -> None:

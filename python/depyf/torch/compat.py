@@ -661,22 +661,6 @@ def logged_metrics(record: logging.LogRecord) -> Optional[Dict[str, Any]]:
     return found
 
 
-def backward_being_compiled() -> Optional[int]:
-    """The number of AOTAutograd's graph whose backward is being compiled, None when it compiles none.
-
-    Torch 2.2 compiles the backward of a dynamic graph when it is first needed, and knows no compile id then.
-    """
-
-    def find() -> Any:
-        from torch._functorch.aot_autograd import get_aot_graph_name
-
-        return get_aot_graph_name
-
-    name = probe("name of AOTAutograd's graph", find)
-    found = re.search(r"__(\d+)_backward_\d+$", name()) if name is not None else None
-    return int(found.group(1)) if found else None
-
-
 def recompile_reasons() -> List[str]:
     """Why the frame at hand is compiled again: for each entry that it has, the guard that failed.
 

@@ -334,7 +334,7 @@ class DumpWriter:
 
     def late(self, session: Any, entry: Entry) -> None:
         """Something arrived after the block: a backward that was compiled when it was first needed."""
-        if not entry.backward_metrics and compat.trace_logger() is not None:
+        if not entry.backward_metrics:
             return
         self._write_artifacts(entry)
         self._late = True
