@@ -304,10 +304,10 @@ void Structurer::thread_empty_blocks() {
         const Node& target = nodes[empty.edges[0].to.index];
         if (target.region != empty.region && is_ancestor(empty.region, target.region)) {
           if (empty.pred_count > 1) break;
-          // out of the region and back into it
+          // out of the region and back into it, past no copy of what a `finally` or `with` does
           RegionId entered = target.region;
           while (regions[entered.index].parent != empty.region) entered = regions[entered.index].parent;
-          if (is_ancestor(entered, node.region)) break;
+          if (is_ancestor(entered, node.region) && regions[entered.index].kind != RegionKind::Finally && regions[entered.index].kind != RegionKind::With) break;
         }
         // all that a statement protects: `with a: pass`
         if (empty.region && regions[empty.region.index].kind != RegionKind::Scope && !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region)) break;

@@ -320,7 +320,7 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   return handed;
 }
 
-/// A `return` or `raise` is one statement, however often the compiler copied it: ends of blocks that are the same operations of the same lines
+/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the compiler copied it: ends of blocks that are the same operations of the same lines
 /// become one block.
 bool Structurer::join_equal_ends() {
   constexpr std::size_t kLongest = 32;
@@ -334,9 +334,10 @@ bool Structurer::join_equal_ends() {
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    if (!node.alive || (node.term != TermKind::Return && node.term != TermKind::Raise)) continue;
+    const bool raises_again = node.term == TermKind::Reraise && !lifted.source_order;  // the end of a `finally`
+    if (!node.alive || (node.term != TermKind::Return && node.term != TermKind::Raise && !raises_again)) continue;
     // The return of a constant is cheap to repeat, and often implicit: it counts together with the statement before it.
-    const bool constant = node.value && is_const(resolve(node.value));
+    const bool constant = raises_again || (node.value && is_const(resolve(node.value)));
     std::size_t first = node.body.size();
     const std::size_t epilogue = class_epilogue(node);
     std::int32_t line = epilogue < first ? 0 : node.term_line;
@@ -364,8 +365,8 @@ bool Structurer::join_equal_ends() {
         if (node.body[k] == v) return k - first;
       return (std::uint64_t{1} << 40) + v.index;
     };
-    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(line != 0 ? node.term_line : 0)};
-    key.push_back(constant ? equal_const(node.value) : node.value ? name(node.value) : UINT64_MAX);
+    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(line != 0 && !raises_again ? node.term_line : 0)};
+    key.push_back(constant && !raises_again ? equal_const(node.value) : node.value ? name(node.value) : UINT64_MAX);
     for (ValueId v : node.raise_args) key.push_back(name(v));
     for (std::size_t k = first; k < node.body.size(); ++k) {
       const Value& value = at(node.body[k]);
