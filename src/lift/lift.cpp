@@ -159,10 +159,7 @@ class Lifter {
     value.block = block_;
     value.offset = instr_ ? instr_->offset : 0;
     value.line = instr_ ? instr_->line : 0;
-    // Two loads or stores of locals can be one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and stand apart in a
-    // copy of the same code.
-    const bool may_be_joined = op == Op::LOAD_FAST || op == Op::STORE_FAST;
-    value.columns = instr_ && !may_be_joined ? instr_->columns : 0;
+    value.columns = instr_ ? instr_->columns : 0;
     value.operands = operands;
     aliased_.push_back(false);
     return out_.add(value);

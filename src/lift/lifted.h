@@ -37,7 +37,7 @@ struct Value {
   BlockId block;
   std::uint32_t offset = 0;
   std::int32_t line = 0;
-  std::uint32_t columns = 0;     // LineCursor::columns(); 0 also where copies of the same code may differ in them
+  std::uint32_t columns = 0;     // LineCursor::columns()
   std::span<ValueId> operands;   // in stack order, deepest first; NULLs and keyword-name tuples as documented at lift()
 };
 

@@ -783,7 +783,7 @@ class Emitter {
 
   void gen(std::uint32_t n, std::uint32_t l, Context ctx) {
     if (n >= blocks_ + regions_) {
-      if (ctx.follow != n) throw Error("structure: the end of a finally body is reached from within");
+      go_to_end(n, l, ctx, {});
       return;
     }
     if (header_[n] && open_.count(n) == 0) {
@@ -877,7 +877,7 @@ class Emitter {
         flush(builder, l);
         std::uint32_t t = targets_[std::size_t{b} * 2];
         if (t != kNone) {
-          if (ctx.follow != t) throw Error("structure: the end of a finally body is reached from within");
+          go_to_end(t, l, ctx, end_origin(node));
           return;
         }
         append_end(l, StmtKind::Raise, end_origin(node));
@@ -893,6 +893,13 @@ class Emitter {
   }
 
   // ---------------------------------------------------------------- edges
+
+  /// To the end of a `finally` body: falling off the end, or `break` of a loop that the body ends in.
+  void go_to_end(std::uint32_t n, std::uint32_t l, const Context& ctx, Origin origin) {
+    if (n == ctx.follow) return;
+    if (n != ctx.exit) throw Error("structure: the end of a finally body is reached from within");
+    append_end(l, StmtKind::Break, origin);
+  }
 
   void append_continue(std::uint32_t l, const Context& ctx, Origin origin) {
     if (ctx.in_finally && !s_.lifted.continue_in_finally) throw Error("structure: continue in the body of a finally, which this version does not take");
@@ -1284,6 +1291,11 @@ class Emitter {
     bool else_needed = false;
   };
 
+  /// Is t the end of a `finally` body that the loop of h stands in?
+  bool ends_body_around(std::uint32_t h, std::uint32_t t) const {
+    return t >= blocks_ + regions_ && !dom_.dominates(h, t - regions_);  // h dominates the `try` of what it holds
+  }
+
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
     std::vector<std::uint32_t> unclear;
@@ -1303,7 +1315,7 @@ class Emitter {
     std::vector<std::uint32_t> breaks;
     auto outside = [&](std::uint32_t t) {
       if (t == h) return false;
-      if (!dom_.dominates(h, t)) return true;
+      if (!dom_.dominates(h, t) || ends_body_around(h, t)) return true;
       for (std::uint32_t a : shape.after)
         if (dom_.dominates(a, t)) return true;
       return false;

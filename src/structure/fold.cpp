@@ -368,10 +368,10 @@ class Folder {
     bool columns = b.term_columns != 0;
     for (; longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
       const Value &v = s_.at(b.body[b.body.size() - 1 - longest]), &w = s_.at(c.body[c.body.size() - 1 - longest]);
-      if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || v.columns != w.columns || v.line == 0) break;
+      if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || s_.columns_of_copies(v) != s_.columns_of_copies(w) || v.line == 0) break;
       if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) break;
       if (v.operands.size() != w.operands.size()) break;
-      columns &= v.columns != 0 || v.op == Op::LOAD_FAST || v.op == Op::STORE_FAST;
+      columns &= v.columns != 0;
     }
     for (std::size_t step = 0; step <= longest; ++step) {
       const std::size_t length = columns ? longest - step : step;
@@ -532,7 +532,7 @@ class Folder {
       bool fits = true;
       for (std::size_t i = 0; i < length && fits; ++i) {
         const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
-        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line && v.columns == w.columns &&
+        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line && s_.columns_of_copies(v) == s_.columns_of_copies(w) &&
                v.operands.size() == w.operands.size();
         for (std::size_t k = 0; k < v.operands.size() && fits; ++k) fits = same(v.operands[k], w.operands[k]);
       }

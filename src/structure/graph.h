@@ -130,6 +130,9 @@ class Structurer {
   std::unordered_map<const ExprId*, Nested> displays;  // by their items: what nesting() found of so many
   bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
+  /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be one instruction, with the place of the first
+  /// (flowgraph.c, insert_superinstructions), and stand apart in a copy of the same code.
+  static std::uint32_t columns_of_copies(const Value& value) { return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns; }
   ValueId add_value(const Value& value);
   /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
   ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
