@@ -1350,7 +1350,8 @@ class Emitter {
     }
     best = kNone;
     for (std::uint32_t t : breaks) {
-      if (forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
+      const bool stands_behind = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
+      if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
       // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
       if (copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
