@@ -177,11 +177,9 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
 /// does not read it, the other operand's copy becomes a jump there.
 void Structurer::join_dropped_values() {
   if (options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block?
-  auto ends_likewise = [&](const Node& arm, const Node& end) {
-    if (arm.term != end.term || arm.jump != end.jump || arm.body.size() <= end.body.size()) return false;
-    if (arm.term == TermKind::Jump ? arm.edges[0].to != end.edges[0].to || !arm.edges[0].args.empty() || !end.edges[0].args.empty() : arm.term != TermKind::Return)
-      return false;
+  // Does the arm end in a copy of the block? `way`: of what both lead to, too (the end of a handler lies behind its protected code).
+  auto ends_likewise = [&](const Node& arm, const Node& end, bool way, const auto& self) -> bool {
+    if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
     const auto code = std::span(arm.body).last(end.body.size());
     auto same = [&](ValueId x, ValueId y) {
       const auto at_x = std::find(code.begin(), code.end(), x) - code.begin();
@@ -195,7 +193,12 @@ void Structurer::join_dropped_values() {
       for (std::size_t o = 0; o < x.operands.size(); ++o)
         if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
     }
-    return arm.term == TermKind::Jump || same(resolve(arm.value), resolve(end.value));
+    if (arm.term == TermKind::Return || arm.term == TermKind::Reraise) return same(resolve(arm.value), resolve(end.value));
+    if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
+    if (arm.edges[0].to == end.edges[0].to) return true;
+    const Node &x = nodes[arm.edges[0].to.index], &y = nodes[end.edges[0].to.index];
+    return way && x.pred_count == 1 && y.pred_count == 1 && x.region == y.region && x.params.empty() && y.params.empty() && x.body.size() == y.body.size() &&
+           self(x, y, false, self);
   };
   std::vector<BlockId> meeting(nodes.size());  // by test: where its value meets the other operand's
   bool any = false;
@@ -208,7 +211,7 @@ void Structurer::join_dropped_values() {
       const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
       Node &end = nodes[to.index], &arm = nodes[arm_block.index];
       if (to == arm_block || to.index >= lifted.blocks.size() || lifted.blocks[to.index].stack_in.empty()) continue;
-      if (end.term != TermKind::Return && (end.term != TermKind::Jump || !end.body.empty() || end.edges[0].to == to)) continue;
+      if (end.term != TermKind::Return && end.term != TermKind::Reraise && (end.term != TermKind::Jump || !end.body.empty() || end.edges[0].to == to)) continue;
       const ValueId top = lifted.blocks[to.index].stack_in.back();
       const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
       const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 && top == end.params[0] && resolve(kept.args[0]) == tested;
@@ -222,8 +225,8 @@ void Structurer::join_dropped_values() {
         any = true;
         break;
       }
-      if (!ends_likewise(arm, end)) continue;
-      const std::size_t length = arm.body.size() - end.body.size();
+      const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
+      if (length == 0 || !ends_likewise(arm, end, true, ends_likewise)) continue;
       ValueId other = arm.body[length - 1];
       if (is_name_store(at(other).op)) other = resolve(at(other).operands[0]);  // of a walrus
       else if (uses[other.index] != 0) continue;
@@ -236,6 +239,7 @@ void Structurer::join_dropped_values() {
         kept.args = lifted.arena.copy(own);
       }
       arm.body.resize(length);
+      if (arm.term == TermKind::Jump && arm.edges[0].to != end.edges[0].to) nodes[arm.edges[0].to.index].alive = false;
       arm.term = TermKind::Jump;
       arm.jump = JumpRole::Plain;
       arm.value = ValueId();
