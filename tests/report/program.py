@@ -60,6 +60,13 @@ def provenance(folder):
             torch.compile(toy_example)(torch.linspace(-3, 3, 10), torch.linspace(-1, 2, 10))
 
 
+def warm(folder):
+    """The toy again: its graphs and kernels come from torch's caches."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder):
+        torch.compile(toy_example)(torch.linspace(-3, 3, 10), torch.linspace(-1, 2, 10))
+
+
 class Norm(torch.nn.Module):
     def __init__(self, size):
         super().__init__()
@@ -196,5 +203,5 @@ def nothing(folder):
 
 
 if __name__ == "__main__":
-    for program in (toy, provenance, training, llama, bert, transformers_models, recompiles, ranks, nothing):
+    for program in (toy, warm, provenance, training, llama, bert, transformers_models, recompiles, ranks, nothing):
         program(os.path.join(sys.argv[1], program.__name__))

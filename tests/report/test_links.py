@@ -37,6 +37,19 @@ def test_a_node_lights_its_node_and_its_kernel(screen, dumps, name):
     assert all(part in lit(captured) for part in ("torch.abs(", "+ 1", "l_a_ /"))
 
 
+def test_what_comes_from_torchs_caches_is_linked_by_source_lines_and_says_so(screen, dumps, manifest):
+    entry = manifest("warm")["functions"][0]["entries"][0]
+    if not any(event["result"] == "hit" for event in entry["cache"]):
+        pytest.skip("this torch keeps no such cache")
+    captured, later, kernel, source = panes(screen, dumps, "warm", "compile/0/0", "Captured_Graph", "AFTER_POST_GRAD", "kernel", "source")
+    assert "does not keep which node was made of which" in screen.page.locator(".warm").inner_text()
+    point(source, "torch.abs(a) + 1")
+    assert all("aten.%s" % name in lit(later) for name in ("abs", "add", "div")) and "aten.sum" not in lit(later)
+    assert "cpp_fused" in lit(kernel) and "torch.abs(" in lit(captured)
+    screen.open(dumps / "toy" / "index.html", "compile/0/0")
+    assert screen.page.locator(".warm").count() == 0
+
+
 def test_a_node_lights_what_its_gradient_became(screen, dumps):
     captured, forward, backward = panes(screen, dumps, "training", "compile/0/0", "Captured_Graph", "Forward_graph", "Backward_graph")
     relu = captured.locator(".ln", has_text="= torch.relu(").first

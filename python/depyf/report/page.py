@@ -422,6 +422,7 @@ def _view(node, pool, parents, folder, budget):
         "graph": entry.get("graph_name"),
         "callers": [one.key for one in node.callers[:_LINKS]],
         "calls": [[one.function.get("global_name"), one.key] for one in node.children[:_LINKS]],
+        "warm": _warm(entry),
         "breaks": [{"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]} for one in node.breaks],
         "texts": texts,
         "guards": guard_text,
@@ -442,6 +443,16 @@ def _view(node, pool, parents, folder, budget):
         "missing": _missing(entry),
         "stack": [frame for frame in entry.get("user_stack") or () if "/torch/_dynamo/" not in frame and "/torch/nn/modules/module.py" not in frame],
     }
+
+
+def _warm(entry):
+    """The caches that torch took a compile from with no word on where the nodes of its graphs came from; empty for others."""
+    artifacts = entry.get("artifacts") or ()
+    if any(one["origins"] or one["stage"] == "inductor_provenance_tracking_node_mappings" for one in artifacts):
+        return ""
+    if not any(one["kind"] == "kernel" for one in artifacts):
+        return ""
+    return " and ".join(sorted({event["cache"] for event in entry.get("cache") or () if event["result"] == "hit"}))
 
 
 def _failed(node):

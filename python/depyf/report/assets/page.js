@@ -679,6 +679,7 @@ function showCode(panel, view, rest, bar) {
   const box = make("div", { class: "panes" });
   const current = real.filter(Boolean);
   panel.append(box);
+  if (view.warm) panel.append(make("p", { class: "dim warm" }, "torch took this compile from its " + view.warm + ", where it does not keep which node was made of which. So lines belong together here as their texts name the same source line, and all nodes of a line light up. Node by node: compile with ", make("code", {}, "caches=False"), ", or fill the caches with ", make("code", {}, "INDUCTOR_PROVENANCE=1"), " in the environment."));
   current.forEach((role, at) => box.append(paneBox(view, choices, role, (picked) => { current[at] = picked; store("panes", current); free(); })));
   const tools = make("div", { class: "tools" }, "panes");
   for (const count of [1, 2, 3, 4]) tools.append(make("button", { type: "button", "aria-pressed": String(count === current.length), "aria-label": count + (count === 1 ? " pane" : " panes"), onclick: () => {
