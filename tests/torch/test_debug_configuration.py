@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,21 @@ from test_debug import PROGRAM, DebugAdapter, call_line, prepared  # noqa: F401
 DOCUMENT = Path(__file__).parents[2] / "docs" / "debugging.md"
 
 
-def configurations():
+def configurations_of_code():
     text = DOCUMENT.read_text(encoding="utf-8")
     return json.loads(re.search(r"```json\n(.*?)```", text, re.DOTALL).group(1))["configurations"]
+
+
+def test_the_configurations_for_pycharm_can_be_read():
+    files = re.findall(r"```xml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    configurations = [xml.etree.ElementTree.fromstring(text).find("configuration") for text in files]
+    assert [one.get("type") for one in configurations] == ["PythonConfigurationType"] * 2
+    values = [{option.get("name"): option.get("value") for option in one.findall("option")} for one in configurations]
+    # the same as in the one for Visual Studio Code, and a command that there is
+    (code, *_) = configurations_of_code()
+    assert values[0]["INTERPRETER_OPTIONS"] == " ".join(code["pythonArgs"])
+    assert {one.get("name"): one.get("value") for one in configurations[0].iter("env")} == code["env"]
+    assert (values[1]["SCRIPT_NAME"], values[1]["MODULE_MODE"], values[1]["PARAMETERS"]) == ("depyf", "true", "run --open program.py")
 
 
 def filled(value, variables):
@@ -72,7 +85,7 @@ class Editor(DebugAdapter):
 def test_breakpoints_bind_in_dumped_files(prepared, tmp_path):  # noqa: F811
     pytest.importorskip("debugpy")
     configuration = filled(
-        configurations()[0],
+        configurations_of_code()[0],
         {"file": str(PROGRAM), "command:python.interpreterPath": sys.executable},
     )
     assert configuration.pop("type") == "debugpy" and configuration.pop("request") == "launch"

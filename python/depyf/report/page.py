@@ -426,6 +426,7 @@ def _view(node, pool, parents, folder, budget):
         "breaks": [{"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]} for one in node.breaks],
         "texts": texts,
         "guards": guard_text,
+        "guard_count": len(guards),
         "lines": [[row[0], row[1]] for row in entry.get("line_map") or () if len(row) >= 2],
         "events": _events(entry),
         "phases": [[label, node.phases[name], name] for name, label, _ in overview.PHASES if name in node.phases],

@@ -647,7 +647,7 @@ function showCompile(key, tab, rest) {
   const verdict = article.querySelector(".verdict");
   if (verdict) { const chip = make("span", { class: "chip " + (verdict.classList.contains("good") ? "good" : verdict.classList.contains("bad") ? "bad" : "") }); chip.append(...[...verdict.childNodes].map((node) => node.cloneNode(true))); head.append(chip); }
   const bar = make("div", { class: "tabs", role: "tablist", "aria-label": "Views of this compile" });
-  const counts = { guards: guardRows(view).length, why: article.querySelectorAll(".reason").length, files: view.texts.length };
+  const counts = { guards: view.guard_count, why: article.querySelectorAll(".reason").length, files: view.texts.length };
   for (const [name, label] of TABS) if (has[name]) bar.append(make("a", { role: "tab", id: "tab-" + name, href: "#compile/" + key + (name === "code" ? "" : "/" + name), "aria-selected": String(name === tab), tabindex: name === tab ? "0" : "-1", "aria-controls": "panel" }, label, counts[name] ? make("sup", {}, String(counts[name])) : null));
   bar.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
