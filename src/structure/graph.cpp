@@ -203,7 +203,8 @@ bool Structurer::can_merge(BlockId a) const {
   BlockId b = node.edges[0].to;
   if (b == a || b == entry) return false;
   const Node& next = nodes[b.index];
-  return next.pred_count == 1 && next.region == node.region;
+  const std::span<ValueId> args = node.edges[0].args;
+  return next.pred_count == 1 && next.region == node.region && next.params.size() == args.size() && std::all_of(args.begin(), args.end(), [](ValueId v) { return v.valid(); });
 }
 
 void Structurer::merge(BlockId a) {
