@@ -724,6 +724,15 @@ class Folder {
     return false;
   }
 
+  /// Folds what these blocks, in an order that has operands after what holds them, come to.
+  void run(const std::vector<BlockId>& order) {
+    for (std::size_t i = order.size(); i > 0; --i)
+      while (s_.nodes[order[i - 1].index].alive) {
+        if (s_.can_merge(order[i - 1])) s_.merge(order[i - 1]);
+        else if (!fold_at(order[i - 1])) break;
+      }
+  }
+
   bool run() {
     bool any = false;
     std::vector<BlockId> order = s_.reverse_postorder_blocks();
@@ -769,6 +778,37 @@ class Folder {
 };
 
 }  // namespace
+
+/// `except A if a else B:`, `except a or B:`: what stands between a handler's begin, or the test before, and the test for a type is that type.
+void Structurer::fold_exception_types() {
+  std::vector<BlockId> tests;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive || node.params.empty() || node.term != TermKind::Branch || !is_op(resolve(node.value), Op::EXC_MATCH)) continue;
+    if (at(resolve(at(resolve(node.value)).operands[1])).kind == ValueKind::Param) tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
+  }
+  if (tests.empty()) return;
+  std::vector<std::vector<BlockId>> preds(nodes.size());
+  const std::vector<BlockId> order = reverse_postorder_blocks();
+  for (BlockId b : order)
+    for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);
+  std::vector<std::uint8_t> operand(nodes.size(), 0);
+  for (BlockId test : tests) {
+    std::vector<BlockId> work = preds[test.index];
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      const Node& node = nodes[b.index];
+      if (operand[b.index] || b == test || node.region != nodes[test.index].region || is_op(resolve(node.value), Op::EXC_MATCH)) continue;
+      operand[b.index] = 1;
+      work.insert(work.end(), preds[b.index].begin(), preds[b.index].end());
+    }
+  }
+  std::vector<BlockId> operands;
+  for (BlockId b : order)
+    if (operand[b.index]) operands.push_back(b);
+  Folder(*this).run(operands);
+}
 
 void Structurer::fold_expressions() {
   Folder folder(*this);

@@ -161,6 +161,7 @@ class Structurer {
 
   // ---- steps
   void fold_expressions();        // fold.cpp
+  void fold_exception_types();    // fold.cpp
   void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
   void fold_async_for();          // loops.cpp
   void drop_builtin_shortcuts();  // structure.cpp

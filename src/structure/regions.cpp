@@ -907,6 +907,7 @@ void Structurer::classify_regions() {
   Regions regions_step(*this);
   regions_step.erase_implicit();
   regions_step.sweep();
+  fold_exception_types();
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (regions[i].kind != RegionKind::Erased) regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
   if (std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.is_star(); })) regions_step.sweep();
