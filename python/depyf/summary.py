@@ -345,27 +345,27 @@ def summary(document, report=None, links=False):
 
 
 def breaks_text(document, links=False):
-    """Each graph break: the user's line, the reason, what torch explains and suggests."""
-    lines = []
+    """Each graph break once: the user's line, the reason, the compiles that met it, what torch explains and suggests."""
+    found = {}
     for _, entry in all_entries(document):
         for graph_break in entry.get("breaks") or ():
             where = parse_place(graph_break.get("location") or "") or user_line(
                 graph_break.get("user_stack")
             )
-            lines.append(
-                "%s: %s [%s]"
-                % (
-                    place(where[0], where[1], links) if where else "?",
-                    shown(" ".join(graph_break["reason"].split())),
-                    entry["compile_id"],
-                )
+            head = "%s: %s" % (
+                place(where[0], where[1], links) if where else "?",
+                shown(" ".join(graph_break["reason"].split())),
             )
-            explanation = " ".join((graph_break.get("explanation") or "").split())
-            if explanation:
-                lines.append("    " + shown(explanation))
-            lines.extend("    help: " + shown(hint) for hint in graph_break.get("hints") or ())
-            if graph_break.get("url"):
-                lines.append("    " + shown(graph_break["url"]))
+            explanation = shown(" ".join((graph_break.get("explanation") or "").split()))
+            found.setdefault((head, explanation), (graph_break, []))[1].append(entry["compile_id"])
+    lines = []
+    for (head, explanation), (graph_break, ids) in found.items():
+        lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
+        if explanation:
+            lines.append("    " + explanation)
+        lines.extend("    help: " + shown(hint) for hint in dict.fromkeys(graph_break.get("hints") or ()))
+        if graph_break.get("url"):
+            lines.append("    " + shown(graph_break["url"]))
     return "\n".join(lines) if lines else "no graph breaks"
 
 

@@ -244,6 +244,23 @@ def test_what_is_waited_for_is_told_once(tmp_path, monkeypatch):
     del sys.modules["awaited_one"]
 
 
+def test_a_break_that_several_compiles_meet_is_told_once():
+    from depyf import summary
+
+    found = {"reason": "A call", "location": "/a/b.py:3", "explanation": "It is so.", "hints": ["Do this.", "Do this."], "url": ""}
+    entries = [{"compile_id": "0/%d" % number, "breaks": [dict(found)]} for number in range(2)]
+    other = {"compile_id": "1/0", "breaks": [dict(found, location="/a/b.py:4")]}
+    text = summary.breaks_text({"functions": [{"entries": entries + [other]}], "unattributed": []})
+    assert text.splitlines() == [
+        "/a/b.py:3: A call [0/0, 0/1]",
+        "    It is so.",
+        "    help: Do this.",
+        "/a/b.py:4: A call [1/0]",
+        "    It is so.",
+        "    help: Do this.",
+    ]
+
+
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
     from depyf import terminal
 
