@@ -251,11 +251,20 @@ class Emitter {
   };
 
   /// The column, plus one, at which the statement begins that a node's code begins with; 0: unknown.
-  Start start_of(std::uint32_t t) const {
+  Start start_of(std::uint32_t t) {
     constexpr std::uint32_t kBeforeValue = 7, kIf = 3;  // `return `, `if `
     if (header_[t]) return {};
-    if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
-    if (!is_block(t) || header_[t]) return {};
+    if (is_try(t)) {
+      // Its body stands deeper, by a level for each `try` that it begins; `try … except … finally` is two of them at one.
+      const RegionId outermost(t - blocks_);
+      const BlockId entry = s_.regions[outermost.index].entry;
+      const Start inside = start_of(entry.index);
+      std::uint32_t levels = 1;
+      for (RegionId r = s_.nodes[entry.index].region; r && r != outermost; r = s_.regions[r.index].parent) ++levels;
+      const auto less = [](std::uint32_t column, std::uint32_t by) { return column > by ? column - by : 1; };
+      return inside.least == 0 ? inside : Start{less(inside.least, levels * indentation()), less(inside.most, indentation())};
+    }
+    if (!is_block(t)) return {};
     const Node& node = s_.nodes[t];
     const std::int32_t line = first_line(t);
     std::uint32_t least = 0;

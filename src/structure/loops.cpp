@@ -176,9 +176,10 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
 /// operands no longer meet; 3.10 copies any short end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end that
 /// does not read it, the other operand's copy becomes a jump there.
 void Structurer::join_dropped_values() {
+  constexpr int kSteps = 4;
   if (options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block? `way`: of what both lead to, too (the end of a handler lies behind its protected code).
-  auto ends_likewise = [&](const Node& arm, const Node& end, bool way, const auto& self) -> bool {
+  // Does the arm end in a copy of the block, and of up to `steps` blocks that both lead to? The end of a handler lies behind its protected code.
+  auto ends_likewise = [&](const Node& arm, const Node& end, int steps, const auto& self) -> bool {
     if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
     const auto code = std::span(arm.body).last(end.body.size());
     auto same = [&](ValueId x, ValueId y) {
@@ -197,8 +198,8 @@ void Structurer::join_dropped_values() {
     if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
     if (arm.edges[0].to == end.edges[0].to) return true;
     const Node &x = nodes[arm.edges[0].to.index], &y = nodes[end.edges[0].to.index];
-    return way && x.pred_count == 1 && y.pred_count == 1 && x.region == y.region && x.params.empty() && y.params.empty() && x.body.size() == y.body.size() &&
-           self(x, y, false, self);
+    return steps > 0 && x.pred_count == 1 && y.pred_count == 1 && x.region == y.region && x.params.empty() && y.params.empty() && x.body.size() == y.body.size() &&
+           self(x, y, steps - 1, self);
   };
   std::vector<BlockId> meeting(nodes.size());  // by test: where its value meets the other operand's
   bool any = false;
@@ -226,7 +227,7 @@ void Structurer::join_dropped_values() {
         break;
       }
       const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
-      if (length == 0 || !ends_likewise(arm, end, true, ends_likewise)) continue;
+      if (length == 0 || !ends_likewise(arm, end, kSteps, ends_likewise)) continue;
       ValueId other = arm.body[length - 1];
       if (is_name_store(at(other).op)) other = resolve(at(other).operands[0]);  // of a walrus
       else if (uses[other.index] != 0) continue;
@@ -239,7 +240,11 @@ void Structurer::join_dropped_values() {
         kept.args = lifted.arena.copy(own);
       }
       arm.body.resize(length);
-      if (arm.term == TermKind::Jump && arm.edges[0].to != end.edges[0].to) nodes[arm.edges[0].to.index].alive = false;
+      for (Node *x = &arm, *y = &end; x->term == TermKind::Jump && x->edges[0].to != y->edges[0].to;) {  // the copy goes
+        x = &nodes[x->edges[0].to.index];
+        y = &nodes[y->edges[0].to.index];
+        x->alive = false;
+      }
       arm.term = TermKind::Jump;
       arm.jump = JumpRole::Plain;
       arm.value = ValueId();
