@@ -503,7 +503,7 @@ class Session:
             entry._home = str(scope.get("__name__") or "") if scope is not None else ""
             function.entries.append(entry)
             self._read_names(entry, new_code, scope)
-            if compat.trace_logger() is None:
+            if not entry.reasons:
                 entry.reasons = compat.recompile_reasons()
         if not function.source:
             self._original_source(function, code)
@@ -1000,6 +1000,7 @@ class _Hub:
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
         self._taken: set = set()  # kinds of texts that stand in for the trace
+        self._fusion_attached = False
 
     def add(self, session: Session) -> None:
         with self._lock:
@@ -1066,6 +1067,7 @@ class _Hub:
         if wants_trace and self._handler is None:
             self._handler = _TraceHandler(self)
             compat.add_trace_handler(self._handler, _SKIPPED)
+            self._attach_artifacts()
         elif not wants_trace and self._handler is not None:
             compat.remove_trace_handler(self._handler)
             self._handler = None
@@ -1075,7 +1077,7 @@ class _Hub:
         for logger, taker, level in self._filters:
             logger.removeFilter(taker)
             logger.setLevel(level)
-        self._filters, self._taken = [], set()
+        self._filters, self._taken, self._fusion_attached = [], set(), False
 
     def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
         taker = _TakeText(self, kind, logger.isEnabledFor(level))
@@ -1093,8 +1095,9 @@ class _Hub:
     def _attach_fusion(self) -> None:
         # inductor is imported when it is first used, which is after a block was opened
         with self._lock:
-            if self._filters or self._handler is None:
+            if self._fusion_attached or self._handler is None:
                 return
+            self._fusion_attached = True
             for stage, logger in compat.fusion_loggers().items():
                 self._take(stage, logger, logging.INFO)
 
@@ -1168,7 +1171,7 @@ class _Hub:
                 context = None
             if compile_id is None:
                 return
-            if not self._filters and compat.inductor_loaded():
+            if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
             payload = getattr(record, "payload", None)
             if kind == "chromium_event":
@@ -1206,7 +1209,7 @@ class _Hub:
             figures = compat.logged_metrics(record) if stage == compat.METRICS else {}
             if figures is None:
                 return
-            text = record.getMessage() if not figures else ""
+            text = compat.logged_text(record) if not figures else ""
         except Exception as error:
             log.debug("depyf: a log record could not be read: %r", error)
             return

@@ -611,7 +611,8 @@ def fusion_loggers() -> Dict[str, logging.Logger]:
     return dict(_fusion_loggers() or {})
 
 
-#: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger it is
+#: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger it is. Later ones trace all
+#: of it, first without graph breaks.
 _ARTIFACT_LOGGERS = {
     "guards": ("torch._dynamo.guards", "guards"),
     "graph_code": ("torch._dynamo.output_graph", "graph_code"),
@@ -626,21 +627,49 @@ _ARTIFACT_LOGGERS = {
 
 
 def artifact_loggers() -> Dict[str, logging.Logger]:
-    """What stands in for the structured trace where there is none: kind -> logger, of the modules that are loaded."""
+    """What stands in for records that this torch does not trace: kind -> logger, of the modules that are loaded."""
 
     def find() -> Any:
         from torch._functorch import aot_autograd  # else its first graphs would come before anyone listens
 
         return aot_autograd
 
-    probe("AOTAutograd", find)
+    if _trace_structured() is None:
+        probe("AOTAutograd", find)
+    traced = _trace_structured() is not None
+    if traced and _traced_breaks() is not None:
+        return {}
     found = {
         kind: logging.getLogger("%s.__%s" % (module, artifact))
         for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
-        if module in sys.modules
+        if module in sys.modules and (kind == "graph_breaks" or not traced)
     }
-    found[METRICS] = logging.getLogger("torch._utils_internal")
+    if not traced:
+        found[METRICS] = logging.getLogger("torch._utils_internal")
     return found
+
+
+def _traced_breaks() -> Any:
+    def find() -> Any:
+        import inspect
+
+        from torch._dynamo import symbolic_convert
+
+        if "dynamo_graph_break_reason" not in inspect.getsource(symbolic_convert):
+            raise AttributeError("torch does not trace the reasons of graph breaks; its log has them")
+        return symbolic_convert
+
+    return probe("traced reasons of graph breaks", find)
+
+
+def logged_text(record: logging.LogRecord) -> str:
+    """The message of a record of torch's log; the reason of a graph break may stand in the exception beside it."""
+    text = record.getMessage()
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and text.startswith("Graph break: from user code"):
+        reason = " ".join(str(error).partition("\n\nfrom user code")[0].split())
+        text = text.replace("Graph break:", "Graph break: " + reason, 1)
+    return text
 
 
 #: the kind of a record that has the figures of one compile, and no text
@@ -664,8 +693,8 @@ def logged_metrics(record: logging.LogRecord) -> Optional[Dict[str, Any]]:
 def recompile_reasons() -> List[str]:
     """Why the frame at hand is compiled again: for each entry that it has, the guard that failed.
 
-    To be called from inside a bytecode hook, where torch traces no reasons: they are a variable of the function that asks for
-    the compile.
+    To be called from inside a bytecode hook, for a torch that traces no reasons: they are a variable of the function that
+    asks for the compile.
     """
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
