@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import environment
+from conftest import environment, guards_tell_their_lines
 
 PROGRAM = '''
 import atexit, os, pickle, sys
@@ -92,7 +92,8 @@ def test_a_module_and_only_the_recompiles(start, tmp_path):
     assert not (tmp_path / "depyf_dump").exists()
     assert "size mismatch at index 0. expected 3, actual 4" in done.stderr
     assert "__main__.py:16: Call to `torch._dynamo.graph_break()`" in done.stderr
-    assert "function [0/0]" in done.stderr and "check_tensor(L['x']" in done.stderr
+    if guards_tell_their_lines():
+        assert "function [0/0]" in done.stderr and "check_tensor(L['x']" in done.stderr
 
 
 def test_command_lines(monkeypatch):
