@@ -6,7 +6,7 @@ import re
 import depyf
 import pytest
 import torch
-from depyf.torch import numbers
+from depyf.torch import compat, numbers
 
 HERE = os.path.basename(__file__)
 slow = pytest.mark.skipif(not os.environ.get("DEPYF_SLOW"), reason="compiles with inductor; DEPYF_SLOW=1 runs it")
@@ -115,7 +115,10 @@ def test_inputs_that_hold_nan_are_named_as_the_user_calls_them():
     with torch.no_grad():
         net.linear.weight[0, 0] = float("inf")
     report = depyf.find_nonfinite(net, torch.ones(2, 6))
-    assert report.first.is_input and report.first.node == "input self.linear.weight", report.first.node
+    if getattr(torch._dynamo.config, "inline_inbuilt_nn_modules", False):
+        assert report.first.is_input and report.first.node == "input self.linear.weight", report.first.node
+    else:  # before torch 2.5 a module of torch's own is one node, which has its parameters itself
+        assert not report.first.is_input and report.first.node.endswith("linear"), report.first.node
 
 
 def test_in_place_writes_and_memory_that_nobody_wrote():
@@ -242,6 +245,9 @@ def test_a_wrong_kernel(monkeypatch):
     found = depyf.compare_stages(function, torch.linspace(-2, 2, 10))
     first = found.first
     assert first.stage == "inductor" and first.before == "AOT graph", str(found)
+    if "inductor's schedule" in compat.unavailable():
+        assert first.node == "the result"
+        return
     assert first.node == "sin" and first.alone is True and first.line == line_of("# wrong kernel")
     assert re.match(r"cpp_fused_.*sin", first.kernel) and "sin" in first.kernel_nodes
     assert found.stages[2].difference < 1e-6 < found.stages[3].difference

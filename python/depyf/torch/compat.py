@@ -517,6 +517,23 @@ class TracedNode(NamedTuple):
     backward: bool  # made for the gradient of the operation with that number
 
 
+def sources_of(node: Any) -> Tuple[str, ...]:
+    """The names of the nodes that torch made a node of, as it lists them: as objects, up to 2.5 as pairs."""
+    chain = node.meta.get("from_node") or ()
+    return tuple(str(one[0]) if isinstance(one, tuple) else str(one.name) for one in chain)
+
+
+def origin_of(node: Any) -> str:
+    """The name of the node of Dynamo's graph that a node was made of; empty where torch does not tell."""
+    source, chain = None, node.meta.get("from_node")
+    if chain and isinstance(chain[0], tuple):  # the oldest comes first
+        return str(chain[0][0])
+    while chain:
+        source = chain[-1]
+        chain = getattr(source, "from_node", None)
+    return str(getattr(source, "name", ""))
+
+
 def traced_graph(name: str) -> List[TracedNode]:
     """The nodes of the graph whose text is being traced under this name, for a handler of the structured trace.
 
@@ -560,15 +577,11 @@ def traced_graph(name: str) -> List[TracedNode]:
     for node in next(iter(found.values())).graph.nodes:
         if node.op in ("placeholder", "output"):
             continue
-        source, chain = None, node.meta.get("from_node")
-        while chain:
-            source = chain[-1]
-            chain = getattr(source, "from_node", None)
         sequence = node.meta.get("seq_nr")
         nodes.append(
             TracedNode(
                 node.name,
-                str(getattr(source, "name", "")),
+                origin_of(node),
                 sequence if isinstance(sequence, int) else -1,
                 "fwd_source_fn_stack" in node.meta,
             )

@@ -922,7 +922,7 @@ class _Recorder:
                         operation_of(node),
                         node.stack_trace,
                         [_copy(value) for value in values],
-                        tuple(source.name for source in node.meta.get("from_node") or ()),
+                        compat.sources_of(node),
                     )
                 )
 
