@@ -450,6 +450,8 @@ def test_what_torch_logs_stands_in_for_the_trace():
     assert read_logged("ddp_graphs", "\n---final graph---\ngraph()\n")[0] == ""
     text = 'Graph break: call print {} from user code at:\n  File "a.py", line 3, in f\n    print(x)\n'
     assert read_logged("graph_breaks", text) == ("dynamo_graph_break_reason", text)
+    raised = "Graph break in user code at a.py:3\nTraceback (most recent call last):\ntorch._dynamo.exc.Unsupported: call print\n"
+    assert parse_break(raised, 0).reason == "call print"
     found = parse_break(text, 0)
     assert (found.reason, found.location) == ("call print {}", "a.py:3")
     assert found.user_stack == ['File "a.py", line 3, in f', "  print(x)"]

@@ -241,6 +241,9 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             found.explanation += "\n" + stripped
         elif stripped and part == "hint":
             found.hints[-1] += " " + stripped
+    raised = re.search(r"^torch\._dynamo\.exc\.\w+: (.+)$", text, re.MULTILINE)
+    if not found.reason and raised:  # as torch 2.6 traces it, with the traceback of Dynamo itself
+        found.reason = raised.group(1)
     if not found.reason:
         found.reason = next((line.strip() for line in lines if line.strip()), "unknown")
     return found
@@ -1171,6 +1174,9 @@ class _Hub:
                 context = None
             if compile_id is None:
                 return
+            if kind == "dynamo_start":
+                with self._lock:
+                    self._attach_artifacts()
             if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
             payload = getattr(record, "payload", None)

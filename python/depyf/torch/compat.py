@@ -640,18 +640,21 @@ _ARTIFACT_LOGGERS = {
 
 
 def artifact_loggers() -> Dict[str, logging.Logger]:
-    """What stands in for records that this torch does not trace: kind -> logger, of the modules that are loaded."""
+    """What stands in for records that this torch does not trace: kind -> logger, of the modules that are loaded.
+
+    To be asked again when a compile begins: Dynamo is not imported for it.
+    """
 
     def find() -> Any:
         from torch._functorch import aot_autograd  # else its first graphs would come before anyone listens
 
         return aot_autograd
 
-    if _trace_structured() is None:
-        probe("AOTAutograd", find)
-    traced = _trace_structured() is not None
-    if traced and _traced_breaks() is not None:
+    traced, loaded = _trace_structured() is not None, _HOOKED in sys.modules
+    if traced and not (loaded and _traced_breaks() is None):
         return {}
+    if loaded and not traced:
+        probe("AOTAutograd", find)
     found = {
         kind: logging.getLogger("%s.__%s" % (module, artifact))
         for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
