@@ -11,6 +11,7 @@ def in_handler(a, x):
         a.b()
     except ValueError:
         x or a.e()
+# if >=3.11
 
 
 def in_named_handler(a, x):
@@ -18,3 +19,4 @@ def in_named_handler(a, x):
         a.b()
     except ValueError as e:
         x and a.e(e)
+# end
