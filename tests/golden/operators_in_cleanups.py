@@ -4,6 +4,7 @@ def in_finally(a, x):
         a.b()
     finally:
         x and a.e()
+# if >=3.11
 
 
 def in_handler(a, x):
@@ -11,7 +12,6 @@ def in_handler(a, x):
         a.b()
     except ValueError:
         x or a.e()
-# if >=3.11
 
 
 def in_named_handler(a, x):
