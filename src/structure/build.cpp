@@ -240,7 +240,25 @@ std::vector<ExprId> BlockBuilder::take_all(std::span<const ValueId> values) {
   return take_operands(list);
 }
 
+/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants.
+bool BlockBuilder::unseen(ExprId e) const {
+  std::vector<ExprId> work{e};
+  while (!work.empty()) {
+    const Expr& at = s_.ast[work.back()];
+    work.pop_back();
+    const bool display = at.kind == ExprKind::List || at.kind == ExprKind::Tuple;
+    if (!display && at.kind != ExprKind::Constant && (at.kind != ExprKind::Name || static_cast<NameScope>(at.op) != NameScope::Fast)) return false;
+    if (display) work.insert(work.end(), at.kids.begin(), at.kids.end());
+  }
+  return true;
+}
+
 void BlockBuilder::finish() {
+  if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it; simplify() moves that behind the iterator
+    const auto iterator = std::find_if(pending_.rbegin(), pending_.rend(), [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
+    if (iterator != pending_.rend() && std::all_of(pending_.rbegin(), iterator, [&](const Pending& p) { return p.targets.empty() && unseen(p.expr); }))
+      std::rotate(iterator.base() - 1, iterator.base(), pending_.end());
+  }
   // The last pending value may be what the next block's loop or `with` starts from.
   std::vector<Pending> keep;
   while (!pending_.empty()) {

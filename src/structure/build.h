@@ -53,6 +53,7 @@ class BlockBuilder {
   std::vector<ExprId> take_operands(std::span<const ValueId> operands);
   ExprId use(Pending& entry);
   bool movable(const Pending& entry) const;
+  bool unseen(ExprId e) const;
   void spill_through(std::size_t index);
   void spill_for_statement();
   void spill_loads_of(std::uint32_t slot);

@@ -655,6 +655,12 @@ def test_an_iterator_that_waits_on_the_stack_is_made_where_it_was(tmp_path):
     assert re.search(r"(\w+) = __builtin_iter__\(x\)\n *g\(\)\n *return __resume_at_2_1\(\1\)", text), text
 
 
+def test_a_list_that_waits_across_a_loop_is_made_before_its_iterator(tmp_path):
+    code = compiled(os.path.join(DYNAMO, "list_across_a_loop.txt"), tmp_path)
+    text = _core.decompile(code, dynamo=True)[0]
+    assert re.match(r"(\w+), (\w+) = g, \[x, y\]\nfor k in d:\n    h\(k\)\nreturn \1\(x, \2\)$", text), text
+
+
 @pytest.mark.parametrize("number", range(len(DYNAMO_MUTANTS)))
 def test_mutant_of_dynamos_code_is_refused(number, tmp_path):
     name, text, other = DYNAMO_MUTANTS[number]
