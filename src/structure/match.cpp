@@ -552,11 +552,7 @@ class Matcher {
           scope.facts[tree.tested.index].alternatives.push_back(t);
           const BlockId first = tree.first;
           if (!(first == head && tree.own)) {
-            const auto& body = s_.nodes[first.index].body;
-            std::size_t shared = 0;
-            for (std::size_t i = 0; i < body.size(); ++i)
-              if (defines(body[i], tree.tested)) shared = i + 1;
-            if (shared > 0) read(scope, first, 0, shared);
+            if (const std::size_t shared = taken_before(first, tree.tested); shared > 0) read(scope, first, 0, shared);
           }
           break;
         }
@@ -565,6 +561,20 @@ class Matcher {
         read(scope, b, 0, s_.nodes[b.index].body.size());
       }
     }
+  }
+
+  /// How many operations at the start of alternatives' first block come before them: those that make what is tested, and what takes apart what an
+  /// earlier test gave.
+  std::size_t taken_before(BlockId first, ValueId tested) {
+    const auto& body = s_.nodes[first.index].body;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      const Value& value = s_.at(body[i]);
+      const bool earlier = i == count && (s_.is_op(body[i], Op::UNPACK_SEQUENCE) || s_.is_op(body[i], Op::UNPACK_EX)) &&
+                           s_.resolve(value.operands[0]) != tested && block_of(s_.resolve(value.operands[0])) != first;
+      if (earlier || defines(body[i], tested)) count = i + 1;
+    }
+    return count;
   }
 
   bool defines(ValueId op, ValueId v) const {
@@ -788,9 +798,7 @@ class Matcher {
         case Tree::Leaf: {
           std::size_t start = 0;
           if (tree.first == first) {
-            const auto& body = s_.nodes[first.index].body;
-            for (std::size_t i = 0; i < body.size(); ++i)
-              if (defines(body[i], tested)) start = i + 1;
+            start = taken_before(first, tested);
             if (tree.own) start = std::max(start, pattern_start(first, tested));
           }
           read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
