@@ -47,6 +47,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self.process = os.getpid()
+        self.begun = time.time()
         self.lock = threading.RLock()
         self.claimed: Set[str] = set()
         self.numbers: Dict[str, int] = {}
@@ -165,8 +166,8 @@ def _process_lives(process: int) -> bool:
     return True
 
 
-def _being_written() -> Dict[str, Any]:
-    return {"schema": SCHEMA, "open": True, "process": os.getpid()}
+def _being_written(begun: float) -> Dict[str, Any]:
+    return {"schema": SCHEMA, "open": True, "process": os.getpid(), "begun": begun}
 
 
 @contextlib.contextmanager
@@ -209,7 +210,7 @@ class DumpWriter:
         self._next_snapshot = 0.0
         folder = os.path.abspath(folder)
         number, self.folder = 1, folder
-        while not self._take(existing):
+        while not self._take(existing, folder if number > 1 else None):
             number += 1
             self.folder = "%s_%d" % (folder, number)
         self._lock = self._shared.lock
@@ -217,8 +218,12 @@ class DumpWriter:
         #: how many entries and functions of each name there are in the folder
         self.numbers = self._shared.numbers
 
-    def _take(self, existing: str) -> bool:
-        """Makes the folder this process's own; False when it is another one's, or its dump is to stay."""
+    def _take(self, existing: str, asked: Optional[str]) -> bool:
+        """Makes the folder this process's own; False when it is another one's, or its dump is to stay.
+
+        `asked`: the folder in whose place this one is tried, since another process is at work there. What a process wrote beside it
+        since then, such as a worker that has ended already, belongs to the same run and stays.
+        """
         os.makedirs(self.folder, exist_ok=True)
         with tempfile.TemporaryFile(prefix=".depyf-", dir=self.folder):
             pass
@@ -230,12 +235,12 @@ class DumpWriter:
                 if earlier:
                     if existing == "keep":
                         raise EarlierDump("it holds an earlier dump, which is kept")
-                    if existing == "number" or self._in_use(self.folder):
+                    if existing == "number" or self._in_use(self.folder) or (asked and self._begun(self.folder) >= self._begun(asked)):
                         return False
                     for name in earlier:
                         os.unlink(os.path.join(self.folder, name))
                 shared = _used_here[os.path.realpath(self.folder)] = _Shared()
-                self.write(MANIFEST, json.dumps(_being_written()))
+                self.write(MANIFEST, json.dumps(_being_written(shared.begun)))
             shared.blocks += 1
             self._shared, self._block = shared, shared.blocks
         return True
@@ -249,6 +254,15 @@ class DumpWriter:
             return manifest.get("open") is True and _process_lives(int(manifest.get("process", 0)))
         except (OSError, ValueError, TypeError, AttributeError):
             return False
+
+    @staticmethod
+    def _begun(folder: str) -> float:
+        # when the dump there was begun; 0.0 where that is not told
+        try:
+            with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
+                return float(json.load(stream).get("begun", 0))
+        except (OSError, ValueError, TypeError, AttributeError):
+            return 0.0
 
     # -- names and bytes
 
@@ -307,7 +321,7 @@ class DumpWriter:
         session.run.folder = self.folder
         with self._lock:
             self._set_aside()
-            document = dict(_being_written(), earlier=self._shared.earlier)
+            document = dict(_being_written(self._shared.begun), earlier=self._shared.earlier)
             self.write(MANIFEST, json.dumps(document))
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
@@ -385,6 +399,7 @@ class DumpWriter:
         document = run.to_json()
         document["open"] = is_open
         document["process"] = os.getpid()
+        document["begun"] = self._shared.begun
         with self._lock:
             manifest = self._shared.written.get(self._block)
             if is_open and manifest is None and MANIFEST in self._shared.written.values():
