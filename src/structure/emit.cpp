@@ -706,7 +706,7 @@ class Emitter {
     const Node& to = s_.nodes[edge.to.index];
     for (std::size_t i = 0; i < to.params.size() && i < edge.args.size(); ++i) {
       if (s_.uses[to.params[i].index] == 0) continue;
-      if (s_.resolve(edge.args[i]) == to.params[i]) continue;
+      if (!edge.args[i] || s_.resolve(edge.args[i]) == to.params[i]) continue;
       params.push_back(to.params[i]);
       args.push_back(s_.resolve(edge.args[i]));
     }

@@ -155,8 +155,11 @@ class Folder {
     Node& to = s_.nodes[edge.to.index];
     if (to.params.empty() || to.pred_count != 1 || edge.to == s_.entry || to.params.size() != edge.args.size()) return;
     for (std::size_t i = 0; i < to.params.size(); ++i) {
+      const ValueId arg = s_.resolve(edge.args[i]);
+      if (!arg || arg == to.params[i]) return;
+    }
+    for (std::size_t i = 0; i < to.params.size(); ++i) {
       const ValueId arg = s_.resolve(edge.args[i]), param = to.params[i];
-      if (arg == param) return;
       s_.uses[arg.index] += s_.uses[param.index] - 1;
       s_.forward[param.index] = arg;
     }
@@ -243,10 +246,8 @@ class Folder {
         const int goes_on = (arm.falls == k) == is_and ? 1 : 0;  // `free` is edge 0 of `and`, edge 1 of `or`
         const BlockId dropped = keep_joined ? other.to : joined.to;
         if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one
-        for (ValueId arg : joined.args) {
-          ValueId r = s_.resolve(arg);
-          if (r != second) --s_.uses[r.index];
-        }
+        for (ValueId arg : joined.args)
+          if (s_.resolve(arg) != second) s_.drop_use(arg);
         kill(b);
         if (is_and) set_branch(a, v, out_free, out_other, goes_on);
         else set_branch(a, v, out_other, out_free, goes_on);
@@ -287,7 +288,7 @@ class Folder {
       sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       for (ValueId arg : out.args)
-        if (s_.resolve(arg) != second) --s_.uses[s_.resolve(arg).index];
+        if (s_.resolve(arg) != second) s_.drop_use(arg);
       ValueId v = select(a, first, sel, 1);
       Edge merged = replace_in(other, first, v);
       --s_.nodes[out.to.index].pred_count;
@@ -620,7 +621,7 @@ class Folder {
     order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (std::size_t i = 0; i < y.args.size(); ++i)
-      if (i != differing) --s_.uses[s_.resolve(y.args[i]).index];
+      if (i != differing) s_.drop_use(y.args[i]);
     Edge merged = replace_in(x, p, v);
     --s_.nodes[x.to.index].pred_count;
     kill(yes.to);
@@ -664,7 +665,7 @@ class Folder {
     order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (int k = 0; k < 2; ++k) {
-      for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
+      for (ValueId arg : c.edges[k].args) s_.drop_use(arg);
       if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);
     }
     Edge out_yes = b.edges[0], out_no = b.edges[1];

@@ -148,7 +148,8 @@ std::vector<ValueId> Structurer::results_of(ValueId op) const {
 }
 
 void Structurer::add_edge_uses(const Edge& edge, int delta) {
-  for (ValueId arg : edge.args) uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
+  for (ValueId arg : edge.args)
+    if (const ValueId v = resolve(arg)) uses[v.index] += static_cast<std::uint32_t>(delta);  // none: a dead parameter's
 }
 
 void Structurer::count_uses() {

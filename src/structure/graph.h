@@ -143,6 +143,10 @@ class Structurer {
   void count_uses();
   void count_preds();
   void add_edge_uses(const Edge& edge, int delta);
+  /// One use less of an edge's argument; of none, the argument of a parameter that nothing can stand for, there is nothing to count.
+  void drop_use(ValueId arg) {
+    if (const ValueId v = resolve(arg)) --uses[v.index];
+  }
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
