@@ -39,6 +39,19 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     r.handler = region.handler;
     regions.push_back(std::move(r));
   }
+  // What a parameter that nothing can stand for gets: a value too, which nobody reads.
+  ValueId nothing;
+  for (Node& node : nodes)
+    for (int k = 0; k < node.edge_count(); ++k)
+      for (ValueId& arg : node.edges[k].args) {
+        if (arg) continue;
+        if (!nothing) {
+          Value value;
+          value.kind = ValueKind::Null;
+          nothing = l.add(value);
+        }
+        arg = nothing;
+      }
   const std::size_t n = l.values.size();
   forward.resize(n);
   select_of.assign(n, UINT32_MAX);
