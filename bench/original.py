@@ -8,6 +8,7 @@ where both return a text; whether the texts are right is not asked. This depyf i
 """
 import argparse
 import json
+import marshal
 import os
 import random
 import subprocess
@@ -57,8 +58,6 @@ class Worker:
 
 def functions_of_library():
     """Marshalled code objects of the functions of this Python's standard library, each with what is nested in it."""
-    import marshal
-
     library = sysconfig.get_paths()["stdlib"]
     for folder, names, files in os.walk(library):
         names[:] = sorted(n for n in names if n not in ("site-packages", "test", "tests", "idle_test", "lib2to3", "__pycache__"))

@@ -38,7 +38,6 @@ class Excerpt {
     std::vector<Node> copies;
     for (BlockId b : extent.members) copies.push_back(s.nodes[b.index]);
     copies.emplace_back();
-    copies.back().region = RegionId();
     nodes_.swap(s.nodes);
     regions_.swap(s.regions);
     s.nodes.swap(copies);

@@ -352,7 +352,7 @@ class Dispatch {
   void assign_all(std::vector<StmtId>& out, const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
     std::vector<ExprId> targets, values;
     for (std::size_t i = 0; i < params.size(); ++i) {
-      if (!args[i] || params[i] == args[i]) continue;  // none: the parameter is dead
+      if (params[i] == args[i]) continue;
       targets.push_back(temporary(params[i]));
       values.push_back(value(args[i]));
     }

@@ -706,7 +706,7 @@ class Emitter {
     const Node& to = s_.nodes[edge.to.index];
     for (std::size_t i = 0; i < to.params.size() && i < edge.args.size(); ++i) {
       if (s_.uses[to.params[i].index] == 0) continue;
-      if (!edge.args[i] || s_.resolve(edge.args[i]) == to.params[i]) continue;
+      if (s_.resolve(edge.args[i]) == to.params[i]) continue;
       params.push_back(to.params[i]);
       args.push_back(s_.resolve(edge.args[i]));
     }
@@ -1178,8 +1178,7 @@ class Emitter {
   void gen_match(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
     if (!s_.cases[s_.nodes[n].match].first) throw Error("structure: a case of a match is entered by itself");
     std::vector<CasePart> parts;
-    std::vector<std::uint32_t> chain;      // the cases and their guards
-    std::unordered_set<std::uint32_t> linked;  // the same
+    std::unordered_set<std::uint32_t> linked;  // the cases and their guards
     std::uint32_t last_case = n;
     std::uint32_t otherwise = kNone;  // where control goes when no case matches
     for (std::uint32_t at = n;;) {
@@ -1189,12 +1188,10 @@ class Emitter {
       part.pattern = s_.cases[node.match].pattern;
       part.origin = end_origin(node);
       last_case = at;
-      chain.push_back(at);
       linked.insert(at);
       std::uint32_t fail = node.term == TermKind::Branch ? target(BlockId(at), 1) : kNone;
       const std::uint32_t behind = find_guard(at, part);
       if (part.guard) {
-        chain.push_back(part.from);
         linked.insert(part.from);
         fail = behind;
       }
@@ -1208,7 +1205,7 @@ class Emitter {
       otherwise = fail;
       break;
     }
-    for (std::uint32_t h : chain) {
+    for (std::uint32_t h : linked) {
       if (h == n) continue;
       for (std::uint32_t c : children(h))
         if (!is_inline(h, c)) merges.push_back(c);

@@ -87,7 +87,7 @@ class Folder {
     auto at = std::find(body.begin(), body.end(), v);
     if (at == body.end() || ++at == body.end()) return 0;
     const Value& store = s_.at(*at);
-    const bool names = store.kind == ValueKind::Operation && (store.op == Op::STORE_FAST || store.op == Op::STORE_NAME || store.op == Op::STORE_GLOBAL || store.op == Op::STORE_DEREF);
+    const bool names = store.kind == ValueKind::Operation && is_name_store(store.op);
     return names && s_.resolve(store.operands[0]) == v;
   }
 
@@ -154,10 +154,8 @@ class Folder {
   void take_parameters(Edge& edge) {
     Node& to = s_.nodes[edge.to.index];
     if (to.params.empty() || to.pred_count != 1 || edge.to == s_.entry || to.params.size() != edge.args.size()) return;
-    for (std::size_t i = 0; i < to.params.size(); ++i) {
-      const ValueId arg = s_.resolve(edge.args[i]);
-      if (!arg || arg == to.params[i]) return;
-    }
+    for (std::size_t i = 0; i < to.params.size(); ++i)
+      if (s_.resolve(edge.args[i]) == to.params[i]) return;
     for (std::size_t i = 0; i < to.params.size(); ++i) {
       const ValueId arg = s_.resolve(edge.args[i]), param = to.params[i];
       s_.uses[arg.index] += s_.uses[param.index] - 1;
@@ -247,7 +245,7 @@ class Folder {
         const BlockId dropped = keep_joined ? other.to : joined.to;
         if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one
         for (ValueId arg : joined.args)
-          if (s_.resolve(arg) != second) s_.drop_use(arg);
+          if (const ValueId v = s_.resolve(arg); v != second) --s_.uses[v.index];
         kill(b);
         if (is_and) set_branch(a, v, out_free, out_other, goes_on);
         else set_branch(a, v, out_other, out_free, goes_on);
@@ -288,7 +286,7 @@ class Folder {
       sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       for (ValueId arg : out.args)
-        if (s_.resolve(arg) != second) s_.drop_use(arg);
+        if (const ValueId v = s_.resolve(arg); v != second) --s_.uses[v.index];
       ValueId v = select(a, first, sel, 1);
       Edge merged = replace_in(other, first, v);
       --s_.nodes[out.to.index].pred_count;
@@ -369,9 +367,7 @@ class Folder {
     bool columns = b.term_columns != 0;
     for (; longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
       const Value &v = s_.at(b.body[b.body.size() - 1 - longest]), &w = s_.at(c.body[c.body.size() - 1 - longest]);
-      if (v.kind != ValueKind::Operation || w.kind != ValueKind::Operation || v.op != w.op || v.aux != w.aux || v.line != w.line || s_.columns_of_copies(v) != s_.columns_of_copies(w) || v.line == 0) break;
-      if (v.op == Op::LOAD_CONST ? !s_.same_const(ConstId(v.arg), ConstId(w.arg)) : v.arg != w.arg) break;
-      if (v.operands.size() != w.operands.size()) break;
+      if (v.line == 0 || !s_.copied_operation(v, w)) break;
       columns &= v.columns != 0;
     }
     for (std::size_t step = 0; step <= longest; ++step) {
@@ -533,8 +529,7 @@ class Folder {
       bool fits = true;
       for (std::size_t i = 0; i < length && fits; ++i) {
         const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
-        fits = v.kind == ValueKind::Operation && w.kind == ValueKind::Operation && v.op == w.op && v.arg == w.arg && v.aux == w.aux && v.line == w.line && s_.columns_of_copies(v) == s_.columns_of_copies(w) &&
-               v.operands.size() == w.operands.size();
+        fits = s_.copied_operation(v, w);
         for (std::size_t k = 0; k < v.operands.size() && fits; ++k) fits = same(v.operands[k], w.operands[k]);
       }
       if (!fits || (returns && !same(tail.value, arm.value)) || !operand) continue;
@@ -621,7 +616,7 @@ class Folder {
     order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (std::size_t i = 0; i < y.args.size(); ++i)
-      if (i != differing) s_.drop_use(y.args[i]);
+      if (i != differing) --s_.uses[s_.resolve(y.args[i]).index];
     Edge merged = replace_in(x, p, v);
     --s_.nodes[x.to.index].pred_count;
     kill(yes.to);
@@ -665,7 +660,7 @@ class Folder {
     order_arms(sel, test, yes.to, no.to);
     ValueId v = select(a, test, sel, 1);
     for (int k = 0; k < 2; ++k) {
-      for (ValueId arg : c.edges[k].args) s_.drop_use(arg);
+      for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
       if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);
     }
     Edge out_yes = b.edges[0], out_no = b.edges[1];
@@ -725,36 +720,12 @@ class Folder {
     return false;
   }
 
-  /// Folds what these blocks, in an order that has operands after what holds them, come to.
-  void run(const std::vector<BlockId>& order) {
-    for (std::size_t i = order.size(); i > 0; --i)
-      while (s_.nodes[order[i - 1].index].alive) {
-        if (s_.can_merge(order[i - 1])) s_.merge(order[i - 1]);
-        else if (!fold_at(order[i - 1])) break;
-      }
-  }
-
-  bool run() {
-    bool any = false;
-    std::vector<BlockId> order = s_.reverse_postorder_blocks();
-    std::vector<std::uint32_t>& number = number_;
-    number.assign(s_.nodes.size(), UINT32_MAX);
-    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
-    headers_.assign(s_.nodes.size(), 0);
-    latches_.clear();
-    bool deferred = false;
-    for (BlockId b : order) {
-      const Node& node = s_.nodes[b.index];
-      for (int k = 0; k < node.edge_count(); ++k)
-        if (number[node.edges[k].to.index] <= number[b.index]) {
-          headers_[node.edges[k].to.index] = 1;
-          if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
-        }
-    }
+  /// Folds what these blocks, in an order that has operands after what holds them, come to; true when there was something to fold.
+  bool run(const std::vector<BlockId>& order) {
+    bool any = false, deferred = false;
     for (std::size_t i = order.size(); i > 0; --i) {
-      BlockId a = order[i - 1];
-      for (;;) {
-        if (!s_.nodes[a.index].alive) break;
+      const BlockId a = order[i - 1];
+      while (s_.nodes[a.index].alive) {
         if (s_.can_merge(a)) {
           if (begins_with_statement(s_.nodes[a.index].edges[0].to)) {
             deferred = true;
@@ -769,6 +740,24 @@ class Folder {
     }
     if (deferred) s_.merge_straight_lines();
     return any;
+  }
+
+  bool run() {
+    std::vector<BlockId> order = s_.reverse_postorder_blocks();
+    std::vector<std::uint32_t>& number = number_;
+    number.assign(s_.nodes.size(), UINT32_MAX);
+    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+    headers_.assign(s_.nodes.size(), 0);
+    latches_.clear();
+    for (BlockId b : order) {
+      const Node& node = s_.nodes[b.index];
+      for (int k = 0; k < node.edge_count(); ++k)
+        if (number[node.edges[k].to.index] <= number[b.index]) {
+          headers_[node.edges[k].to.index] = 1;
+          if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
+        }
+    }
+    return run(order);
   }
 
  private:

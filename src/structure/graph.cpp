@@ -162,7 +162,7 @@ std::vector<ValueId> Structurer::results_of(ValueId op) const {
 
 void Structurer::add_edge_uses(const Edge& edge, int delta) {
   for (ValueId arg : edge.args)
-    if (const ValueId v = resolve(arg)) uses[v.index] += static_cast<std::uint32_t>(delta);  // none: a dead parameter's
+    uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
 }
 
 void Structurer::count_uses() {
@@ -186,7 +186,7 @@ void Structurer::count_uses() {
     for (int i = 0; i < node.edge_count(); ++i)
       for (ValueId& arg : node.edges[i].args) {
         arg = resolve(arg);
-        if (arg) ++uses[arg.index];
+        ++uses[arg.index];
       }
   }
   // A constant that nobody reads is nothing, and would keep a block from being empty.
@@ -217,8 +217,7 @@ bool Structurer::can_merge(BlockId a) const {
   BlockId b = node.edges[0].to;
   if (b == a || b == entry) return false;
   const Node& next = nodes[b.index];
-  const std::span<ValueId> args = node.edges[0].args;
-  return next.pred_count == 1 && next.region == node.region && next.params.size() == args.size() && std::all_of(args.begin(), args.end(), [](ValueId v) { return v.valid(); });
+  return next.pred_count == 1 && next.region == node.region && next.params.size() == node.edges[0].args.size();
 }
 
 void Structurer::merge(BlockId a) {
@@ -390,6 +389,11 @@ bool Structurer::same_const(ConstId a, ConstId b) const {
     case ConstKind::Object: return x.object == y.object;
   }
   return false;
+}
+
+bool Structurer::same_operation(const Value& a, const Value& b) const {
+  if (a.kind != ValueKind::Operation || b.kind != ValueKind::Operation || a.op != b.op || a.aux != b.aux || a.operands.size() != b.operands.size()) return false;
+  return a.op == Op::LOAD_CONST ? same_const(ConstId(a.arg), ConstId(b.arg)) : a.arg == b.arg;
 }
 
 bool Structurer::same_tree(ExprId a, ExprId b) {

@@ -1,6 +1,8 @@
 #pragma once
 // The graph that structure/ works on: the lifted blocks, merged and rewired until only statements' control flow is left.
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -79,14 +81,14 @@ struct MatchCase {
   std::int32_t line = 0;          // last line of the pattern
 };
 
-/// State shared by the steps of structure/.
-
-/// Is this the place (LineCursor::columns()) of a `break` or `continue`?
-inline bool is_jump_width(std::uint32_t columns) {
+/// Is this the place (LineCursor::columns()) of one of the words?
+inline bool has_width_of(std::uint32_t columns, std::initializer_list<std::string_view> words) {
   const std::uint32_t width = (columns & 0xFFFF) - (columns >> 16);
-  return columns != 0 && (width == std::string_view("break").size() || width == std::string_view("continue").size());
+  return columns != 0 && std::any_of(words.begin(), words.end(), [&](std::string_view word) { return width == word.size(); });
 }
+inline bool is_jump_width(std::uint32_t columns) { return has_width_of(columns, {"break", "continue"}); }
 
+/// State shared by the steps of structure/.
 class Structurer {
  public:
   Structurer(Lifted& lifted, Ast& ast, const StructureOptions& options);
@@ -133,6 +135,12 @@ class Structurer {
   /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be one instruction, with the place of the first
   /// (flowgraph.c, insert_superinstructions), and stand apart in a copy of the same code.
   static std::uint32_t columns_of_copies(const Value& value) { return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns; }
+  /// The same operation, whatever its operands are.
+  bool same_operation(const Value& a, const Value& b) const;
+  /// The same operation of one place in the source, whatever its operands are: two copies that the compiler made.
+  bool copied_operation(const Value& a, const Value& b) const {
+    return a.line == b.line && columns_of_copies(a) == columns_of_copies(b) && same_operation(a, b);
+  }
   ValueId add_value(const Value& value);
   /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
   ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
@@ -143,10 +151,6 @@ class Structurer {
   void count_uses();
   void count_preds();
   void add_edge_uses(const Edge& edge, int delta);
-  /// One use less of an edge's argument; of none, the argument of a parameter that nothing can stand for, there is nothing to count.
-  void drop_use(ValueId arg) {
-    if (const ValueId v = resolve(arg)) --uses[v.index];
-  }
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);

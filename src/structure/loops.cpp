@@ -99,7 +99,7 @@ std::size_t Structurer::test_length(BlockId b) {
     const Value& value = at(v);
     auto found = std::find(needed.begin(), needed.end(), v);
     // a walrus: the store of a value that the test uses too
-    const bool walrus = value.kind == ValueKind::Operation && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::STORE_GLOBAL || value.op == Op::STORE_DEREF) &&
+    const bool walrus = value.kind == ValueKind::Operation && is_name_store(value.op) &&
                         std::find(needed.begin(), needed.end(), resolve(value.operands[0])) != needed.end();
     if (found == needed.end() && !walrus) break;
     if (found != needed.end()) needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
@@ -144,8 +144,7 @@ bool Structurer::written_apart(BlockId a, BlockId b) {
   auto written = [&](const Node& node) {
     const Value& value = at(resolve(node.value));
     if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None) return true;
-    const std::uint32_t width = (node.term_columns & 0xFFFF) - (node.term_columns >> 16);
-    return node.term_columns != 0 && (width == std::string_view("return").size() || width == std::string_view("None").size());
+    return has_width_of(node.term_columns, {"return", "None"});
   };
   return written(x) && written(y);
 }
@@ -176,32 +175,39 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
 /// operands no longer meet; 3.10 copies any short end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end that
 /// does not read it, the other operand's copy becomes a jump there.
 void Structurer::join_dropped_values() {
-  constexpr int kSteps = 4;
+  constexpr std::size_t kSteps = 4;
   if (options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block, and of up to `steps` blocks that both lead to? The end of a handler lies behind its protected code.
-  auto ends_likewise = [&](const Node& arm, const Node& end, int steps, const auto& self) -> bool {
-    if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
-    const auto code = std::span(arm.body).last(end.body.size());
-    auto same = [&](ValueId x, ValueId y) {
-      const auto at_x = std::find(code.begin(), code.end(), x) - code.begin();
-      const auto at_y = std::find(end.body.begin(), end.body.end(), y) - end.body.begin();
-      return at_x == at_y && (x == y || at_x != static_cast<std::ptrdiff_t>(code.size()));
-    };
-    for (std::size_t n = 0; n < code.size(); ++n) {
-      const Value &x = at(code[n]), &y = at(end.body[n]);
-      if (x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
-      if (x.op == Op::LOAD_CONST ? !same_const(ConstId(x.arg), ConstId(y.arg)) : x.arg != y.arg) return false;
-      for (std::size_t o = 0; o < x.operands.size(); ++o)
-        if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+  // Does the arm end in a copy of the block, and of a few blocks behind it? The end of a handler lies behind its protected code. `copies`: those of
+  // the blocks behind it.
+  auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
+    copies.clear();
+    for (;;) {
+      const Node &arm = nodes[arm_block.index], &end = nodes[end_block.index];
+      if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
+      const auto code = std::span(arm.body).last(end.body.size());
+      auto same = [&](ValueId x, ValueId y) {
+        const auto at_x = std::find(code.begin(), code.end(), x) - code.begin();
+        const auto at_y = std::find(end.body.begin(), end.body.end(), y) - end.body.begin();
+        return at_x == at_y && (x == y || at_x != static_cast<std::ptrdiff_t>(code.size()));
+      };
+      for (std::size_t n = 0; n < code.size(); ++n) {
+        const Value &x = at(code[n]), &y = at(end.body[n]);
+        if (!same_operation(x, y)) return false;
+        for (std::size_t o = 0; o < x.operands.size(); ++o)
+          if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+      }
+      if (arm.term == TermKind::Return || arm.term == TermKind::Reraise) return same(resolve(arm.value), resolve(end.value));
+      if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
+      arm_block = arm.edges[0].to;
+      end_block = end.edges[0].to;
+      if (arm_block == end_block) return true;
+      const Node &x = nodes[arm_block.index], &y = nodes[end_block.index];
+      if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 || x.region != y.region || !x.params.empty() || !y.params.empty() || x.body.size() != y.body.size()) return false;
+      copies.push_back(arm_block);
     }
-    if (arm.term == TermKind::Return || arm.term == TermKind::Reraise) return same(resolve(arm.value), resolve(end.value));
-    if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
-    if (arm.edges[0].to == end.edges[0].to) return true;
-    const Node &x = nodes[arm.edges[0].to.index], &y = nodes[end.edges[0].to.index];
-    return steps > 0 && x.pred_count == 1 && y.pred_count == 1 && x.region == y.region && x.params.empty() && y.params.empty() && x.body.size() == y.body.size() &&
-           self(x, y, steps - 1, self);
   };
   std::vector<BlockId> meeting(nodes.size());  // by test: where its value meets the other operand's
+  std::vector<BlockId> copies;
   bool any = false;
   for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
     Node& node = nodes[i];
@@ -227,7 +233,7 @@ void Structurer::join_dropped_values() {
         break;
       }
       const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
-      if (length == 0 || !ends_likewise(arm, end, kSteps, ends_likewise)) continue;
+      if (length == 0 || !ends_likewise(arm_block, to, copies)) continue;
       ValueId other = arm.body[length - 1];
       if (is_name_store(at(other).op)) other = resolve(at(other).operands[0]);  // of a walrus
       else if (uses[other.index] != 0) continue;
@@ -240,11 +246,7 @@ void Structurer::join_dropped_values() {
         kept.args = lifted.arena.copy(own);
       }
       arm.body.resize(length);
-      for (Node *x = &arm, *y = &end; x->term == TermKind::Jump && x->edges[0].to != y->edges[0].to;) {  // the copy goes
-        x = &nodes[x->edges[0].to.index];
-        y = &nodes[y->edges[0].to.index];
-        x->alive = false;
-      }
+      for (BlockId copy : copies) nodes[copy.index].alive = false;
       arm.term = TermKind::Jump;
       arm.jump = JumpRole::Plain;
       arm.value = ValueId();
@@ -318,8 +320,7 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   };
   for (std::size_t k = 0; k < end.body.size(); ++k) {
     const Value &x = at(node.body[first + k]), &y = at(end.body[k]);
-    if (x.kind != ValueKind::Operation || y.kind != ValueKind::Operation || x.op != y.op || x.aux != y.aux || x.line != y.line || x.operands.size() != y.operands.size()) return {};
-    if (x.op == Op::LOAD_CONST ? !same_const(ConstId(x.arg), ConstId(y.arg)) : x.arg != y.arg) return {};
+    if (x.line != y.line || !same_operation(x, y)) return {};
     for (std::size_t j = 0; j < x.operands.size(); ++j)
       if (!same(x.operands[j], y.operands[j])) return {};
   }
@@ -329,8 +330,8 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   return handed;
 }
 
-/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the compiler copied it: ends of blocks that are the same operations of the same lines
-/// become one block.
+/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the compiler copied it: ends of blocks that are the
+/// same operations of the same lines become one block.
 bool Structurer::join_equal_ends() {
   constexpr std::size_t kLongest = 32;
   struct End {

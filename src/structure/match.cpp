@@ -312,8 +312,7 @@ class Matcher {
     };
     for (std::size_t i = 0; i < x.body.size(); ++i) {
       const Value &v = s_.at(x.body[i]), &w = s_.at(y.body[i]);
-      if (v.kind != ValueKind::Operation || w.kind != v.kind || v.op != w.op || v.aux != w.aux || v.line != w.line || s_.columns_of_copies(v) != s_.columns_of_copies(w) || v.operands.size() != w.operands.size()) return false;
-      if (v.op == Op::LOAD_CONST ? !same(x.body[i], y.body[i]) : v.arg != w.arg) return false;
+      if (!s_.copied_operation(v, w)) return false;
       for (std::size_t k = 0; k < v.operands.size(); ++k)
         if (!same(v.operands[k], w.operands[k])) return false;
     }

@@ -442,7 +442,6 @@ class Regions {
     h = s_.resolve(h);
     t = s_.resolve(t);
     if (h == t) return true;
-    if (!h || !t) return false;
     auto found = map.find(h.index);
     if (found != map.end()) return s_.resolve(found->second) == t;
     if (s_.is_const(h) && s_.is_const(t)) return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));

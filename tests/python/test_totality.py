@@ -3,7 +3,6 @@
 The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) under each interpreter.
 """
 
-import glob
 import os
 import py_compile
 import subprocess
@@ -11,21 +10,15 @@ import subprocess
 import pytest
 from pythons import ROOT, VERSIONS, path_of
 
+from tests.interpreters import native_command
+
 RUNNER = os.path.join(ROOT, "tests", "oracle", "total_run.py")
-
-
-def native_command():
-    folders = [os.environ.get(name, "") for name in ("DEPYF_BUILD", "DEPYF_BUILD_DIR")]
-    folders += [os.path.join(ROOT, "build"), os.path.join(ROOT, "build", "*")]
-    paths = [path for folder in folders if folder for path in glob.glob(os.path.join(folder, "depyf"))]
-    paths = [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
-    return max(paths, key=os.path.getmtime) if paths else None
 
 
 def run(version, *arguments):
     command = native_command()
     if command is None:
-        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD)")
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
     done = subprocess.run(
         [path_of(version), "-I", "-W", "ignore", RUNNER, command] + [str(a) for a in arguments],
         stdout=subprocess.PIPE,
@@ -65,7 +58,7 @@ def test_a_definition_that_lies_too_deep_leaves_its_neighbours_alone(tmp_path):
     py_compile.compile(str(tmp_path / "m.py"), cfile=str(tmp_path / "m.pyc"), doraise=True)
     command = native_command()
     if command is None:
-        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD)")
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
     done = subprocess.run(
         [command, "decompile", str(tmp_path / "m.pyc")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True
     )

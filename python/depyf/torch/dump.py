@@ -66,6 +66,16 @@ def _shared(folder: str) -> Optional[_Shared]:
     return found if found is not None and found.process == os.getpid() else None
 
 
+def _manifest(folder: str) -> Dict[str, Any]:
+    # of the dump there; nothing where there is none that can be read
+    try:
+        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
+            manifest = json.load(stream)
+    except (OSError, ValueError):
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
+
+
 def is_python(text: str, filename: str = "<dump>") -> bool:
     """True when the text compiles as a module."""
     try:
@@ -248,20 +258,18 @@ class DumpWriter:
     @staticmethod
     def _in_use(folder: str) -> bool:
         # another process, such as another rank, that is dumping there now
+        manifest = _manifest(folder)
         try:
-            with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
-                manifest = json.load(stream)
             return manifest.get("open") is True and _process_lives(int(manifest.get("process", 0)))
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError):
             return False
 
     @staticmethod
     def _begun(folder: str) -> float:
         # when the dump there was begun; 0.0 where that is not told
         try:
-            with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
-                return float(json.load(stream).get("begun", 0))
-        except (OSError, ValueError, TypeError, AttributeError):
+            return float(_manifest(folder).get("begun", 0))
+        except (ValueError, TypeError):
             return 0.0
 
     # -- names and bytes
