@@ -15,7 +15,8 @@ enum class HandlerEntry : std::uint8_t {
 };
 
 /// What a JUMP was in the source, where the bytecode tells (≤ 3.9): Instr::aux of a JUMP in a Cfg.
-enum class JumpRole : std::uint8_t { Plain, Break, Continue };
+/// Loop: the beginning of a loop, where another one begins too (3.7).
+enum class JumpRole : std::uint8_t { Plain, Break, Continue, Loop };
 
 constexpr std::uint32_t kNoOffset = UINT32_MAX;
 

@@ -157,15 +157,18 @@ class Expansion {
     std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
     for (std::uint32_t i = 0; i < n; ++i) {
       while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
-      if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
-      if (loop_end[i] <= i) continue;
-      LoopSpan span{instrs[i].offset, instrs[loop_end[i] - 1].offset};
-      if (!setups.empty() && !setups.back().second) {
-        setups.back().second = true;
-        span.after = goes_on(instrs[setups.back().first].target);
+      if (loop_end[i] > i) {
+        LoopSpan span{instrs[i].offset, instrs[loop_end[i] - 1].offset};
+        if (!setups.empty() && !setups.back().second) {
+          setups.back().second = true;
+          span.after = goes_on(instrs[setups.back().first].target);
+        }
+        out_.loops.push_back(span);
       }
-      out_.loops.push_back(span);
+      if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
     }
+    begins_two_loops_.assign(n, false);
+    for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
     // a chained comparison that a loop tests: where its first part fails, it drops the value and leaves
     comparison_.assign(n, false);
     for (std::uint32_t i = 3; i < n; ++i)
@@ -620,7 +623,8 @@ class Expansion {
       case Op::SETUP_LOOP:
         need_target(instr);
         context_ = push(context_, Entered::Loop, instr.target, depth_, instr);
-        go(next);
+        if (begins_two_loops_[index]) jump(next, JumpRole::Loop);
+        else go(next);
         return;
       case Op::POP_BLOCK: {
         if (bottom || top > Entered::TryExcept) fail(instr, "finds no block to leave");
@@ -857,6 +861,7 @@ class Expansion {
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
   std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost
+  std::vector<bool> begins_two_loops_;  // 3.7: a SETUP_LOOP that the body of an endless loop begins with, of a loop that begins without any code
   std::vector<bool> comparison_;     // where the first part of a chained comparison that is tested leads when it fails
   std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
   std::vector<Context> contexts_;

@@ -444,7 +444,7 @@ class Emitter {
 
   /// A block that is nothing but `break` or `continue`.
   bool is_jump_statement(std::uint32_t t) const {
-    if (!is_block(t) || s_.nodes[t].jump == JumpRole::Plain || header_at(t)) return false;
+    if (!is_block(t) || (s_.nodes[t].jump != JumpRole::Break && s_.nodes[t].jump != JumpRole::Continue) || header_at(t)) return false;
     const Node& node = s_.nodes[t];
     if (!node.params.empty() || !node.edges[0].args.empty()) return false;
     for (ValueId v : node.body)
@@ -515,27 +515,37 @@ class Emitter {
       if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
       for (std::uint32_t t : graph.successors(b)) {
         if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset) continue;
-        if (loop_end_[t] == 0) loops.push_back({place(t), 0, t});
+        if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter)) loops.push_back({place(t), 0, t});
         loop_end_[t] = std::max(loop_end_[t], node.term_offset);
       }
-      if (node.term == TermKind::ForIter && loop_end_[b] == 0) loops.push_back({node.term_offset, 0, b});
+      if (node.term == TermKind::ForIter) loops.push_back({place(b), 0, b});
     }
-    std::sort(loops.begin(), loops.end(), [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    // Of loops that begin at one place, each stands in a `try` that the one before it consists of: outer ones first.
+    auto levels = [&](std::uint32_t h) {
+      std::uint32_t depth = is_block(h) ? 1 : 0;
+      for (RegionId r = region_of(h); r; r = s_.regions[r.index].parent) ++depth;
+      return depth;
+    };
+    std::sort(loops.begin(), loops.end(), [&](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : levels(a.node) < levels(b.node); });
     std::sort(breaks.begin(), breaks.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
     // The last jump back may have been threaded away: the bytecode's loop that begins last before the header tells.
     const std::vector<LoopSpan>& spans = s_.lifted.loops;
     std::vector<std::size_t> around;
     std::size_t next = 0;
-    for (Span& loop : loops) {
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      Span& loop = loops[i];
       for (; next < spans.size() && spans[next].begin <= loop.begin; ++next) {
         while (!around.empty() && spans[around.back()].end < spans[next].begin) around.pop_back();
         around.push_back(next);
       }
       while (!around.empty() && spans[around.back()].end < loop.begin) around.pop_back();
-      if (!around.empty()) {
-        loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[around.back()].end);
-        if (whole && around.back() < s_.loops_behind.size() && s_.loops_behind[around.back()]) {
-          break_[loop.node] = past_empty(region_of(loop.node), s_.loops_behind[around.back()]);
+      std::size_t inner = 0;  // loops that begin here too
+      while (i + inner + 1 < loops.size() && loops[i + inner + 1].begin == loop.begin) ++inner;
+      if (around.size() > inner) {
+        const std::size_t span = around[around.size() - 1 - inner];
+        loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[span].end);
+        if (whole && span < s_.loops_behind.size() && s_.loops_behind[span]) {
+          break_[loop.node] = past_empty(region_of(loop.node), s_.loops_behind[span]);
           add_order(loop.node, break_[loop.node]);
         }
       }
@@ -1295,6 +1305,7 @@ class Emitter {
     std::vector<std::uint32_t> inside, after;  // children of the header in the dominator tree: in the body, after the loop
     std::uint32_t exit = kNone;                // what `break` reaches
     bool else_needed = false;
+    bool endless = false;                      // no way leads to the exit: behind the loop the compiler goes on all the same
   };
 
   /// Is t the end of a `finally` body that the loop of h stands in?
@@ -1340,6 +1351,7 @@ class Emitter {
     if (!break_.empty() && break_[h] != kNone) {
       shape.exit = break_[h];
       shape.else_needed = natural_exit != kNone && natural_exit != shape.exit;
+      shape.endless = natural_exit == kNone && std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end();
       return shape;
     }
     if (breaks.empty()) return shape;
@@ -1441,9 +1453,10 @@ class Emitter {
     later([=, this] {
       Stmt& done = s_.ast[st];
       done.body = close(body);
-      if (shape.exit == kNone) mark_end(st);
+      const std::uint32_t exit = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
+      if (exit == kNone) mark_end(st);
       lists_[l].push_back(st);
-      leave_loop(h, shape.exit, after, l, ctx);
+      leave_loop(h, exit, after, l, ctx);
     });
     if (is_try(h)) {
       later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &shape_inside(h, inside)); });

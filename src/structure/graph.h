@@ -185,6 +185,7 @@ class Structurer {
   void join_dropped_values();     // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);
   bool join_equal_ends();
+  void join_copies_behind_cleanups();  // loops.cpp
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
   bool fold_inlined_comprehensions();  // comprehensions.cpp

@@ -494,6 +494,14 @@ void Structurer::join_exit_copies() {
   count_preds();
 }
 
+/// From 3.10 on the compiler copies a short end together with the body of the `finally` before it: what is left of each copy is one end.
+void Structurer::join_copies_behind_cleanups() {
+  const bool any_finally = std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && !region.unbinds; });
+  if (lifted.source_order || !any_finally || !join_equal_ends()) return;
+  count_uses();
+  count_preds();
+}
+
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
 void Structurer::join_loop_tests() {
   std::vector<BlockId> order = reverse_postorder_blocks();

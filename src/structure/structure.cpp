@@ -148,6 +148,7 @@ void Structurer::reshape() {
   if (fold_inlined_comprehensions()) fold_expressions();
   if (!lifted.regions.empty()) drop_constant_params();
   strip_cleanups();            // compares copies of code, so expressions are folded on both sides
+  join_copies_behind_cleanups();
   join_loop_tests();           // needs the loops' tests as one condition
   thread_empty_blocks();
   merge_straight_lines();
