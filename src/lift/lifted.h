@@ -55,10 +55,11 @@ enum class TermKind : std::uint8_t {
   Unreachable,
 };
 
-/// `continue` or `break`, as the bytecode tells of it; line 0: none.
+/// `continue` or `break`, or the `pass` of a body that is nothing else, as the bytecode tells of it; line 0: none.
 struct WrittenJump {
   std::int32_t line = 0;
   std::uint32_t offset = 0;
+  bool pass = false;
   explicit operator bool() const { return line != 0; }
   bool operator==(const WrittenJump& other) const { return line == other.line; }
 };

@@ -514,11 +514,11 @@ class Emitter {
       if (!node.alive) continue;
       if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
       for (std::uint32_t t : graph.successors(b)) {
-        if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset) continue;
+        if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset || (t != b && place(t) == node.term_offset)) continue;
         if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter)) loops.push_back({place(t), 0, t});
         loop_end_[t] = std::max(loop_end_[t], node.term_offset);
       }
-      if (node.term == TermKind::ForIter) loops.push_back({place(b), 0, b});
+      if (node.term == TermKind::ForIter) loops.push_back({node.term_offset, 0, b});
     }
     // Of loops that begin at one place, each stands in a `try` that the one before it consists of: outer ones first.
     auto levels = [&](std::uint32_t h) {
@@ -1099,7 +1099,7 @@ class Emitter {
       });
       go(from, other, rest, ctx);
     });
-    const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && node.edges[body].args.empty();
+    const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && !node.edges[body].written.pass && node.edges[body].args.empty();
     later([=, this] {
       const WrittenJump& jump = s_.nodes[b].edges[body].written;
       if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code});

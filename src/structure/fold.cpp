@@ -508,7 +508,7 @@ class Folder {
       if (!(returns || jumps) || tail.params.size() != 1 || count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge)) continue;
       Node& arm = s_.nodes[arm_edge.to.index];
       if (arm.term != tail.term || tail.region != arm.region) continue;
-      if (returns && (arm.term_line == 0 || arm.term_line != tail.term_line)) continue;
+      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line && !ends_chain(a, arm_edge.to)))) continue;
       if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
       constexpr std::size_t kLongest = 32;
       const std::size_t length = tail.body.size();
@@ -549,6 +549,14 @@ class Folder {
       return true;
     }
     return false;
+  }
+
+  /// Is `arm` no more than the return of the second part of the chained comparison that `a` ends in the first part of?
+  bool ends_chain(BlockId a, BlockId arm) {
+    const ValueId first = s_.resolve(s_.nodes[a.index].value);
+    if (!right_side(first)) return false;
+    const Arm e = as_expression(arm, s_.resolve(s_.nodes[arm.index].value), 1);
+    return e && e.external && chain_fits(e, first);
   }
 
   /// `a < b < c` as a statement: both ways drop the value.

@@ -32,6 +32,8 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     node.term_line = block.term_line;
     node.term_columns = block.term_columns;
   }
+  for (Node& node : nodes)
+    node.leads_ahead = l.source_order && node.term == TermKind::Jump && node.jump == JumpRole::Plain && first_offset(node.edges[0].to) > node.term_offset;
   regions.reserve(l.regions.size());
   for (const Region& region : l.regions) {
     StructRegion r;
@@ -235,6 +237,7 @@ void Structurer::merge(BlockId a) {
   node.body.insert(node.body.end(), next.body.begin(), next.body.end());
   node.term = next.term;
   node.jump = next.jump;
+  node.leads_ahead = next.leads_ahead;
   node.in_place |= next.in_place;
   node.value = next.value;
   node.item = next.item;
@@ -346,7 +349,7 @@ void Structurer::thread_empty_blocks() {
         WrittenJump written = edge.written;
         if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
           const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset};
+          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset, empty.leads_ahead};
         }
         edge = Edge{to, lifted.arena.copy(args), written};
         add_edge_uses(edge, 1);

@@ -52,6 +52,7 @@ struct Node {
   std::uint32_t term_columns = 0;
   bool alive = true;
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
+  bool leads_ahead = false;       // Jump, in the order of the source: forward, which `continue` never does
   bool in_place = false;          // Return: stands in the handler that leads to it
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]

@@ -935,11 +935,13 @@ void Structurer::mark_statement_ends() {
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
   std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
+  std::unordered_map<std::uint32_t, BlockId> iterates;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     if (!node.alive) continue;
     begins[node.body.empty() ? node.term_offset : at(node.body.front()).offset].push_back(BlockId(static_cast<std::uint32_t>(i)));
     const BlockId b(static_cast<std::uint32_t>(i));
+    if (node.term == TermKind::ForIter && !iterates.emplace(node.term_offset, b).second) iterates[node.term_offset] = BlockId();  // copies
     for (ValueId v : node.body) offsets.emplace(at(v).offset, std::make_pair(b, v));
     offsets.emplace(node.term_offset, std::make_pair(BlockId(), ValueId()));
   }
@@ -1015,6 +1017,8 @@ void Structurer::mark_statement_ends() {
     if (auto setup = setups.find(loop.begin); setup != setups.end()) {
       if (setup->second.size() != 1) continue;  // copies
       around = regions[setup->second[0]].parent;
+    } else if (auto iterator = iterates.find(loop.begin); iterator != iterates.end() && iterator->second) {
+      around = nodes[iterator->second.index].region;
     } else {
       auto begin = begins.find(loop.begin);
       if (begin == begins.end() || begin->second.size() != 1) continue;

@@ -57,3 +57,17 @@ def loop_in_try(self):
             self.step()
         except IndexError:
             break
+
+
+def version(commands):
+    for command in commands:
+        try:
+            found = run(command)
+        except (OSError, ValueError) as why:
+            print(why)
+        else:
+            break
+    else:
+        return None
+    found = found.strip()
+    return found

@@ -1,5 +1,5 @@
 # python: <=3.7
-# Endless loops of which SETUP_LOOP tells where they begin and what stands behind them.
+# Loops that never end, or never come around, of which SETUP_LOOP tells where they begin and what stands behind them.
 def eats(text):
     while True:
         while True:
@@ -41,3 +41,19 @@ def tested(a, b):
             break
         use(b)
     return b
+
+
+def first(self):
+    for key in self.keys():
+        return key
+    else:
+        raise KeyError
+
+
+def first_or_more(self):
+    if self:
+        for key in self.keys():
+            return key
+        else:
+            self.more()
+    self.close()

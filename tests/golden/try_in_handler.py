@@ -38,3 +38,16 @@ def g(a, b):
     else:
         d = list(b)
     return d[1]
+
+
+# if <=3.9
+def pass_in_handler(a, b):
+    for x in a:
+        try:
+            x.close()
+        except OSError as e:
+            if e.args:
+                pass
+            elif not b:
+                raise
+# end
