@@ -80,9 +80,14 @@ def multiplied(folder, count):
     return run
 
 
-def with_large_texts(run):
-    """Puts large texts into the last compile of a run; returns its key."""
-    entry = run["functions"][-1]["entries"][-1]
+def with_large_texts(run, count):
+    """Puts large texts into the last compiles of a run, each with texts of its own; returns their keys."""
+    entries = [entry for function in run["functions"] for entry in function["entries"] if len(entry["guards"]) > 1]
+    return [_enlarged(entry) for entry in entries[-count:]]
+
+
+def _enlarged(entry):
+    key = entry["compile_id"]
     graph = ["class GraphModule(torch.nn.Module):", '    def forward(self, L_x_: "f32[10]"):']
     for number in range(4000):
         graph += [
@@ -92,14 +97,15 @@ def with_large_texts(run):
         ]
     graph.append("        return (sin_3999,)")
     kernel = ["import torch", "def call(args):"] + ["    buf%d = extern_kernels.mm(arg%d, arg%d)  # a call" % (n, n, n) for n in range(20000)]
-    kinds = {"Captured_Graph": "\n".join(graph * 1) + "\n" + "# padding\n" * 8000, "kernel": "\n".join(kernel) + "\n"}
+    own = "# of compile %s\n" % key
+    kinds = {"Captured_Graph": "\n".join(graph) + "\n" + "# padding\n" * 8000 + own, "kernel": "\n".join(kernel) + "\n" + own}
     for artifact in entry["artifacts"]:
         if artifact["stage"] in kinds and not artifact["index"]:
             artifact["text"] = kinds.pop(artifact["stage"])
     guard = entry["guards"][0]
     entry["guards"] = [dict(guard, text="L['x%d'] == %d" % (n, n), expression=None, source="L['x%d']" % n) for n in range(5000)]
     entry["events"] = [["event %d" % (n % 40), n * 10, 9 * (1 + n % 7)] for n in range(1000)]
-    return entry["compile_id"]
+    return key
 
 
 def timed_views(browser, run, place, rounds, told=None):
@@ -111,7 +117,7 @@ def timed_views(browser, run, place, rounds, told=None):
         Dicts with `view`, `ms` (the median on the clock), `worst` and `processor` (the median of processor time, in ms); the first two rows
         are an empty page's frames, and the page's first view, of which `ms` is the time of its first paint.
     """
-    large = with_large_texts(run)
+    large = with_large_texts(run, rounds)
     path = pathlib.Path(place, "index.html")
     page.write(str(path), page.render([run], str(place)))
     empty = pathlib.Path(place, "empty.html")
@@ -159,7 +165,7 @@ def timed_views(browser, run, place, rounds, told=None):
         while shown.evaluate("document.documentElement.dataset.ready") != "true" and time.monotonic() < end:
             shown.wait_for_timeout(20)
         keys = [entry["compile_id"] for function in run["functions"] if not function["is_resume"] for entry in function["entries"]]
-        keys = [key for key in keys if key != large]
+        keys = [key for key in keys if key not in large]
         picked = [keys[number * (len(keys) - 1) // max(1, rounds - 1)] for number in range(rounds)]
         back = []
         for tab, name in TABS.items():
@@ -171,11 +177,11 @@ def timed_views(browser, run, place, rounds, told=None):
         add("back to the overview", back)
         for tab, name in LARGE.items():
             times = []
-            for _ in range(rounds):
-                times.append(opened("compile/" + large + tab))
+            for key in large:
+                times.append(opened("compile/" + key + tab))
                 opened("")
             add(name, times)
-        opened("compile/" + large + "/time")
+        opened("compile/" + large[0] + "/time")
         add("flame graph, an event alone", [timed(CLICK, ".flame rect:last-of-type") for _ in range(rounds)])
         for word, name in (("torch.abs", "search, many places"), ("zzzz", "search, none")):
             times = []

@@ -5,14 +5,16 @@ texts are compared after `normal` took out what differs from run to run: numbers
 places in files, paths of caches.
 """
 
+import collections
 import difflib
 import os
 import re
 import sys
 
 from depyf import summary
+from depyf.report import words
 from depyf.schema import STAGES
-from depyf.terminal import hyperlinks, place, shown
+from depyf.terminal import hyperlinks, place, short_path, shown
 
 #: kinds of artifacts that are compared; the others repeat these, or hold times and settings
 _COMPARED = ("graph", "kernel")
@@ -32,6 +34,8 @@ _RULES = (
     (re.compile(r"(?:#\s*)?[Ff]ile:? \"?([^\s\":]*/)?([^\s\":/]+)\"?(?::|, line )\d+"), r"File \2"),
     (re.compile(r"(?<![\w.])/[^\s'\":,)]*/([^\s'\":,/)]+\.py):\d+"), r"\1"),
 )
+#: names that a graph's line lets go of: that follows from where they are used last
+_LET_GO = re.compile(r";\s+\w+(?: = \w+)* = None;?[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^# \w+, compile \S+.*$", re.MULTILINE)
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|mps|npu)(:|, index=)\d+")
 _COLLECTIVE = re.compile(
@@ -74,7 +78,7 @@ class Difference:
 
     Attributes:
         a, b: names of the two sides.
-        notes: what is not the same and no difference: versions, seconds, stages that a cache kept from being made.
+        notes: what is not the same and no difference: versions, seconds, stages that one side did not make.
         changes: see `Change`.
     """
 
@@ -82,6 +86,7 @@ class Difference:
         self.a, self.b = a, b
         self.notes = []
         self.changes = []
+        self.absent = {}  # (side, reason) -> function -> stages that the side did not make, for that reason
 
     def __bool__(self):
         return bool(self.changes)
@@ -137,6 +142,11 @@ class _Texts:
                 found[artifact["stage"], artifact["index"]] = id(artifact)
         return found
 
+    def graph_or_kernel(self, entry, key):
+        """The text of one artifact, without the names that a graph lets go of."""
+        text = self.read(self.artifacts(entry)[key])
+        return text if key[0] == "kernel" else _LET_GO.sub("", text)
+
     def read(self, path):
         if path in self.texts:
             return normal(self.texts[path], self.ranks)
@@ -154,11 +164,33 @@ class _Texts:
         return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())
 
     def breaks(self, entry):
-        return [normal(one["reason"], self.ranks) for one in entry.get("breaks") or ()]
+        return [normal(_break_words(words.of_break(one)), self.ranks) for one in entry.get("breaks") or ()]
+
+    def reasons(self, entry):
+        """Why it was compiled again, for each earlier entry, in words that stay where a line moves or functions are counted otherwise."""
+        said = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
+        return [
+            normal("%s%s (%s)" % ("entry %s: " % one["tried"].rpartition("/")[2] if one["tried"] else "", one["words"].replace("`", ""), one["failed"]))
+            for one in said
+        ]
 
     def graph(self, entry):
-        path = self.artifacts(entry).get(("Captured_Graph", 0))
-        return self.read(path) if path else None
+        key = "Captured_Graph", 0
+        return self.graph_or_kernel(entry, key) if key in self.artifacts(entry) else None
+
+
+def _break_words(said):
+    at = ", at `%s`" % said["source"] if said["source"] else ""
+    return "%s%s%s" % (said["why"].replace("`", "").rstrip("."), at, " (%s)" % said["what"] if said["what"] not in said["why"] else "")
+
+
+def _failure_words(entry):
+    """What a compile that came to nothing says, in one line."""
+    failure = str(entry["failure"])
+    said = words.of_failure(failure)
+    metrics = entry.get("metrics") or {}
+    name = "%s: " % metrics["co_name"] if metrics.get("co_name") else ""
+    return normal("%s%s (%s)" % (name, said["why"].replace("`", ""), said["what"]))
 
 
 def _function_name(function):
@@ -217,35 +249,40 @@ def _one_line(text):
     return " ".join(text.split())
 
 
+_FEW = 12
+
+
 def _compare_lists(result, name, where, word, a, b):
-    for item in sorted(set(a) | set(b)):
-        if a.count(item) != b.count(item):
-            sign = "-" if a.count(item) > b.count(item) else "+"
-            result.changes.append(Change(sign, name, "%s: %s" % (word, _one_line(item)), (), where))
+    before, after = collections.Counter(a), collections.Counter(b)
+    # what says only that an attribute is not there comes last
+    items = sorted((item for item in before | after if before[item] != after[item]), key=lambda item: (item.startswith("hasattr("), item))
+    signed = [("-" if before[item] > after[item] else "+", _one_line(item)) for item in items]
+    if len(signed) <= _FEW:
+        result.changes += [Change(sign, name, "%s: %s" % (word, item), (), where) for sign, item in signed]
+        return
+    gone = sum(1 for sign, _ in signed if sign == "-")
+    what = "%ss: %d vanished, %d appeared" % (word, gone, len(signed) - gone)
+    result.changes.append(Change("~", name, what, ["%s %s" % one for one in signed], where))
 
 
 def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
     if a is None or b is None:
         entry, sign = (b, "+") if a is None else (a, "-")
         what = "compile %s" % entry["compile_id"]
-        reasons = entry.get("reasons") or []
+        reasons = (texts_b if a is None else texts_a).reasons(entry)
         if reasons:
-            what += ", because %s" % _one_line(normal(reasons[0]))
+            what += ", because %s" % _one_line(reasons[0].partition(": ")[2] if reasons[0].startswith("entry ") else reasons[0])
         if entry.get("failure"):
-            what += ", which failed: %s" % _one_line(entry["failure"])
+            what += ", which failed: %s" % _failure_words(entry)
         result.changes.append(Change(sign, name, what, (), where))
         return
     if bool(a.get("failure")) != bool(b.get("failure")):
-        failure = a.get("failure") or b.get("failure")
-        sign = "-" if a.get("failure") else "+"
-        result.changes.append(
-            Change(sign, name, "failure of the compile: %s" % _one_line(failure), (), where)
-        )
+        sign, failed = ("-", a) if a.get("failure") else ("+", b)
+        result.changes.append(Change(sign, name, "failure of the compile: %s" % _failure_words(failed), (), where))
     _compare_lists(result, name, where, "graph break", texts_a.breaks(a), texts_b.breaks(b))
     if deep:
         _compare_lists(result, name, where, "guard", texts_a.guards(a), texts_b.guards(b))
-        reasons_a = [normal(reason) for reason in a.get("reasons") or ()]
-        reasons_b = [normal(reason) for reason in b.get("reasons") or ()]
+        reasons_a, reasons_b = texts_a.reasons(a), texts_b.reasons(b)
         if bool(reasons_a) and bool(reasons_b) and reasons_a != reasons_b:
             result.changes.append(
                 Change(
@@ -271,29 +308,26 @@ def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
 
 def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
     there_a, there_b = texts_a.artifacts(a), texts_b.artifacts(b)
-    changed = []
+    changed, alone = [], {"+": [], "-": []}
     for key in sorted(set(there_a) | set(there_b), key=_stage_order):
         stage = key[0]
         if not deep and stage not in ("Captured_Graph", "Compiled_autograd_graph"):
             continue
         label = "%s %d" % key if key[1] else stage
         if key not in there_a or key not in there_b:
-            lacking = a if key not in there_a else b
-            if stage in (lacking.get("missing") or {}) or (lacking.get("missing") and key[1] == 0):
-                note = "%s of %s was not made by %s: a cache had the result" % (
-                    label,
-                    name,
-                    result.a if key not in there_a else result.b,
-                )
-                if note not in result.notes:
-                    result.notes.append(note)
+            side, missing = ("a", a.get("missing")) if key not in there_a else ("b", b.get("missing"))
+            if missing and (stage in missing or key[1] == 0):
+                reason = missing.get(stage) or next(iter(missing.values()))
+                labels = result.absent.setdefault((side, reason), {}).setdefault(name, [])
+                if label not in labels:
+                    labels.append(label)
                 continue
-            sign = "+" if key not in there_a else "-"
-            result.changes.append(Change(sign, name, label, (), where))
+            alone["+" if key not in there_a else "-"].append(label)
             continue
-        one, other = texts_a.read(there_a[key]), texts_b.read(there_b[key])
+        one, other = texts_a.graph_or_kernel(a, key), texts_b.graph_or_kernel(b, key)
         if one != other:
             changed.append((label, one, other))
+    result.changes += [Change(sign, name, ", ".join(labels), (), where) for sign, labels in alone.items() if labels]
     if changed:
         # what follows the first stage that differs differs because of it
         label, one, other = changed[0]
@@ -377,9 +411,12 @@ def compare(a, b, ranks=False):
             _compare_entries(
                 result, texts_a, texts_b, name, where, entry_a, entry_b, deep=not ranks
             )
-    failures_a = sorted(normal(entry["failure"]) for entry in a["unattributed"] if entry.get("failure"))
-    failures_b = sorted(normal(entry["failure"]) for entry in b["unattributed"] if entry.get("failure"))
-    _compare_lists(result, "", None, "failed compile", failures_a, failures_b)
+    failures_a = sorted(_failure_words(entry) for entry in a["unattributed"] if entry.get("failure"))
+    failures_b = sorted(_failure_words(entry) for entry in b["unattributed"] if entry.get("failure"))
+    _compare_lists(result, "", None, "not compiled", failures_a, failures_b)
+    for (side, reason), functions in result.absent.items():
+        stages = "; ".join("%s of %s" % (", ".join(labels), name) for name, labels in functions.items())
+        result.notes.append("not made by %s, and so not compared: %s (%s)" % (getattr(result, side), stages, reason))
     return result
 
 
@@ -482,11 +519,10 @@ def diff_command(options):
                 only.changes.append(Change(sign, "", "rank %d" % rank))
                 results.append(only)
                 continue
-            found = compare(sides[0][rank], sides[1][rank])
-            found.a, found.b = options.a, options.b
-            if len(sides[0]) > 1:
-                found.a, found.b = "%s rank %d" % (found.a, rank), "%s rank %d" % (found.b, rank)
-            results.append(found)
+            one, other = sides[0][rank], sides[1][rank]
+            more = " rank %d" % rank if len(sides[0]) > 1 else ""
+            one["name"], other["name"] = options.a + more, options.b + more
+            results.append(compare(one, other))
         links = hyperlinks(sys.stdout)
         print("\n\n".join(found.text(links, options.lines) for found in results))
         if options.page:
@@ -559,15 +595,25 @@ def report_command(options):
 # ---- the page ----------------------------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; --add: #dafbe1; --del: #ffebe9; --line: #d0d7de; --dim: #57606a }
-@media (prefers-color-scheme: dark) { :root { --add: #12361f; --del: #4a1b1b; --line: #444c56; --dim: #9ba5b0 } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-h2 { border-bottom: 1px solid var(--line); margin-top: 2rem; overflow-wrap: anywhere }
-pre { border: 1px solid var(--line); overflow-x: auto; padding: .5rem 0; margin: .3rem 0 1rem; font-size: 13px; tab-size: 4 }
-pre span { display: block; padding: 0 .7rem } pre .add { background: var(--add) } pre .del { background: var(--del) }
-.place, .note { color: var(--dim); overflow-wrap: anywhere } ul { padding-left: 1.2rem }
-.sign { font-family: ui-monospace, monospace; font-weight: bold }
+:root { color-scheme: light dark; --bg: #f5f6f8; --card: #fff; --fg: #1c2126; --dim: #57606a; --line: #dde1e6; --accent: #0f766e;
+  --add: #dafbe1; --add-fg: #14602f; --del: #ffebe9; --del-fg: #a3211a; --hunk: #eef2fb }
+@media (prefers-color-scheme: dark) { :root { --bg: #14181c; --card: #1b2026; --fg: #e4e8ec; --dim: #9ba5b0; --line: #333b44;
+  --accent: #4fd1c0; --add: #12361f; --add-fg: #7fdc9d; --del: #4a1b1b; --del-fg: #ffa198; --hunk: #232c3d } }
+body { font: 14.5px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); max-width: 76rem; margin: 0 auto; padding: 1rem }
+header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; margin-bottom: .6rem }
+h1 { font-size: 1.2rem; margin: 0 } h2 { font: 650 1rem ui-monospace, monospace; margin: 0; overflow-wrap: anywhere }
+.brand { font-weight: 750; letter-spacing: -.02em; background: var(--accent); color: var(--card); border-radius: 6px; padding: 1px 8px 2px }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; margin-top: .8rem }
+pre { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; padding: .4rem 0; margin: .3rem 0 .6rem; font-size: 12.5px; tab-size: 4 }
+pre span { display: block; min-height: 1.45em; width: max-content; min-width: calc(100% - 1.4rem); padding: 0 .7rem }
+pre .add { background: var(--add) } pre .del { background: var(--del) } pre .hunk { background: var(--hunk); color: var(--dim) }
+p { margin: .3rem 0; overflow-wrap: anywhere } summary { cursor: pointer; overflow-wrap: anywhere }
+.place, .note { color: var(--dim); overflow-wrap: anywhere } .item { padding-left: 1.6em; text-indent: -1.6em }
+.sign { font: bold 1em ui-monospace, monospace; display: inline-block; width: 1.6em; text-indent: 0 } .plus { color: var(--add-fg) } .minus { color: var(--del-fg) }
+@media print { body { background: none } section { border: 0; padding: 0 } pre { white-space: pre-wrap } pre span { width: auto } }
 """
+_WORDS = {"+": ("appeared", "plus"), "-": ("vanished", "minus"), "~": ("changed", "both")}
+_KINDS = {"+": " class=add", "-": " class=del", "@": " class=hunk"}
 
 
 def page(results):
@@ -577,42 +623,35 @@ def page(results):
     def text(value):
         return escape(shown(value))
 
+    def sign(one):
+        return '<span class="sign %s">%s</span>' % (_WORDS[one][1], "&minus;" if one == "-" else one)
+
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width"><title>depyf diff</title>',
-        "<style>%s</style></head><body><main><h1>What changed</h1>" % _STYLE,
+        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What changed</h1></header><main>" % _STYLE,
     ]
     for result in results:
-        out.append(
-            "<p><span class=sign>&minus;</span> %s<br><span class=sign>+</span> %s</p>"
-            % (text(result.a), text(result.b))
-        )
+        out.append("<section><p>%s%s<br>%s%s</p>" % (sign("-"), text(result.a), sign("+"), text(result.b)))
+        counts = [(word, sum(1 for change in result.changes if change.sign == one)) for one, (word, _) in _WORDS.items()]
+        out.append("<p><strong>%s</strong></p>" % (", ".join("%d %s" % (count, word) for word, count in counts if count) or "No differences."))
         out += ["<p class=note>%s</p>" % text(note) for note in result.notes]
-        if not result.changes:
-            out.append("<p><strong>No differences.</strong></p>")
         current = None
         for change in result.changes:
             if change.function != current or current is None:
                 current = change.function
-                out.append("<h2>%s</h2>" % text(current or "The run"))
+                out.append("</section><section><h2>%s</h2>" % text(current or "The run"))
                 if change.place:
-                    out.append("<p class=place>%s</p>" % text("%s:%d" % change.place))
-            word = {"+": "appeared", "-": "vanished", "~": "changed"}[change.sign]
-            opened = " open" if len(change.lines) <= 60 else ""
-            head = "<span class=sign>%s</span> %s <span class=note>(%s)</span>" % (
-                change.sign,
-                text(change.what),
-                word,
-            )
+                    out.append("<p class=place>%s:%d</p>" % (text(short_path(change.place[0])), change.place[1]))
+            head = "%s%s <span class=note>(%s)</span>" % (sign(change.sign), text(change.what), _WORDS[change.sign][0])
             if not change.lines:
-                out.append("<p>%s</p>" % head)
+                out.append("<p class=item>%s</p>" % head)
                 continue
-            out.append("<details%s><summary>%s</summary><pre>" % (opened, head))
-            for line in change.lines:
-                kind = {"+": " class=add", "-": " class=del"}.get(line[:1], "")
-                out.append("<span%s>%s</span>" % (kind, text(line) or " "))
-            out.append("</pre></details>")
+            rows = ["<span%s>%s</span>" % (_KINDS.get(line[:1], ""), text(line) or " ") for line in change.lines]
+            opened = " open" if len(change.lines) <= 60 else ""
+            out.append("<details%s><summary>%s</summary><pre>%s</pre></details>" % (opened, head, "".join(rows)))
+        out.append("</section>")
     out.append("</main></body></html>\n")
     return "\n".join(out)
 

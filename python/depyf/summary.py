@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import textwrap
 
 from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION
 from depyf.terminal import parse_place, place, shown
@@ -107,46 +108,6 @@ def seconds(entry):
     return total
 
 
-class Cause:
-    """Something that made torch compile more than once for one function, and what that cost.
-
-    Attributes:
-        kind: "graph break", "recompile" or "failure".
-        path, line: the user's line, None where torch does not tell.
-        reason: in torch's words, one line.
-        help: what torch suggests, or what this kind of guard usually needs; may be empty.
-        seconds: spent on compiling what it made necessary.
-        function, entry: the documents of the compile that it belongs to.
-    """
-
-    def __init__(self, kind, function, entry, reason, cost, where=None, help=""):
-        self.kind = kind
-        self.function = function
-        self.entry = entry
-        self.reason = " ".join(str(reason).split())
-        self.seconds = cost
-        self.path, self.line = where if where else (None, None)
-        self.help = help
-        self.count = 1  # compiles that it was met in
-
-    def text(self, links=False):
-        """One line of text."""
-        where = place(self.path, self.line, links) + " " if self.path else ""
-        more = ", and %d more like it" % (self.count - 1) if self.count > 1 else ""
-        return "%6.2f s  %s  %s%s%s" % (self.seconds, self.kind, where, shown(self.reason), more)
-
-    def same_as(self):
-        """What two causes share that are one to whoever looks for them: kind, place, and what failed, without its values."""
-        if self.kind == "graph break":
-            return self.kind, self.path, self.line, self.reason
-        if self.kind == "recompile":
-            from depyf.report import words
-
-            found = words.of_reason(self.reason)
-            return self.kind, id(self.function), found["kind"], found["name"] or found["failed"]
-        return self.kind, id(self.entry)
-
-
 def user_line(document_or_stack, fallback=None):
     """(path, line) of the innermost frame of a stack as text lines, or `fallback`."""
     for text in reversed(document_or_stack or []):
@@ -176,103 +137,11 @@ def reason_parts(reason, filename=""):
     return " ".join(text.split()) or " ".join(reason.split()), where
 
 
-#: what usually helps against a recompile, by a pattern in torch's reason
-_ADVICE = (
-    (
-        r"^(?:\S+: )?[\w.]+ == -?[\d.]+$",
-        "pass the number as a tensor, or keep it the same; torch specialises on numbers",
-    ),
-    (
-        r"size mismatch|stride mismatch|\.size\(|\.shape|^\d+ [<>=]|[<>=]= ?\d+$",
-        "torch._dynamo.mark_dynamic(tensor, dim), or torch.compile(dynamic=True)",
-    ),
-    (r"dtype|device|dispatch key|requires_grad", "call it with tensors of one kind, or expect one entry for each"),
-    (r"GLOBAL_STATE|grad_mode|autocast|___check_global_state", "enter grad and autocast blocks the same way each time"),
-    (r"___check_obj_id|ID_MATCH|___check_type_id|is not the same", "pass the same object each time, or make it an argument that is a tensor"),
-)
-
-
-def recompile_advice(reason):
-    """What usually helps against a recompile with that reason of torch's; empty where nothing is known to."""
-    for pattern, advice in _ADVICE:
-        if re.search(pattern, reason):
-            return advice
-    return ""
-
-
-def causes(document):
-    """The graph breaks, recompiles and failures of a run, the most expensive first."""
-    resume_cost = {}
-    children = {}
-    for function in document["functions"]:
-        name = function.get("global_name")
-        if name:
-            resume_cost[name] = sum(seconds(entry) for entry in function["entries"])
-            children[name] = [
-                call for entry in function["entries"] for call in entry.get("calls") or ()
-            ]
-    found = []
-    for function, entry in all_entries(document):
-        breaks = entry.get("breaks") or []
-        if breaks:
-            # what follows a break is compiled as resume functions, which may break again
-            work, seen = list(entry.get("calls") or ()), set()
-            cost = 0.0
-            while work:
-                name = work.pop()
-                if name in seen:
-                    continue
-                seen.add(name)
-                cost += resume_cost.get(name, 0.0)
-                work.extend(children.get(name, ()))
-            for graph_break in breaks:
-                where = parse_place(graph_break.get("location") or "")
-                where = where or user_line(graph_break.get("user_stack"))
-                hints = graph_break.get("hints") or [""]
-                found.append(
-                    Cause(
-                        "graph break",
-                        function,
-                        entry,
-                        graph_break["reason"],
-                        cost / len(breaks),
-                        where,
-                        hints[0],
-                    )
-                )
-        if entry.get("reasons"):
-            reason, place_of = reason_parts(entry["reasons"][0], function["filename"] if function else "")
-            if place_of is None and function:
-                place_of = function["filename"], function["firstlineno"]
-            found.append(
-                Cause(
-                    "recompile",
-                    function,
-                    entry,
-                    reason,
-                    seconds(entry),
-                    place_of,
-                    recompile_advice(reason),
-                )
-            )
-        if entry.get("failure"):
-            found.append(
-                Cause(
-                    "failure",
-                    function,
-                    entry,
-                    entry["failure"],
-                    seconds(entry),
-                    user_line(entry.get("user_stack")),
-                )
-            )
-    merged = {}
-    for cause in found:
-        first = merged.setdefault(cause.same_as(), cause)
-        if first is not cause:
-            first.seconds += cause.seconds
-            first.count += 1
-    return sorted(merged.values(), key=lambda cause: -cause.seconds)
+def _failed_function(entry):
+    """(name, file, line) of the function of a compile that came to nothing, None where torch does not tell."""
+    metrics = entry.get("metrics") or {}
+    found = metrics.get("co_name"), metrics.get("co_filename"), metrics.get("co_firstlineno")
+    return found if all(found) else None
 
 
 def counts(document):
@@ -280,8 +149,10 @@ def counts(document):
     entries = list(all_entries(document))
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
     with_code = [entry for _, entry in entries if entry.get("name")]
+    failed = {_failed_function(entry) for entry in document["unattributed"]} - {None}
+    whole = {(one["name"], one["filename"], one["firstlineno"]) for one in document["functions"] if not one["is_resume"]}
     return {
-        "functions": sum(1 for function in document["functions"] if not function["is_resume"]),
+        "functions": len(failed - whole) + sum(1 for function in document["functions"] if not function["is_resume"]),
         "compiles": len(entries),
         "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
         "recompiles": sum(1 for _, entry in entries if entry.get("reasons")),
@@ -330,13 +201,18 @@ def summary(document, report=None, links=False):
         "       %d of %s proven equal to torch's, %d replaced by it"
         % (number["proven"], _many(number["code"], "decompiled code object"), number["replaced"]),
     ]
-    most = causes(document)
+    from depyf.report import overview
+
+    most = overview.causes(overview.nodes_of([document]))
     for cause in most[:3]:
-        lines.append("  " + cause.text(links))
-        if cause.help and len(lines) < 9:
-            lines.append("            help: " + shown(" ".join(cause.help.split()))[:160])
+        line, advice = _cause(cause, links)
+        lines.append("  " + line)
+        if advice and len(lines) < 9:
+            lines.append("            help: " + advice)
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))
+    if number["failures"]:
+        lines[1] += ", %d not compiled" % number["failures"]
     if document.get("open"):
         lines[0] += "; the program is still running, or was killed"
     if report:
@@ -344,56 +220,74 @@ def summary(document, report=None, links=False):
     return "\n".join(lines)
 
 
+def _plain(text):
+    return shown(" ".join(text.replace("`", "").split()))
+
+
+def _cause(cause, links):
+    """One line for one of what `overview.causes` gives, and what helps against it."""
+    found = cause.get("reason") or cause.get("break") or cause["failure"]
+    words = found["words"] if cause["kind"] == "recompile" else found["why"]
+    kind, where = "graph break", (found["file"], found["line"])
+    if cause["kind"] != "break":
+        kind, where = ("recompile" if cause["kind"] == "recompile" else "not compiled"), cause["nodes"][0].place
+    if cause["kind"] == "failure" and found["line"]:
+        words = "because of line %d: %s" % (found["line"], words)
+    more = ", and %d more like it" % (cause["count"] - 1) if cause["count"] > 1 else ""
+    line = "%6.2f s  %s  %s%s%s" % (cause["cost"], kind, place(where[0], where[1], links) + " " if where[0] else "", textwrap.shorten(_plain(words), 200, placeholder=" …"), more)
+    return line, textwrap.shorten(_plain(found["help"][0]), 160, placeholder=" …") if found["help"] else ""
+
+
 def breaks_text(document, links=False):
-    """Each graph break once: the user's line, the reason, the compiles that met it, what torch explains and suggests."""
+    """Each graph break once: the user's line, torch's name for it, the compiles that met it, why it breaks and what helps."""
+    from depyf.report import words
+
     found = {}
     for _, entry in all_entries(document):
         for graph_break in entry.get("breaks") or ():
-            where = parse_place(graph_break.get("location") or "") or user_line(
-                graph_break.get("user_stack")
-            )
-            head = "%s: %s" % (
-                place(where[0], where[1], links) if where else "?",
-                shown(" ".join(graph_break["reason"].split())),
-            )
-            explanation = shown(" ".join((graph_break.get("explanation") or "").split()))
-            found.setdefault((head, explanation), (graph_break, []))[1].append(entry["compile_id"])
+            said = words.of_break(graph_break)
+            where = (said["file"], said["line"]) if said["line"] else user_line(graph_break.get("user_stack"))
+            head = "%s: %s" % (place(where[0], where[1], links) if where else "?", shown(said["what"]))
+            found.setdefault((head, said["why"], said["explanation"]), (said, []))[1].append(entry["compile_id"])
     lines = []
-    for (head, explanation), (graph_break, ids) in found.items():
+    for (head, why, explanation), (said, ids) in found.items():
         lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
-        if explanation:
-            lines.append("    " + explanation)
-        lines.extend("    help: " + shown(hint) for hint in dict.fromkeys(graph_break.get("hints") or ()))
-        if graph_break.get("url"):
-            lines.append("    " + shown(graph_break["url"]))
+        if said["source"]:
+            lines.append("    > " + shown(said["source"]))
+        lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
+        lines.extend("    help: " + _plain(hint) for hint in dict.fromkeys(said["help"] + said["hints"]))
+        if said["url"]:
+            lines.append("    " + shown(said["url"]))
     return "\n".join(lines) if lines else "no graph breaks"
 
 
 def recompiles_text(document, links=False):
     """Each recompile: the function, the guard that failed on each earlier entry, and what usually helps."""
+    from depyf.report import overview
+
     lines = []
-    for function, entry in all_entries(document):
-        if not entry.get("reasons"):
+    for node in overview.nodes_of([document]):
+        if not node.reasons:
             continue
-        where = place(function["filename"], function["firstlineno"], links) if function else "?"
-        lines.append(
-            "%s: %s compiled again [%s], %.2f s"
-            % (
-                where,
-                shown(function["name"]) if function else "?",
-                entry["compile_id"],
-                seconds(entry),
-            )
-        )
-        for reason in entry["reasons"]:
-            text, made = reason_parts(reason, function["filename"] if function else "")
+        lines.append("%s: %s compiled again [%s], %.2f s" % (_node_place(node, links), shown(node.title), node.entry["compile_id"], node.seconds))
+        for said in node.reasons:
+            _, made = reason_parts(said["raw"], node.place[0])
             lines.append(
-                "    %s%s" % (shown(text), ", guarded at " + place(made[0], made[1], links) if made else "")
+                "    %s%s (%s)%s"
+                % (
+                    said["tried"] + ": " if said["tried"] else "",
+                    _plain(said["words"]),
+                    shown(said["failed"]),
+                    ", guarded at " + place(made[0], made[1], links) if made else "",
+                )
             )
-        advice = recompile_advice(reason_parts(entry["reasons"][0])[0])
-        if advice:
-            lines.append("    help: " + advice)
+        lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
     return "\n".join(lines) if lines else "no recompiles"
+
+
+def _node_place(node, links):
+    filename, line = node.place
+    return place(filename, line, links) if filename else "?"
 
 
 def guards_text(document, line, links=False):

@@ -155,6 +155,7 @@ def bert(folder):
 
 def transformers_models(folder):
     """The same two of transformers, from configurations, where that is installed."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
     except ImportError:
@@ -190,6 +191,21 @@ def recompiles(folder):
         compiled(torch.ones(4, dtype=torch.float64), 2.0, [1, 2])
 
 
+def summed(values, limit):
+    total = values.sum()
+    for value in values:
+        if value.item() > limit:
+            total = total - value
+    return total
+
+
+def given_up(folder):
+    """A graph break in a loop, where torch gives the whole function up."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder):
+        torch.compile(summed, backend="eager")(torch.ones(3), 2.0)
+
+
 def ranks(folder):
     for rank, sizes in ((0, [3]), (1, [3, 3])):
         torch._dynamo.reset()
@@ -203,5 +219,5 @@ def nothing(folder):
 
 
 if __name__ == "__main__":
-    for program in (toy, warm, provenance, training, llama, bert, transformers_models, recompiles, ranks, nothing):
+    for program in (toy, warm, provenance, training, llama, bert, transformers_models, recompiles, given_up, ranks, nothing):
         program(os.path.join(sys.argv[1], program.__name__))

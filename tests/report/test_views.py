@@ -105,6 +105,22 @@ def test_recompiles_are_told_in_words_with_both_values(screen, dumps):
     screen.until("location.hash.startsWith('#compile/0/1')")
 
 
+def test_a_function_that_torch_gave_up_is_told_once_with_the_line_and_what_it_leads_to(screen, dumps):
+    page = screen.open(dumps / "given_up" / "index.html")
+    (cause,) = texts(screen, ".cause")
+    assert "not compiled" in cause and "because of program.py:" in cause and "if value.item() > limit:" in cause
+    assert "turned into a Python number" in cause and "inside a loop" in cause and "runs as plain Python" in cause
+    assert cause.count("What helps") == 1 and "Failed to handle" not in cause
+    page.locator(".cause .where").click()
+    page.locator("#panel").wait_for()
+    assert "Why" in page.locator("[role=tab][aria-selected=true]").inner_text()
+    assert "Code" not in " ".join(texts(screen, "[role=tab]"))  # there is none
+    assert page.locator("#panel .reason").count() == 1
+    page.locator("#panel summary", has_text="as torch says it").first.click()
+    assert "graph break in loop" in page.locator("#panel .reason pre").first.inner_text()
+    screen.picture("given_up")
+
+
 def test_guards_are_a_table_to_search_with_the_one_that_failed_marked(screen, dumps, manifest):
     guards = manifest("recompiles")["functions"][0]["entries"][1]["guards"]
     page = screen.open(dumps / "recompiles" / "index.html", "compile/0/1/guards")

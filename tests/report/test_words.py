@@ -60,6 +60,51 @@ def test_a_break_that_is_not_known_is_told_in_torchs_words():
     assert found["why"] == "It is so." and found["help"] == ["Do this."] and found["what"] == "A new kind"
 
 
+GIVEN_UP = """Graph break in user code at /a/b.py:4
+Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:
+
+Unsupported Tensor.item() call with capture_scalar_outputs=False
+  Explanation: Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.
+  Hint: Set `torch._dynamo.config.capture_scalar_outputs = True`.
+
+  Developer debug context: call_method TensorVariable() item () {}
+
+ For more details about this graph break, please visit: https://example.invalid/gb/gb0124.html
+
+*** While handling this graph break, another graph break occurred: ***
+
+graph break in loop
+  Explanation: torch.compile detected a graph break in a for/while loop.
+  Hint: This graph break may have been caused by an earlier graph break.
+
+ For more details about this graph break, please visit: https://example.invalid/gb/gb7000.html
+
+User code traceback:
+  File "/a/b.py", line 4, in f
+    if value.item() > 1:
+
+Traceback (most recent call last):
+torch._dynamo.exc.Unsupported: Unsupported Tensor.item() call with capture_scalar_outputs=False
+  Explanation: Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.
+  Hint: Set `torch._dynamo.config.capture_scalar_outputs = True`.
+"""
+
+
+def test_a_break_at_which_torch_gives_the_function_up_is_the_first_of_its_chain():
+    pytest.importorskip("torch")
+    from depyf.torch.capture import parse_break
+
+    parsed = parse_break(GIVEN_UP, 0)
+    assert parsed.reason.startswith("Unsupported Tensor.item()") and parsed.explanation.startswith("Dynamo does not support")
+    assert parsed.hints == ["Set `torch._dynamo.config.capture_scalar_outputs = True`."] and parsed.url.endswith("gb0124.html")
+    assert parsed.user_stack == ['File "/a/b.py", line 4, in f', "  if value.item() > 1:"]
+    found = words.of_break({"reason": parsed.reason, "location": parsed.location, "user_stack": parsed.user_stack, "text": parsed.text})
+    assert "turned into a Python number" in found["why"] and "inside a loop" in found["then"] and "plain Python" in found["then"]
+    assert (found["line"], found["source"]) == (4, "if value.item() > 1:") and any("function of its own" in hint for hint in found["help"])
+    failure = words.of_failure("Unsupported: Unsupported Tensor.item() call with capture_scalar_outputs=False", [found])
+    assert failure["why"] == found["why"] and failure["line"] == 4
+
+
 def test_a_printed_message_is_known_by_what_is_called():
     found = words.of_break(
         {

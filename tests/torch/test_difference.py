@@ -119,6 +119,34 @@ def test_a_manifest_does_not_lead_out_of_its_dump(dumps, tmp_path):
     assert difference._Texts(document, False).read("../secret.py") == ""
 
 
+def test_lines_that_moved_and_functions_counted_otherwise_are_no_other_reason_to_recompile(dumps):
+    document = summary.load(dumps["more"])
+    moved = copy.deepcopy(document)
+    entries = [entry for function in moved["functions"] for entry in function["entries"] if entry["reasons"]]
+    for entry in entries:
+        entry["reasons"] = ["7" + reason[reason.index("/") :] + "  # y = x  # where/b.py:99 in f" for reason in entry["reasons"]]
+    assert entries and difference.compare(document, moved).changes == []
+    entries[0]["reasons"][0] = "7/0: n == 3"
+    (change,) = difference.compare(document, moved).changes
+    assert change.what == "reason of the recompile" and any("n was 3" in line for line in change.lines)
+
+
+def test_many_guards_are_one_change_and_the_page_has_no_empty_lines_between(dumps):
+    document = summary.load(dumps["a"])
+    grown = copy.deepcopy(document)
+    entry = grown["functions"][0]["entries"][0]
+    guard = entry["guards"][0]
+    entry["guards"] = entry["guards"] + [dict(guard, text="L['x%d'] == 1" % number) for number in range(50)]
+    result = difference.compare(document, grown)
+    (change,) = [one for one in result.changes if one.what.startswith("guards: ")]
+    assert change.what == "guards: 0 vanished, 50 appeared" and len(change.lines) == 50
+    page = difference.page([result])
+    assert "</span>\n<span" not in page and page.count("class=add") == 50 and "1 changed" in page
+    few = copy.deepcopy(document)
+    few["functions"][0]["entries"][0]["guards"].append(dict(guard, text="L['y'] == 1"))
+    assert [one.what for one in difference.compare(document, few).changes] == ["guard: L['y'] == 1"]
+
+
 def test_normal_texts():
     normal = difference.normal
     assert normal("__compiled_fn_1_b78d4202_a8dd_4677_9732_564736b9768f(a)") == "__compiled_fn(a)"

@@ -89,7 +89,7 @@ def test_commands_run(tmp_path):
     # what the pages say that these commands print
     assert "size mismatch at index 0. expected 8, actual 16" in done.stderr
     place = ", guarded at recompile.py:9" if guards_tell_their_lines() else ""
-    assert "scale == 2" + place in done.stderr
+    assert "(scale == 2)" + place in done.stderr
     assert "Data-dependent branching" in done.stderr and "no differences" in done.stdout
     assert (tmp_path / "depyf_dump" / "index.html").exists()
 

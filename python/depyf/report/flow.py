@@ -83,7 +83,7 @@ def _row(node):
         name = "↻ " + name
     row = [{"label": "%s  %s" % (name, node.key), "kind": "function", "link": link, "title": "%s:%d" % node.place}]
     if entry.get("failure"):
-        row.append({"label": "✕ not compiled", "kind": "failure", "link": link + "/why", "title": str(entry["failure"])[:300]})
+        row.append({"label": "✕ not compiled", "kind": "failure", "link": link + "/why", "title": node.failure["why"]})
     if entry.get("graph_name") or any(one.get("stage") == "Captured_Graph" for one in entry.get("artifacts") or ()):
         label = entry.get("graph_name") or "captured graph"
         if node.operations is not None:

@@ -25,6 +25,10 @@ def _seconds(metrics, *names):
     return 0.0
 
 
+def _whole(value):
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
 def phases(entry):
     """Seconds of each phase of one compile, from torch's compilation metrics: phase -> seconds."""
     metrics = entry.get("metrics") or {}
@@ -83,6 +87,15 @@ class Node:
         self.reasons = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
         for reason in self.reasons:
             _fill_after(reason, entry)
+        failure = str(entry.get("failure") or "")
+        said = failure.partition(": ")[2].split("\n", 1)[0]
+        fatal = [one for one in self.breaks if said and said in one["raw"]][-1:]  # the break that torch gave up at
+        self.cuts = [one for one in self.breaks if one not in fatal]
+        self.failure = words.of_failure(failure, fatal) if failure else None
+        if self.failure and not self.failure["line"]:
+            metrics = entry.get("metrics") or {}
+            self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
+            self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
 
     @property
     def is_resume(self):
@@ -206,7 +219,7 @@ def causes(nodes):
 
     charged = set()
     for node in nodes:
-        for graph_break in node.breaks:
+        for graph_break in node.cuts:
             cost, functions = 0.0, 0
             for child in node.children:
                 if child.key not in charged:
@@ -221,13 +234,10 @@ def causes(nodes):
             filename, line = node.place
             identity = ("recompile", filename, line, reason["kind"], reason["name"], reason["failed"] if reason["kind"] == "guard" else "")
             add(identity, node, node.seconds, {"kind": "recompile", "reason": reason})
-        if node.entry.get("failure"):
-            add(
-                ("failure", node.key),
-                node,
-                node.seconds,
-                {"kind": "failure", "failure": words.of_failure(str(node.entry["failure"]))},
-            )
+        if node.failure:
+            filename, line = node.place
+            identity = ("failure", filename, line, node.failure["what"], node.failure["line"])
+            add(identity, node, node.seconds, {"kind": "failure", "failure": node.failure})
     order = {"failure": 0, "break": 1, "recompile": 1}
     return sorted(found.values(), key=lambda cause: (order[cause["kind"]], -cause["cost"]))
 

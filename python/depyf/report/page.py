@@ -224,7 +224,7 @@ def _tiles(nodes, runs):
         {"mark": "↻", "number": recompiles, "label": "recompile" if recompiles == 1 else "recompiles", "tone": "warn" if recompiles else ""},
     ]
     if failed:
-        tiles.append({"mark": "✕", "number": failed, "label": "failed", "tone": "bad"})
+        tiles.append({"mark": "✕", "number": failed, "label": "not compiled", "tone": "bad"})
     if hits:
         tiles.append({"mark": "⤓", "number": hits, "label": "cache hit" if hits == 1 else "cache hits", "tone": ""})
     if made:

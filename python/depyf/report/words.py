@@ -65,6 +65,10 @@ _BREAKS = (
         ["Use the torch operator of the same name."],
     ),
 )
+_LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
+_GIVEN_UP = re.compile(r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE)
+_LOOP_HELP = "Or make the loop's body a function of its own: torch compiles that one, and cuts it at this line."
+_WHOLE = "torch gives the whole function up: it runs as plain Python, and only the functions that it calls are compiled."
 _PRINT = re.compile(r"builtin (?:operator )?`?print\b|builtin print\b|'print'")
 _REPORT_HINT = re.compile(r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE)
 _GB = re.compile(r"gb(\d{4})\.html")
@@ -76,9 +80,11 @@ def of_break(found):
     Args:
         found: a graph break as in docs/run_schema.md.
     Returns:
-        A dict: `what` (torch's name for it), `code` (its number), `why`, `help` (list), `file`, `line`, `source`, `url`, `raw`.
+        A dict: `what` (torch's name for it), `code` (its number), `why`, `then` (what it leads to where that is more than a cut),
+        `help` (list), `file`, `line`, `source`, `url`, `raw`.
     """
     reason = found.get("reason") or "unknown"
+    raw = found.get("text") or reason
     said = "%s\n%s" % (reason, found.get("explanation") or "")
     why, advice = "", []
     if _PRINT.search(said):
@@ -100,14 +106,21 @@ def of_break(found):
         "code": "GB" + number.group(1) if number else "",
         "why": why or explanation.split("\n")[0] or reason,
         "explanation": explanation if why else "",
-        "help": list(advice) or hints,
+        "then": _then(raw),
+        "help": (list(advice) or hints) + ([_LOOP_HELP] if _LOOP.search(raw) else []),
         "hints": hints if advice else [],
         "file": filename,
         "line": line,
         "source": _last_code(found.get("user_stack") or ()),
         "url": found.get("url") or "",
-        "raw": found.get("text") or reason,
+        "raw": raw,
     }
+
+
+def _then(raw):
+    if _LOOP.search(raw):
+        return "It stands inside a loop, where torch cannot cut a graph, so " + _WHOLE
+    return _WHOLE[0].upper() + _WHOLE[1:] if _GIVEN_UP.search(raw) else ""
 
 
 def split_location(location):
@@ -316,7 +329,10 @@ def _describe_tensor(found, match):
     elif what == "requires_grad":
         before = "did" if "1" in before else "did not"
         found["words"] = "`%s` %s require grad, now does%s" % (name, before, " not" if before == "did" else "")
-        found["help"] = ["Training and inference are two compiles; call .detach() where the gradient is not needed."]
+        found["help"] = [
+            "One entry for tensors that require grad and one for those that do not is what torch makes; .detach() where the gradient "
+            "is not needed spares one."
+        ]
     else:
         found["words"] = "the %s of `%s` was %s, is %s" % (what, name, before, after or "another one")
         found["help"] = ["Pass tensors of one kind, on one device, at each call."]
@@ -327,13 +343,25 @@ def _argument(name):
     return match.group(1) + match.group(2) if match else name
 
 
-def of_failure(text):
-    """A compile that failed: torch's first line, its explanation and its hints."""
+def of_failure(text, breaks=()):
+    """A compile that failed.
+
+    Args:
+        text: torch's text of the failure.
+        breaks: what `of_break` says of the graph break at which torch gave up, if it was one.
+    Returns:
+        The same as `of_break`.
+    """
+    if breaks:
+        return dict(breaks[-1], then=breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:])
     lines = text.splitlines()
-    first = lines[0] if lines else "unknown"
-    for pattern, why, advice in _BREAKS:
-        if re.search(pattern, first, re.IGNORECASE):
-            return {"what": first, "why": why, "help": list(advice), "raw": text}
-    explanation = next((line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line), "")
-    hints = [line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")]
-    return {"what": first, "why": explanation or "torch could not compile this and runs it as it is.", "help": hints, "raw": text}
+    said = {
+        "reason": lines[0] if lines else "unknown",
+        "explanation": next((line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line), ""),
+        "hints": [line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")],
+        "text": text,
+    }
+    found = of_break(said)
+    if found["why"] == said["reason"]:
+        found["why"] = "torch could not compile this and runs it as it is."
+    return found

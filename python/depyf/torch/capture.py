@@ -198,6 +198,12 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
     return "", text
 
 
+#: what stands before the reason of a graph break: torch 2.12 and later, and where it gives the function up
+_BREAK_PREFACES = ("Encountered graph break when attempting to trace", "Failed to handle graph break gracefully")
+#: what stands between a graph break and another that torch met while it handled the first
+_ANOTHER_BREAK = "*** While handling this graph break, another graph break occurred: ***"
+
+
 def parse_break(text: str, attempt: int) -> GraphBreak:
     """Reads what torch prints for a graph break; the reason is never empty."""
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
@@ -211,10 +217,18 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
         return found
     if lines and lines[0].startswith("Graph break in user code at "):
         found.location = lines[0][len("Graph break in user code at ") :].strip()
-    part, stack = "", False
+    part, stack, another = "", False, False
     for line in lines:
         stripped = line.strip()
-        if stripped.startswith("Graph Break Reason:"):
+        if found.user_stack and line.startswith("Traceback (most recent call last):"):
+            break  # Dynamo's own, with the same texts again
+        if stripped == _ANOTHER_BREAK:
+            part, another = "", True
+        elif stripped.startswith("User code traceback:"):
+            part, stack, another = "", True, False
+        elif another:
+            continue
+        elif stripped.startswith("Graph Break Reason:"):
             part, found.reason = "reason", stripped[len("Graph Break Reason:") :].strip()
         elif stripped.startswith("Explanation:"):
             part, found.explanation = "explanation", stripped[len("Explanation:") :].strip()
@@ -225,16 +239,13 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             part = ""
         elif stripped.startswith("For more details about this graph break"):
             part, found.url = "", stripped.rpartition(" ")[2]
-        elif stripped.startswith("User code traceback:"):
-            part, stack = "", True
         elif stack:
             if line.startswith("  "):
                 found.user_stack.append(line[2:])
             elif stripped:
                 stack = False
         elif stripped and part == "reason":
-            # from torch 2.12 on the first line says which instruction was traced, the next one what went wrong
-            if found.reason.startswith("Encountered graph break when attempting to trace"):
+            if found.reason.startswith(_BREAK_PREFACES):
                 found.reason = stripped
             part = ""
         elif stripped and part == "explanation":

@@ -137,7 +137,8 @@ function tokens(into, text, grammar, words, state, links, kind) {
 // ---- what became what: lines of the texts of one compile that belong together ----
 
 const STAGE_LINE = /^\s*# File: (.+?):(\d+)(?: in ([^,]+))?, code: (.*)$/;
-const NODE_LINE = /^\s+(\w+)(?:: "([^"]*)")? = (.*?)(?:;\s+[\w\s=,]*= None)?;?\s*$/;
+const NODE_LINE = /^\s+(\w+)(?:: "([^"]*)")? = (.*)$/;
+const DELETED = /(?:;\s+[\w\s=,]*= None)?;?\s*$/;  // names that are set to None at the end of a node's line
 const ARGUMENT = /(\w+): "([^"]*)"/g;
 
 // A graph as torch prints it: its nodes with line, shape, target, the nodes they read, and the source line above them.
@@ -146,24 +147,26 @@ function readGraph(lines) {
   let place = null, inSignature = false, result = null, returning = false;
   const put = (node) => { nodes.set(node.name, node); order.push(node); };
   lines.forEach((line, index) => {
-    if (/^\s*def forward\(/.test(line)) inSignature = true;
+    const begin = line.trimStart(), comment = begin[0] === "#";
+    if (begin.startsWith("def forward(")) inSignature = true;
     if (inSignature) {
       for (const match of line.matchAll(ARGUMENT)) put({ name: match[1], shape: match[2], target: "", kind: "arg", reads: [], line: index, place: null });
       if (/\)(?:\s*->.*)?:\s*$/.test(line)) inSignature = false;
       return;
     }
-    const file = STAGE_LINE.exec(line);
+    const file = comment ? STAGE_LINE.exec(line) : null;
     if (file) { place = { file: file[1], line: Number(file[2]), in: file[3] || "", code: file[4], at: index }; return; }
-    if (/^\s*# No stacktrace/.test(line)) { place = null; return; }
-    if (/^\s*return\b/.test(line) && order.length) { returning = true; result = { name: "output", shape: "", target: "return", kind: "out", reads: [], outputs: [], line: index, place: null, lines: [index] }; }
+    if (begin.startsWith("# No stacktrace")) { place = null; return; }
+    if (/^return\b/.test(begin) && order.length) { returning = true; result = { name: "output", shape: "", target: "return", kind: "out", reads: [], outputs: [], line: index, place: null, lines: [index] }; }
     if (returning) {
       const words = line.replace(/#.*$/, "").replace(/^\s*return\b/, "").match(/[A-Za-z_]\w*/g) || [];
       if (!result.lines.includes(index)) result.lines.push(index);
       for (const word of words) { if (nodes.has(word)) { result.reads.push(word); result.outputs.push(word); } else if (word === "None") result.outputs.push(null); }
       return;
     }
-    const match = NODE_LINE.exec(line);
+    const match = comment ? null : NODE_LINE.exec(line);
     if (!match) return;
+    match[3] = match[3].replace(DELETED, "");
     const alias = nodes.get(match[3].trim());
     if (alias && alias.kind === "arg") { nodes.set(match[1], Object.assign({}, alias, { alias: alias.name })); return; }
     const open = match[3].indexOf("(");
@@ -414,38 +417,49 @@ function relations(view) {
 // ---- panes of code ----
 
 // A text is cut into parts of so many lines. What is seen is built at once, the rest when nothing else is to be done or when it is needed.
-const LONGEST = 4000, PART = 100;
+const LONGEST = 4000, PART = 100, SEEN = 50;
 let panes = [], pinned = null, unfold = null;  // unfold: builds what is not yet built of the view that is shown
 
-// The kind of string that is open where each part begins.
-function openStrings(lines, isKernel, wrapper) {
+// Where the parts of a text of so many lines begin: the first one holds no more than a pane shows.
+function partsOf(count) {
+  const begins = [];
+  for (let at = 0; at < count; at += at ? PART : SEEN) begins.push(at);
+  return begins;
+}
+
+// The kind of string that is open where a part begins, found as far as it is asked for.
+function openStrings(lines, begins, isKernel, wrapper) {
   const starts = [];
-  let quote = "", cpp = false;
-  lines.forEach((line, number) => {
-    if (number % PART === 0) starts.push({ quote, cpp });
-    for (let at = 0; at >= 0;) {
-      const found = quote ? line.indexOf(quote, at) : Math.min(...["\"\"\"", "'''"].map((one) => line.indexOf(one, at)).map((one) => one < 0 ? Infinity : one));
-      if (found < 0 || found === Infinity) break;
-      if (quote) quote = ""; else { quote = line.slice(found, found + 3); cpp = isKernel && (wrapper || line.includes("cpp")); }
-      at = found + 3;
+  let quote = "", cpp = false, number = 0;
+  return (part) => {
+    for (; starts.length <= part; number++) {
+      if (number === begins[starts.length]) starts.push({ quote, cpp });
+      const line = lines[number];
+      for (let at = 0; at >= 0;) {
+        const found = quote ? line.indexOf(quote, at) : Math.min(...["\"\"\"", "'''"].map((one) => line.indexOf(one, at)).map((one) => one < 0 ? Infinity : one));
+        if (found < 0 || found === Infinity) break;
+        if (quote) quote = ""; else { quote = line.slice(found, found + 3); cpp = isKernel && (wrapper || line.includes("cpp")); }
+        at = found + 3;
+      }
     }
-  });
-  return starts;
+    return starts[part];
+  };
 }
 
 function codePane(view, text, label) {
   const lines = linesOf(text.text), none = new Map();
-  let groups = none, near = none, names = none;
+  let groups = none, near = none, names = none, others = [];  // others: lines of other functions, numbered behind those of the text
   const isSource = text.role === "source", isKernel = text.kind === "kernel";
   const first = isSource && view.first ? view.first : 1;
   const links = new Map(view.calls);
   const element = make("div", { class: "code" + (text.kind === "bytecode" || stored("wrap", true) === false ? " nowrap" : ""), tabindex: "0", role: "region", "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines" });
   const wrapper = isKernel && lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
   const wholeCpp = isKernel && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n"));
-  const starts = openStrings(lines, isKernel, wrapper);
-  const rows = new Array(lines.length), parts = starts.map(() => make("div", { class: "part" })), others = make("div");
-  const marks = new Map(), byGroup = new Map(), byNear = new Map(), byName = new Map(), outside = new Map();
+  const begins = partsOf(lines.length), startOf = openStrings(lines, begins, isKernel, wrapper);
+  const rows = new Array(lines.length), parts = [];
+  const marks = new Map(), byGroup = new Map(), byNear = new Map(), byName = new Map();
   const breaks = isSource ? view.breaks : [];
+  const count = () => lines.length + others.length;
   function row(number, state) {
     const line = lines[number];
     const shown = line.length > LONGEST ? line.slice(0, LONGEST) : line;
@@ -457,11 +471,12 @@ function codePane(view, text, label) {
       found.firstChild.replaceWith(make("i", { title: item.why }, make("span", { class: "cut", "aria-hidden": "true" }, "✂ "), String(first + number)));
       body.append(make("a", { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why }, "✂ graph break: " + item.what));
     }
-    found.dataset.l = number;
-    rows[number] = found;
-    tie(found, number);
-    if (marks.has(number)) found.classList.add(marks.get(number));
     return found;
+  }
+  function otherRow(place) {
+    const body = make("span");
+    paint(body, place.code, "python", { quote: "" }, null);
+    return make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(place.line)), body);
   }
   function tie(found, number) {
     const set = groups.get(number), tokens = names.get(number);
@@ -470,22 +485,44 @@ function codePane(view, text, label) {
     if (tokens) found.dataset.n = [...tokens].join(" ");
   }
   function build(at) {
-    const part = parts[at];
-    if (part.firstChild) return;
-    const state = { ...starts[at], wrapper, wholeCpp }, inside = document.createDocumentFragment();
-    for (let number = at * PART; number < Math.min(lines.length, (at + 1) * PART); number++) inside.append(row(number, state));
-    part.append(inside);
+    if (parts[at].firstChild) return;
+    const own = begins[at] < lines.length, end = at + 1 < begins.length ? begins[at + 1] : count(), inside = document.createDocumentFragment();
+    const state = own ? { ...startOf(at), wrapper, wholeCpp } : null;
+    for (let number = begins[at]; number < end; number++) {
+      const place = own ? null : others[number - lines.length];
+      if (place && place.heads) inside.append(make("div", { class: "ln head" }, make("i"), make("span", { title: place.file }, "in " + place.file)));
+      const found = own ? row(number, state) : otherRow(place);
+      found.dataset.l = number;
+      rows[number] = found;
+      tie(found, number);
+      if (marks.has(number)) found.classList.add(marks.get(number));
+      inside.append(found);
+    }
+    parts[at].append(inside);
   }
+  // gives parts of the text, or of the lines behind it, their places in the pane
+  function lay(from) {
+    for (let at = from; at < begins.length; at++) {
+      const part = make("div", { class: "part" }), end = at + 1 < begins.length ? begins[at + 1] : count();
+      part.style.containIntrinsicHeight = "auto " + (end - begins[at]) * 18.75 + "px";
+      parts.push(part);
+    }
+    element.append(...parts.slice(from));
+  }
+  let built = 1, waiting = false;
+  const later = () => {
+    if (waiting || built >= parts.length) return;
+    waiting = true;
+    idle(() => { waiting = false; if (element.isConnected) { build(built++); later(); } });
+  };
   const pane = {
-    view, text, label, element, first, lines, rows, marks, byGroup, byNear, byName, outside, cursor: -1, related: false,
+    view, text, label, element, first, lines, marks, byGroup, byNear, byName, count, cursor: -1, related: false,
     finish: () => parts.forEach((part, at) => build(at)),
-    // the row of a line; behind the last line stand those of other functions
     row(number) {
-      if (number >= lines.length) return others.querySelectorAll(".ln[data-g]")[number - lines.length] || null;
-      if (number >= 0) build(Math.floor(number / PART));
+      if (number >= 0 && number < count()) build(begins.findLastIndex((begin) => begin <= number));
       return rows[number] || null;
     },
-    count: () => lines.length + outside.size,
+    place: (number) => number < lines.length ? null : others[number - lines.length],
     mark(number, style) {
       if (marks.has(number)) return;
       marks.set(number, style);
@@ -494,21 +531,23 @@ function codePane(view, text, label) {
     relate(related) {
       pane.related = true;
       groups = related.of.get(text.text) || none; near = related.near.get(text.text) || none; names = related.names.get(text.text) || none;
+      if (isSource) others = elsewhere(view, related);
+      if (others.length) groups = new Map([...groups, ...others.map((place, index) => [lines.length + index, new Set([place.group])])]);
       for (const [table, back] of [[groups, byGroup], [near, byNear], [names, byName]]) for (const [number, found] of table) for (const one of found) {
         if (!back.has(one)) back.set(one, []);
         back.get(one).push(number);
       }
       rows.forEach(tie);
-      if (isSource) elsewhere(view, related, others, outside);
+      const laid = begins.length;
+      begins.push(...partsOf(others.length).map((begin) => lines.length + begin));
+      lay(laid);
+      later();
     },
   };
-  parts.forEach((part, at) => { part.style.containIntrinsicHeight = "auto " + (Math.min(PART, lines.length - at * PART) * 18.75) + "px"; });
-  element.append(...parts, others);
-  if (relationCache.has(view.key)) pane.relate(relations(view));
+  lay(0);
   if (parts.length) build(0);
-  let built = 1;
-  const more = () => { if (built < parts.length && element.isConnected) { build(built++); idle(more); } };
-  idle(more);
+  if (relationCache.has(view.key)) pane.relate(relations(view));
+  later();
   element.addEventListener("mouseover", (event) => { const line = event.target.closest(".ln"); if (!pinned) light(pane, line); });
   element.addEventListener("mouseleave", () => { if (!pinned) light(null, null); });
   element.addEventListener("click", (event) => {
@@ -519,21 +558,13 @@ function codePane(view, text, label) {
   return pane;
 }
 
-// Lines of other functions that the graph was made of: they stand below the source, with their file.
-function elsewhere(view, related, into, outside) {
+// Lines of other functions that the graph was made of, by file: they stand below the source.
+function elsewhere(view, related) {
   const own = view.first ? linesOf(view.texts.find((text) => text.role === "source").text).length : 0;
   const others = related.places.map((place, group) => ({ ...place, group })).filter((place) => place.code && !(place.file === view.file && view.first && place.line >= view.first && place.line < view.first + own));
   others.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
-  let file = "";
-  for (const place of others.slice(0, 2000)) {
-    if (place.file !== file) into.append(make("div", { class: "ln head" }, make("i"), make("span", { title: place.file }, "in " + place.file)));
-    file = place.file;
-    const body = make("span"), found = make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(place.line)), body);
-    paint(body, place.code, "python", { quote: "" }, null);
-    found.dataset.g = place.group;
-    outside.set(place.group, found);
-    into.append(found);
-  }
+  others.forEach((place, index) => { place.heads = !index || place.file !== others[index - 1].file; });
+  return others;
 }
 
 // Calls back when it is known which lines of a compile belong together: at once, or, where its texts are large, after they are shown.
@@ -555,7 +586,7 @@ function light(pane, line) {
   for (const one of panes) one.marks.clear();
   if (!line || line.dataset.g === undefined) return;
   const groups = groupsOf(line), names = line.dataset.n ? line.dataset.n.split(" ") : [], number = Number(line.dataset.l);
-  if (line.dataset.l !== undefined) pane.mark(number, "lit");
+  pane.mark(number, "lit");
   for (const other of panes) {
     // a node lights the nodes that it became; where that is not known, what belongs to the same source line is only marked as near
     const rows = (wanted) => wanted.flatMap((name) => other.byName.get(name) || []);
@@ -566,11 +597,9 @@ function light(pane, line) {
     for (const group of groups) {
       for (const found of other.byGroup.get(group) || []) other.mark(found, style);
       for (const found of other.byNear.get(group) || []) other.mark(found, "near");
-      if (other.outside.has(group)) other.outside.get(group).classList.add(style);
     }
     if (!groups.length) for (const [group, found] of pane.byNear) if (found.includes(number)) {
       for (const one of other.byGroup.get(group) || []) other.mark(one, "near");
-      if (other.outside.has(group)) other.outside.get(group).classList.add("near");
     }
   }
   line.classList.add("lit");
@@ -589,7 +618,9 @@ function pin(pane, line) {
     if (other === pane || !lit.length) continue;
     const box = other.element, y = other.row(lit[0]).offsetTop - box.offsetTop;
     if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = Math.max(0, y - box.clientHeight / 3);
-    told.push(other.label + " line" + (lit.length > 1 ? "s " : " ") + spans(lit.map((number) => other.first + number)));
+    const own = lit.filter((number) => !other.place(number)), away = lit.map(other.place).filter(Boolean).slice(0, 8);
+    if (own.length) told.push(other.label + " line" + (own.length > 1 ? "s " : " ") + spans(own.map((number) => other.first + number)));
+    for (const place of away) told.push(place.file.split("/").pop() + " line " + place.line);
   }
   say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
 }
@@ -629,10 +660,10 @@ function showCompile(key, tab, rest) {
   const article = articles.get(key), view = data(key), box = byId("view");
   const has = {
     why: article.querySelector(".reason"), graph: view.texts.some((text) => text.kind === "graph" && text.text !== null),
-    guards: view.guards !== null, time: view.phases.length || view.events.length, code: true, files: true,
+    guards: view.guards !== null, time: view.phases.length || view.events.length, code: readable(view).length > 0, files: view.texts.length > 0,
     bytecode: view.texts.some((text) => text.kind === "bytecode"),
   };
-  if (!has[tab]) tab = "code";
+  if (!has[tab]) tab = ["code", "why", "time"].find((one) => has[one]) || "code";
   if (view.texts.every((text) => text.text === null || text.role === "before" || text.role === "after") && tab === "code" && has.why && !rest.length) tab = "why";
   panes = []; pinned = null; shown = key;
   const head = make("div", { class: "head" },
@@ -866,7 +897,7 @@ function moduleOf(name) {
   const match = /^[lL]_self_(?:dict_)?modules_(.+?)(?:_parameters_|_buffers_)/.exec(name);
   return match ? match[1].replace(/_modules_/g, ".") : "";
 }
-const MOST_FOLDS = 200;
+const MOST_FOLDS = 100;
 // Boxes: nodes, or, where there are many, runs of nodes of one module or one source line, so that no cycle can arise.
 function fold(graph, open, limit) {
   const ops = graph.order.filter((node) => node.kind === "op");
@@ -972,6 +1003,7 @@ function showGraph(panel, view, rest) {
     if (!boxes.length) { frame.replaceChildren(make("p", { class: "dim" }, "Nothing in this text reads like a graph; it is in the view Code.")); return; }
     if (boxes.length > 3000) { frame.replaceChildren(make("p", { class: "dim" }, "Too many nodes to draw; the text is in the view Code.")); return; }
     place(boxes, edges);
+    const width = frame.clientWidth || 900, height = frame.clientHeight || 500;  // asked before the picture is there, which would be laid out twice
     svg = draw("svg", { role: "group", "aria-label": text.title + " as a picture: " + note.textContent + "; arrow keys walk the nodes, the view Code holds it as text" });
     for (const edge of edges) {
       // an edge past other layers leaves and arrives beside the middle, where the edges to the next layer are
@@ -996,12 +1028,12 @@ function showGraph(panel, view, rest) {
       svg.append(group);
     }
     const left = Math.min(...boxes.map((one) => one.x)) - 12, right = Math.max(...boxes.map((one) => one.x + one.width)) + 12, bottom = Math.max(...boxes.map((one) => one.y + one.height)) + 12;
-    frame.replaceChildren(svg);
-    const width = frame.clientWidth || 900, height = frame.clientHeight || 500, all = Math.max((right - left) / width, bottom / height, 0.85);
+    const all = Math.max((right - left) / width, bottom / height, 0.85);
     const look = (scale) => { box = [(left + right) / 2 - width * scale / 2, Math.min(0, (bottom - height * scale) / 2), width * scale, height * scale]; apply(); };
     fit = () => look(all);
     const now = opened && boxes.find((one) => one.nodes.includes(opened.nodes[0]));
     if (now) { box[0] += now.x - opened.x; box[1] += now.y - opened.y; apply(); } else look(Math.min(all, READABLE));
+    frame.replaceChildren(svg);
     rove(svg, ".gn");
     let grip = null;
     svg.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY, box[0], box[1]]; });
@@ -1057,12 +1089,12 @@ function showSearch(query) {
   });
   const step = () => {
     if (mine !== searching) return;
-    const end = performance.now() + 30;
+    const end = performance.now() + 15;
     while (work.length && performance.now() < end && found < 300) work.shift()();
     if (work.length && found < 300) { setTimeout(step, 0); return; }
     status.textContent = found ? Math.min(found, 300) + (found === 1 ? " place" : " places") + (capped ? ", and more; a longer word finds fewer" : "") : "Nothing holds this text.";
   };
-  step();
+  setTimeout(step, 0);
 }
 
 // ---- routes ----
