@@ -33,11 +33,13 @@ enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 /// How an integer is spelt: Expr::op of a Constant.
 enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };
 
-/// Where a node comes from: the byte offset of the operation that made it, its line, and the code object that holds it. UINT32_MAX: nowhere.
+/// Where a node comes from: the byte offset of the operation that made it, its line and columns (LineCursor::columns()), and the code object that
+/// holds it. UINT32_MAX: nowhere.
 struct Origin {
   std::uint32_t offset = UINT32_MAX;
   std::int32_t line = 0;
   CodeId code = {};
+  std::uint32_t columns = 0;
 };
 
 struct Expr {

@@ -1,5 +1,7 @@
 #include "ast/walk.h"
 
+#include "support/small_vector.h"
+
 namespace depyf {
 namespace {
 
@@ -20,7 +22,20 @@ void push_parameters(const Ast& ast, std::uint32_t function, std::vector<ExprId>
   }
 }
 
-bool opaque(StmtKind kind) { return kind == StmtKind::FunctionDef || kind == StmtKind::ClassDef; }
+/// Does a walk look for lists of statements in it?
+bool holds_lists(StmtKind kind) {
+  switch (kind) {
+    case StmtKind::For: case StmtKind::While: case StmtKind::If: case StmtKind::With: case StmtKind::Match: case StmtKind::Try: case StmtKind::Handler:
+    case StmtKind::Case:
+      return true;
+    case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign:
+    case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom:
+    case StmtKind::ImportStar: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break:
+    case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Append:
+      break;
+  }
+  return false;
+}
 
 std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
   switch (which) {
@@ -56,7 +71,7 @@ void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<Lis
   auto visit = [&](std::span<const StmtId> list) {
     for (StmtId id : list) {
       const Stmt& s = ast[id];
-      if (opaque(s.kind)) continue;
+      if (!holds_lists(s.kind)) continue;
       for (ListRef::Which which : kLists)
         if (!lists_of(s, which).empty()) out.push_back({id, which});
     }
@@ -67,19 +82,20 @@ void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<Lis
 }
 
 void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out) {
-  std::vector<std::span<const StmtId>> work = {body};  // what is left of each list
+  SmallVector<std::span<const StmtId>, 32> work = {body};  // what is left of each list
+  out.reserve(out.size() + 2 * body.size());
   while (!work.empty()) {
-    if (work.back().empty()) {
-      work.pop_back();
-      continue;
+    const std::span<const StmtId> left = work.back();
+    work.pop_back();
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      out.push_back(left[i]);
+      const Stmt& s = ast[left[i]];
+      if (!holds_lists(s.kind)) continue;
+      work.push_back(left.subspan(i + 1));
+      for (std::size_t k = std::size(kLists); k-- > 0;)
+        if (const auto list = lists_of(s, kLists[k]); !list.empty()) work.push_back(list);
+      break;
     }
-    const StmtId id = work.back().front();
-    work.back() = work.back().subspan(1);
-    out.push_back(id);
-    const Stmt& s = ast[id];
-    if (opaque(s.kind)) continue;
-    for (std::size_t i = std::size(kLists); i-- > 0;)
-      if (const auto list = lists_of(s, kLists[i]); !list.empty()) work.push_back(list);
   }
 }
 
@@ -109,7 +125,7 @@ void collect_below(const Ast& ast, std::vector<ExprId>& order) {
 }
 
 bool never_ends(const Ast& ast, std::span<const StmtId> list) {
-  std::vector<std::span<const StmtId>> work = {list};  // all of these must never end
+  SmallVector<std::span<const StmtId>, 16> work = {list};  // all of these must never end
   while (!work.empty()) {
     const auto at = work.back();
     work.pop_back();
@@ -134,6 +150,7 @@ std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> 
   std::vector<StmtId> statements;
   collect_statements(ast, body, statements);
   std::vector<ExprId> order;
+  order.reserve(8 * statements.size());
   for (StmtId id : statements) append_roots(ast, id, order);
   collect_below(ast, order);
   return order;

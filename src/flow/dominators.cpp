@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "support/small_vector.h"
+
 namespace depyf {
 
 namespace {
@@ -27,8 +29,9 @@ std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t e
     std::uint32_t node, left;  // successors still to visit; taken from the last to the first
   };
   std::vector<std::uint32_t> order;
+  order.reserve(graph.size());
   std::vector<bool> seen(graph.size(), false);
-  std::vector<Frame> stack;
+  SmallVector<Frame, 64> stack;
   seen[entry] = true;
   stack.push_back({entry, static_cast<std::uint32_t>(graph.successors(entry).size())});
   while (!stack.empty()) {
@@ -54,29 +57,27 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
   dom.number.assign(n, kNone);
   dom.tree_in.assign(n, 0);
   dom.tree_out.assign(n, 0);
-  dom.order = reverse_postorder(graph, entry);
-  const auto count = static_cast<std::uint32_t>(dom.order.size());
-  for (std::uint32_t i = 0; i < count; ++i) dom.number[dom.order[i]] = i;
-
-  // Semidominators need the preorder of the same depth-first tree; everything below is in preorder numbers.
+  // Semidominators need the preorder of the depth-first tree; everything below is in preorder numbers.
   std::vector<std::uint32_t> pre(n, kNone), vertex, parent;
-  vertex.reserve(count);
-  parent.reserve(count);
   {
     struct Frame {
       std::uint32_t node, left;
     };
-    std::vector<Frame> stack;
+    SmallVector<Frame, 64> stack;
     auto enter = [&](std::uint32_t node, std::uint32_t from) {
       pre[node] = static_cast<std::uint32_t>(vertex.size());
       vertex.push_back(node);
       parent.push_back(from);
       stack.push_back({node, static_cast<std::uint32_t>(graph.successors(node).size())});
     };
+    vertex.reserve(n);
+    parent.reserve(n);
+    dom.order.reserve(n);
     enter(entry, kNone);
     while (!stack.empty()) {
       Frame& top = stack.back();
       if (top.left == 0) {
+        dom.order.push_back(top.node);
         stack.pop_back();
         continue;
       }
@@ -84,7 +85,10 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
       const std::uint32_t next = graph.successors(from)[--top.left];
       if (pre[next] == kNone) enter(next, pre[from]);
     }
+    std::reverse(dom.order.begin(), dom.order.end());
   }
+  const auto count = static_cast<std::uint32_t>(dom.order.size());
+  for (std::uint32_t i = 0; i < count; ++i) dom.number[dom.order[i]] = i;
 
   const Graph back = reversed(graph);
   std::vector<std::uint32_t> semi(count), label(count), ancestor(count, kNone), idom(count, kNone);

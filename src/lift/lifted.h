@@ -59,6 +59,7 @@ enum class TermKind : std::uint8_t {
 struct WrittenJump {
   std::int32_t line = 0;
   std::uint32_t offset = 0;
+  std::uint32_t columns = 0;
   bool pass = false;
   explicit operator bool() const { return line != 0; }
   bool operator==(const WrittenJump& other) const { return line == other.line; }

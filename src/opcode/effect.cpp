@@ -148,22 +148,11 @@ StackEffect stack_effect(const Instr& instr) {
   return {};
 }
 
-bool is_branch(Op op) {
-  return op == Op::FOR_ITER || op == Op::SEND || op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE ||
-         op == Op::BRANCH_NOT_NONE || op == Op::BRANCH_FALSE_OR_POP || op == Op::BRANCH_TRUE_OR_POP;
-}
-
-bool ends_flow(Op op) {
-  return op == Op::JUMP || op == Op::RETURN_VALUE || op == Op::RAISE || op == Op::RERAISE || op == Op::BREAK_LOOP ||
-         op == Op::CONTINUE_LOOP;
-}
-
 bool cannot_raise(const Instr& instr) {
-  const Op op = instr.op;
-  return op == Op::POP_TOP || op == Op::COPY || op == Op::SWAP || op == Op::ROT || op == Op::PUSH_NULL || op == Op::END_FOR ||
-         op == Op::LOAD_CONST || op == Op::LOAD_COMMON || op == Op::LOAD_FAST_AND_CLEAR || op == Op::STORE_FAST ||
-         op == Op::STORE_DEREF || op == Op::LOAD_CLOSURE || op == Op::IS || op == Op::PUSH_EXC_INFO || op == Op::POP_EXCEPT ||
-         op == Op::JUMP || op == Op::BRANCH_NONE || op == Op::BRANCH_NOT_NONE || op == Op::RETURN_VALUE;
+  static constexpr OpSet quiet{Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::LOAD_CONST, Op::LOAD_COMMON,
+                               Op::LOAD_FAST_AND_CLEAR, Op::STORE_FAST, Op::STORE_DEREF, Op::LOAD_CLOSURE, Op::IS, Op::PUSH_EXC_INFO, Op::POP_EXCEPT,
+                               Op::JUMP, Op::BRANCH_NONE, Op::BRANCH_NOT_NONE, Op::RETURN_VALUE};
+  return quiet[instr.op];
 }
 
 }  // namespace depyf

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bytecode/instr.h"
+#include "opcode/op_set.h"
 
 namespace depyf {
 
@@ -17,10 +18,17 @@ struct StackEffect {
 StackEffect stack_effect(const Instr& instr);
 
 /// Conditional: falls through or goes to `target`.
-bool is_branch(Op op);
+inline bool is_branch(Op op) {
+  static constexpr OpSet branches{Op::FOR_ITER, Op::SEND, Op::BRANCH_FALSE, Op::BRANCH_TRUE, Op::BRANCH_NONE, Op::BRANCH_NOT_NONE,
+                                  Op::BRANCH_FALSE_OR_POP, Op::BRANCH_TRUE_OR_POP};
+  return branches[op];
+}
 
 /// Control never reaches the next instruction: JUMP, RETURN_VALUE, RAISE, RERAISE, and ≤ 3.7's BREAK_LOOP, CONTINUE_LOOP.
-bool ends_flow(Op op);
+inline bool ends_flow(Op op) {
+  static constexpr OpSet ends{Op::JUMP, Op::RETURN_VALUE, Op::RAISE, Op::RERAISE, Op::BREAK_LOOP, Op::CONTINUE_LOOP};
+  return ends[op];
+}
 
 /// No exception comes from executing `instr`, whatever the values are. What can strike anywhere (MemoryError, an asynchronous
 /// exception, a signal handler's) is not counted, and neither are errors in finalizers, which Python does not propagate.

@@ -86,7 +86,8 @@ class Branches {
   bool edit(std::vector<StmtId>& list) {
     if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try; })) return false;
     bool changed = columns_.known() && order(list);
-    const std::optional<std::uint32_t> column = column_of(list);
+    const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::Try || nests(r_.ast[id]) || leaves(r_.ast[id]); });
+    const std::optional<std::uint32_t> column = asks ? column_of(list) : std::nullopt;
     if (column) nest(list, *column);
     if (list.size() == 1 && std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return changed;
     std::vector<StmtId> rest;  // backwards
@@ -230,12 +231,17 @@ class Branches {
     return true;
   }
 
+  /// May it have been one `if` in another?
+  bool nests(const Stmt& s) const {
+    return s.kind == StmtKind::If && s.flag == 0 && s.orelse.empty() && r_.ast[s.e[0]].kind == ExprKind::BoolOp && r_.ast[s.e[0]].op == 0;
+  }
+
   /// `if a and b:` as `if a:` around `if b:` where the body lies that deep.
   void nest(std::span<const StmtId> list, std::uint32_t column) {
     for (StmtId id : list) {
       for (std::uint32_t depth = 1;; ++depth) {
         const Stmt s = r_.ast[id];
-        if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || r_.ast[s.e[0]].kind != ExprKind::BoolOp || r_.ast[s.e[0]].op != 0) break;
+        if (!nests(s)) break;
         const std::optional<std::uint32_t> body = columns_.start(s.body);
         const std::uint32_t inner = column + depth * columns_.step();
         if (!body || *body <= inner) break;

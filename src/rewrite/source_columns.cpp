@@ -18,16 +18,9 @@ bool before(const SourceSpan& a, const SourceSpan& b) { return std::tie(a.line, 
 }  // namespace
 
 SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
-  LineCursor cursor(r.object);
-  copies_ends_ = cursor.exact();
-  if (!cursor.has_columns()) return;
-  const auto count = static_cast<std::uint32_t>(r.object.code.size() / 2);
-  units_.resize(count);
-  for (std::uint32_t unit = 0; unit < count; ++unit) {
-    const std::int32_t line = cursor.at(unit);
-    const std::uint32_t columns = cursor.columns();
-    if (line > 0 && columns != 0) units_[unit] = {line, (columns >> 16) - 1, (columns & 0xFFFF) - 1};
-  }
+  const LineCursor lines(r.object);
+  known_ = lines.has_columns();
+  copies_ends_ = lines.exact();
 }
 
 void SourceColumns::find_jumps() const {
@@ -70,14 +63,14 @@ std::uint32_t SourceColumns::step() const {
   return step_;
 }
 
-SourceSpan SourceColumns::of(std::vector<ExprId> work) const {
+SourceSpan SourceColumns::of_roots() const {
   SourceSpan found;
-  while (!work.empty()) {
-    const ExprId id = work.back();
-    work.pop_back();
+  while (!work_.empty()) {
+    const ExprId id = work_.back();
+    work_.pop_back();
     if (!id) continue;
     const Expr& e = r_.ast[id];
-    work.insert(work.end(), e.kids.begin(), e.kids.end());
+    work_.insert(work_.end(), e.kids.begin(), e.kids.end());
     const SourceSpan span = at(e.origin);
     if (span.line == 0 || (found.line != 0 && span.line > found.line)) continue;
     if (found.line == 0 || span.line < found.line) {
@@ -90,12 +83,18 @@ SourceSpan SourceColumns::of(std::vector<ExprId> work) const {
   return found;
 }
 
-SourceSpan SourceColumns::of(ExprId expression) const { return of(std::vector<ExprId>{expression}); }
+SourceSpan SourceColumns::of(ExprId expression) const {
+  work_.push_back(expression);
+  return of_roots();
+}
+
+SourceSpan SourceColumns::of(StmtId statement) const {
+  append_roots(r_.ast, statement, work_);
+  return of_roots();
+}
 
 std::int32_t SourceColumns::line(StmtId id) const {
-  std::vector<ExprId> roots;
-  append_roots(r_.ast, id, roots);
-  const SourceSpan own = at(r_.ast[id].origin), span = of(std::move(roots));
+  const SourceSpan own = at(r_.ast[id].origin), span = of(id);
   return own.line == 0 || (span.line != 0 && span.line < own.line) ? span.line : own.line;
 }
 
@@ -115,9 +114,9 @@ std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
     case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
     case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
-      std::vector<ExprId> roots(s.list.begin(), s.list.end());
-      roots.insert(roots.end(), s.e.begin(), s.e.end());
-      SourceSpan span = of(std::move(roots));
+      work_.insert(work_.end(), s.list.begin(), s.list.end());
+      work_.insert(work_.end(), s.e.begin(), s.e.end());
+      SourceSpan span = of_roots();
       if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
       if (span.line == 0) return {};
       if (s.kind != StmtKind::Delete) return span.first;
@@ -139,11 +138,9 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
     if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
     // `if a: return` says nothing of indentation.
-    std::vector<ExprId> header, below;
-    append_roots(r_.ast, id, header);
+    const SourceSpan head = of(id);
     id = s.body[0];
-    append_roots(r_.ast, id, below);
-    const SourceSpan head = of(std::move(header)), first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(std::move(below));
+    const SourceSpan first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(id);
     if (head.line != 0 && first.line <= head.line) return {};
   }
 }

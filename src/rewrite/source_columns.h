@@ -20,12 +20,14 @@ class SourceColumns {
   explicit SourceColumns(const Rewriter& r);
 
   /// False where the bytecode has no columns; then everything is unknown.
-  bool known() const { return !units_.empty(); }
+  bool known() const { return known_; }
   /// Does the compiler copy the end of a function to each way that leads there, with the line of what comes before (3.10+)?
   bool copies_ends() const { return copies_ends_; }
-  /// Of the instruction at a byte offset.
-  SourceSpan at(std::uint32_t offset) const { return offset / 2 < units_.size() ? units_[offset / 2] : SourceSpan(); }
-  SourceSpan at(const Origin& origin) const { return origin.code == r_.code ? at(origin.offset) : SourceSpan(); }
+  /// Of the instruction that made a node.
+  SourceSpan at(const Origin& origin) const {
+    if (origin.code != r_.code || origin.line <= 0 || origin.columns == 0) return {};
+    return {origin.line, (origin.columns >> 16) - 1, (origin.columns & 0xFFFF) - 1};
+  }
   /// Of what an expression has on its first line.
   SourceSpan of(ExprId expression) const;
   /// The line on which what a statement evaluates begins; 0: unknown.
@@ -42,15 +44,16 @@ class SourceColumns {
   std::optional<bool> bare_return(StmtId statement) const;
 
  private:
-  SourceSpan of(std::vector<ExprId> roots) const;
+  SourceSpan of(StmtId statement) const;  // of the expressions that it holds itself
+  SourceSpan of_roots() const;            // of what work_ holds, which is empty afterwards
   std::optional<std::uint32_t> simple_start(const Stmt& s) const;
 
   void find_jumps() const;
   void find_others() const;
 
   const Rewriter& r_;
-  bool copies_ends_ = false;
-  std::vector<SourceSpan> units_;  // of each code unit
+  bool known_, copies_ends_;
+  mutable std::vector<ExprId> work_;
   // Found when first asked for.
   mutable bool jumps_found_ = false, others_found_ = false;
   mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted

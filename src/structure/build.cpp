@@ -151,10 +151,10 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
   }
 }
 
-std::vector<ExprId> BlockBuilder::take_operands(std::span<const ValueId> operands) {
+BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> operands) {
   for (ValueId v : operands)
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
-  std::vector<ExprId> kids(operands.size());
+  Operands kids(operands.size());
   // Fast way: the operands are the top of the pending values, in order.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
@@ -234,21 +234,21 @@ ExprId BlockBuilder::take(ValueId v) {
   return take_operands(one)[0];
 }
 
-std::vector<ExprId> BlockBuilder::take_all(std::span<const ValueId> values) {
-  std::vector<ValueId> list;
+BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
+  SmallVector<ValueId, 8> list;
   for (ValueId v : values) list.push_back(s_.resolve(v));
   return take_operands(list);
 }
 
 /// Does nothing else see it evaluated, earlier or later? Displays of locals and constants.
 bool BlockBuilder::unseen(ExprId e) const {
-  std::vector<ExprId> work{e};
+  SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
     const Expr& at = s_.ast[work.back()];
     work.pop_back();
     const bool display = at.kind == ExprKind::List || at.kind == ExprKind::Tuple;
     if (!display && at.kind != ExprKind::Constant && (at.kind != ExprKind::Name || static_cast<NameScope>(at.op) != NameScope::Fast)) return false;
-    if (display) work.insert(work.end(), at.kids.begin(), at.kids.end());
+    if (display) work.append(at.kids);
   }
   return true;
 }
@@ -380,7 +380,7 @@ bool BlockBuilder::part_of_a_shape(std::size_t position) {
     return true;
   }
   if (op == Op::WITH_ENTER || op == Op::ASYNC_WITH_ENTER) {
-    const std::vector<ExprId> kids = take_operands(value.operands);
+    const Operands kids = take_operands(value.operands);
     pending_.push_back({v, kids[0], 1, {}});
     return true;
   }
@@ -402,7 +402,7 @@ bool BlockBuilder::part_of_a_shape(std::size_t position) {
     // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
     const Value& next = s_.at((*body_)[position + 1]);
     if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
-    const std::vector<ExprId> kids = take_operands(value.operands);
+    const Operands kids = take_operands(value.operands);
     s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
     return true;
   }
@@ -415,7 +415,7 @@ void BlockBuilder::operation(std::size_t position) {
   if (value.kind != ValueKind::Operation && value.kind != ValueKind::Select) return;
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
   if (value.kind == ValueKind::Operation && part_of_a_shape(position)) return;
-  std::vector<ExprId> kids = take_operands(value.operands);
+  Operands kids = take_operands(value.operands);
   if (failed && expression_only_) return;
   if (value.kind == ValueKind::Select) {
     push(v, select_expression(v, kids[0]));
@@ -462,7 +462,7 @@ void BlockBuilder::store(std::size_t position) {
     return;
   }
   if (pending_.size() >= 2 && parallel_assignment(position)) return;
-  std::vector<ExprId> kids = take_operands(value.operands.subspan(1));
+  Operands kids = take_operands(value.operands.subspan(1));
   if (failed && expression_only_) return;
   ExprId target = make_target(s_.ast, s_.lifted, v, kids);
   assign_target(value.operands[0], target, v);
@@ -713,7 +713,7 @@ bool BlockBuilder::unpack(std::size_t position) {
   if (!inner && (pending_.empty() || pending_.back().value != value.operands[0])) {
     ExprId ready;
     if (!operand_ready(value.operands[0], ready)) {
-      std::vector<ExprId> kids = take_operands(value.operands);
+      Operands kids = take_operands(value.operands);
       pending_.push_back({value.operands[0], kids[0], 1, {}});
     } else {
       pending_.push_back({value.operands[0], ready, 1, {}});
@@ -806,7 +806,7 @@ void BlockBuilder::inplace(std::size_t position) {
     }
   }
   if (plain) {
-    std::vector<ExprId> kids = take_operands(value.operands);
+    Operands kids = take_operands(value.operands);
     if (failed && expression_only_) return;
     pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
     return;
@@ -815,7 +815,7 @@ void BlockBuilder::inplace(std::size_t position) {
     failed = true;
     return;
   }
-  std::vector<ExprId> kids = take_operands(value.operands);
+  Operands kids = take_operands(value.operands);
   spill_for_statement();
   ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
   Stmt copy;

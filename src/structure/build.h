@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "structure/graph.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 
@@ -12,8 +13,10 @@ bool yields_no_value(Op op, std::uint32_t aux);
 
 class BlockBuilder {
  public:
+  using Operands = SmallVector<ExprId, 8>;
+
   /// `expression_only`: nothing may become a statement; `failed` tells that something had to.
-  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
+  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) { pending_.reserve(8); }
 
   /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.
   void seed(ValueId v, ExprId placeholder, bool once = false);
@@ -21,7 +24,7 @@ class BlockBuilder {
   /// The expression of a value that the block's end uses (condition, returned value, edge argument).
   ExprId take(ValueId v);
   /// Several at once, in order of evaluation.
-  std::vector<ExprId> take_all(std::span<const ValueId> values);
+  Operands take_all(std::span<const ValueId> values);
   /// Gives every value still pending a temporary (iterators and context managers are left in Structurer::built).
   void finish();
   /// Likewise, and leaves nothing in Structurer::built.
@@ -50,7 +53,7 @@ class BlockBuilder {
   ExprId select_expression(ValueId v, ExprId operand);
   void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
-  std::vector<ExprId> take_operands(std::span<const ValueId> operands);
+  Operands take_operands(std::span<const ValueId> operands);
   ExprId use(Pending& entry);
   bool movable(const Pending& entry) const;
   bool unseen(ExprId e) const;
@@ -67,7 +70,7 @@ class BlockBuilder {
   void inplace(std::size_t position);
   StmtId assign_statement(const Pending& entry);
   ExprId constant_again(ValueId v);
-  Origin origin(ValueId v) const { return {s_.at(v).offset, s_.at(v).line, s_.lifted.code}; }
+  Origin origin(ValueId v) const { return s_.origin(v); }
   static bool is_store(Op op);
   bool simple_store(ValueId v) const;
 

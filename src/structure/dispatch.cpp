@@ -109,7 +109,7 @@ class Dispatch {
     if (items.empty()) items.push_back(add(StmtKind::Pass));
     return list(items);
   }
-  Origin origin(const Value& v) const { return {v.offset, v.line, s_.lifted.code}; }
+  Origin origin(const Value& v) const { return {v.offset, v.line, s_.lifted.code, v.columns}; }
 
   [[noreturn]] void no_form(const Value& v) const {
     throw UnusualCode("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has no form in a dispatch loop");
@@ -422,7 +422,7 @@ class Dispatch {
       builder.run(plain);
       plain.clear();
       std::vector<ValueId> operands(s_.at(v).operands.begin(), s_.at(v).operands.end());
-      std::vector<ExprId> kids = builder.take_all(operands);
+      BlockBuilder::Operands kids = builder.take_all(operands);
       builder.finish_all();
       flush(builder, out);
       for (ExprId& kid : kids) {  // each is used where it stands, perhaps more than once
@@ -448,7 +448,7 @@ class Dispatch {
       builder.finish_all();
       flush(builder, out);
     };
-    const Origin end{node.term_offset, node.term_line, s_.lifted.code};
+    const Origin end{node.term_offset, node.term_line, s_.lifted.code, node.term_columns};
     switch (node.term) {
       case TermKind::Jump:
         rest();
@@ -503,7 +503,7 @@ class Dispatch {
         return;
       }
       case TermKind::Raise: {
-        std::vector<ExprId> args = builder.take_all(node.raise_args);
+        BlockBuilder::Operands args = builder.take_all(node.raise_args);
         rest();
         const StmtId st = add(StmtKind::Raise);
         for (std::size_t i = 0; i < args.size() && i < 2; ++i) ast_[st].e[i] = args[i];
@@ -599,7 +599,7 @@ class Dispatch {
   }
 
   /// Operations that statements imply, written out.
-  void special(ValueId id, const std::vector<ExprId>& kids, std::vector<StmtId>& out) {
+  void special(ValueId id, std::span<const ExprId> kids, std::vector<StmtId>& out) {
     const Value v = s_.at(id);
     const Op op = v.op;
     if (op == Op::POP_EXCEPT || op == Op::POP_TOP) return;

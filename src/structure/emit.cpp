@@ -662,7 +662,7 @@ class Emitter {
   void later(std::function<void()> task) { work_.push_back(std::move(task)); }
   std::span<StmtId> close(std::uint32_t l) { return s_.ast.arena.copy(lists_[l]); }
 
-  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line, s_.lifted.code}; }
+  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line, s_.lifted.code, node.term_columns}; }
 
   StmtId statement(StmtKind kind, Origin origin = {}) {
     Stmt st;
@@ -689,16 +689,16 @@ class Emitter {
 
   ExprId reference(ValueId v) {
     v = s_.resolve(v);
-    if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), {s_.at(v).offset, s_.at(v).line, s_.lifted.code});
+    if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), s_.origin(v));
     if (s_.built[v.index] && !s_.named[v.index]) return s_.built[v.index];
     return s_.ast.name(s_.temporary_for(v));
   }
 
-  void assign_params(const std::vector<ValueId>& params, const std::vector<ExprId>& values, std::uint32_t l) {
+  void assign_params(std::span<const ValueId> params, std::span<const ExprId> values, std::uint32_t l) {
     if (params.empty()) return;
     std::vector<ExprId> targets;
     for (ValueId p : params) targets.push_back(s_.ast.name(s_.temporary_for(p)));
-    auto tuple = [&](const std::vector<ExprId>& items) {
+    auto tuple = [&](std::span<const ExprId> items) {
       if (items.size() == 1) return items[0];
       Expr e;
       e.kind = ExprKind::Tuple;
@@ -850,7 +850,7 @@ class Emitter {
       case TermKind::Jump: {
         std::vector<ValueId> params, args;
         used_params(node.edges[0], params, args);
-        std::vector<ExprId> values;
+        BlockBuilder::Operands values;
         if (!args.empty()) values = builder.take_all(args);
         builder.finish();
         flush(builder, l);
@@ -882,7 +882,7 @@ class Emitter {
         return;
       }
       case TermKind::Raise: {
-        std::vector<ExprId> args = builder.take_all(node.raise_args);
+        BlockBuilder::Operands args = builder.take_all(node.raise_args);
         builder.finish();
         flush(builder, l);
         StmtId st = statement(StmtKind::Raise, end_origin(node));
@@ -1021,7 +1021,7 @@ class Emitter {
     build(t, builder);
     std::vector<ValueId> params, args;
     used_params(node.edges[0], params, args);
-    std::vector<ExprId> values;
+    BlockBuilder::Operands values;
     if (!args.empty()) values = builder.take_all(args);
     builder.finish();
     flush(builder, l);
@@ -1102,7 +1102,7 @@ class Emitter {
     const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && !node.edges[body].written.pass && node.edges[body].args.empty();
     later([=, this] {
       const WrittenJump& jump = s_.nodes[b].edges[body].written;
-      if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code});
+      if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code, jump.columns});
       else go(from, body, then, ctx);
     });
   }
@@ -1743,7 +1743,7 @@ class Emitter {
       with.list = s_.ast.arena.copy(std::vector<ExprId>{ExprId(), ExprId()});
       ExprId manager = s_.built[region.with_enter.index];
       s_.ast[st].list[0] = manager ? manager : s_.ast.name(s_.temporary_for(region.with_enter));
-      s_.ast[st].origin = {s_.at(region.with_enter).offset, s_.at(region.with_enter).line, s_.lifted.code};
+      s_.ast[st].origin = s_.origin(region.with_enter);
       ValueId result = with_result(region);
       if (result && s_.uses[result.index] > 0) {
         if (is_block(entry) && !header_[entry]) seeds_[entry] = {result, st};

@@ -41,7 +41,7 @@ class Folder {
       if (node.body.empty() || std::find(node.body.begin(), node.body.end(), root) == node.body.end()) {
         if (!node.body.empty()) return {};
       }
-      return {s_.ast.constant(ConstId(s_.at(root).arg), {s_.at(root).offset, s_.at(root).line, s_.lifted.code}), {}};
+      return {s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root)), {}};
     }
     if (node.body.empty() || node.body.back() != root) {
       if (node.body.empty()) return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/small_vector.h"
+
 namespace depyf {
 
 Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
@@ -77,9 +79,9 @@ ValueId Structurer::end_of_forwards(ValueId v) {
 
 std::uint32_t Structurer::nesting(ExprId e) {
   constexpr std::size_t kLongDisplay = 32;
-  nesting_of.resize(ast.exprs.size() - first_expr, 0);
+  if (nesting_of.size() <= e.index - first_expr) nesting_of.resize(std::max(ast.exprs.size() - first_expr, 2 * nesting_of.size()), 0);
   auto of = [&](ExprId id) -> std::uint16_t& { return nesting_of[id.index - first_expr]; };
-  std::vector<ExprId> work;  // above e
+  SmallVector<ExprId, 16> work;  // above e
   for (ExprId at = e;;) {
     const Expr& tree = ast[at];
     // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
@@ -89,10 +91,12 @@ std::uint32_t Structurer::nesting(ExprId e) {
     bool known = true;
     std::size_t first = 0;
     // A display that grew has its earlier version's items in the same place.
-    const auto earlier = tree.kids.size() >= kLongDisplay ? displays.find(tree.kids.data()) : displays.end();
-    if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
-      first = earlier->second.size;
-      deepest = earlier->second.deepest;
+    if (tree.kids.size() >= kLongDisplay) {
+      const auto earlier = displays.find(tree.kids.data());
+      if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
+        first = earlier->second.size;
+        deepest = earlier->second.deepest;
+      }
     }
     for (std::size_t i = first; i < tree.kids.size(); ++i) {
       const ExprId kid = tree.kids[i];
@@ -118,6 +122,7 @@ ValueId Structurer::add_select(const Select& select, BlockId block, ValueId oper
   value.block = block;
   value.offset = at(replaced).offset;
   value.line = at(replaced).line;
+  value.columns = at(replaced).columns;
   const ValueId operands[] = {operand};
   value.operands = lifted.arena.copy(operands);
   const ValueId id = add_value(value);
@@ -349,7 +354,7 @@ void Structurer::thread_empty_blocks() {
         WrittenJump written = edge.written;
         if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
           const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset, empty.leads_ahead};
+          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
         }
         edge = Edge{to, lifted.arena.copy(args), written};
         add_edge_uses(edge, 1);

@@ -136,6 +136,7 @@ class Structurer {
   /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be one instruction, with the place of the first
   /// (flowgraph.c, insert_superinstructions), and stand apart in a copy of the same code.
   static std::uint32_t columns_of_copies(const Value& value) { return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns; }
+  Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
   /// The same operation, whatever its operands are.
   bool same_operation(const Value& a, const Value& b) const;
   /// The same operation of one place in the source, whatever its operands are: two copies that the compiler made.

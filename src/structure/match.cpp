@@ -430,7 +430,7 @@ class Matcher {
     if (depth > kMaxDepth || value.kind != ValueKind::Operation) throw Failed();
     mark(v);
     switch (value.op) {
-      case Op::LOAD_CONST: return s_.ast.constant(ConstId(value.arg), {value.offset, value.line, s_.lifted.code});
+      case Op::LOAD_CONST: return s_.ast.constant(ConstId(value.arg), s_.origin(v));
       case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLASSDEREF:
         return make_expression(s_.ast, s_.lifted, v, {});
       case Op::LOAD_ATTR: case Op::BINARY: case Op::UNARY: {
@@ -455,7 +455,7 @@ class Matcher {
     if (!s_.is_const(keys)) throw Failed();
     const Const& c = s_.module[ConstId(s_.at(keys).arg)];
     if (c.kind != ConstKind::Tuple) throw Failed();
-    for (ConstId item : c.items) out.push_back(s_.ast.constant(item, {s_.at(keys).offset, s_.at(keys).line, s_.lifted.code}));
+    for (ConstId item : c.items) out.push_back(s_.ast.constant(item, s_.origin(keys)));
     return out;
   }
 
@@ -583,7 +583,7 @@ class Matcher {
 
   ExprId as_name(ExprKind kind, ValueId store) {
     const ExprId target = make_target(s_.ast, s_.lifted, store, {});
-    return s_.ast.expr(kind, {}, s_.ast[target].a, s_.ast[target].op, {s_.at(store).offset, s_.at(store).line, s_.lifted.code});
+    return s_.ast.expr(kind, {}, s_.ast[target].a, s_.ast[target].op, s_.origin(store));
   }
 
   ExprId with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, std::vector<std::uint32_t> extra = {}) {

@@ -42,7 +42,7 @@ struct Maker {
   std::span<const ExprId> kids;
 
   const Module& module() const { return *ast.module; }
-  Origin origin() const { return {v.offset, v.line, lifted.code}; }
+  Origin origin() const { return {v.offset, v.line, lifted.code, v.columns}; }
 
   StrId slot_name(std::uint32_t slot) const {
     const CodeObject& code = module()[lifted.code];

@@ -206,6 +206,7 @@ class Regions {
       match.block = clause.test;
       match.offset = s_.at(split).offset;
       match.line = s_.at(split).line;
+      match.columns = s_.at(split).columns;
       const ValueId operands[] = {exception, clause.type};
       match.operands = s_.lifted.arena.copy(operands);
       const ValueId id = s_.add_value(match);
