@@ -7,6 +7,7 @@
 #include "flow/steps.h"
 #include "opcode/effect.h"
 #include "support/error.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 
@@ -95,16 +96,12 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
 /// Blocks out of steps: reachable ones only, regions only where a reachable block needs them.
 Cfg assemble(const Steps& in) {
   const auto n = static_cast<std::uint32_t>(in.steps.size());
-  std::vector<std::uint8_t> reached(n, 0), leader(n, 0);
+  std::vector<std::uint8_t> leader(n, 0);  // 0: not reached, 1 after the first normal entry, 2 when a block must start here
   std::vector<std::uint8_t> used(in.regions.size(), 0);
-  std::vector<std::uint32_t> work;
-  // `leader`: 1 after the first normal entry, 2 when a block must start here.
+  SmallVector<std::uint32_t, 64> work;
   auto reach = [&](std::uint32_t step, bool starts) {
+    if (leader[step] == 0) work.push_back(step);
     if (leader[step] < 2) leader[step] = starts || leader[step] == 1 ? 2 : 1;
-    if (!reached[step]) {
-      reached[step] = 1;
-      work.push_back(step);
-    }
   };
   reach(in.entry, true);
   while (!work.empty()) {
@@ -122,10 +119,9 @@ Cfg assemble(const Steps& in) {
 
   std::vector<std::uint32_t> starts;
   for (std::uint32_t i = 0; i < n; ++i)
-    if (reached[i] && leader[i] == 2) starts.push_back(i);
-  std::stable_sort(starts.begin(), starts.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return in.steps[a].instr.offset < in.steps[b].instr.offset;
-  });
+    if (leader[i] == 2) starts.push_back(i);
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) { return in.steps[a].instr.offset < in.steps[b].instr.offset; };
+  if (!std::is_sorted(starts.begin(), starts.end(), earlier)) std::stable_sort(starts.begin(), starts.end(), earlier);
   std::vector<std::uint32_t> block_of(n, kNone);
   for (std::uint32_t b = 0; b < starts.size(); ++b) block_of[starts[b]] = b;
 
@@ -156,6 +152,7 @@ Cfg assemble(const Steps& in) {
   }
 
   cfg.blocks.reserve(starts.size());
+  cfg.instrs.reserve(n);
   cfg.entry = BlockId(block_of[in.entry]);
   for (std::uint32_t start : starts) {
     Block block;

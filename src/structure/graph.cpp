@@ -270,8 +270,7 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     RegionId region;  // next region whose handler is to be visited
     int next;         // next normal edge, counted down
   };
-  std::vector<Visit> stack;
-  stack.reserve(std::min<std::size_t>(nodes.size(), 64));
+  SmallVector<Visit, 64> stack;
   auto push = [&](BlockId b) {
     if (!b || seen[b.index]) return;
     seen[b.index] = 1;
@@ -370,6 +369,9 @@ void Structurer::thread_empty_blocks() {
 }
 
 void Structurer::merge_straight_lines() {
+  bool any = false;
+  for (std::uint32_t i = 0; i < nodes.size() && !any; ++i) any = nodes[i].alive && can_merge(BlockId(i));
+  if (!any) return;
   for (BlockId block : reverse_postorder_blocks())
     while (nodes[block.index].alive && can_merge(block)) merge(block);
 }
