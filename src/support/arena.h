@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -21,7 +22,8 @@ class Arena {
   void* allocate(std::size_t size, std::size_t align) {
     std::size_t at = (used_ + align - 1) & ~(align - 1);
     if (at + size > capacity_) {
-      capacity_ = size > kChunk ? size : kChunk;
+      chunk_ = std::min(2 * chunk_, kLargestChunk);
+      capacity_ = std::max(size, chunk_);
       chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
       at = 0;
     }
@@ -51,7 +53,9 @@ class Arena {
   }
 
  private:
-  static constexpr std::size_t kChunk = 64 * 1024;
+  // What most code objects need fits a small chunk. glibc's free() sorts all its free blocks when it gets one of 64 KiB.
+  static constexpr std::size_t kLargestChunk = 60 * 1024;
+  std::size_t chunk_ = 4 * 1024;  // size of the last one
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::size_t used_ = 0;
   std::size_t capacity_ = 0;
