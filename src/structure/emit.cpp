@@ -205,7 +205,7 @@ class Emitter {
 
   /// A `return` out of a loop and of a handler at once, which drops the iterator first.
   bool leads_to_return(const Node& node) const {
-    if (node.term != TermKind::Jump || node.pred_count != 1) return false;
+    if (node.term != TermKind::Jump) return false;
     const Node& end = s_.nodes[node.edges[0].to.index];
     return end.region != node.region && end.pred_count == 1 && const_return(node.edges[0].to.index) &&
            std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP); });

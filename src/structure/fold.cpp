@@ -709,7 +709,7 @@ class Folder {
 
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
-    if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX) return false;
+    if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
     return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 

@@ -460,8 +460,7 @@ class Regions {
   bool same_end(Position a, Position b) {
     const Node &x = s_.nodes[a.block.index], &y = s_.nodes[b.block.index];
     if (x.term != y.term || x.match != y.match || x.raise_args.size() != y.raise_args.size() || x.edge_count() != y.edge_count()) return false;
-    const bool returns_constant = x.term == TermKind::Return && s_.is_const(s_.resolve(x.value));
-    bool effects = false;
+    bool may_raise = x.term != TermKind::Return && x.term != TermKind::Jump;
     std::unordered_map<std::uint32_t, ValueId> map;
     std::size_t i = a.at, j = b.at;
     auto skip = [&](const Node& node, std::size_t& k) {
@@ -472,12 +471,12 @@ class Regions {
       skip(y, j);
       if (i == x.body.size() || j == y.body.size()) break;
       if (!same_operation(x.body[i], y.body[j], map)) return false;
-      effects = true;
+      may_raise |= !s_.is_op(x.body[i], Op::POP_TOP);
       ++i;
       ++j;
     }
     if (i != x.body.size() || j != y.body.size()) return false;
-    if (x.region != y.region && (effects || !returns_constant)) return false;
+    if (x.region != y.region && may_raise) return false;
     if (x.value && !same_value(x.value, y.value, map)) return false;
     for (std::size_t k = 0; k < x.raise_args.size(); ++k)
       if (!same_value(x.raise_args[k], y.raise_args[k], map)) return false;
@@ -493,7 +492,20 @@ class Regions {
   /// `key`: a position of `visited_`.
   bool same_place(std::uint64_t key, Position b) {
     const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
-    return same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block));
+    if (same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block))) return true;
+    const Position x = past_jumps(a), y = past_jumps(b);
+    return x.block == y.block && x.at == y.at;
+  }
+
+  /// Where control goes from there without doing anything.
+  Position past_jumps(Position p) const {
+    for (int steps = 0; steps < 16; ++steps) {
+      const Node& node = s_.nodes[p.block.index];
+      while (p.at < node.body.size() && (s_.is_const(node.body[p.at]) || s_.is_op(node.body[p.at], Op::POP_EXCEPT))) ++p.at;
+      if (p.at != node.body.size() || node.term != TermKind::Jump || node.jump != JumpRole::Plain || !node.edges[0].args.empty()) break;
+      p = {node.edges[0].to, 0};
+    }
+    return p;
   }
 
   /// The same operation on the same values; `map` learns what the second one's results are to the first.
