@@ -1034,6 +1034,20 @@ def deques_are_changed(compiled):
     return compiled(f)(x_(), queue), list(queue), queue.maxlen
 
 
+@program(1)
+def sets_are_changed(compiled):
+    def f(x, numbers):
+        numbers.add(3)
+        numbers |= {4, 5}
+        common = numbers & {3, 4, 9}
+        numbers.discard(1)
+        stop(x)
+        return x + len(common), sorted(numbers), frozenset(common)
+
+    numbers = {1, 2}
+    return compiled(f)(x_(), numbers), sorted(numbers)
+
+
 class Holder:
     limit = 3
 

@@ -847,6 +847,49 @@ TEST(Slices, AreWrittenOutForComparing) {
   EXPECT_EQ(operations(a), operations(b));
 }
 
+TEST(Sets, OfConstantsAreInOneOrderForComparing) {
+  // Source: a set that a frozen one is added to; Dynamo: a set of constants, in its own order.
+  SimplifyOptions options;
+  options.sets = true;
+  options.drop_dead = true;
+  Builder source, dynamo;
+  Const frozen;
+  frozen.kind = ConstKind::FrozenSet;
+  const std::uint32_t s1 = source.integer(1), s2 = source.integer(2), s3 = source.integer(3);
+  const ConstId items[] = {ConstId(s3), ConstId(s1), ConstId(s2)};
+  frozen.items = source.module.arena.copy(items);
+  source.block({{Op::BUILD_SET, 0}, {Op::LOAD_CONST, source.constant(frozen)}, {Op::SET_UPDATE, 1}, {Op::RETURN_VALUE}});
+  const std::uint32_t d1 = dynamo.integer(1), d2 = dynamo.integer(2), d3 = dynamo.integer(3);
+  dynamo.block({{Op::LOAD_CONST, d2}, {Op::LOAD_CONST, d3}, {Op::LOAD_CONST, d1}, {Op::BUILD_SET, 3}, {Op::RETURN_VALUE}});
+  EXPECT_TRUE(has(simplified(source), "SET_UPDATE"));
+  const auto integers = [&](Builder& b) {
+    Lifted lifted = b.lifted();
+    simplify(lifted, b.module, options);
+    check(lifted);
+    std::vector<std::int64_t> found;
+    const Value& set = lifted[lifted.blocks[0].value];
+    EXPECT_EQ(set.op, Op::BUILD_SET);
+    for (ValueId id : set.operands) found.push_back(b.module[ConstId(lifted[id].arg)].integer);
+    return found;
+  };
+  EXPECT_EQ(integers(source), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(integers(dynamo), (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+TEST(Sets, WhoseConstantsMayBeEqualKeepTheirOrder) {
+  // {1, True} is {1}, {True, 1} is {True}.
+  SimplifyOptions options;
+  options.sets = true;
+  Builder b;
+  Const yes;
+  yes.kind = ConstKind::True;
+  const std::uint32_t t = b.constant(yes), one = b.integer(1);
+  b.block({{Op::LOAD_CONST, t}, {Op::LOAD_CONST, one}, {Op::BUILD_SET, 2}, {Op::RETURN_VALUE}});
+  Lifted lifted = b.lifted();
+  simplify(lifted, b.module, options);
+  EXPECT_EQ(lifted[lifted[lifted.blocks[0].value].operands[0]].arg, t);
+}
+
 TEST(MadeByDynamo, ByNamesOnly) {
   Builder b;
   b.argument("x");
