@@ -20,7 +20,7 @@ struct SimplifyOptions {
   /// Whether torch wrote the code, so that the globals which it installs are there and stay; as made_by_dynamo() finds when not said.
   std::optional<bool> dynamo;
   bool slices = false;          // subscripts with slices as the slice and a subscript: for comparing only
-  bool sets = false;            // sets of constants in one order: for comparing only
+  bool displays = false;        // sets of constants in one order, large dicts at once: for comparing only
   bool late_loads = true;       // loads without effect stand right before the expression that reads them
 };
 

@@ -348,7 +348,7 @@ class Verifier {
       simplify_a.order_stores = simplify_b.order_stores = dynamo;
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
       simplify_a.slices = simplify_b.slices = true;
-      simplify_a.sets = simplify_b.sets = true;
+      simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
       const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);

@@ -1048,6 +1048,20 @@ def sets_are_changed(compiled):
     return compiled(f)(x_(), numbers), sorted(numbers)
 
 
+@program(1)
+def large_displays(compiled):
+    def f(x, seen):
+        numbered = {i: x + i for i in range(40)}
+        named = {"k%d" % i: x + i for i in range(20)}
+        listed = [x + i for i in range(40)]
+        seen.update({"n%d" % i: i for i in range(20)})
+        stop(x)
+        return numbered, named, listed, tuple(listed), outside(*listed), outside(x, **named), frozenset(range(40))
+
+    seen = {}
+    return compiled(f)(x_(), seen), seen
+
+
 class Holder:
     limit = 3
 

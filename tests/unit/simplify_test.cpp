@@ -847,10 +847,10 @@ TEST(Slices, AreWrittenOutForComparing) {
   EXPECT_EQ(operations(a), operations(b));
 }
 
-TEST(Sets, OfConstantsAreInOneOrderForComparing) {
+TEST(Displays, SetsOfConstantsAreInOneOrderForComparing) {
   // Source: a set that a frozen one is added to; Dynamo: a set of constants, in its own order.
   SimplifyOptions options;
-  options.sets = true;
+  options.displays = true;
   options.drop_dead = true;
   Builder source, dynamo;
   Const frozen;
@@ -876,10 +876,10 @@ TEST(Sets, OfConstantsAreInOneOrderForComparing) {
   EXPECT_EQ(integers(dynamo), (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-TEST(Sets, WhoseConstantsMayBeEqualKeepTheirOrder) {
+TEST(Displays, SetsWhoseConstantsMayBeEqualKeepTheirOrder) {
   // {1, True} is {1}, {True, 1} is {True}.
   SimplifyOptions options;
-  options.sets = true;
+  options.displays = true;
   Builder b;
   Const yes;
   yes.kind = ConstKind::True;
@@ -888,6 +888,30 @@ TEST(Sets, WhoseConstantsMayBeEqualKeepTheirOrder) {
   Lifted lifted = b.lifted();
   simplify(lifted, b.module, options);
   EXPECT_EQ(lifted[lifted[lifted.blocks[0].value].operands[0]].arg, t);
+}
+
+TEST(Displays, LargeMapsAreBuiltAtOnceForComparing) {
+  // Source adds pair after pair and joins the parts, Dynamo builds all at once.
+  SimplifyOptions options;
+  options.displays = true;
+  Builder b;
+  const std::uint32_t x = b.argument("x");
+  const std::uint32_t k1 = b.integer(1), k2 = b.integer(2), k3 = b.integer(3);
+  b.block({{Op::BUILD_MAP, 0}, {Op::LOAD_CONST, k1}, {Op::LOAD_FAST, x}, {Op::MAP_ADD, 1}, {Op::LOAD_CONST, k2}, {Op::LOAD_FAST, x}, {Op::LOAD_ATTR, b.str("a")}, {Op::MAP_ADD, 1},
+           {Op::LOAD_CONST, k3}, {Op::LOAD_FAST, x}, {Op::BUILD_MAP, 1}, {Op::DICT_UPDATE, 1}, {Op::RETURN_VALUE}});
+  EXPECT_TRUE(has(simplified(b), "MAP_ADD"));
+  const std::string text = simplified(b, options);
+  EXPECT_FALSE(has(text, "MAP_ADD") || has(text, "DICT_UPDATE")) << text;
+  EXPECT_LT(text.find("LOAD_ATTR"), text.find("BUILD_MAP")) << text;
+}
+
+TEST(Displays, MapsWhoseKeysAreNoConstantsGrowStepByStep) {
+  SimplifyOptions options;
+  options.displays = true;
+  Builder b;
+  const std::uint32_t x = b.argument("x");
+  b.block({{Op::BUILD_MAP, 0}, {Op::LOAD_FAST, x}, {Op::LOAD_FAST, x}, {Op::MAP_ADD, 1}, {Op::RETURN_VALUE}});
+  EXPECT_TRUE(has(simplified(b, options), "MAP_ADD"));
 }
 
 TEST(MadeByDynamo, ByNamesOnly) {
