@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -71,7 +72,8 @@ def test_appeared_and_vanished(dumps, capsys):
     code, out, _ = run_diff(capsys, dumps["a"], dumps["more"])
     assert code == 1
     assert "+ function, compiled 2 times" in out and "other" in out
-    assert "+ compile 0/1, because" in out and "size mismatch" in out
+    # torch 2.2 goes on counting after torch._dynamo.reset()
+    assert re.search(r"\+ compile \d+/1, because", out) and "size mismatch" in out
     code, back, _ = run_diff(capsys, dumps["more"], dumps["a"])
     assert code == 1 and "- function, compiled 2 times" in back
 
@@ -263,6 +265,10 @@ def logs(tmp_path_factory):
     import subprocess
     import sys
 
+    from depyf.torch import compat
+
+    if compat.trace_logger() is None:
+        pytest.skip("this torch writes no such logs")
     folder = tmp_path_factory.mktemp("logs")
     (folder / "program.py").write_text(
         "import torch\n"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import environment, guards_tell_their_lines
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,8 @@ def site_pages():
 
 @pytest.mark.parametrize("page", site_pages(), ids=lambda page: page.stem)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
+    if page.stem == "numbers" and not hasattr(torch.compiler, "is_compiling"):
+        pytest.skip("the page asks torch.compiler.is_compiling, which this torch has not")
     monkeypatch.chdir(tmp_path)
     program = tmp_path / (page.stem + "_page.py")  # all blocks of a page are one program
     program.write_text("\n".join(blocks(page, "python")))
@@ -89,7 +92,8 @@ def test_commands_run(tmp_path):
     # what the pages say that these commands print
     assert "size mismatch at index 0. expected 8, actual 16" in done.stderr
     place = ", guarded at recompile.py:9" if guards_tell_their_lines() else ""
-    assert "(scale == 2)" + place in done.stderr
+    # torch up to 2.5 names it as guards do
+    assert "(scale == 2)" + place in done.stderr.replace("L['scale']", "scale")
     assert "Data-dependent branching" in done.stderr and "no differences" in done.stdout
     assert (tmp_path / "depyf_dump" / "index.html").exists()
 

@@ -3,13 +3,16 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import environment, guards_tell_their_lines
+from programs import TORCH
 
 PROGRAM = '''
 import atexit, os, pickle, sys
@@ -91,9 +94,10 @@ def test_a_module_and_only_the_recompiles(start, tmp_path):
     assert "last words" in plain.stderr and done.stderr.endswith("last words\n")
     assert not (tmp_path / "depyf_dump").exists()
     assert "size mismatch at index 0. expected 3, actual 4" in done.stderr
-    assert "__main__.py:16: Call to `torch._dynamo.graph_break()`" in done.stderr
+    assert re.search(r"__main__\.py:16: .*\bgraph_break\b", done.stderr)  # torch says it in words of its version
     if guards_tell_their_lines():
-        assert "function [0/0]" in done.stderr and "check_tensor(L['x']" in done.stderr
+        assert "function [0/0]" in done.stderr
+        assert "check_tensor(L['x']" in done.stderr or TORCH < (2, 4)  # there one guard, of no line, checks all tensors
 
 
 def test_command_lines(monkeypatch):
@@ -139,6 +143,9 @@ def test_find_nonfinite(start, tmp_path):
     )
     done = start("--dump", "out", "--find-nonfinite", "program.py")
     assert done.returncode == 0 and "nan" in done.stdout
+    if not hasattr(torch.compiler, "set_stance"):  # then no other backend can be put in the place of the program's
+        assert "nothing was looked at" in done.stderr and "set_stance" in done.stderr
+        return
     assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
 
 

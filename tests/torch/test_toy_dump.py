@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch._inductor.config as inductor
 from conftest import environment
+from programs import TORCH
 
 HERE = Path(__file__).parent
 STAGES = [
     "Captured_Graph.0",
-    "BEFORE_PRE_GRAD.0",
     "Forward_graph.0",
     "AFTER_POST_GRAD.0",
     "kernel_0",
 ]
+# what inductor is given; before torch 2.6 it neither traces nor logs that
+STAGES += ["BEFORE_PRE_GRAD.0"] if TORCH >= (2, 6) else []
 
 
 def run_toy(folder, cache, *more, backend="inductor"):
@@ -57,8 +60,9 @@ def test_files_have_the_names_that_users_know(dumps):
     assert "full_code_for_toy_example_0.py" in found
     assert "__transformed_code_0_for_toy_example.py" in found
     for number in (0, 1):
+        # torch 2.2 does not name the line
         pattern = re.compile(
-            r"__transformed_code_%d_for_torch_dynamo_resume_in_toy_example_at_\d+\.py" % number
+            r"__transformed_code_%d_for_(torch_dynamo_resume_in_toy_example_at_\d+|resume_in_toy_example)\.py" % number
         )
         assert [name for name in found if pattern.fullmatch(name)], number
     graphs = sorted({name.split(".")[0] for name in found if name.startswith("__compiled_fn_")})
@@ -107,6 +111,8 @@ def test_results_equal_those_of_plain_torch_compile(dumps):
 
 
 def test_warm_caches_are_listed(dumps):
+    if not inductor.fx_graph_cache:
+        pytest.skip("this torch uses its caches only where a program turns them on")
     readme = (dumps["warm"] / "README.md").read_text()
     for entry, before in zip(entries(dumps["warm"]), entries(dumps["cold"])):
         hits = {event["cache"] for event in entry["cache"] if event["result"] == "hit"}
@@ -136,7 +142,7 @@ def test_caches_can_be_turned_off(run_script, dumps, tmp_path):
         "with depyf.prepare_debug('dump', caches=False):\n"
         "    torch.compile(lambda x: x.sin() + 1)(torch.ones(3))\n"
         "import torch._inductor.config as config\n"
-        "assert not config.force_disable_caches\n",
+        "assert not getattr(config, 'force_disable_caches', False)\n",
         cache=dumps["cache"],
     )
-    assert list((tmp_path / "dump").glob("*.BEFORE_PRE_GRAD.0.py"))
+    assert list((tmp_path / "dump").glob("*.%s.py" % STAGES[-1]))

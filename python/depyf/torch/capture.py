@@ -211,6 +211,8 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
         reason, _, line = lines[0][len("Graph break: ") :].partition(" from user code at:")
         found.reason = reason.strip()
+        if found.reason.startswith("generic_jump "):  # what later ones call by this name
+            found.reason = "Data-dependent branching"
         found.user_stack = [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
         place = re.search(r'File "(.*)", line (\d+)', text)
         found.location = "%s:%s" % place.groups() if place else ""
@@ -519,6 +521,9 @@ class Session:
             self._read_names(entry, new_code, scope)
             if not entry.reasons:
                 entry.reasons = compat.recompile_reasons()
+            graph_break = compat.graph_break_at_hand() if not entry.breaks else None
+            if graph_break is not None:
+                entry.breaks.append(parse_break(graph_break, attempt))
         if not function.source:
             self._original_source(function, code)
         if not function._bytecode:

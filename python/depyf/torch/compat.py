@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import sys
+import traceback
 import types
 import weakref
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
@@ -720,6 +721,23 @@ def recompile_reasons() -> List[str]:
                 return [str(reason) for reason in found]
         frame = frame.f_back
     return []
+
+
+def graph_break_at_hand() -> Optional[str]:
+    """Why the graph of the frame at hand ends before the frame does, as torch 2.2 logs a graph break; None where it does not.
+
+    To be called from inside a bytecode hook, for breaks that torch neither traces nor logs: those of branches up to 2.6, and
+    up to 2.4 the second one of a line. The compile's own reason is an attribute of what it has put out.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            reason = getattr(frame.f_locals.get("output"), "compile_subgraph_reason", None)
+            if getattr(reason, "graph_break", False):
+                stack = "".join(traceback.format_list(reason.user_stack))
+                return "Graph break: %s from user code at:\n%s" % (" ".join(str(reason.reason).split()), stack)
+        frame = frame.f_back
+    return None
 
 
 def inductor_loaded() -> bool:

@@ -15,6 +15,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from depyf import summary
 from depyf.schema import SCHEMA, SCHEMA_VERSION
 
 
@@ -224,6 +225,11 @@ class Entry:
     def code(self) -> Optional[types.CodeType]:
         """The code object that torch runs for this entry, while it lives."""
         return self._code.get()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that torch spent on this compile, its backward included; 0 where it did not measure."""
+        return summary.seconds({"metrics": self.metrics, "backward_metrics": self.backward_metrics})
 
     @property
     def graph_module(self) -> Any:
