@@ -20,8 +20,8 @@ STAGES = [
     "AFTER_POST_GRAD.0",
     "kernel_0",
 ]
-# what inductor is given; before torch 2.6 it neither traces nor logs that
-STAGES += ["BEFORE_PRE_GRAD.0"] if TORCH >= (2, 6) else []
+# what inductor is given; before torch 2.7 it neither traces nor logs that
+STAGES += ["BEFORE_PRE_GRAD.0"] if TORCH >= (2, 7) else []
 
 
 def run_toy(folder, cache, *more, backend="inductor"):

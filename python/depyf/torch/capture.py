@@ -204,6 +204,13 @@ _BREAK_PREFACES = ("Encountered graph break when attempting to trace", "Failed t
 _ANOTHER_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 
 
+def _named_as_later(found: GraphBreak) -> GraphBreak:
+    # the most frequent reason, as torch up to 2.6 calls it, by the name that it has from 2.7 on
+    if found.reason == "Data-dependent jump" or found.reason.startswith("generic_jump "):
+        found.reason = "Data-dependent branching"
+    return found
+
+
 def parse_break(text: str, attempt: int) -> GraphBreak:
     """Reads what torch prints for a graph break; the reason is never empty."""
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
@@ -211,12 +218,10 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
         reason, _, line = lines[0][len("Graph break: ") :].partition(" from user code at:")
         found.reason = reason.strip()
-        if found.reason.startswith("generic_jump "):  # what later ones call by this name
-            found.reason = "Data-dependent branching"
         found.user_stack = [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
         place = re.search(r'File "(.*)", line (\d+)', text)
         found.location = "%s:%s" % place.groups() if place else ""
-        return found
+        return _named_as_later(found)
     if lines and lines[0].startswith("Graph break in user code at "):
         found.location = lines[0][len("Graph break in user code at ") :].strip()
     part, stack, another = "", False, False
@@ -232,6 +237,8 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             continue
         elif stripped.startswith("Graph Break Reason:"):
             part, found.reason = "reason", stripped[len("Graph Break Reason:") :].strip()
+        elif stripped.startswith("Reason:") and not found.reason:  # as torch 2.6 traces it
+            found.reason = re.sub(r"^Reason: (Unsupported: )?", "", stripped)
         elif stripped.startswith("Explanation:"):
             part, found.explanation = "explanation", stripped[len("Explanation:") :].strip()
         elif stripped.startswith("Hint:"):
@@ -254,12 +261,9 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             found.explanation += "\n" + stripped
         elif stripped and part == "hint":
             found.hints[-1] += " " + stripped
-    raised = re.search(r"^torch\._dynamo\.exc\.\w+: (.+)$", text, re.MULTILINE)
-    if not found.reason and raised:  # as torch 2.6 traces it, with the traceback of Dynamo itself
-        found.reason = raised.group(1)
     if not found.reason:
         found.reason = next((line.strip() for line in lines if line.strip()), "unknown")
-    return found
+    return _named_as_later(found)
 
 
 def _stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
