@@ -69,6 +69,7 @@ def test_breaks_guards_and_graphs(nodes):
     assert all("mul" in graphs_of(node)["Forward_graph"] for node in rests)
     for name in "ab":
         assert [text for text in guards_of(first) if text.startswith("check_tensor(L['%s'], Tensor" % name)]
+    assert len([text for text in guards_of(first) if "alias" in text]) == 1  # over both, so under each in torch's tree
     assert all(guards_of(node) for node in rests)
     assert all(node.phases["dynamo"] > 0 and node.phases["aot"] > 0 for node in found)
     assert not [node for node in found if node.entry["failure"] or node.reasons]

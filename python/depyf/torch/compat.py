@@ -353,17 +353,16 @@ def _relational_guard() -> Any:
     return probe("relational guards", find)
 
 
+#: kinds of guards over several things, each of which appears once under each of them
+RELATIONAL_GUARDS = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
+
+
 def is_relational(guard: Any) -> bool:
     """True for a guard over several things, which appears once under each of them."""
     relational = _relational_guard()
     if relational is not None:
         return isinstance(guard, relational)
-    return type(guard).__name__ in (
-        "NO_TENSOR_ALIASING",
-        "OBJECT_ALIASING",
-        "STORAGE_OVERLAPPING",
-        "SYMBOLIC_SHAPE_GUARD",
-    )
+    return type(guard).__name__ in RELATIONAL_GUARDS
 
 
 def guard_root(manager: Any) -> Any:

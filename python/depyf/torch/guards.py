@@ -239,6 +239,7 @@ def guards_of_tree_text(text: str) -> List[Guard]:
     """
     found: List[Guard] = []
     sources: Dict[int, str] = {}
+    relations = set()
     for line in text.splitlines():
         match = _TREE_LINE.match(line)
         if match is None:
@@ -256,9 +257,13 @@ def guards_of_tree_text(text: str) -> List[Guard]:
         manager = _MANAGER.search(body)
         leaf = _LEAF.match(body)
         if leaf is not None and not (manager is not None and "Manager" in body.split(":", 1)[0]):
-            found.append(
-                make_guard(leaf.group("text"), leaf.group("kind"), sources.get(depth - 1, ""))
-            )
+            kind, guard = leaf.group("kind"), leaf.group("text")
+            if kind in compat.RELATIONAL_GUARDS:
+                # earlier torch prints it under each of its things
+                if (kind, guard) in relations:
+                    continue
+                relations.add((kind, guard))
+            found.append(make_guard(guard, kind, sources.get(depth - 1, "")))
         elif manager is not None:
             sources[depth] = manager.group("source")
     return found
