@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import environment
+from programs import TORCH
 from test_debug import PROGRAM, DebugAdapter, call_line, prepared  # noqa: F401
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "debugging.md"
@@ -130,7 +131,9 @@ def test_breakpoints_bind_in_dumped_files(prepared, tmp_path):  # noqa: F811
         thread, frame = editor.stopped()
         assert Path(frame["source"]["path"]) == transformed
         assert frame["line"] == call_line(prepared)
-        assert editor.locals(frame)["a"].startswith("tensor([0., 1., 2.")
+        # this stop is outside of depyf.debug(), where Dynamo of torch 2.2 and 2.4 compiles the debugger's functions as well
+        if TORCH >= (2, 6):
+            assert editor.locals(frame)["a"].startswith("tensor([0., 1., 2.")
         editor.request("setBreakpoints", source={"path": str(transformed)}, breakpoints=[])
         editor.request("continue", threadId=thread)
         editor.finish()
