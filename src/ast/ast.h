@@ -30,6 +30,9 @@ enum class StmtKind : std::uint8_t {
 /// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from it.
 enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 
+/// Expr::op of a Tuple whose items stand on rows of their own: two of them in a row are stores to one variable (of which 3.13+ drops the first on one row).
+constexpr std::uint8_t kOnRows = 1;
+
 /// How an integer is spelt: Expr::op of a Constant.
 enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };
 

@@ -206,12 +206,13 @@ void Printer::visit(const Task& task) {
     return;
   }
   Prec prec = precedence(ast_, id);
-  bool parens = parenthesised(task, e, prec);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
+  const bool on_rows = tuple && e.op == kOnRows && at_least(13);
+  bool parens = on_rows || parenthesised(task, e, prec);
   std::uint8_t allow = task.allow;
   if (parens) {
     bool comma = tuple && e.kids.size() > 1;
-    add_open('(', comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : Group::NoComma);
+    add_open('(', comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : Group::NoComma, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }
   // Operands part where some bracket is open; a chain's inner links part in the group of its outermost one.
@@ -345,7 +346,7 @@ void Printer::visit(const Task& task) {
       for (std::size_t i = 0; i < e.kids.size(); ++i) {
         if (i) {
           add_text(", ");
-          if (parts) add_part();
+          if (parts && (parens || !(task.flag & kOneRow))) add_part();
         }
         add_expr(e.kids[i], Prec::Test, allow & kAllowSlices);
       }
@@ -399,7 +400,7 @@ void Printer::visit(const Task& task) {
     case ExprKind::GeneratorExp: visit_comprehension(e, '(', ')'); break;
     case ExprKind::Comprehension:
       add_text(e.op & 1 ? "async for " : "for ");
-      add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple);
+      add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple, kOneRow);
       add_text(" in ");
       add_expr(e.kids[1], Prec::Or);
       for (ExprId condition : e.kids.subspan(2)) {

@@ -43,11 +43,14 @@ class Printer {
     TaskKind kind;
     Prec min = Prec::Test;
     std::uint8_t allow = 0;
-    std::uint8_t flag = 0;      // Expr: kChain; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
+    std::uint8_t flag = 0;      // Expr: TaskFlag; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
     std::uint32_t a = 0;
     std::string_view text{};
   };
-  enum TaskFlag : std::uint8_t { kChain = 1 };  // an inner link of a chain of operators
+  enum TaskFlag : std::uint8_t {
+    kChain = 1,   // an inner link of a chain of operators
+    kOneRow = 2,  // a target: its items stay together
+  };
 
   void run();
   void flush_sequence();

@@ -474,12 +474,18 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     OpenUnpack& open = unpacks_.back();
     // An element that nobody stores: 3.12+ drops the first of two stores to one variable.
     const std::size_t element = open.count - 1 - what.arg;
+    if (open.elements.size() == element && open.stored) {
+      const Value &last = s_.at(open.stored), &store = s_.at(store_op);
+      open.on_rows |= store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+    }
+    open.stored = store_op;
     while (open.elements.size() < element && open.elements.size() != open.star) open.elements.push_back(target);
     if (open.elements.size() == open.star) target = s_.ast.expr(ExprKind::Starred, {target});
     open.elements.push_back(target);
     if (open.elements.size() < open.count) return;
     Expr tuple;
     tuple.kind = ExprKind::Tuple;
+    tuple.op = open.on_rows ? kOnRows : 0;
     tuple.kids = s_.ast.arena.copy(open.elements);
     tuple.origin = origin(open.op);
     ValueId op = open.op;
@@ -719,7 +725,7 @@ bool BlockBuilder::unpack(std::size_t position) {
       pending_.push_back({value.operands[0], ready, 1, {}});
     }
   }
-  unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}});
+  unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, {}, false});
   return true;
 }
 

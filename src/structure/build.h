@@ -47,6 +47,8 @@ class BlockBuilder {
     ValueId op;
     std::uint32_t count, star;    // star: element with `*`, UINT32_MAX
     std::vector<ExprId> elements;
+    ValueId stored;               // what the last of them is stored by
+    bool on_rows;                 // see kOnRows
   };
   void operation(std::size_t position);
   bool part_of_a_shape(std::size_t position);

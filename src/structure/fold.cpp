@@ -508,7 +508,7 @@ class Folder {
       if (!(returns || jumps) || tail.params.size() != 1 || count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge)) continue;
       Node& arm = s_.nodes[arm_edge.to.index];
       if (arm.term != tail.term || tail.region != arm.region) continue;
-      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line && !ends_chain(a, arm_edge.to)))) continue;
+      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line && !(s_.lifted.source_order && tail.body.empty())))) continue;
       if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
       constexpr std::size_t kLongest = 32;
       const std::size_t length = tail.body.size();
@@ -551,12 +551,30 @@ class Folder {
     return false;
   }
 
-  /// Is `arm` no more than the return of the second part of the chained comparison that `a` ends in the first part of?
-  bool ends_chain(BlockId a, BlockId arm) {
-    const ValueId first = s_.resolve(s_.nodes[a.index].value);
-    if (!right_side(first)) return false;
-    const Arm e = as_expression(arm, s_.resolve(s_.nodes[arm.index].value), 1);
-    return e && e.external && chain_fits(e, first);
+  /// `return a or (b if c else d)`: up to 3.9 a jump to the return at an expression's end is a return itself, on whatever row the operand stands. What
+  /// only the end of an expression leads to is no statement: an arm that returns beside one that goes there goes there too.
+  bool join_returning_arm(BlockId a) {
+    if (!s_.lifted.source_order || s_.options.made_by_dynamo) return false;
+    const Node& node = s_.nodes[a.index];
+    for (int side = 0; side < 2; ++side) {
+      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other)) continue;
+      const Node& beside = s_.nodes[other.to.index];
+      if (beside.term != TermKind::Jump || beside.edges[0].args.size() != 1) continue;
+      const BlockId end = beside.edges[0].to;
+      const Node& tail = s_.nodes[end.index];
+      Node& arm = s_.nodes[arm_edge.to.index];
+      if (tail.term != TermKind::Return || !tail.body.empty() || tail.params.size() != 1 || s_.resolve(tail.value) != tail.params[0] || arm.term != TermKind::Return) continue;
+      const ValueId operand = s_.resolve(arm.value);
+      if (tail.region != arm.region || s_.at(operand).block != arm_edge.to) continue;
+      arm.term = TermKind::Jump;
+      arm.value = ValueId();
+      const ValueId args[] = {operand};
+      arm.edges[0] = Edge{end, s_.lifted.arena.copy(args)};
+      ++s_.nodes[end.index].pred_count;
+      return true;
+    }
+    return false;
   }
 
   /// `a < b < c` as a statement: both ways drop the value.
@@ -710,7 +728,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
-    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
+    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_returning_arm(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
   }
 
   /// What has a statement in it is no part of an expression: such blocks are merged in order, each once, when all is folded. (From the last one

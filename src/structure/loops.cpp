@@ -327,6 +327,8 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   for (std::size_t j = 0; j < end.raise_args.size(); ++j)
     if (!same(node.raise_args[j], end.raise_args[j])) return {};
   if ((node.value || end.value) && !same(node.value, end.value)) return {};
+  // the end of the function, behind a statement that returns
+  if (lifted.source_order && end.body.empty() && is_const(handed) && module[ConstId(at(handed).arg)].kind == ConstKind::None) return {};
   return handed;
 }
 
@@ -361,10 +363,14 @@ bool Structurer::join_equal_ends() {
       if (line == 0) continue;
     }
     const std::size_t statement_end = first;
+    std::vector<ValueId> taken{resolve(node.value)};  // a statement of several rows has operands on other rows
+    for (ValueId v : node.raise_args) taken.push_back(resolve(v));
     while (line != 0 && first > 0 && node.body.size() - first < kLongest) {
       const Value& value = at(node.body[first - 1]);
-      if (value.kind != ValueKind::Operation || value.line != line || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP) break;
+      if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP) break;
+      if (value.line != line && std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end()) break;
       if (!constant && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST)) break;
+      for (ValueId operand : value.operands) taken.push_back(resolve(operand));
       --first;
     }
     if (constant && line != 0 && first == statement_end) continue;

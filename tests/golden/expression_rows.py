@@ -1,0 +1,39 @@
+# Statements and expressions on several rows, whose copies and jumps have other lines than their beginning.
+def training(a, b, c):
+    if not (a.t == b.t == c.t):
+        raise AssertionError(
+            'both must be in the same mode'
+        )
+    print(a)
+
+
+def verified(a, keys):
+    public = a()
+    for i in a:
+        assert (
+            a.key()
+            == public
+            == keys[i]
+            == a[2:]
+        )
+        a.append(i)
+
+
+def empty(s):
+    return s is None or (
+        not s.names
+        if isinstance(s, Schema)
+        else not s
+    )
+
+
+# if <=3.9
+def natively(x):
+    if iterable(x):
+        for t in x:
+            if t is masked:
+                continue
+            return isinstance(t, Number) and not isinstance(t, Decimal)
+    else:
+        return isinstance(x, Number) and not isinstance(x, Decimal)
+# end
