@@ -85,10 +85,7 @@ def main(argv=None):
 
         code = _core.main(arguments)
         if arguments in (["--help"], ["-h"]):
-            try:
-                print(_HELP, end="", flush=True)
-            except BrokenPipeError:  # `depyf --help | head`; the interpreter must not try again at its end
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _quietly(lambda: print(_HELP, end=""))
         return code
     parser, run_parser = _parser()
     options = parser.parse_args(arguments)
@@ -111,9 +108,19 @@ def main(argv=None):
         return launch.run(options)
     from depyf import difference
 
-    if options.verb == "report":
-        return difference.report_command(options)
-    return difference.diff_command(options)
+    command = difference.report_command if options.verb == "report" else difference.diff_command
+    return _quietly(lambda: command(options))
+
+
+def _quietly(command):
+    """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the interpreter must not try again at its end."""
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 if __name__ == "__main__":

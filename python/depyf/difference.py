@@ -528,6 +528,8 @@ def diff_command(options):
         if options.page:
             write_page(options.page, results)
             print("depyf: " + place(options.page, None, links))
+    except BrokenPipeError:
+        raise
     except (summary.DumpError, OSError) as error:
         sys.stderr.write("depyf diff: %s\n" % error)
         return 2
@@ -575,7 +577,7 @@ def report_command(options):
             )
     for rank in sorted(documents):
         document = documents[rank]
-        if len(documents) > 1:
+        if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
             print("rank %d" % rank)
         print(summary.summary(document, None, links))
     differ = False

@@ -271,7 +271,7 @@ def _install_hook(bare=None):
 
 def _finish(found, options, folder, finder, stream):
     links = hyperlinks(stream)
-    document = found.to_json()
+    document = dict(found.to_json(), folder=found.folder)
     try:
         if options.breaks:
             stream.write(summary.breaks_text(document, links) + "\n")

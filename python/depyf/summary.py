@@ -73,6 +73,12 @@ def _by_rank(folder, pattern):
     return sorted((int(match.group(1)), path) for match, path in matches if match)
 
 
+def rank_of(folder):
+    """The rank whose folder this is, by its name; None for the dump of one process."""
+    match = re.match(r"^rank_(\d+)$", os.path.basename(os.path.normpath(folder))) if folder else None
+    return int(match.group(1)) if match else None
+
+
 def ranks(folder):
     """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
     folders = _by_rank(folder, r"^rank_(\d+)$")
@@ -213,6 +219,9 @@ def summary(document, report=None, links=False):
         lines.append("            and %d more" % (len(most) - 3))
     if number["failures"]:
         lines[1] += ", %d not compiled" % number["failures"]
+    rank = rank_of(document.get("folder"))
+    if rank is not None:
+        lines[0] = lines[0].replace("depyf: ", "depyf: rank %d: " % rank, 1)
     if document.get("open"):
         lines[0] += "; the program is still running, or was killed"
     if report:
@@ -233,8 +242,11 @@ def _cause(cause, links):
         kind, where = ("recompile" if cause["kind"] == "recompile" else "not compiled"), cause["nodes"][0].place
     if cause["kind"] == "failure" and found["line"]:
         words = "because of line %d: %s" % (found["line"], words)
+    caller = (found["caller"] if kind != "recompile" else cause["nodes"][0].caller)[:2]
+    if caller[1]:
+        words = "(from %s) %s" % (place(caller[0], caller[1]), words)
     more = ", and %d more like it" % (cause["count"] - 1) if cause["count"] > 1 else ""
-    line = "%6.2f s  %s  %s%s%s" % (cause["cost"], kind, place(where[0], where[1], links) + " " if where[0] else "", textwrap.shorten(_plain(words), 200, placeholder=" …"), more)
+    line = "%6.2f s  %s  %s%s%s" % (cause["cost"], kind, place(where[0], where[1], links) + " " if where[0] else "", textwrap.shorten(_plain(words), 200, placeholder=" …").rstrip("." if more else ""), more)
     return line, textwrap.shorten(_plain(found["help"][0]), 160, placeholder=" …") if found["help"] else ""
 
 
@@ -254,6 +266,8 @@ def breaks_text(document, links=False):
         lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
         if said["source"]:
             lines.append("    > " + shown(said["source"]))
+        if said["caller"][1]:
+            lines.append("    reached from %s: %s" % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2])))
         lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
         lines.extend("    help: " + _plain(hint) for hint in dict.fromkeys(said["help"] + said["hints"]))
         if said["url"]:

@@ -105,6 +105,36 @@ def test_a_break_at_which_torch_gives_the_function_up_is_the_first_of_its_chain(
     assert failure["why"] == found["why"] and failure["line"] == 4
 
 
+@pytest.mark.parametrize(
+    "text, why, then",
+    [
+        ("BackendCompilerFailed: backend='mine' raised:\nValueError: no <b>", "The backend `mine` raised `ValueError: no <b>`.", ""),
+        ("Unsupported: Dynamo recompile limit exceeded\n  Explanation: Too often.", "compiled so often", ""),
+        ("Unsupported: Tensor.item call\n  Explanation: No.", "turned into a Python number", "fullgraph=True"),
+        ("InternalTorchDynamoError: AssertionError: x", "torch could not compile this: `InternalTorchDynamoError: AssertionError: x`.", ""),
+    ],
+)
+def test_failures(text, why, then):
+    found = words.of_failure(text)
+    assert why in found["why"] and then in found["then"] and bool(then) == bool(found["then"]) and found["raw"] == text
+
+
+def test_a_line_of_a_library_is_told_with_the_readers_own_line_that_led_there():
+    library = "/x/lib/python3.11/site-packages/torch/nn/modules/module.py"
+    stack = [
+        'File "/x/lib/python3.11/site-packages/depyf/launch.py", line 1, in run', "  exec(code)",
+        'File "/home/me/train.py", line 7, in main', "  loss = model(x)", "         ^^^^^^^^",
+        'File "%s", line 9, in forward' % library, "  self.log()",
+        'File "/home/me/dump/__transformed_code_0_for_f.py", line 2, in f', "  g()",
+        'File "<frozen runpy>", line 3, in run',
+    ]  # fmt: skip
+    found = words.of_break({"reason": "A call", "location": library + ":9", "user_stack": stack})
+    assert found["caller"] == ("/home/me/train.py", 7, "loss = model(x)")
+    assert words.of_break({"reason": "A call", "location": "/home/me/train.py:7", "user_stack": stack})["caller"] == ("", 0, "")
+    assert words.users_line(["/home/me/a b.py:3 in f: x = g(1)", library + ":9 in forward: y"]) == ("/home/me/a b.py", 3, "x = g(1)")
+    assert words.users_line([]) == ("", 0, "")
+
+
 def test_a_printed_message_is_known_by_what_is_called():
     found = words.of_break(
         {

@@ -133,6 +133,12 @@ def test_lines_that_moved_and_functions_counted_otherwise_are_no_other_reason_to
     assert change.what == "reason of the recompile" and any("n was 3" in line for line in change.lines)
 
 
+def test_a_reader_that_stops_reading_is_no_error(dumps, tmp_path):
+    command = "'%s' -m depyf diff --lines 500 '%s' '%s' | head -1" % (sys.executable, dumps["a"], dumps["changed"])
+    done = subprocess.run(command, shell=True, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.stdout.startswith("- ") and done.stderr == ""
+
+
 def test_many_guards_are_one_change_and_the_page_has_no_empty_lines_between(dumps):
     document = summary.load(dumps["a"])
     grown = copy.deepcopy(document)

@@ -177,6 +177,41 @@ def test_hostile_text_is_text(browser, tmp_path):
     page.close()
 
 
+def test_functions_and_entries_show_themselves_too_and_are_short_in_a_terminal(browser, tmp_path):
+    def function(x, loud):
+        if loud:
+            print("loud")
+        return x + 1
+
+    with depyf.capture() as run:
+        compiled = torch.compile(function, backend="eager")
+        for loud in (False, True):
+            compiled(torch.ones(2), loud)
+    found = run.function("function")
+    assert len(repr(run)) < 100 and "recompile" in repr(run) and "graph break" in repr(run)
+    assert re.match(r"<Function function, .*test_notebook\.py:\d+: 2 entries>$", repr(found))
+    assert re.match(r"<Entry 0/1 of function: \w+, .*1 graph break", repr(found.entries[1]))
+    page = browser.new_page()
+    (tmp_path / "page.html").write_text(
+        "<meta charset=utf-8><div id=run>%s</div><div id=function>%s</div><div id=entry>%s</div>"
+        % (run._repr_html_(), found._repr_html_(), found.entries[1]._repr_html_()),
+        encoding="utf-8",
+    )
+    page.goto((tmp_path / "page.html").as_uri())
+    assert any("what is left after line" in name for name in page.locator("#run select").first.locator("option").all_text_contents())
+    assert page.locator("#function select").nth(1).locator("option").all_text_contents() == ["0/0", "0/1"]
+    lists = page.locator("#entry select")
+    assert lists.nth(1).locator("option").all_text_contents() == ["0/1"]
+    lists.nth(2).select_option(label="why it recompiled")
+    text = page.locator("#entry details:not([hidden]) pre").inner_text()
+    assert "loud was False, is" in text.replace("`", "") and "as torch says it:" in text
+    lists.nth(2).select_option(label="graph breaks")
+    assert "What helps: " in page.locator("#entry details:not([hidden]) pre").inner_text()
+    code = page.locator("#run details:not([hidden]) pre")
+    assert "mono" in code.evaluate("pre => getComputedStyle(pre).fontFamily").lower()
+    page.close()
+
+
 def test_large_texts_are_cut_and_say_so():
     def function(x):
         return x + 1

@@ -106,9 +106,15 @@ class Node:
         """The function's name as its author wrote it."""
         if self.function is None:
             metrics = self.entry.get("metrics") or {}
-            return str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
-        name, line = resumed(self.function.get("name"))
-        return name or self.function.get("name") or "?"
+            known = str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
+        else:
+            known = self.function.get("name") or "?"
+        return resumed(known)[0] or known
+
+    @property
+    def caller(self):
+        """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for functions of the reader's own."""
+        return words.users_line(self.entry.get("user_stack") or ()) if words.in_library(self.place[0]) else ("", 0, "")
 
     @property
     def resumes_at(self):
@@ -123,6 +129,12 @@ class Node:
             metrics = self.entry.get("metrics") or {}
             return str(metrics.get("co_filename") or ""), int(metrics.get("co_firstlineno") or 0)
         return self.function.get("filename") or "", int(self.function.get("firstlineno") or 0)
+
+    @property
+    def is_empty(self):
+        """Whether torch traced it to its end and made nothing of it."""
+        entry = self.entry
+        return bool(entry.get("metrics")) and not (entry.get("name") or entry.get("failure") or entry.get("breaks") or entry.get("artifacts"))
 
     @property
     def operations(self):
@@ -184,7 +196,7 @@ def nodes_of(runs):
                 if function.get("global_name"):
                     by_global.setdefault(function["global_name"], []).append(node)
         for entry in run.get("unattributed", ()):
-            found.append(Node(run, None, entry, _key(prefix, entry, used)))
+            found.append(Node(run, None if _code_name(entry) else _of_frame(run, entry), entry, _key(prefix, entry, used)))
         for node in found:
             if node.run is run:
                 for name in node.entry.get("calls") or ():
@@ -192,6 +204,20 @@ def nodes_of(runs):
                         if child is not node:
                             node.children.append(child)
                             child.callers.append(node)
+    return found
+
+
+def _code_name(entry):
+    return (entry.get("metrics") or {}).get("co_name") or entry.get("name")
+
+
+def _of_frame(run, entry):
+    """The function to which torch gave the number in front of a compile's id, for compiles of which it tells nothing else."""
+    frame = str(entry.get("compile_id") or "").rpartition("/")[0]
+    found = None
+    for function in run.get("functions", ()):
+        if frame and any(str(one.get("compile_id")).rpartition("/")[0] == frame for one in function.get("entries", ())):
+            found = function  # numbers start again after torch._dynamo.reset(): the last one
     return found
 
 

@@ -5,6 +5,8 @@ torch's own texts stay beside these words, complete; where a reason is not known
 
 import re
 
+_LIMIT = re.compile(r"recompile limit|cache_size_limit", re.IGNORECASE)
+_BACKEND = re.compile(r"^BackendCompilerFailed: backend='(.*?)' raised:\n(.*)")
 #: torch's name of a graph break -> (what happened, what helps); names of torch 2.2 to 2.13
 _BREAKS = (
     (
@@ -42,16 +44,24 @@ _BREAKS = (
         ["Move the call out of the compiled function, or remove the mark (torch.compiler.disable, a skipped module)."],
     ),
     (
-        r"recompile limit|cache_size_limit",
+        _LIMIT.pattern,
         "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
         ["Remove what makes it recompile (listed here as well): a higher limit only moves the point where torch gives up."],
     ),
     (
-        r"reorderable|debugging function|logging\.Logger|logger",
-        "A message is printed or logged in the middle of the graph.",
+        r"reorderable|debugging function",
+        "A message is printed in the middle of the graph.",
         [
             "Print outside of the compiled function, or after it.",
             "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print at the end of the graph.",
+        ],
+    ),
+    (
+        r"logging\.Logger|logger",
+        "A message is logged in the middle of the graph.",
+        [
+            "Log outside of the compiled function, or after it.",
+            "torch._dynamo.config.ignore_logging_functions.add(logger.warning), with the method that is called, leaves it out of compiled code.",
         ],
     ),
     (
@@ -81,7 +91,8 @@ def of_break(found):
         found: a graph break as in docs/run_schema.md.
     Returns:
         A dict: `what` (torch's name for it), `code` (its number), `why`, `then` (what it leads to where that is more than a cut),
-        `help` (list), `file`, `line`, `source`, `url`, `raw`.
+        `help` (list), `file`, `line`, `source`, `caller` (the reader's own line that led into a library's, see `users_line`),
+        `url`, `raw`.
     """
     reason = found.get("reason") or "unknown"
     raw = found.get("text") or reason
@@ -112,6 +123,7 @@ def of_break(found):
         "file": filename,
         "line": line,
         "source": _last_code(found.get("user_stack") or ()),
+        "caller": users_line(found.get("user_stack") or ()) if in_library(filename) else ("", 0, ""),
         "url": found.get("url") or "",
         "raw": raw,
     }
@@ -121,6 +133,32 @@ def _then(raw):
     if _LOOP.search(raw):
         return "It stands inside a loop, where torch cannot cut a graph, so " + _WHOLE
     return _WHOLE[0].upper() + _WHOLE[1:] if _GIVEN_UP.search(raw) else ""
+
+
+_LIBRARY = re.compile(r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$")
+_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+) in [^:]+: ?(?P<code>.*)$')
+
+
+def in_library(filename):
+    """Whether a file is Python's own, an installed package's or a dumped one, and so not what the reader wrote."""
+    return bool(_LIBRARY.search(filename))
+
+
+def users_line(stack):
+    """(file, line, code) of the innermost frame of a stack that is no library's; ("", 0, "") where there is none.
+
+    Args:
+        stack: lines as a traceback has them, or as the `user_stack` of an entry, outermost first.
+    """
+    found = "", 0, ""
+    stack = [str(text) for text in stack]
+    for text, following in zip(stack, stack[1:] + [""]):
+        frame = _FRAME.match(text)
+        filename = frame and (frame.group("file") or frame.group("path"))
+        if filename and not in_library(filename):
+            code = frame.group("code") if frame.group("path") else following.strip()
+            found = filename, int(frame.group("line") or frame.group("number")), code if not code.startswith('File "') else ""
+    return found
 
 
 def split_location(location):
@@ -355,13 +393,22 @@ def of_failure(text, breaks=()):
     if breaks:
         return dict(breaks[-1], then=breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:])
     lines = text.splitlines()
+    backend = _BACKEND.match(text)
+    if backend:
+        name, raised = backend.groups()
+        found = of_break({"reason": "BackendCompilerFailed", "text": text})
+        found["why"] = "The backend `%s` raised `%s`." % (name, raised)
+        found["help"] = ['backend="eager", then "aot_eager": the first that fails too tells which part of torch it is.']
+        return found
     said = {
-        "reason": lines[0] if lines else "unknown",
+        "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
         "explanation": next((line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line), ""),
         "hints": [line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")],
         "text": text,
     }
     found = of_break(said)
     if found["why"] == said["reason"]:
-        found["why"] = "torch could not compile this and runs it as it is."
+        found["why"] = "torch could not compile this: `%s`." % (lines[0] if lines else "unknown")
+    elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
+        found["then"] = "torch raised this to the program instead of cutting the graph, as it does with fullgraph=True."
     return found

@@ -17,6 +17,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from depyf import summary
 from depyf.schema import SCHEMA, SCHEMA_VERSION
+from depyf.terminal import shown
 
 
 #: the begin ("B") or end ("E") of one of torch's timed events: name, microseconds since the epoch, which of the two
@@ -169,7 +170,7 @@ class Problem:
         return {"where": self.where, "message": self.message, "detail": self.detail}
 
 
-@dataclass(eq=False)  # each is one thing; comparing two means asking whether they are the same
+@dataclass(eq=False, repr=False)  # each is one thing; comparing two means asking whether they are the same
 class Entry:
     """One compile of one function."""
 
@@ -196,30 +197,37 @@ class Entry:
     cache: List[Dict[str, Any]] = field(default_factory=list)
     symbols: List[Dict[str, Any]] = field(default_factory=list)
     sizes: Dict[str, Any] = field(default_factory=dict)
-    sequences: Dict[int, str] = field(
-        default_factory=dict, repr=False
-    )  # autograd's number of an operation -> node of the captured graph
+    sequences: Dict[int, str] = field(default_factory=dict)  # autograd's number of an operation -> node of the captured graph
     metrics: Dict[str, Any] = field(default_factory=dict)
     backward_metrics: Dict[str, Any] = field(default_factory=dict)
-    marks: List[Mark] = field(default_factory=list, repr=False)
-    line_map: List[Tuple[int, int]] = field(
-        default_factory=list, repr=False
-    )  # line of `source` -> line of the original's file
+    marks: List[Mark] = field(default_factory=list)
+    line_map: List[Tuple[int, int]] = field(default_factory=list)  # line of `source` -> line of the original's file
     user_stack: List[str] = field(default_factory=list)
     failure: Optional[str] = None
     invalidated: bool = False
     finished: bool = False
-    hooked: bool = field(default=False, repr=False)
-    _home: str = field(
-        default="", repr=False
-    )  # name of the module in whose globals torch installed the graph
-    attempt: int = field(default=0, repr=False)
-    _constants: Constants = field(default_factory=dict, repr=False)
-    _code: LiveObject = field(default_factory=LiveObject, repr=False)
-    _torch_code: LiveObject = field(default_factory=LiveObject, repr=False)
-    _graph_module: LiveObject = field(default_factory=LiveObject, repr=False)
-    _logged_guards: List[str] = field(default_factory=list, repr=False)
-    _guard_manager: LiveObject = field(default_factory=LiveObject, repr=False)
+    hooked: bool = False
+    _home: str = ""  # name of the module in whose globals torch installed the graph
+    attempt: int = 0
+    _constants: Constants = field(default_factory=dict)
+    _code: LiveObject = field(default_factory=LiveObject)
+    _torch_code: LiveObject = field(default_factory=LiveObject)
+    _graph_module: LiveObject = field(default_factory=LiveObject)
+    _logged_guards: List[str] = field(default_factory=list)
+    _guard_manager: LiveObject = field(default_factory=LiveObject)
+
+    def __repr__(self) -> str:
+        name = self.name.partition("_for_")[2] or self.metrics.get("co_name") or "?"
+        parts = ["not compiled" if self.failure else self.verdict]
+        for count, word in ((len(self.guards), "guard"), (len(self.breaks), "graph break"), (len(self.artifacts), "artifact")):
+            if count:
+                parts.append("%d %s%s" % (count, word, "" if count == 1 else "s"))
+        return shown("<Entry %s of %s: %s>" % (self.compile_id, name, ", ".join(parts)))
+
+    def _repr_html_(self) -> str:
+        from depyf.torch.notebook import entry_html
+
+        return entry_html(self)
 
     @property
     def code(self) -> Optional[types.CodeType]:
@@ -301,7 +309,7 @@ class Entry:
         }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function:
     """A function, method or resume function that Dynamo compiled at least once."""
 
@@ -315,17 +323,23 @@ class Function:
     global_name: Optional[str] = None  # __resume_at_<offset>_<n> for a resume function
     entries: List[Entry] = field(default_factory=list)
     path: Optional[str] = None  # full_code file, relative to the dump's folder
-    _constants: Constants = field(default_factory=dict, repr=False)
-    _code: LiveObject = field(default_factory=LiveObject, repr=False)
-    _globals_name: str = field(default="", repr=False)
-    _bytecode: str = field(
-        default="", repr=False
-    )  # disassembly of the original, shared by all entries
-    _signature: Any = field(default=None, repr=False)
-    _installed_as: str = field(
-        default="", repr=False
-    )  # how torch holds a resume function: "function", "factory", "code"
-    _order: List[Entry] = field(default_factory=list, repr=False)  # entries as torch tries them
+    _constants: Constants = field(default_factory=dict)
+    _code: LiveObject = field(default_factory=LiveObject)
+    _globals_name: str = ""
+    _bytecode: str = ""  # disassembly of the original, shared by all entries
+    _signature: Any = None
+    _installed_as: str = ""  # how torch holds a resume function: "function", "factory", "code"
+    _order: List[Entry] = field(default_factory=list)  # entries as torch tries them
+
+    def __repr__(self) -> str:
+        count = len(self.entries)
+        what = self.name, self.filename, self.firstlineno, count, "entry" if count == 1 else "entries"
+        return shown("<Function %s, %s:%d: %d %s>" % what)
+
+    def _repr_html_(self) -> str:
+        from depyf.torch.notebook import function_html
+
+        return function_html(self)
 
     @property
     def code(self) -> Optional[types.CodeType]:
@@ -347,7 +361,7 @@ class Function:
         }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """Everything that was compiled while depyf looked."""
 
@@ -358,9 +372,7 @@ class Run:
     finished: Optional[float] = None
     folder: Optional[str] = None
     functions: List[Function] = field(default_factory=list)
-    unattributed: List[Entry] = field(
-        default_factory=list
-    )  # compiles without a function: failed ones, compiled autograd
+    unattributed: List[Entry] = field(default_factory=list)  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
     unavailable: Dict[str, str] = field(default_factory=dict)
 
@@ -432,6 +444,15 @@ class Run:
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
         }
+
+    def __repr__(self) -> str:
+        entries = [entry for function in self.functions for entry in function.entries] + self.unattributed
+        counts = (
+            (len(entries), "compile"),
+            (sum(len(entry.breaks) for entry in entries), "graph break"),
+            (sum(1 for entry in entries if entry.reasons), "recompile"),
+        )
+        return "<Run: %s>" % ", ".join("%d %s%s" % (count, word, "" if count == 1 else "s") for count, word in counts)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: lists to pick a function, a compile and one of its texts from."""

@@ -6,9 +6,10 @@ nbconvert exports. Where scripts do not run, every text is there as a part that 
 
 import uuid
 from html import escape
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from depyf import summary
+from depyf.report import overview, words
 from depyf.terminal import shown
 
 #: characters of one text, and of all together, that go into a notebook; files of a dump are always complete
@@ -17,8 +18,9 @@ TOTAL_LIMIT = 4000000
 
 _STYLE = """
 #ID { font-size: 13px; line-height: 1.45; margin: .3em 0 }
-#ID pre { max-height: 32em; overflow: auto; white-space: pre; margin: .4em 0; padding: .6em .8em; font-size: 12px;
+#ID pre { max-height: 32em; overflow: auto; white-space: pre; margin: .4em 0; padding: .6em .8em; font: 12px/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 4px; background: transparent; color: inherit }
+#ID .depyf-summary { white-space: pre-wrap; overflow-wrap: anywhere }
 #ID select { font: inherit; margin: 0 1em .3em .3em; max-width: 24em; color: inherit; background: Canvas; color: CanvasText }
 #ID .depyf-picked > summary { display: none }
 #ID .depyf-pickers[hidden], #ID details[hidden] { display: none }
@@ -79,12 +81,12 @@ def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
         yield "decompiled code (%s)" % entry.verdict, entry.source
     if function is not None and function.source:
         yield "source", function.source
-    if entry.breaks:
-        yield "graph breaks", "\n\n".join(one.text or one.reason for one in entry.breaks)
-    if entry.reasons:
-        yield "why it recompiled", "\n".join(entry.reasons)
     if entry.failure:
-        yield "failure", entry.failure
+        yield "why it was not compiled", entry.failure
+    if entry.breaks:
+        yield "graph breaks", "\n\n".join(_break(one) for one in entry.breaks)
+    if entry.reasons:
+        yield "why it recompiled", "\n\n".join(_reason(one) for one in entry.reasons)
     if entry.guards:
         lines = []
         for guard in entry.guards:
@@ -105,32 +107,65 @@ def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
         yield "bytecode after", entry.transformed_bytecode
 
 
+def _break(found: Any) -> str:
+    said = words.of_break(found.to_json())
+    lines = ["%s:%d" % (said["file"], said["line"]) if said["line"] else "", said["source"] and "    " + said["source"], said["why"], said["then"]]
+    lines += ["What helps: " + hint for hint in said["help"]]
+    return "\n".join([line for line in lines if line] + ["", "as torch says it:", said["raw"]])
+
+
+def _reason(text: str) -> str:
+    said = words.of_reason(text)
+    lines = ["%s: %s" % (said["tried"], said["words"]) if said["tried"] else said["words"]]
+    lines += ["What helps: " + hint for hint in said["help"]]
+    return "\n".join(lines + ["", "as torch says it:", text])
+
+
 def run_html(run: Any) -> str:
     """A run as HTML.
 
     Args:
         run: a `depyf.torch.model.Run`.
     """
+    pairs = [(function, entry) for function in run.functions for entry in function.entries]
+    return _html(summary.summary(run.to_json(), run.folder), pairs + [(None, entry) for entry in run.unattributed])
+
+
+def function_html(function: Any) -> str:
+    """A `depyf.torch.model.Function` as HTML, with the texts of its compiles."""
+    return _html(repr(function), [(function, entry) for entry in function.entries])
+
+
+def entry_html(entry: Any) -> str:
+    """A `depyf.torch.model.Entry` as HTML, with its texts."""
+    return _html(repr(entry), [(None, entry)])
+
+
+def _function_name(function: Any, entry: Any) -> str:
+    if function is None:
+        return entry.metrics.get("co_name") or entry.name.partition("_for_")[2] or "no function"
+    resumed, line = overview.resumed(function.name)
+    if resumed:
+        return "%s, what is left after line %d" % (resumed, line or function.firstlineno)
+    return "%s  line %d" % (function.name, function.firstlineno)
+
+
+def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:
     name = "depyf-" + uuid.uuid4().hex[:12]
     out: List[str] = [
         '<div class="depyf-run" id="%s"><style>%s</style>' % (name, _STYLE.replace("ID", name)),
         '<pre class="depyf-summary">%s</pre>'
-        % escape(summary.summary(run.to_json(), run.folder)),
+        % _text(head),
         '<div class="depyf-pickers" hidden>',
     ]
     for label in ("function", "compile", "shows"):
         out.append("<label>%s <select></select></label>" % label)
     out.append("</div>")
     total = 0
-    pairs = [
-        (position, function, entry)
-        for position, function in enumerate(run.functions)
-        for entry in function.entries
-    ] + [(len(run.functions), None, entry) for entry in run.unattributed]
-    for number, (position, function, entry) in enumerate(pairs):
-        function_name = function.name if function is not None else "no function"
-        if function is not None and not function.is_resume:
-            function_name += "  line %d" % function.firstlineno
+    positions: Dict[Any, int] = {}
+    for number, (function, entry) in enumerate(pairs):
+        function_name = _function_name(function, entry)
+        position = positions.setdefault(id(function) if function is not None else function_name, len(positions))
         for kind, (title, text) in enumerate(_texts(function, entry)):
             room = max(0, min(TEXT_LIMIT, TOTAL_LIMIT - total))
             if len(text) > room:

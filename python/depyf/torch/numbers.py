@@ -153,7 +153,7 @@ class Nonfinite(_Place):
         return "\n".join(lines + self._stack_text())
 
 
-@dataclass
+@dataclass(repr=False)
 class NonfiniteReport:
     """What `find_nonfinite` found.
 
@@ -175,6 +175,9 @@ class NonfiniteReport:
 
     def __bool__(self) -> bool:
         return self.first is not None
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         head = "depyf: %d nodes of %d captured graph%s were run" % (
@@ -275,7 +278,7 @@ class Stage:
     error: Optional[str] = None
 
 
-@dataclass
+@dataclass(repr=False)
 class StageComparison:
     """What `compare_stages` found.
 
@@ -291,6 +294,9 @@ class StageComparison:
 
     def __bool__(self) -> bool:
         return self.first is not None
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         lines = []

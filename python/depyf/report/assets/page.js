@@ -897,7 +897,7 @@ function moduleOf(name) {
   const match = /^[lL]_self_(?:dict_)?modules_(.+?)(?:_parameters_|_buffers_)/.exec(name);
   return match ? match[1].replace(/_modules_/g, ".") : "";
 }
-const MOST_FOLDS = 100;
+const FEW_FOLDS = 24, MOST_FOLDS = 100;
 // Boxes: nodes, or, where there are many, runs of nodes of one module or one source line, so that no cycle can arise.
 function fold(graph, open, limit) {
   const ops = graph.order.filter((node) => node.kind === "op");
@@ -911,13 +911,18 @@ function fold(graph, open, limit) {
     if (nodes.length === 1) add({ name: last.name, sub: last.target, kind: "op", members, nodes, shape: last.shape });
     else add({ key, name, sub: nodes.length + " operations", kind: "fold", members, nodes, shape: last.shape });
   };
-  const folds = [];
+  const folds = [], owners = new Map();
   let last = null;
   let module = "";
+  for (const node of many ? ops : []) owners.set(node, module = node.reads.map((name) => moduleOf(name)).find(Boolean) || module);
+  // modules are told apart as deep inside each other as gives a picture of few boxes
+  const within = (node, depth) => owners.get(node).split(".").slice(0, depth).join(".");
+  const runs = (depth) => ops.filter((node, at) => !at || within(node, depth) !== within(ops[at - 1], depth)).length;
+  let depth = 4;
+  while (many && depth > 2 && runs(depth) > FEW_FOLDS) depth--;
   for (const node of ops) {
     if (!many) { box("", "", [node]); continue; }
-    module = node.reads.map((name) => moduleOf(name)).find(Boolean) || module;
-    const top = module.split(".").slice(0, 2).join(".");
+    const top = within(node, depth);
     const key = top ? "module " + top : node.place ? node.place.file.split("/").pop() + ":" + node.place.line : "other";
     if (open.has(key)) { last = null; folds.push({ nodes: [node] }); continue; }
     if (last && last.key === key) last.nodes.push(node); else folds.push(last = { key, name: top || key, nodes: [node] });
