@@ -42,6 +42,9 @@ function copyButton(text, label) {
     if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(value).then(done, byHand); else byHand();
   } }, "copy");
 }
+// What takes long on large texts is written as steps, so that it can be done in slices between which the page answers.
+function finish(steps) { for (;;) { const step = steps.next(); if (step.done) return step.value; } }
+function* eachLine(lines, take) { for (let at = 0; at < lines.length; at++) { if (at % 500 === 499) yield; take(lines[at], at); } }
 function idle(work) { (window.requestIdleCallback || ((run) => setTimeout(() => run({ timeRemaining: () => 8 }), 1)))(work, { timeout: 300 }); }
 
 // ---- light and dark ----
@@ -142,11 +145,11 @@ const DELETED = /(?:;\s+[\w\s=,]*= None)?;?\s*$/;  // names that are set to None
 const ARGUMENT = /(\w+): "([^"]*)"/g;
 
 // A graph as torch prints it: its nodes with line, shape, target, the nodes they read, and the source line above them.
-function readGraph(lines) {
+function* readGraph(lines) {
   const nodes = new Map(), order = [];
   let place = null, inSignature = false, result = null, returning = false;
   const put = (node) => { nodes.set(node.name, node); order.push(node); };
-  lines.forEach((line, index) => {
+  yield* eachLine(lines, (line, index) => {
     const begin = line.trimStart(), comment = begin[0] === "#";
     if (begin.startsWith("def forward(")) inSignature = true;
     if (inSignature) {
@@ -188,9 +191,9 @@ const CPP_CALL = /^\s+(?:(\w+)\((?=\()|AOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_(
 const CPP_OUTPUT = /^\s+output_handles\[(\d+)\] = (?:std::move\()?(\w+)/;
 
 // The same for the C++ that Inductor writes with cpp_wrapper: the definitions stand behind or before the calls, in the same language.
-function readWrapper(lines, graph) {
+function* readWrapper(lines, graph) {
   const definitions = new Map(), calls = [], buffers = new Map();
-  lines.forEach((line, at) => {
+  yield* eachLine(lines, (line, at) => {
     const definition = CPP_DEFINITION.exec(line);
     if (!definition) return;
     let stop = at;
@@ -199,7 +202,7 @@ function readWrapper(lines, graph) {
     if (/^}/.test(lines[stop])) definitions.set(definition[1], { name: definition[1], from: at, to: stop, comment: null, cppOutputs: null, nodes: new Set() });
   });
   let comment = null;
-  lines.forEach((line, at) => {
+  yield* eachLine(lines, (line, at) => {
     const source = SOURCE_NODES.exec(line);
     if (source) { comment = { names: source[1].split(", ").filter(Boolean), exact: [], at }; return; }
     const output = CPP_OUTPUT.exec(line);
@@ -213,10 +216,10 @@ function readWrapper(lines, graph) {
 }
 
 // Generated code: blocks of lines (a kernel's definition, a call) with the nodes of the post-grad graph that they compute.
-function readKernels(lines, graph, known) {
+function* readKernels(lines, graph, known) {
   const blocks = [], wrapper = lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
-  const { definitions, calls, buffers } = wrapper ? readWrapper(lines, graph) : readCalls(lines, graph);
-  if (graph) { assign(calls, known, graph); connect(calls, buffers, graph); }
+  const { definitions, calls, buffers } = yield* wrapper ? readWrapper(lines, graph) : readCalls(lines, graph);
+  if (graph) { assign(calls, known, graph); yield; connect(calls, buffers, graph); }
   for (const call of calls) {
     for (const kernel of call.kernel ? [call.kernel] : []) for (const node of call.nodes) kernel.nodes.add(node);
     blocks.push({ from: call.from, to: call.at, nodes: call.nodes, names: call.comment ? call.comment.names : [] });
@@ -224,10 +227,11 @@ function readKernels(lines, graph, known) {
   for (const kernel of definitions.values()) blocks.push({ from: kernel.from, to: kernel.to, nodes: kernel.nodes, names: kernel.comment ? kernel.comment.names : [] });
   return blocks;
 }
-function readCalls(lines, graph) {
+function* readCalls(lines, graph) {
   const definitions = new Map(), buffers = new Map(), calls = [];
   let comment = null, commentAt = -1;
-  for (let at = 0; at < lines.length; at++) {
+  for (let at = 0, steps = 0; at < lines.length; at++) {
+    if (++steps % 500 === 0) yield;
     const line = lines[at];
     const source = SOURCE_NODES.exec(line);
     if (source) { comment = { names: source[1].split(", ").filter(Boolean), aten: source[2].split(", "), exact: [] }; commentAt = at; continue; }
@@ -312,7 +316,10 @@ function connect(calls, buffers, graph) {
 
 const relationCache = new Map();
 function relations(view) {
-  if (relationCache.has(view.key)) return relationCache.get(view.key);
+  if (!relationCache.has(view.key)) relationCache.set(view.key, finish(relate(view)));
+  return relationCache.get(view.key);
+}
+function* relate(view) {
   const ids = new Map(), places = [], of = new Map(), near = new Map(), names = new Map(), graphs = new Map();
   const id = (file, line, code) => {
     const name = file + ":" + line;
@@ -327,7 +334,7 @@ function relations(view) {
     lines.get(line).add(group);
   };
   const find = (role) => view.texts.find((text) => text.role === role && text.text !== null);
-  const captured = find("Captured_Graph"), capturedGraph = captured ? readGraph(linesOf(captured.text)) : null;
+  const captured = find("Captured_Graph"), capturedGraph = captured ? yield* readGraph(linesOf(captured.text)) : null;
   const traced = (name) => typeof name === "string" && capturedGraph !== null && capturedGraph.nodes.has(name);
   const provenance = (number) => {
     const text = find("inductor_provenance_tracking_node_mappings" + (number ? "." + number : ""));
@@ -348,13 +355,15 @@ function relations(view) {
   };
   for (const text of view.texts) {
     if (text.kind !== "graph" || text.text === null || graphs.has(text.text)) continue;
-    const graph = text === captured ? capturedGraph : readGraph(linesOf(text.text)), space = spaceOf(text.role);
+    const graph = text === captured ? capturedGraph : yield* readGraph(linesOf(text.text)), space = spaceOf(text.role);
     graphs.set(text.text, graph);
     const origins = new Map(Object.entries(text.origins || {}).map(([name, origin]) => [name, [origin]]));
     const after = /^AFTER_POST_GRAD(?:\.(\d+))?$/.exec(text.role);
     if (after) for (const [name, found] of Object.entries(provenance(Number(after[1] || 0)).postToPre || {})) if (Array.isArray(found)) origins.set(name, found);
     const same = text === captured || /^(BEFORE|AFTER)_PRE_GRAD$/.test(text.role);
+    let steps = 0;
     for (const node of graph.order) {
+      if (++steps % 500 === 0) yield;
       node.origins = (same ? [node.name] : origins.get(node.name) || []).filter(traced);
       if (node.kind !== "out") for (const name of node.origins) token(text.text, node.line, "c:" + name);
       if (space && node.kind === "op") token(text.text, node.line, space + ":" + node.name);
@@ -369,11 +378,13 @@ function relations(view) {
       if (node && node.group !== undefined) for (const line of graph.result.lines) if (linesOf(text.text)[line].includes(name)) link(text.text, line, node.group);
     }
   }
-  view.texts.filter((text) => text.kind === "kernel" && text.text !== null).forEach((text, index) => {
+  for (const [index, text] of view.texts.filter((text) => text.kind === "kernel" && text.text !== null).entries()) {
     const suffix = index ? "." + index : "";
     const beside = find("AFTER_POST_GRAD" + suffix) || find(index ? "Backward_graph" : "Forward_graph");
     const graph = beside && graphs.get(beside.text);
-    for (const block of readKernels(linesOf(text.text), graph, provenance(index).cppCodeToPost || {})) {
+    let steps = 0;
+    for (const block of yield* readKernels(linesOf(text.text), graph, provenance(index).cppCodeToPost || {})) {
+      if (++steps % 500 === 0) yield;
       const groups = new Set(), found = new Set();
       for (const name of block.nodes) {
         const node = graph.nodes.get(name);
@@ -392,7 +403,8 @@ function relations(view) {
         for (const name of found) token(text.text, line, name);
       }
     }
-  });
+  }
+  yield;
   const code = find("code");
   if (code) {
     const all = new Set();
@@ -409,9 +421,7 @@ function relations(view) {
   }
   const source = find("source");
   if (source && view.first) linesOf(source.text).forEach((line, index) => { const name = view.file + ":" + (view.first + index); if (ids.has(name)) link(source.text, index, ids.get(name)); });
-  const found = { of, near, names, places, graphs };
-  relationCache.set(view.key, found);
-  return found;
+  return { of, near, names, places, graphs };
 }
 
 // ---- panes of code ----
@@ -576,8 +586,17 @@ function whenRelated(view, done) {
     done();
   };
   const size = view.texts.reduce((sum, text) => sum + (text.kind === "graph" || text.kind === "kernel" ? textOf(text.text).length : 0), 0);
-  if (relationCache.has(view.key) || size < SLOW) work();
-  else idle(work);
+  if (relationCache.has(view.key) || size < SLOW) { work(); return; }
+  const steps = relate(view);
+  const slice = () => {
+    if (relationCache.has(view.key) || !panes.some((pane) => pane.view === view)) { work(); return; }
+    for (const end = performance.now() + 8; performance.now() < end;) {
+      const step = steps.next();
+      if (step.done) { relationCache.set(view.key, step.value); idle(work); return; }
+    }
+    idle(slice);
+  };
+  idle(slice);
 }
 
 function groupsOf(line) { return line && line.dataset.g ? line.dataset.g.split(" ").map(Number) : []; }
@@ -998,7 +1017,7 @@ function showGraph(panel, view, rest) {
   };
   const read = new Map();
   function paintIt(opened) {
-    if (!read.has(text.text)) read.set(text.text, relationCache.has(view.key) ? relations(view).graphs.get(text.text) : readGraph(linesOf(text.text)));
+    if (!read.has(text.text)) read.set(text.text, relationCache.has(view.key) ? relations(view).graphs.get(text.text) : finish(readGraph(linesOf(text.text))));
     const graph = read.get(text.text);
     const { boxes, edges, folded } = fold(graph, open, limit);
     const ops = graph.order.filter((node) => node.kind === "op").length;
