@@ -359,6 +359,10 @@ void Printer::visit(const Task& task) {
       add_close(']');
       break;
     case ExprKind::Set:
+      if (e.kids.empty()) {
+        add_text("{*()}");
+        break;
+      }
       add_open('{', is_constant_display(e) ? Group::Fill : Group::Items);
       add_items(e.kids, Prec::Test);
       add_close('}');

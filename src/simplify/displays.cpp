@@ -1,9 +1,9 @@
 // Rule "sets of constants": SET_UPDATE(BUILD_SET(), frozenset({a, b, c})), of a set that nothing else has seen, is BUILD_SET(a, b, c), and the order of
-// its constants is any.
+// its constants is any; SET_UPDATE(BUILD_SET(), ()), and up to 3.8 BUILD_SET_UNPACK(()), is BUILD_SET().
 //
-// Proof: a display of three constants or more compiles to the former (compile.c, starunpack_helper; 3.9+), Dynamo builds the latter. Both make a set of
+// Proof: a display of three constants or more compiles to the first (compile.c, starunpack_helper; 3.9+), Dynamo builds the second. Both make a set of
 // the same items, since no two of them are equal; hashing texts, bytes, integers and singletons calls nothing of the program. In which order a set gives
-// its items is nothing that the language promises, and CPython's own compiler does not keep it.
+// its items is nothing that the language promises, and CPython's own compiler does not keep it. `{*()}` is how source spells the empty set.
 //
 // Rule "maps at once": MAP_ADD(m, k, v) and DICT_UPDATE(m, n), of dicts m and n that nothing else has seen and whose keys are constants, are one BUILD_MAP of
 // all their keys and values.
@@ -21,132 +21,158 @@ namespace depyf::simplifying {
 
 namespace {
 
-/// Where a constant stands in the order that all sets get. Of no two kinds is one constant equal to another: a bool would be to an integer.
+/// Constants of which no two are equal unless place() says so: a bool would be to an integer. Hashing them runs no code of the program.
 bool ordered(const Const& c) {
   return c.kind == ConstKind::None || c.kind == ConstKind::Ellipsis || c.kind == ConstKind::Int || c.kind == ConstKind::Str || c.kind == ConstKind::Bytes;
 }
 auto place(const Const& c) { return std::tuple(c.kind, c.big, c.integer, c.text); }
 
-/// Of numbers, texts and singletons: hashing and comparing runs no code of the program.
 bool plain_key(const Const& c) {
   return ordered(c) || c.kind == ConstKind::True || c.kind == ConstKind::False || c.kind == ConstKind::Float || c.kind == ConstKind::Complex;
 }
 
-}  // namespace
+class Displays {
+ public:
+  Displays(Lifted& lifted, const Module& module) : lifted_(lifted), module_(module) {}
 
-void order_constant_sets(Lifted& lifted, const Module& module) {
-  const auto is_set = [&](Op op) { return op == Op::BUILD_SET || op == Op::SET_UPDATE; };
-  if (std::none_of(lifted.values.begin(), lifted.values.end(), [&](const Value& v) { return v.kind == ValueKind::Operation && is_set(v.op); })) return;
-  const std::vector<std::uint32_t> uses = count_uses(lifted);
-  std::vector<ValueId> body, items;
-  for (LiftedBlock& block : lifted.blocks) {
-    body.clear();
-    for (ValueId id : block.body) {
-      const Value value = lifted[id];
-      items.clear();
-      if (value.kind == ValueKind::Operation && value.op == Op::SET_UPDATE && !(value.aux & kInPlace)) {
-        const Value& empty = lifted[value.operands[0]];
-        const Value& constant = lifted[value.operands[1]];
-        if (empty.op == Op::BUILD_SET && empty.kind == ValueKind::Operation && empty.operands.empty() && uses[value.operands[0].index] == 1 &&
-            constant.op == Op::LOAD_CONST && constant.kind == ValueKind::Operation && module[ConstId(constant.arg)].kind == ConstKind::FrozenSet)
-          for (ConstId item : module[ConstId(constant.arg)].items) {
-            Value load = constant;
-            load.arg = item.index;
-            load.block = value.block;
-            items.push_back(lifted.add(load));
-          }
-      } else if (value.kind == ValueKind::Operation && value.op == Op::BUILD_SET) {
-        items.assign(value.operands.begin(), value.operands.end());
+  void run() {
+    if (std::none_of(lifted_.values.begin(), lifted_.values.end(), [](const Value& v) { return has_rule(v); })) return;
+    uses_ = count_uses(lifted_);
+    gone_.assign(lifted_.values.size(), 0);
+    for (LiftedBlock& block : lifted_.blocks) {
+      if (std::none_of(block.body.begin(), block.body.end(), [&](ValueId id) { return has_rule(lifted_[id]); })) continue;
+      body_.clear();
+      maps_.clear();
+      for (ValueId id : block.body) {
+        operation(id);
+        body_.push_back(id);
       }
-      const auto constant_of = [&](ValueId v) -> const Const& { return module[ConstId(lifted[v].arg)]; };
-      const bool constants = std::all_of(items.begin(), items.end(), [&](ValueId v) {
-        return lifted[v].kind == ValueKind::Operation && lifted[v].op == Op::LOAD_CONST && ordered(constant_of(v));
-      });
-      if (items.size() > 1 && constants) {
-        if (value.op == Op::SET_UPDATE) body.insert(body.end(), items.begin(), items.end());
-        std::sort(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place(constant_of(a)) < place(constant_of(b)); });
-        const bool different = std::adjacent_find(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place(constant_of(a)) == place(constant_of(b)); }) == items.end();
-        if (different) {
-          if (value.op == Op::SET_UPDATE) std::erase(body, value.operands[0]);
-          lifted[id].op = Op::BUILD_SET;
-          lifted[id].arg = static_cast<std::uint32_t>(items.size());
-          lifted[id].aux = 0;
-          lifted[id].operands = lifted.arena.copy(std::span<const ValueId>(items));
-        }
-      }
-      body.push_back(id);
+      std::erase_if(body_, [&](ValueId id) { return id.index < gone_.size() && gone_[id.index]; });
+      for (ValueId id : body_)
+        if (const auto made = maps_.find(id.index); made != maps_.end() && is(id, Op::MAP_ADD, Op::DICT_UPDATE)) becomes(id, Op::BUILD_MAP, made->second, 2);
+      block.body.swap(body_);
     }
-    if (!std::equal(body.begin(), body.end(), block.body.begin(), block.body.end())) block.body.swap(body);
   }
-}
 
-void build_maps_at_once(Lifted& lifted, const Module& module) {
-  const auto grows = [](const Value& v) { return v.kind == ValueKind::Operation && (v.op == Op::MAP_ADD || v.op == Op::DICT_UPDATE) && !(v.aux & kInPlace); };
-  if (std::none_of(lifted.values.begin(), lifted.values.end(), grows)) return;
-  const std::vector<std::uint32_t> uses = count_uses(lifted);
-  const auto constant = [&](ValueId v) -> const Const* {
-    return lifted[v].kind == ValueKind::Operation && lifted[v].op == Op::LOAD_CONST ? &module[ConstId(lifted[v].arg)] : nullptr;
-  };
-  const auto is_key = [&](ValueId v) {
+ private:
+  static bool has_rule(const Value& v) {
+    return v.kind == ValueKind::Operation && !(v.aux & kInPlace) &&
+           (v.op == Op::BUILD_SET || v.op == Op::SET_UPDATE || v.op == Op::BUILD_SET_UNPACK || v.op == Op::MAP_ADD || v.op == Op::DICT_UPDATE);
+  }
+  template <class... Ops>
+  bool is(ValueId v, Ops... ops) const {
+    return lifted_[v].kind == ValueKind::Operation && ((lifted_[v].op == ops) || ...);
+  }
+  const Const* constant(ValueId v) const { return is(v, Op::LOAD_CONST) ? &module_[ConstId(lifted_[v].arg)] : nullptr; }
+  bool is_empty_tuple(ValueId v) const {
+    const Const* c = constant(v);
+    return c && c->kind == ConstKind::Tuple && c->items.empty();
+  }
+  bool is_fresh_empty_set(ValueId v) const { return is(v, Op::BUILD_SET) && lifted_[v].operands.empty() && uses_[v.index] == 1; }
+  bool is_key(ValueId v) const {
     const Const* c = constant(v);
     return c && plain_key(*c);
-  };
-  std::vector<std::uint8_t> gone(lifted.values.size(), 0);
-  std::vector<ValueId> body;
-  for (LiftedBlock& block : lifted.blocks) {
-    if (std::none_of(block.body.begin(), block.body.end(), [&](ValueId id) { return grows(lifted[id]); })) continue;
-    std::unordered_map<std::uint32_t, std::vector<ValueId>> pairs;  // by value: keys and values of a display of this block
-    body.clear();
-    for (ValueId id : block.body) {
-      const Value value = lifted[id];
-      const std::span<const ValueId> operands = value.operands;
-      const auto own = [&](ValueId v) { return uses[v.index] == 1 ? pairs.find(v.index) : pairs.end(); };
-      if (value.kind == ValueKind::Operation && value.op == Op::BUILD_MAP) {
-        bool keys = true;
-        for (std::size_t i = 0; i + 1 < operands.size(); i += 2) keys &= is_key(operands[i]);
-        if (keys) pairs[id.index].assign(operands.begin(), operands.end());
-      } else if (value.kind == ValueKind::Operation && value.op == Op::BUILD_CONST_KEY_MAP) {
-        const Const* keys = constant(operands.back());
-        if (keys && keys->kind == ConstKind::Tuple && keys->items.size() + 1 == operands.size() &&
-            std::all_of(keys->items.begin(), keys->items.end(), [&](ConstId key) { return plain_key(module[key]); })) {
-          std::vector<ValueId>& list = pairs[id.index];
-          for (std::size_t i = 0; i < keys->items.size(); ++i) {
-            Value load = lifted[operands.back()];
-            load.arg = keys->items[i].index;
-            load.block = value.block;
-            list.push_back(lifted.add(load));
-            body.push_back(list.back());
-            list.push_back(operands[i]);
-          }
-        }
-      } else if (grows(value)) {
-        const auto grown = own(operands[0]);
-        if (grown != pairs.end() && value.op == Op::MAP_ADD && is_key(operands[1])) {
-          std::vector<ValueId> list = std::move(grown->second);
-          list.insert(list.end(), operands.begin() + 1, operands.end());
-          gone[operands[0].index] = 1;
-          pairs[id.index] = std::move(list);
-        } else if (grown != pairs.end() && value.op == Op::DICT_UPDATE && own(operands[1]) != pairs.end()) {
-          std::vector<ValueId> list = std::move(grown->second);
-          const std::vector<ValueId>& more = own(operands[1])->second;
-          list.insert(list.end(), more.begin(), more.end());
-          gone[operands[0].index] = gone[operands[1].index] = 1;
-          pairs[id.index] = std::move(list);
-        }
-      }
-      body.push_back(id);
-    }
-    std::erase_if(body, [&](ValueId id) { return id.index < gone.size() && gone[id.index]; });
-    for (ValueId id : body)
-      if (const auto made = pairs.find(id.index); made != pairs.end() && grows(lifted[id])) {
-        Value& value = lifted[id];
-        value.op = Op::BUILD_MAP;
-        value.arg = static_cast<std::uint32_t>(made->second.size() / 2);
-        value.aux = 0;
-        value.operands = lifted.arena.copy(made->second);
-      }
-    block.body.swap(body);
   }
-}
+
+  /// A load of `item`, which is part of the constant that `whole` loads.
+  ValueId load_part(ValueId whole, ConstId item, BlockId block) {
+    Value load = lifted_[whole];
+    load.arg = item.index;
+    load.block = block;
+    return lifted_.add(load);
+  }
+
+  void becomes(ValueId id, Op op, const std::vector<ValueId>& operands, std::uint32_t each = 1) {
+    const std::span<ValueId> list = lifted_.arena.copy(operands);
+    Value& value = lifted_[id];
+    value.op = op;
+    value.arg = static_cast<std::uint32_t>(operands.size()) / each;
+    value.aux = 0;
+    value.operands = list;
+  }
+
+  void operation(ValueId id) {
+    const Value value = lifted_[id];
+    if (value.kind != ValueKind::Operation || (value.aux & kInPlace)) return;
+    const std::span<const ValueId> operands = value.operands;
+    if (value.op == Op::BUILD_SET) order(id, {operands.begin(), operands.end()});
+    else if (value.op == Op::BUILD_SET_UNPACK && std::all_of(operands.begin(), operands.end(), [&](ValueId v) { return is_empty_tuple(v); })) becomes(id, Op::BUILD_SET, {});
+    else if (value.op == Op::SET_UPDATE && is_fresh_empty_set(operands[0])) update(id, value);
+    else if (value.op == Op::BUILD_MAP || value.op == Op::BUILD_CONST_KEY_MAP || value.op == Op::MAP_ADD || value.op == Op::DICT_UPDATE) grow(id, value);
+  }
+
+  void update(ValueId id, const Value& value) {
+    const Const* items = constant(value.operands[1]);
+    if (is_empty_tuple(value.operands[1])) {
+      gone_[value.operands[0].index] = 1;
+      becomes(id, Op::BUILD_SET, {});
+    } else if (items && items->kind == ConstKind::FrozenSet &&
+               std::all_of(items->items.begin(), items->items.end(), [&](ConstId item) { return ordered(module_[item]); })) {
+      std::vector<ValueId> loads;
+      for (ConstId item : items->items) loads.push_back(load_part(value.operands[1], item, value.block));
+      if (order(id, loads)) {
+        gone_[value.operands[0].index] = 1;
+        body_.insert(body_.end(), loads.begin(), loads.end());
+      }
+    }
+  }
+
+  /// Makes it a set of these constants; false where they are not such.
+  bool order(ValueId id, std::vector<ValueId> items) {
+    for (ValueId item : items)
+      if (const Const* c = constant(item); !c || !ordered(*c)) return false;
+    const auto place_of = [&](ValueId v) { return place(*constant(v)); };
+    std::sort(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place_of(a) < place_of(b); });
+    if (std::adjacent_find(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place_of(a) == place_of(b); }) != items.end()) return false;
+    becomes(id, Op::BUILD_SET, items);
+    return true;
+  }
+
+  void grow(ValueId id, const Value& value) {
+    const std::span<const ValueId> operands = value.operands;
+    const auto own = [&](ValueId v) { return uses_[v.index] == 1 ? maps_.find(v.index) : maps_.end(); };
+    if (value.op == Op::BUILD_MAP) {
+      for (std::size_t i = 0; i + 1 < operands.size(); i += 2)
+        if (!is_key(operands[i])) return;
+      maps_[id.index].assign(operands.begin(), operands.end());
+    } else if (value.op == Op::BUILD_CONST_KEY_MAP) {
+      const Const* keys = constant(operands.back());
+      if (!keys || keys->kind != ConstKind::Tuple || keys->items.size() + 1 != operands.size()) return;
+      for (ConstId key : keys->items)
+        if (!plain_key(module_[key])) return;
+      std::vector<ValueId>& pairs = maps_[id.index];
+      for (std::size_t i = 0; i < keys->items.size(); ++i) {
+        pairs.push_back(load_part(operands.back(), keys->items[i], value.block));
+        body_.push_back(pairs.back());
+        pairs.push_back(operands[i]);
+      }
+    } else if (const auto grown = own(operands[0]); grown != maps_.end()) {
+      std::vector<ValueId> more(operands.begin() + 1, operands.end());
+      if (value.op == Op::DICT_UPDATE) {
+        const auto part = own(operands[1]);
+        if (part == maps_.end()) return;
+        more = std::move(part->second);
+        gone_[operands[1].index] = 1;
+      } else if (!is_key(operands[1])) {
+        return;
+      }
+      std::vector<ValueId> pairs = std::move(grown->second);
+      pairs.insert(pairs.end(), more.begin(), more.end());
+      gone_[operands[0].index] = 1;
+      maps_[id.index] = std::move(pairs);
+    }
+  }
+
+  Lifted& lifted_;
+  const Module& module_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<std::uint8_t> gone_;
+  std::vector<ValueId> body_;
+  std::unordered_map<std::uint32_t, std::vector<ValueId>> maps_;  // by value: keys and values of a dict of the block at hand
+};
+
+}  // namespace
+
+void write_out_displays(Lifted& lifted, const Module& module) { Displays(lifted, module).run(); }
 
 }  // namespace depyf::simplifying

@@ -84,8 +84,7 @@ void forget_names_of_called(Lifted& lifted, const Module& module);
 void resolve_fresh_sequences(Lifted& lifted, Module& module);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);
-void order_constant_sets(Lifted& lifted, const Module& module);
-void build_maps_at_once(Lifted& lifted, const Module& module);
+void write_out_displays(Lifted& lifted, const Module& module);
 void order_local_stores(Lifted& lifted, const Module& module);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);
 

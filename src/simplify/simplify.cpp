@@ -72,10 +72,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
   if (options.slices) simplifying::write_out_slices(lifted);
-  if (options.displays) {
-    simplifying::order_constant_sets(lifted, module);
-    simplifying::build_maps_at_once(lifted, module);
-  }
+  if (options.displays) simplifying::write_out_displays(lifted, module);
   if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
   if (options.drop_dead) simplifying::drop_dead(lifted, module, dynamo);
   if (drop_unread) {

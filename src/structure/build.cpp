@@ -240,15 +240,20 @@ BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   return take_operands(list);
 }
 
-/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants.
+/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is hashed is constant.
 bool BlockBuilder::unseen(ExprId e) const {
   SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
     const Expr& at = s_.ast[work.back()];
     work.pop_back();
-    const bool display = at.kind == ExprKind::List || at.kind == ExprKind::Tuple;
-    if (!display && at.kind != ExprKind::Constant && (at.kind != ExprKind::Name || static_cast<NameScope>(at.op) != NameScope::Fast)) return false;
-    if (display) work.append(at.kids);
+    if (at.kind == ExprKind::Constant || (at.kind == ExprKind::Name && static_cast<NameScope>(at.op) == NameScope::Fast)) continue;
+    const bool keys = at.kind == ExprKind::Dict;
+    if (!keys && at.kind != ExprKind::List && at.kind != ExprKind::Tuple && at.kind != ExprKind::Set) return false;
+    for (std::size_t i = 0; i < at.kids.size(); ++i) {
+      const bool hashed = at.kind == ExprKind::Set || (keys && i % 2 == 0);
+      if (hashed && (!at.kids[i] || s_.ast[at.kids[i]].kind != ExprKind::Constant)) return false;
+      work.push_back(at.kids[i]);
+    }
   }
   return true;
 }

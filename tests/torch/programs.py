@@ -1062,6 +1062,22 @@ def large_displays(compiled):
     return compiled(f)(x_(), seen), seen
 
 
+@program(1)
+def ordered_dicts_are_changed(compiled):
+    def f(x, queue, waiting):
+        queue["b"] = set()
+        queue.move_to_end("a")
+        waiting["n"] = {}
+        y = x + len(queue)
+        stop(y)
+        queue.popitem(last=False)
+        waiting.update(queue)
+        return y * 2, [dict(queue), set(), {1}]
+
+    queue, waiting = collections.OrderedDict(a=1, c=2), collections.OrderedDict()
+    return compiled(f)(x_(), queue, waiting), list(queue.items()), list(waiting.items())
+
+
 class Holder:
     limit = 3
 

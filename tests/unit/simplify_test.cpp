@@ -890,6 +890,18 @@ TEST(Displays, SetsWhoseConstantsMayBeEqualKeepTheirOrder) {
   EXPECT_EQ(lifted[lifted[lifted.blocks[0].value].operands[0]].arg, t);
 }
 
+TEST(Displays, EmptySetsAreBuiltForComparing) {
+  // `{*()}`
+  SimplifyOptions options;
+  options.displays = true;
+  Builder b;
+  Const nothing;
+  nothing.kind = ConstKind::Tuple;
+  b.block({{Op::BUILD_SET, 0}, {Op::LOAD_CONST, b.constant(nothing)}, {Op::SET_UPDATE, 1}, {Op::RETURN_VALUE}});
+  const std::string text = simplified(b, options);
+  EXPECT_TRUE(has(text, "BUILD_SET") && !has(text, "SET_UPDATE")) << text;
+}
+
 TEST(Displays, LargeMapsAreBuiltAtOnceForComparing) {
   // Source adds pair after pair and joins the parts, Dynamo builds all at once.
   SimplifyOptions options;
