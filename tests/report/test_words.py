@@ -11,7 +11,7 @@ PLACE = "   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File \"/a/b.py\"
     "text, said, kind, before, after",
     [
         ("0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3", "`x.size(1)` was 2, is 3", "size", "2", "3"),
-        ("tensor 'L['x']' stride mismatch at index 0. expected 8, actual 1", "`L['x'].stride(0)` was 8, is 1", "stride", "8", "1"),
+        ("tensor 'L['x']' stride mismatch at index 0. expected 8, actual 1", "`x.stride(0)` was 8, is 1", "stride", "8", "1"),
         ("0/0: tensor 'x' rank mismatch. expected 1, actual 2", "`x` had 1 dimension, has 2", "rank", "1", "2"),
         (
             "0/0: tensor 'x' dtype mismatch. expected Float, actual Double",

@@ -452,6 +452,9 @@ def test_what_torch_logs_stands_in_for_the_trace():
     assert read_logged("graph_breaks", text) == ("dynamo_graph_break_reason", text)
     raised = "Graph break in user code at a.py:3\nTraceback (most recent call last):\ntorch._dynamo.exc.Unsupported: call print\n"
     assert parse_break(raised, 0).reason == "call print"
+    for reason, name in (("Unsupported: call print", "call print"), ("Data-dependent jump", "Data-dependent branching")):
+        told = 'Graph break in user code at a.py:3\nReason: %s\nUser code traceback:\n  File "a.py", line 3, in f\n' % reason
+        assert (parse_break(told, 0).reason, parse_break(told, 0).location) == (name, "a.py:3")
     found = parse_break(text, 0)
     assert (found.reason, found.location) == ("call print {}", "a.py:3")
     assert found.user_stack == ['File "a.py", line 3, in f', "  print(x)"]

@@ -142,17 +142,13 @@ class Node:
         return count if isinstance(count, int) else None
 
 
-def _short(name):
-    return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", name)
-
-
 def _fill_after(reason, entry):
     # torch says what a value was; what it is now stands in the guards of the entry that was made for it
     if reason["after"] or not reason["name"] or reason["kind"] not in ("value", "type", "container"):
         return
-    wanted = _short(reason["name"])
+    wanted = words.short(reason["name"])
     for guard in entry.get("guards") or ():
-        text = _short(str(guard.get("text") or ""))
+        text = words.short(str(guard.get("text") or ""))
         if wanted not in text:
             continue
         if reason["kind"] == "value" and text.startswith(wanted + " == "):

@@ -198,6 +198,11 @@ _PLACE = re.compile(r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<
 _STACK_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
 
 
+def short(text):
+    """A guard's text with `x` for `L['x']`, as torch itself writes reasons from 2.7 on."""
+    return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
+
+
 def of_reason(text):
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
@@ -214,7 +219,7 @@ def of_reason(text):
     for stack in _STACK_PLACE.finditer(rest):
         pass
     guard = rest.split("\n", 1)[0]
-    guard = re.split(r"\s{2,}# ", guard, maxsplit=1)[0].strip()
+    guard = short(re.split(r"\s{2,}# ", guard, maxsplit=1)[0].strip())
     found = {
         "tried": tried,
         "failed": guard,

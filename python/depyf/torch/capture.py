@@ -261,6 +261,9 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             found.explanation += "\n" + stripped
         elif stripped and part == "hint":
             found.hints[-1] += " " + stripped
+    raised = re.search(r"^torch\._dynamo\.exc\.\w+: (.+)$", text, re.MULTILINE)
+    if not found.reason and raised:  # no reason, but the traceback of Dynamo itself
+        found.reason = raised.group(1)
     if not found.reason:
         found.reason = next((line.strip() for line in lines if line.strip()), "unknown")
     return _named_as_later(found)
@@ -859,6 +862,7 @@ class Session:
             "BEFORE_POST_GRAD",
             "AFTER_POST_GRAD",
             "Forward_graph",
+            "fx_graph_runnable",
             "kernel",
             "ir_pre_fusion",
             "ir_post_fusion",
