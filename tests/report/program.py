@@ -67,6 +67,18 @@ def warm(folder):
         torch.compile(toy_example)(torch.linspace(-3, 3, 10), torch.linspace(-1, 2, 10))
 
 
+def weights(q, k):
+    scores = q @ k.transpose(-1, -2) * 0.25
+    return torch.softmax(scores, dim=-1)
+
+
+def rewritten(folder):
+    """A softmax that a pass of Inductor's replaces by other nodes, which name no source line."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder):
+        torch.compile(weights)(torch.ones(2, 8, 16), torch.ones(2, 8, 16))
+
+
 class Norm(torch.nn.Module):
     def __init__(self, size):
         super().__init__()
@@ -219,5 +231,5 @@ def nothing(folder):
 
 
 if __name__ == "__main__":
-    for program in (toy, warm, provenance, training, llama, bert, transformers_models, recompiles, given_up, ranks, nothing):
+    for program in (toy, warm, provenance, rewritten, training, llama, bert, transformers_models, recompiles, given_up, ranks, nothing):
         program(os.path.join(sys.argv[1], program.__name__))

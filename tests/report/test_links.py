@@ -50,6 +50,18 @@ def test_what_comes_from_torchs_caches_is_linked_by_source_lines_and_says_so(scr
     assert screen.page.locator(".warm").count() == 0
 
 
+def test_nodes_that_a_pass_put_in_belong_to_the_line_that_they_serve(screen, dumps):
+    source, graph, kernel = panes(screen, dumps, "rewritten", "compile/0/0", "source", "AFTER_POST_GRAD", "kernel")
+    texts = graph.locator(".ln").all_text_contents()
+    start = next(index for index, text in enumerate(texts) if "# No stacktrace" in text)
+    name = texts[start + 1].split()[0].lstrip("0123456789").rstrip(":")
+    point(source, "torch.softmax(scores")
+    assert name + ":" in lit(graph) and "aten.exp" in lit(graph)
+    assert "async_compile.cpp" in lit(kernel) and "aten.bmm" not in lit(graph)
+    kernel.locator(".ln", has_text="async_compile.cpp").first.hover()
+    assert "torch.softmax(scores" in lit(source) and "aten.exp" in lit(graph)
+
+
 def test_a_node_lights_what_its_gradient_became(screen, dumps):
     captured, forward, backward = panes(screen, dumps, "training", "compile/0/0", "Captured_Graph", "Forward_graph", "Backward_graph")
     relu = captured.locator(".ln", has_text="= torch.relu(").first

@@ -314,6 +314,21 @@ function connect(calls, buffers, graph) {
   }
 }
 
+// Nodes that torch's passes put in without saying what for: they belong to the line that all that they are read for belongs to.
+function inserted(graph) {
+  const readers = new Map(), found = [];
+  for (const node of graph.order) for (const name of node.reads) { if (!readers.has(name)) readers.set(name, []); readers.get(name).push(node); }
+  for (const node of [...graph.order].reverse()) {
+    if (node.kind !== "op" || node.place || node.group !== undefined) continue;
+    const by = readers.get(node.name) || [], groups = new Set(by.map((reader) => reader.group));
+    if (groups.size !== 1 || groups.has(undefined)) continue;
+    node.group = by[0].group;
+    if (!node.origins.length) node.origins = [...new Set(by.flatMap((reader) => reader.origins))];
+    found.push(node);
+  }
+  return found;
+}
+
 const relationCache = new Map();
 function relations(view) {
   if (!relationCache.has(view.key)) relationCache.set(view.key, finish(relate(view)));
@@ -372,6 +387,11 @@ function* relate(view) {
       node.group = id(place.file, place.line, place.code);
       link(text.text, node.line, node.group);
       if (node.place) link(text.text, place.at, node.group);
+    }
+    yield;
+    for (const node of inserted(graph)) {
+      for (const name of node.origins) token(text.text, node.line, "c:" + name);
+      link(text.text, node.line, node.group);
     }
     if (graph.result) for (const name of graph.result.outputs) {
       const node = name && graph.nodes.get(name);
