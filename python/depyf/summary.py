@@ -204,9 +204,10 @@ def summary(document, report=None, links=False):
             _many(number["hits"], "cache hit"),
             _many(number["misses"], "cache miss").replace("misss", "misses"),
         ),
-        "       %d of %s proven equal to torch's, %d replaced by it"
-        % (number["proven"], _many(number["code"], "decompiled code object"), number["replaced"]),
     ]
+    if number["code"]:  # a log of TORCH_TRACE has none
+        code = _many(number["code"], "decompiled code object")
+        lines.append("       %d of %s proven equal to torch's, %d replaced by it" % (number["proven"], code, number["replaced"]))
     from depyf.report import overview
 
     most = overview.causes(overview.nodes_of([document]))
