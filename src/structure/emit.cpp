@@ -1317,7 +1317,8 @@ class Emitter {
     LoopShape shape;
     std::vector<std::uint32_t> unclear;
     for (std::uint32_t c : children(h)) {
-      if (in_loop(c, h) || part_of_try(h, c) || within(c, h)) shape.inside.push_back(c);
+      const bool written_inside = !s_.lifted.source_order && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
+      if (in_loop(c, h) || part_of_try(h, c) || within(c, h) || written_inside) shape.inside.push_back(c);
       else if (!s_.lifted.source_order || c == natural_exit || c == break_[h]) shape.after.push_back(c);
       else unclear.push_back(c);
     }

@@ -670,7 +670,7 @@ class Folder {
     // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are.
     if (!in_comprehension(a))
       for (int k = 0; k < 2; ++k)
-        if (is_loop_header(b.edges[k].to)) return false;
+        if (is_loop_header(b.edges[k].to) && !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to)) return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
@@ -721,6 +721,23 @@ class Folder {
       }
     }
     return false;
+  }
+
+  /// From outside, as the test of a loop whose test stands at its end does.
+  bool enters_loop(BlockId from, BlockId header) const { return number_[from.index] < number_[header.index]; }
+
+  /// Is there a conditional expression before the loop that decides between the same two places? It is that of a `while`, repeated at the loop's end.
+  bool repeats_test(const Node& arm, BlockId header) {
+    const auto before = entered_by_.find(header.index);
+    if (before == entered_by_.end()) return false;
+    return std::any_of(before->second.begin(), before->second.end(), [&](BlockId b) {
+      const Node& node = s_.nodes[b.index];
+      if (!node.alive || node.term != TermKind::Branch) return false;
+      const ValueId value = s_.resolve(node.value);
+      if (s_.at(value).kind != ValueKind::Select || s_.selects[s_.select_of[value.index]].kind != Select::IfExp) return false;
+      const BlockId x = node.edges[0].to, y = node.edges[1].to, p = arm.edges[0].to, q = arm.edges[1].to;
+      return (x == p && y == q) || (x == q && y == p);
+    });
   }
 
   bool is_loop_header(BlockId b) const { return b.index < headers_.size() && headers_[b.index]; }
@@ -775,6 +792,7 @@ class Folder {
     for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
     headers_.assign(s_.nodes.size(), 0);
     latches_.clear();
+    entered_by_.clear();
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
@@ -782,6 +800,11 @@ class Folder {
           headers_[node.edges[k].to.index] = 1;
           if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
         }
+    }
+    for (BlockId b : order) {
+      const Node& node = s_.nodes[b.index];
+      for (int k = 0; k < node.edge_count() && node.term == TermKind::Branch; ++k)
+        if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to)) entered_by_[node.edges[k].to.index].push_back(b);
     }
     return run(order);
   }
@@ -791,6 +814,7 @@ class Folder {
   std::vector<std::uint8_t> headers_;
   std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
   std::unordered_map<std::uint32_t, std::vector<BlockId>> latches_;  // by header: tests that lead back to it
+  std::unordered_map<std::uint32_t, std::vector<BlockId>> entered_by_;  // by header: tests that lead to it from outside
 };
 
 }  // namespace
