@@ -496,7 +496,7 @@ function codePane(view, text, label) {
     const body = make("span");
     paint(body, shown, text.kind, state, text.role === "code" ? links : null);
     if (shown !== line) body.append(make("button", { type: "button", class: "cutoff", onclick: (event) => { event.stopPropagation(); event.target.replaceWith(line.slice(LONGEST)); } }, "… " + (line.length - LONGEST).toLocaleString("en") + " more characters"));
-    const found = make("div", { class: "ln" }, make("i", { "aria-hidden": "true" }, String(first + number)), body);
+    const found = make("div", { class: /\S{30}/.test(shown) ? "ln long" : "ln" }, make("i", { "aria-hidden": "true" }, String(first + number)), body);
     for (const item of breaks) if (item.line === first + number && item.file === view.file) {
       found.firstChild.replaceWith(make("i", { title: item.why }, make("span", { class: "cut", "aria-hidden": "true" }, "✂ "), String(first + number)));
       body.append(make("a", { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why }, "✂ graph break: " + item.what));
@@ -748,6 +748,8 @@ function showCode(panel, view, rest, bar) {
   for (let at = 0; at < real.length; at++) if (!real[at]) real[at] = fallbacks.find((role) => !real.includes(role) && choices.some((text) => text.role === role)) || null;
   const box = make("div", { class: "panes" });
   const current = real.filter(Boolean);
+  // what stands in for texts that are not there goes where it belongs: from source to kernel
+  if (current.some((role, at) => role !== picks[at])) current.sort((a, b) => choices.findIndex((text) => text.role === a) - choices.findIndex((text) => text.role === b));
   panel.append(box);
   if (view.warm) panel.append(make("p", { class: "dim warm" }, "torch took this compile from its " + view.warm + ", where it does not keep which node was made of which. So lines belong together here as their texts name the same source line, and all nodes of a line light up. Node by node: compile with ", make("code", {}, "caches=False"), ", or fill the caches with ", make("code", {}, "INDUCTOR_PROVENANCE=1"), " in the environment."));
   current.forEach((role, at) => box.append(paneBox(view, choices, role, (picked) => { current[at] = picked; store("panes", current); free(); })));
