@@ -319,7 +319,11 @@ def guards_text(document, line, links=False):
     if not match:
         raise ValueError("--guards %s: expected a line number, or FILE:LINE" % line)
     number, ending = int(match.group("line")), match.group("file")
-    lines = []
+    from depyf.report import words
+
+    # torch shortens paths from the front: a file of the reader's own is known by its name
+    own = {os.path.basename(one["filename"]) for one in document["functions"] if not words.in_library(one["filename"])}
+    lines, others = [], set()
     for function, entry in all_entries(document):
         for guard in entry.get("guards") or ():
             places = [parse_place(text) for text in guard.get("user_stack") or ()]
@@ -329,6 +333,8 @@ def guards_text(document, line, links=False):
                     r"([^\s#][^\s]*\.py):(\d+)", guard.get("comment") or ""
                 )
             ]
+            names = [(os.path.basename(found[0]), found[1]) for found in places if found is not None]
+            others.update(name for name in names if name[0] in own)
             if any(
                 found is not None
                 and found[1] == number
@@ -344,4 +350,7 @@ def guards_text(document, line, links=False):
                         shown(guard["text"]),
                     )
                 )
-    return "\n".join(lines) if lines else "no guards from line %s" % line
+    if lines:
+        return "\n".join(lines)
+    told = ", ".join("%s:%d" % (shown(name), where) for name, where in sorted(others)[:20])
+    return "no guards from line %s%s" % (line, "; there are guards from " + told if told else "")

@@ -165,6 +165,18 @@ def test_normal_texts():
     assert normal("device='cuda:1'") != normal("device='cuda:0'")
 
 
+def test_lines_that_have_guards_are_named_where_the_one_asked_for_has_none():
+    guards = [
+        {"text": "L['n'] == 1", "kind": "", "comment": "# y = x * n  # home/me/train.py:7 in f"},
+        {"text": "a", "kind": "", "comment": "# if b:  # nn/modules/linear.py:9 in g"},
+    ]
+    function = {"name": "f", "filename": "/home/me/train.py", "entries": [{"compile_id": "0/0", "guards": guards}]}
+    document = {"functions": [function], "unattributed": []}
+    assert summary.guards_text(document, "7") == "f [0/0] L['n'] == 1"
+    assert summary.guards_text(document, "8") == "no guards from line 8; there are guards from train.py:7"
+    assert summary.guards_text({"functions": [], "unattributed": []}, "8") == "no guards from line 8"
+
+
 def test_summary_is_ten_lines_at_most_and_true(dumps):
     document = summary.load(dumps["more"])
     text = summary.summary(document, "page.html")

@@ -94,6 +94,17 @@ def test_the_first_infinity_and_nan_in_backward():
     assert not depyf.find_nonfinite(function, x, backward=False)
 
 
+def test_the_value_that_is_shown_is_the_one_that_holds_the_nan():
+    def loss(x, weight, bias):
+        return torch.nn.functional.linear(x, weight, bias).sum() * float("inf")
+
+    # the gradient of the bias is infinite, that of the weight holds NaN as well
+    x, weight, bias = torch.tensor([[1.0, 0.0]]), torch.ones(1, 2, requires_grad=True), torch.ones(1, requires_grad=True)
+    report = depyf.find_nonfinite(loss, x, weight, bias)
+    shown = [one for one in (report.first, report.first_nan) if one is not None and one.direction == "backward" and "NaN" in one.kind]
+    assert shown and all(one.output.nan for one in shown), str(report)
+
+
 def test_infinity_on_purpose_is_told_apart_from_the_nan():
     def function(x):
         mask = torch.full((3, 3), float("-inf")).triu(1)

@@ -569,7 +569,7 @@ class _Finder:
                 ]
                 came = " and ".join(word for word in ("NaN", "infinity") if any(word in one for one in known))
                 if node.op in ("placeholder", "get_attr") or kind != came or "NaN" not in came:
-                    worst = next(value for value in values if _kind([value]))
+                    worst = _worst(values)
                     is_input = node.op in ("placeholder", "get_attr")
                     self._found(
                         Nonfinite(
@@ -620,7 +620,7 @@ class _Finder:
                 came = _kind(list(_tensors(came_in)))
                 if came and (kind == came or "NaN" in came):
                     return
-                worst = next(one for one in _tensors(passed_on) if _kind([one]))
+                worst = _worst(list(_tensors(passed_on)))
                 saved = [
                     statistics("saved " + name[len("_saved_") :], getattr(function, name))
                     for name in dir(function)
@@ -643,6 +643,12 @@ class _Finder:
                 self.report.notes.append("backward of %s was not looked at: %s" % (node.name, error))
 
         function.register_hook(after)
+
+
+def _worst(tensors: Sequence[Any]) -> Any:
+    """The first tensor with NaN, else the first with infinity."""
+    kinds = [_kind([tensor]) for tensor in tensors]
+    return next(tensor for word in ("NaN", "infinity") for kind, tensor in zip(kinds, tensors) if word in kind)
 
 
 def _is_tensor(function: Any, name: str) -> bool:
