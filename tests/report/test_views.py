@@ -274,19 +274,29 @@ def test_a_trace_log_makes_a_page(screen, dumps, tmp_path):
     pane = page.locator(".pane").first
     assert "lines that torch names" in pane.locator("option:checked").inner_text()
     pane.locator(".ln", has_text="torch.abs").hover()
-    assert page.locator(".pane").nth(1).locator(".ln.lit", has_text="torch.abs").count() == 1
+    graph = page.locator(".pane").nth(1)
+    assert "Graph: captured" in graph.locator("option:checked").inner_text()
+    assert graph.locator(".ln.lit", has_text="= torch.abs(").count() == 1
     screen.go("compile/0/0/guards")
     assert "TENSOR_MATCH" in page.locator(".guards").inner_text()
 
 
-@pytest.mark.parametrize("width", [1500, 1000, 600])
-def test_nothing_is_wider_than_the_window(screen, dumps, width):
-    page = screen.open(dumps / "toy" / "index.html")
+@pytest.mark.parametrize("width", [1500, 1000, 600, 400])
+@pytest.mark.parametrize("name", ["toy", "recompiles", "given_up"])
+def test_nothing_is_wider_than_the_window(screen, dumps, name, width):
+    page = screen.open(dumps / name / "index.html")
     page.set_viewport_size({"width": width, "height": 860})
     for route in ("", "compile/0/0", "compile/0/0/why", "compile/0/0/guards", "compile/0/0/graph", "compile/0/0/time", "compile/0/0/files"):
         if route:
             screen.go(route)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, route
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll(".card p, .card .what, .card li")].filter((one) => {
+                 const card = one.closest(".card").getBoundingClientRect();
+                 return one.getBoundingClientRect().right > card.right + 1 && !one.closest(".scroll");
+               }).map((one) => one.textContent)"""
+        )
+        assert not outside, (route, outside)
 
 
 def test_it_prints(screen, dumps):
