@@ -183,6 +183,7 @@ class Structurer {
   bool same_exit(BlockId a, BlockId b);
   bool written_apart(BlockId a, BlockId b);
   std::size_t class_epilogue(const Node& node) const;
+  void drop_unread_params();      // loops.cpp
   bool join_ends_of_parameters();
   void join_dropped_values();     // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);

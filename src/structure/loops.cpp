@@ -261,6 +261,34 @@ void Structurer::join_dropped_values() {
   count_preds();
 }
 
+/// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped below its value. Such a parameter, beside one that
+/// is read, is none.
+void Structurer::drop_unread_params() {
+  std::vector<std::uint8_t> wanted(nodes.size(), 0);
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::vector<ValueId>& params = nodes[i].params;
+    if (!nodes[i].alive || params.size() < 2) continue;
+    const auto unread = std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
+    wanted[i] = unread > 0 && static_cast<std::size_t>(unread) < params.size();
+    any |= wanted[i] != 0;
+  }
+  if (!any) return;
+  for (const StructRegion& region : regions) wanted[region.handler.index] = 0;  // exceptions lead there too
+  for (Node& node : nodes)
+    for (int k = 0; node.alive && k < node.edge_count(); ++k) {
+      Edge& edge = node.edges[k];
+      if (!wanted[edge.to.index]) continue;
+      std::vector<ValueId> args;
+      for (std::size_t p = 0; p < edge.args.size(); ++p)
+        if (uses[nodes[edge.to.index].params[p].index] != 0) args.push_back(edge.args[p]);
+      edge.args = lifted.arena.copy(args);
+    }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (wanted[i]) std::erase_if(nodes[i].params, [&](ValueId p) { return uses[p.index] == 0; });
+  count_uses();
+}
+
 /// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that leaves the function, and another way has a copy of
 /// that end, the copy becomes a jump.
 bool Structurer::join_ends_of_parameters() {
@@ -410,6 +438,7 @@ bool Structurer::join_equal_ends() {
       node.value = ValueId();
       node.raise_args = {};
       node.edges[0] = Edge{common, {}};
+      if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
     }
   }
   return any;
@@ -419,6 +448,7 @@ bool Structurer::join_equal_ends() {
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
+  if (!options.made_by_dynamo) drop_unread_params();
   bool any = join_ends_of_parameters();
   if (!lifted.source_order) any |= join_equal_ends();
   bool any_finally = false;

@@ -25,3 +25,8 @@ def several(a):
     while a.b < a.c < a.d < 5:
         a()
     return a.b < a.c < a.d and a.e
+
+
+def three(low, x, high):
+    x = x.draw(low)
+    check(low < x.min() < x.max() < high)

@@ -15,6 +15,18 @@ def empty(s):
     return s is None or (not s.names if isinstance(s, Schema) else not s)
 
 
+def dimensions(y, w):
+    if w is None:
+        x = 1
+    else:
+        if not (y.ndim == w.ndim == 1 and y.shape[0] == w.shape[0]):
+            raise ValueError('must have one dimension')
+        if any(w <= 0):
+            raise ValueError('must be positive')
+        x = 2
+    return x
+
+
 # if <=3.9
 def natively(x):
     if iterable(x):
