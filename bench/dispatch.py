@@ -32,23 +32,24 @@ def measure(modules=100, backend="inductor", rounds=30, calls=200):
     torch._dynamo.reset()
     shown = example()
     x = torch.ones(1)
-    model = shown.Model(modules)
-    guarded, free = torch.compile(model, backend=backend), shown.WithoutGuards(model, backend)
-    with torch._dynamo.config.patch(guard_nn_modules=True):  # torch 2.5 and later do so unasked
+    # torch 2.5 and later guard on modules unasked; earlier ones keep the configuration of torch.compile, and compare it at each call
+    with torch._dynamo.config.patch(guard_nn_modules=True):
+        model = shown.Model(modules)
+        guarded, free = torch.compile(model, backend=backend), shown.WithoutGuards(model, backend)
         assert torch.equal(guarded(x), free(x)) and torch.equal(free(x), guarded(x))
-    code = free.compiled_codes[0]
-    graph = free.forward.__func__.__globals__[
-        next(name for name in code.co_names if name.startswith("__compiled_fn_"))
-    ]
-    ways = {"guarded": guarded, "without guards": free, "graph alone": graph}
-    best = {}
-    for _ in range(rounds):
-        for way, call in ways.items():
-            begin = time.process_time()
-            for _ in range(calls):
-                call(x)
-            seconds = (time.process_time() - begin) / calls
-            best[way] = min(best.get(way, seconds), seconds)
+        code = free.compiled_codes[0]
+        graph = free.forward.__func__.__globals__[
+            next(name for name in code.co_names if name.startswith("__compiled_fn_"))
+        ]
+        ways = {"guarded": guarded, "without guards": free, "graph alone": graph}
+        best = {}
+        for _ in range(rounds):
+            for way, call in ways.items():
+                begin = time.process_time()
+                for _ in range(calls):
+                    call(x)
+                seconds = (time.process_time() - begin) / calls
+                best[way] = min(best.get(way, seconds), seconds)
     return best
 
 

@@ -65,14 +65,15 @@ def seconds(call, x, calls):
 def main(calls=10000, backend="inductor"):
     """Prints what the calls take with guards and without them."""
     x = torch.ones(1)
-    model = Model()
-    with_guards = torch.compile(model, backend=backend)
-    without_guards = WithoutGuards(model, backend)
-    # what torch 2.5 and later do unasked; before, torch takes it that modules do not change
+    # what torch 2.5 and later do unasked; before, torch takes it that modules do not change. Earlier ones keep the configuration
+    # of torch.compile, and compare it at each call.
     with torch._dynamo.config.patch(guard_nn_modules=True):
+        model = Model()
+        with_guards = torch.compile(model, backend=backend)
+        without_guards = WithoutGuards(model, backend)
         with_guards(x), without_guards(x)
-    slow, expected = seconds(with_guards, x, calls)
-    fast, result = seconds(without_guards, x, calls)
+        slow, expected = seconds(with_guards, x, calls)
+        fast, result = seconds(without_guards, x, calls)
     assert torch.equal(expected, result)
     print("%d calls with guards:    %.3f s" % (calls, slow))
     print("%d calls without guards: %.3f s, %.1f times faster" % (calls, fast, slow / fast))
