@@ -825,7 +825,7 @@ void Structurer::fold_exception_types() {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     if (!node.alive || node.params.empty() || node.term != TermKind::Branch || !is_op(resolve(node.value), Op::EXC_MATCH)) continue;
-    if (at(resolve(at(resolve(node.value)).operands[1])).kind == ValueKind::Param) tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
+    tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   if (tests.empty()) return;
   std::vector<std::vector<BlockId>> preds(nodes.size());

@@ -187,7 +187,9 @@ class Structurer {
   bool join_ends_of_parameters();
   void join_dropped_values();     // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);
-  bool join_equal_ends();
+  bool join_equal_ends();         // loops.cpp
+  void join_before_ends(const std::vector<BlockId>& into);
+  bool same_operations(BlockId a, BlockId b, std::size_t length);
   void join_copies_behind_cleanups();  // loops.cpp
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp

@@ -440,8 +440,53 @@ bool Structurer::join_equal_ends() {
       node.edges[0] = Edge{common, {}};
       if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
     }
+    std::vector<BlockId> copies;
+    for (const End& end : ends) copies.push_back(end.block);
+    join_before_ends(copies);
   }
   return any;
+}
+
+/// A short end may be more than one statement: what stands in each copy before the end that they have in common now.
+void Structurer::join_before_ends(const std::vector<BlockId>& into) {
+  constexpr int kStatements = 3;
+  for (int round = 0; round < kStatements; ++round) {
+    std::size_t length = 0;  // operations of the last statement, the same in all of them
+    const Node& first = nodes[into[0].index];
+    while (length < first.body.size() && at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line) ++length;
+    if (length == 0 || at(first.body.back()).line <= 0 || at(first.body.back()).op == Op::POP_EXCEPT) return;
+    const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) { return same_operations(into[0], b, length); });
+    if (!equal) return;
+    Node statement = first;
+    statement.params.clear();
+    statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
+    const BlockId before(static_cast<std::uint32_t>(nodes.size()));
+    for (ValueId v : statement.body) lifted.values[v.index].block = before;
+    nodes.push_back(std::move(statement));
+    for (BlockId b : into) {
+      Node& node = nodes[b.index];
+      node.body.resize(node.body.size() - length);
+      node.edges[0] = Edge{before, {}};
+      if (node.body.empty()) node.term_line = 0;
+    }
+  }
+}
+
+/// Are the last `length` operations of two blocks of one region the same, of the same lines, on values of their own?
+bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.region != y.region || y.body.size() < length) return false;
+  const auto from_x = x.body.end() - static_cast<std::ptrdiff_t>(length), from_y = y.body.end() - static_cast<std::ptrdiff_t>(length);
+  for (std::size_t i = 0; i < length; ++i) {
+    const Value &p = at(from_x[static_cast<std::ptrdiff_t>(i)]), &q = at(from_y[static_cast<std::ptrdiff_t>(i)]);
+    if (p.kind != ValueKind::Operation || p.line != q.line || columns_of_copies(p) != columns_of_copies(q) || !copied_operation(p, q)) return false;
+    if (p.op == Op::POP_EXCEPT || p.op == Op::POP_TOP) return false;
+    for (std::size_t k = 0; k < p.operands.size(); ++k) {
+      const auto at_x = std::find(from_x, x.body.end(), resolve(p.operands[k])) - from_x, at_y = std::find(from_y, y.body.end(), resolve(q.operands[k])) - from_y;
+      if (at_x != at_y || at_x == static_cast<std::ptrdiff_t>(length)) return false;
+    }
+  }
+  return true;
 }
 
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one

@@ -10,3 +10,12 @@ def behind_a_branch(c, dim, fp):
         if dim != 2:
             fp['dim'] = dim
     return a + fp
+
+
+def deletes_behind(self, server):
+    client = connect(server)
+    with self.timeout():
+        found = client.read()
+        client.close()
+    del client
+    del found
