@@ -575,10 +575,11 @@ void Structurer::join_exit_copies() {
   count_preds();
 }
 
-/// From 3.10 on the compiler copies a short end together with the body of the `finally` before it: what is left of each copy is one end.
+/// 3.10 copies a short end together with the body of the `finally` before it: what is left of each copy is one end. Later the end stands in no
+/// handler's way, and copies of it may be out of different loops.
 void Structurer::join_copies_behind_cleanups() {
   const bool any_finally = std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && !region.unbinds; });
-  if (lifted.source_order || !any_finally || !join_equal_ends()) return;
+  if (lifted.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six || !join_equal_ends()) return;
   count_uses();
   count_preds();
 }
