@@ -439,7 +439,7 @@ void BlockBuilder::operation(std::size_t position) {
     return;
   }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-  if (value.op == Op::IS && value.aux == kNoneBranch) s_.ast[e].op = kEitherPolarity;
+  if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
   else if (s_.lifted.keeps_not && (value.op == Op::IS || value.op == Op::CONTAINS) && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
   push(v, e);
 }

@@ -454,11 +454,12 @@ class Lockstep {
         return true;
       case Op::IS: {
         operands();
+        const bool is_not = value.arg != 0 && !s.facts.values[id.index].inverted;
         const Literal *x = literal(items[0]), *y = literal(items[1]);
         const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object, fresh_y = tokens_[items[1]].kind == TokenKind::Object;
-        if (is_singleton(x) && is_singleton(y)) set(side, id, constant(canon_.boolean((items[0] == items[1]) != (value.arg != 0))));
-        else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x)) set(side, id, constant(canon_.boolean(value.arg != 0)));
-        else set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
+        if (is_singleton(x) && is_singleton(y)) set(side, id, constant(canon_.boolean((items[0] == items[1]) != is_not)));
+        else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x)) set(side, id, constant(canon_.boolean(is_not)));
+        else set(side, id, tokens_.consed(TokenKind::Pure, value.op, is_not, 0, items));
         return true;
       }
       case Op::COMPARE: {

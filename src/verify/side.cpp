@@ -136,7 +136,8 @@ class Gatherer {
       each_use(b, [&](ValueId id, std::uint32_t) { ++out_.values[id.index].uses; });
   }
 
-  /// A test on `not x` is the test on x with its arms swapped, when nothing lies between the two and nobody else reads the `not`.
+  /// A test on `not x` is the test on x with its arms swapped, when nothing lies between the two and nobody else reads the `not`; likewise one on
+  /// `x is not y`.
   void tests() {
     for (std::uint32_t b : order_) {
       const LiftedBlock& block = lifted_.blocks[b];
@@ -147,6 +148,11 @@ class Gatherer {
         const ValueId id = facts.events[i - 1];
         const Value& value = lifted_[id];
         if (id != facts.test || value.kind != ValueKind::Operation || out_.values[id.index].uses != 1) break;
+        if (value.op == Op::IS && value.arg != 0) {
+          facts.flipped = !facts.flipped;
+          out_.values[id.index].inverted = true;
+          break;
+        }
         if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) facts.flipped = !facts.flipped;
         else if (value.op != Op::TO_BOOL) break;
         out_.values[id.index].transparent = true;

@@ -16,7 +16,7 @@ struct BlockFacts {
   std::uint32_t predecessors = 0;  // normal edges, handler edges, the entry
   std::uint32_t number = kNone;    // in reverse postorder; kNone when unreachable
   ValueId test;                    // Branch: the tested value under any number of `not` and bool()
-  bool flipped = false;            // an odd number of `not`
+  bool flipped = false;            // an odd number of `not`, that of a last `is not` included
 };
 
 /// Facts by value.
@@ -26,6 +26,7 @@ struct ValueFacts {
   std::uint32_t uses = 0;
   bool bound = false;              // LOAD_FAST, DELETE_FAST: the local has a value here on every way
   bool transparent = false;        // `not` or bool() that the block's test absorbs
+  bool inverted = false;           // an `is not` that counts as `is`: the block's test has its arms swapped
   std::uint32_t results = kNone;   // first of the Results of this operation, a list through next_result
   std::uint32_t next_result = kNone;
 };

@@ -133,6 +133,22 @@ TEST(Lockstep, ALoopWithoutEffectsIsNoOtherLoop) {
 }
 
 /// A loop against the same loop with its first round unrolled.
+TEST(Lockstep, ATestOnIsNotIsOneOnIsWithSwappedArms) {
+  // Dynamo writes `is not None` out, CPython 3.11 compiles it to a jump that asks `is None`.
+  const auto build = [](Builder& b, bool is_not, bool swapped) {
+    const std::uint32_t x = b.argument("x"), one = b.integer(1), two = b.integer(2);
+    b.block({{Op::LOAD_FAST, x}, {Op::LOAD_CONST, b.none()}, {Op::IS, is_not}, {Op::BRANCH_TRUE}}, swapped ? 2 : 1, swapped ? 1 : 2);
+    b.block({{Op::LOAD_CONST, one}, {Op::RETURN_VALUE}});
+    b.block({{Op::LOAD_CONST, two}, {Op::RETURN_VALUE}});
+  };
+  for (const bool swapped : {false, true}) {
+    Builder a, b;
+    build(a, true, false);
+    build(b, false, swapped);
+    EXPECT_EQ(lockstep(a, b).empty(), swapped);
+  }
+}
+
 TEST(Lockstep, BlocksMayBeCopied) {
   const auto build = [](Builder& b, bool unrolled) {
     const std::uint32_t x = b.argument("x");
