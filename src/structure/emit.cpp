@@ -1443,7 +1443,7 @@ class Emitter {
     inner.follow = h;
     inner.header = h;
     inner.in_finally = false;
-    inner.exit = shape.exit;
+    inner.exit = shape.endless ? kNone : shape.exit;  // what no jump leads to may stand in the body
     std::vector<std::uint32_t> inside;
     for (std::uint32_t c : shape.inside)
       if (!is_inline(h, c)) inside.push_back(c);
