@@ -110,10 +110,8 @@ class Emitter {
 
   void build_graph() {
     targets_.assign(std::size_t{blocks_} * 2, kNone);
-    scope_of_.resize(regions_);
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
-      if (region.kind == RegionKind::Scope && region.owner) scope_of_[region.owner.index] = RegionId(r);
       if (region.kind == RegionKind::Finally) finally_of_.emplace(region.handler.index, RegionId(r));
     }
     std::vector<std::uint32_t> entries_from_outside(regions_, 0);
@@ -192,6 +190,55 @@ class Emitter {
     if (add_breaks()) {
       analyse();
       find_loops();
+    }
+    find_once();
+  }
+
+  /// A `finally` that control leaves by `break`, in a loop that never comes around and so is none in the graph: an endless loop around the
+  /// statement stands for it.
+  void find_once() {
+    struct Left {
+      RegionId region;
+      std::uint32_t depth, to;
+    };
+    std::vector<Left> left;
+    std::vector<std::uint32_t> to(regions_, kNone);
+    std::vector<std::uint8_t> several(regions_, 0);
+    if (std::none_of(s_.regions.begin(), s_.regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && region.scope; })) return;
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      const Node& node = s_.nodes[b];
+      if (!node.alive || dom_.number[b] == kNone) continue;
+      for (int k = 0; k < node.edge_count(); ++k) {
+        std::uint32_t t = target(BlockId(b), k);
+        for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+        if (const_return(t)) continue;
+        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
+          const RegionId owner = s_.regions[r.index].owner;
+          if (s_.regions[r.index].kind != RegionKind::Scope || s_.regions[owner.index].kind != RegionKind::Finally) continue;
+          several[owner.index] |= to[owner.index] != kNone && to[owner.index] != t;
+          to[owner.index] = t;
+        }
+      }
+    }
+    for (std::uint32_t r = 0; r < regions_; ++r) {
+      if (to[r] == kNone || several[r] || header_[try_node(RegionId(r))]) continue;
+      std::uint32_t depth = 0;
+      for (RegionId p = s_.regions[r].parent; p; p = s_.regions[p.index].parent) ++depth;
+      left.push_back({RegionId(r), depth, to[r]});
+    }
+    std::stable_sort(left.begin(), left.end(), [](const Left& a, const Left& b) { return a.depth < b.depth; });
+    for (const Left& l : left) {
+      const std::uint32_t n = try_node(l.region), loop = loop_[n];
+      if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop)))) continue;
+      // behind a `for` around the statement, or where a statement around this one leads to in the same way
+      bool leads_there = dom_.idom[l.to] != kNone && is_block(dom_.idom[l.to]) && s_.nodes[dom_.idom[l.to]].term == TermKind::ForIter && dom_.dominates(dom_.idom[l.to], n);
+      for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there; p = s_.regions[p.index].parent) {
+        const auto outer = once_.find(try_node(s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
+        leads_there = outer != once_.end() && outer->second == l.to;
+      }
+      if (leads_there) continue;
+      once_[n] = l.to;
+      header_[n] = 1;
     }
   }
 
@@ -561,7 +608,7 @@ class Emitter {
       while (!open.empty() && open.back().end < jump.begin) open.pop_back();
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
-      if (t == h) continue;  // out of a loop that never comes around
+      if (t == h || !s_.is_ancestor(region_of(t), region_of(h))) continue;  // out of a loop that never comes around
       add_order(h, t);
       if (break_[h] == kNone) break_[h] = t;
     }
@@ -840,10 +887,14 @@ class Emitter {
     }
   }
 
+  /// Code stands only where the same statements protect it.
+  void check_place(std::uint32_t n, const Context& ctx) const {
+    if (region_of(n) != ctx.region) throw Error("structure: code at offset " + std::to_string(place(n)) + " would be protected by another statement");
+  }
+
   void gen_part(std::uint32_t b, std::uint32_t l, Context ctx) {
     Node& node = s_.nodes[b];
-    if (node.region != ctx.region && !const_return(b) && !is_jump_statement(b))
-      throw Error("structure: code at offset " + std::to_string(node.term_offset) + " would be protected by another statement");
+    if (!const_return(b) && !is_jump_statement(b)) check_place(b, ctx);
     BlockBuilder builder(s_, false);
     build(b, builder);
     switch (node.term) {
@@ -1315,6 +1366,11 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
+    if (const auto once = once_.find(h); once != once_.end()) {
+      for (std::uint32_t c : children(h)) (c == once->second ? shape.after : shape.inside).push_back(c);
+      shape.exit = once->second;
+      return shape;
+    }
     std::vector<std::uint32_t> unclear;
     for (std::uint32_t c : children(h)) {
       const bool written_inside = !s_.lifted.source_order && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
@@ -1635,6 +1691,7 @@ class Emitter {
   void gen_try(RegionId r, std::uint32_t l, Context ctx, const std::vector<std::uint32_t>* only = nullptr) {
     const StructRegion& region = s_.regions[r.index];
     const std::uint32_t n = try_node(r);
+    check_place(n, ctx);
     const std::uint32_t entry = wrapped(r, region.entry);
     Context inner = ctx;
     inner.region = r;
@@ -1734,7 +1791,7 @@ class Emitter {
       if (resume != next) throw Error("structure: the clauses of an except* statement lead elsewhere than what follows it");
       arm.header = arm.exit = kNone;
     }
-    if (scope_of_[r.index]) arm.region = scope_of_[r.index];
+    if (region.scope) arm.region = region.scope;
     schedule(merges, l, after);
 
     if (region.kind == RegionKind::With) {
@@ -1792,6 +1849,7 @@ class Emitter {
       Context f = ctx;
       f.follow = end_node(r);
       f.in_finally = true;
+      if (region.scope) f.region = region.scope;
       later([=, this] { gen(handler, final, f); });
     } else {
       const BlockId last = tests.back();
@@ -2002,6 +2060,7 @@ class Emitter {
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
+  std::unordered_map<std::uint32_t, std::uint32_t> once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
   std::vector<std::int32_t> last_;     // by header: the last line of the loop; up to 3.9 offsets tell more
   std::vector<std::uint32_t> left_;    // by header, see find_left
   std::uint32_t step_ = 0;             // see indentation
@@ -2010,7 +2069,6 @@ class Emitter {
   std::vector<std::function<void()>> work_;
   std::unordered_map<std::uint32_t, Seed> seeds_;           // by the block that takes the value
   std::unordered_map<std::uint32_t, RegionId> finally_of_;  // by the handler's block
-  std::vector<RegionId> scope_of_;                          // by the region whose handler it is
   std::vector<std::uint8_t> ends_;             // by statement, from Structurer::first_stmt on
   std::unordered_map<std::uint32_t, int> open_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;

@@ -30,6 +30,7 @@ struct StructRegion {
   RegionKind kind = RegionKind::Unclassified;
   BlockId entry;                // the protected block that control enters
   RegionId owner;               // Scope: the region whose handler it is
+  RegionId scope;               // Except, Finally: the scope of its handler, if that has one
   ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;           // With
   bool unbinds = false;         // Finally: only unbinds the name of `except … as name`

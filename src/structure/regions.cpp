@@ -23,6 +23,11 @@ class Regions {
  public:
   explicit Regions(Structurer& s) : s_(s) {}
 
+  struct Position {
+    BlockId block;
+    std::size_t at;
+  };
+
   void erase(RegionId r) {
     s_.regions[r.index].kind = RegionKind::Erased;
     RegionId parent = s_.regions[r.index].parent;
@@ -347,16 +352,34 @@ class Regions {
     return std::find(node.body.begin(), node.body.begin() + static_cast<std::ptrdiff_t>(pop), node.value) != node.body.begin() + static_cast<std::ptrdiff_t>(pop);
   }
 
+  bool is_quiet(ValueId v) const { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT); }
+
+  /// A way out of a handler, from the operation that pops the exception state on: does it only return what is there already, or raise again?
+  bool only_ends(BlockId b, std::size_t at) const {
+    for (int steps = 0; steps < 8; ++steps) {
+      const Node& node = s_.nodes[b.index];
+      for (; at < node.body.size(); ++at)
+        if (!is_quiet(node.body[at])) return false;
+      if (node.term != TermKind::Jump) return node.term == TermKind::Return || node.term == TermKind::Reraise;
+      b = node.edges[0].to;
+      at = 0;
+    }
+    return false;
+  }
+
   /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
-  /// the handler where the exception state is popped. A handler inside pops its own.
+  /// the handler where the exception state is popped. A handler inside pops its own. So does that of a `finally` which control leaves by
+  /// `break` or `continue`: where the loop never comes around, nothing else tells its body from what the jump leads to.
   void scope_handlers() {
     const std::size_t count = s_.regions.size();
     for (std::size_t i = 0; i < count; ++i) {
-      if (s_.regions[i].kind != RegionKind::Except) continue;
+      const bool clauses = s_.regions[i].kind == RegionKind::Except;
+      if (!clauses && s_.regions[i].kind != RegionKind::Finally) continue;
       const RegionId owner(static_cast<std::uint32_t>(i));
       const RegionId parent = s_.regions[i].parent;
       const RegionId scope(static_cast<std::uint32_t>(s_.regions.size()));
       std::vector<BlockId> members;
+      std::vector<Position> ways_out;
       std::unordered_map<std::uint32_t, std::uint32_t> depth_at;
       std::vector<BlockId> work{s_.regions[i].handler};
       depth_at[work[0].index] = 1;
@@ -370,20 +393,22 @@ class Regions {
         members.push_back(b);
         for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
           if (s_.regions[r.index].kind != RegionKind::Erased && s_.regions[r.index].kind != RegionKind::Scope && r != owner) reach(s_.regions[r.index].handler, depth + 1);
-        forget_name(b, s_.regions[i].handler);
+        if (clauses) forget_name(b, s_.regions[i].handler);
         bool left = false;
         for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
           if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
           left = true;
-          if (returns_value_before(s_.nodes[b.index], k)) break;
-          if (k + 1 < s_.nodes[b.index].body.size() || s_.nodes[b.index].term != TermKind::Jump) {
-            BlockId rest = split({b, k + 1});
-            s_.nodes[rest.index].region = s_.nodes[b.index].region;
-            s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return;
-          }
+          ways_out.push_back({b, k});
         }
         if (left) continue;
         for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) reach(s_.nodes[b.index].edges[k].to, depth);
+      }
+      if (!clauses && std::all_of(ways_out.begin(), ways_out.end(), [&](const Position& out) { return only_ends(out.block, out.at); })) continue;
+      for (const auto& [b, k] : ways_out) {
+        if (returns_value_before(s_.nodes[b.index], k)) continue;
+        if (k + 1 == s_.nodes[b.index].body.size() && s_.nodes[b.index].term == TermKind::Jump) continue;
+        const BlockId rest = split({b, k + 1});
+        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return;
       }
       StructRegion region;
       region.parent = parent;
@@ -391,6 +416,7 @@ class Regions {
       region.owner = owner;
       region.handler = s_.regions[i].handler;
       s_.regions.push_back(region);
+      s_.regions[i].scope = scope;
       for (BlockId b : members) {
         RegionId r = s_.nodes[b.index].region;
         if (r == parent) {
@@ -433,11 +459,6 @@ class Regions {
   }
 
   // ---------------------------------------------------------------- finally
-
-  struct Position {
-    BlockId block;
-    std::size_t at;
-  };
 
   bool same_value(ValueId h, ValueId t, const std::unordered_map<std::uint32_t, ValueId>& map) {
     h = s_.resolve(h);
@@ -567,8 +588,7 @@ class Regions {
           rt = s_.regions[rt.index].parent;
         }
         const bool equally_protected = rh == rt || (s_.is_ancestor(rh, base_h) && s_.is_ancestor(rt, base_h));
-        auto silent = [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_EXCEPT) || (s_.is_op(v, Op::POP_TOP)); };
-        while (p.hi < hn.body.size() && silent(hn.body[p.hi])) ++p.hi;
+        while (p.hi < hn.body.size() && is_quiet(hn.body[p.hi])) ++p.hi;
         if (p.hi == hn.body.size()) {
           if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
             Position here{p.t, p.ti};
@@ -586,7 +606,7 @@ class Regions {
             break;
           }
         }
-        while (p.ti < tn.body.size() && silent(tn.body[p.ti])) ++p.ti;
+        while (p.ti < tn.body.size() && is_quiet(tn.body[p.ti])) ++p.ti;
         if (p.hi < hn.body.size()) {
           if (p.ti == tn.body.size()) {
             if (tn.term != TermKind::Jump || ++hops > s_.nodes.size()) return false;
@@ -703,7 +723,7 @@ class Regions {
     std::vector<Position> resume(exits.size());
     for (std::size_t i = 0; i < exits.size(); ++i) {
       bool completes = false;
-      if (!match_copy(region.handler, region.parent, exits[i], resume[i], completes)) return false;
+      if (!match_copy(region.handler, region.scope ? region.scope : region.parent, exits[i], resume[i], completes)) return false;
       if (!completes) resume[i] = {BlockId(), 0};
     }
     std::vector<BlockId> after(exits.size());
@@ -799,9 +819,7 @@ class Regions {
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       Node& node = s_.nodes[i];
       if (!node.alive || node.term != TermKind::Jump) continue;
-      auto quiet = [&](const Node& n) {
-        return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT); });
-      };
+      auto quiet = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); }); };
       std::vector<Edge> way{node.edges[0]};
       while (way.size() < 8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
         const Node& between = s_.nodes[way.back().to.index];

@@ -1,0 +1,9 @@
+def f():
+    while ev(1):
+        try:
+            ev(3)
+        finally:
+            ev(2)
+            break
+    ev(21)
+    return 35
