@@ -759,9 +759,10 @@ class Regions {
         // values handed to the copy and used after it
         if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
         for (std::size_t p = 0; from != to && p < s_.nodes[from.index].params.size(); ++p) {
-          const ValueId param = s_.nodes[from.index].params[p];
-          if (!s_.forward[param.index]) s_.forward[param.index] = s_.resolve(edge.args[p]);
-          else if (s_.resolve(param) != s_.resolve(edge.args[p])) throw Error("structure: several ways into one copy of a `finally` body hand on different values");
+          const ValueId param = s_.nodes[from.index].params[p], given = s_.resolve(edge.args[p]);
+          if (s_.resolve(param) == given) continue;  // also the parameter itself, around a loop
+          if (!s_.forward[param.index]) s_.forward[param.index] = given;
+          else throw Error("structure: several ways into one copy of a `finally` body hand on different values");
         }
         const std::size_t wanted = s_.nodes[to.index].params.size();
         if (from != to && wanted > 0 && wanted != edge.args.size()) throw Error("structure: the code after a copy of a `finally` body wants other values than the way into the copy has");

@@ -48,7 +48,7 @@ std::uint32_t Canon::sequence(ConstKind kind, std::span<const std::uint32_t> ite
   std::string key(1, static_cast<char>(kind));
   Literal literal;
   literal.kind = kind;
-  literal.plain = true;
+  literal.plain = kind != ConstKind::Slice;  // before 3.12 a slice has no hash
   literal.empty = copy.empty();
   for (std::uint32_t item : copy) {
     append_bytes(key, item);
@@ -141,7 +141,7 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
       case ConstKind::Tuple: case ConstKind::List: case ConstKind::Dict: case ConstKind::Slice:
         for (std::uint32_t item : items) append_bytes(key, item);
         literal.empty = items.empty();
-        if (value.kind == ConstKind::List || value.kind == ConstKind::Dict) literal.plain = false;
+        if (value.kind != ConstKind::Tuple) literal.plain = false;
         break;
       case ConstKind::Code:
         append_bytes(key, side);

@@ -236,7 +236,11 @@ class Lockstep {
   std::size_t budget_ = 0;
   std::uint32_t mark_ = 0;
   std::uint64_t changes_ = 1;             // counts what a handler could see: stores and pairings
-  std::map<std::uint64_t, std::uint64_t> handler_seen_;  // (handler A, handler B) -> changes_ at the last visit in this walk
+  struct HandlerVisit {
+    std::uint64_t changes = 0;
+    std::span<const ValueId> args[2];
+  };
+  std::map<std::uint64_t, HandlerVisit> handler_seen_;  // (handler A, handler B) -> changes_ and what they were given at the last visit in this walk
 
   // ---------------------------------------------------------------- reporting
 
@@ -386,6 +390,13 @@ class Lockstep {
     return -1;
   }
 
+  bool is_text(Which side, ValueId id, TokenId token) {
+    const Value& value = (*sides_[side].lifted)[id];
+    if (value.kind == ValueKind::Operation && (value.op == Op::FORMAT || value.op == Op::CONVERT || value.op == Op::BUILD_STRING)) return true;
+    const Literal* l = literal(token);
+    return l && l->kind == ConstKind::Str;
+  }
+
   static bool is_singleton(const Literal* l) {
     return l && (l->kind == ConstKind::None || l->kind == ConstKind::True || l->kind == ConstKind::False || l->kind == ConstKind::Ellipsis);
   }
@@ -482,6 +493,8 @@ class Lockstep {
       }
       case Op::BUILD_STRING:
         operands();
+        for (std::size_t i = 0; i < items.size(); ++i)
+          if (!is_text(side, value.operands[i], items[i])) return false;  // of anything else it raises
         set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
         return true;
       case Op::BUILD_TUPLE: case Op::BUILD_SLICE:
@@ -707,7 +720,7 @@ class Lockstep {
     // A method call and a call of the attribute are the same; lift has made their calls alike.
     const auto plain = [](Op op) { return op == Op::LOAD_METHOD ? Op::LOAD_ATTR : op; };
     const Op op = plain(x.op);
-    if (op != plain(y.op) || x.operands.size() != y.operands.size() || (x.aux != y.aux && op != Op::IS) ||
+    if (op != plain(y.op) || x.operands.size() != y.operands.size() || x.aux != y.aux ||
         canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) != canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
       part_here();
     for (std::size_t i = 0; i < x.operands.size(); ++i) {
@@ -766,15 +779,18 @@ class Lockstep {
     return block.region.valid() ? s.lifted->regions[block.region.index].handler : BlockId::none();
   }
 
+  std::span<const ValueId> handler_args(Which side) const { return sides_[side].lifted->blocks[sides_[side].at.block].handler_args; }
+
   /// Where an exception raised here goes on both sides.
   void handlers() {
     const BlockId ha = handler(kA), hb = handler(kB);
     if (ha.valid() != hb.valid())
       part(here(kA) + (ha.valid() ? " under an exception handler, but the other does so outside of it" : " outside of the exception handler that the other has"));
     if (!ha.valid()) return;
-    std::uint64_t& seen = handler_seen_[(std::uint64_t{ha.index} << 32) | hb.index];
-    if (seen == changes_) return;
-    seen = changes_;
+    const std::span<const ValueId> args[2] = {handler_args(kA), handler_args(kB)};
+    HandlerVisit& seen = handler_seen_[(std::uint64_t{ha.index} << 32) | hb.index];
+    if (seen.changes == changes_ && std::ranges::equal(seen.args[kA], args[kA]) && std::ranges::equal(seen.args[kB], args[kB])) return;
+    seen = {changes_, {args[kA], args[kB]}};
     const bool outer = undoing_;
     const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
     const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
@@ -783,7 +799,7 @@ class Lockstep {
     for (Which side : {kA, kB}) {
       SideState& s = sides_[side];
       const BlockId to = side == kA ? ha : hb;
-      bind(side, to, s.lifted->blocks[s.at.block].handler_args);
+      bind(side, to, args[side]);
       for (ValueId id : s.facts.blocks[to.index].at_entry) {
         const Value& value = (*s.lifted)[id];
         const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 + (value.kind == ValueKind::Previous ? value.arg : 0);

@@ -1,4 +1,4 @@
-"""What the prover accepts behaves the same: a short form of prover_run.py, which has its explanation."""
+"""What the prover accepts behaves the same: a short form of prover_run.py, which has its explanation, and the pairs of prover_pairs.py."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import prover_pairs  # noqa: E402
 import prover_run  # noqa: E402
 
 
@@ -29,3 +30,8 @@ def test_the_world_tells_programs_apart():
     )
     assert told > len(codes) / 8, (told, len(codes))
     assert all(prover_run.behaviour(one, 1) == prover_run.behaviour(one, 1) for one, _ in codes)
+
+
+def test_pairs_that_differ_a_little_are_told_apart():
+    assert len(prover_pairs.all_pairs()) > 110
+    assert prover_pairs.failures() == []
