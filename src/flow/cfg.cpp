@@ -130,6 +130,7 @@ Cfg assemble(const Steps& in) {
   Cfg cfg;
   cfg.loops = in.loops;
   cfg.elses = in.elses;
+  cfg.unreached = in.unreached;
   cfg.ends_in_compound = in.ends_in_compound;
   for (std::uint32_t i = 0; i < in.regions.size(); ++i) {
     if (!used[i]) continue;
@@ -202,16 +203,16 @@ void separate_handlers(Cfg& cfg) {
 
 }  // namespace
 
-Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list) {
+Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   check_targets(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};
-  return assemble(table ? steps_of_rows(module, code, list) : expand_contexts(module, code, list));
+  return assemble(table ? steps_of_rows(module, code, list) : expand_contexts(module, code, list, unreached));
 }
 
-Cfg build_cfg(const Module& module, CodeId code, const InstrList& list) {
+Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   const PyVersion version = module[code].version;
-  Cfg cfg = build_cfg_by_table(module, code, list);
+  Cfg cfg = build_cfg_by_table(module, code, list, unreached);
   cfg.source_order = version < PyVersion{3, 10};
   cfg.continue_in_finally = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};

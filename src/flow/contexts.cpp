@@ -1,6 +1,7 @@
 // The block stack of CPython ≤ 3.10, resolved. Facts: Python/ceval.c (fast_block_end, POP_BLOCK, END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY,
 // POP_FINALLY, UNWIND_BLOCK, UNWIND_EXCEPT_HANDLER) and Python/compile.c (compiler_unwind_fblock) of 3.7 to 3.10.
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -73,13 +74,10 @@ class Expansion {
     if (minor_ == 8 || minor_ == 9) join_breaks();
   }
 
-  Steps run() {
+  Steps run(bool unreached) {
     const std::uint32_t entry = state(0, kNone, 0, 0);
-    while (!work_.empty()) {
-      const std::uint32_t id = work_.back();
-      work_.pop_back();
-      walk(id);
-    }
+    walk_all();
+    if (unreached && minor_ <= 8) go_on_behind_raises();
     return finish(entry);
   }
 
@@ -572,6 +570,27 @@ class Expansion {
     go(index);
   }
 
+  void walk_all() {
+    while (!work_.empty()) {
+      const std::uint32_t id = work_.back();
+      work_.pop_back();
+      walk(id);
+    }
+  }
+
+  /// Code right behind a `raise` that nothing reaches was written there, and stands in the same statements.
+  void go_on_behind_raises() {
+    while (!raises_.empty()) {
+      const std::uint32_t index = raises_.begin()->first;
+      const std::vector<Raised> ways = std::move(raises_.begin()->second);
+      raises_.erase(raises_.begin());
+      if (index + 1 >= list_.instrs.size() || inline_state_[index + 1] != kNone) continue;
+      out_.unreached = true;
+      for (const Raised& way : ways) out_.steps[way.step].next = state(index + 1, way.context, way.depth, list_.instrs[index].offset) | kStateBit;
+      walk_all();
+    }
+  }
+
   void walk(std::uint32_t id) {
     current_ = id;
     const std::uint32_t index = states_[id].index;
@@ -758,6 +777,9 @@ class Expansion {
         else jump(instr.target, jump_role_.empty() ? JumpRole::Plain : jump_role_[index]);
         return;
       case Op::RAISE:
+        emit(instr.op, instr.arg, instr.aux);
+        raises_[index].push_back({last_, context_, depth_});
+        return;
       case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
       case Op::FOR_ITER:
       case Op::SEND:
@@ -814,7 +836,7 @@ class Expansion {
     auto offset_of = [&](std::size_t i) { return reached(i) ? out_.steps[first_step(inline_state_[i])].instr.offset : instrs[i].offset; };
     for (std::size_t i = 1; i + 1 < n; ++i) {
       if (instrs[i].op != Op::JUMP || !reached(i + 1) || instrs[i].target >= n || comparison_[i - 1] || comparison_[i + 1]) continue;
-      if (reached(i) ? jump_role_[i] != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
+      if (reached(i) && instrs[i - 1].op != Op::RAISE ? jump_role_[i] != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
       out_.elses.push_back({offset_of(i + 1), offset_of(instrs[i].target)});
     }
     // behind a `raise` there is always an end
@@ -870,6 +892,10 @@ class Expansion {
   std::vector<std::uint32_t> inline_state_;  // the first state of each instruction; the others in more_states_
   std::unordered_map<std::uint64_t, std::uint32_t> more_states_;
   std::vector<std::uint32_t> work_;
+  struct Raised {
+    std::uint32_t step, context, depth;
+  };
+  std::map<std::uint32_t, std::vector<Raised>> raises_;  // of each RAISE: its states that go_on_behind_raises has not seen
   Steps out_;
   // the state being walked
   std::uint32_t current_ = 0, context_ = kNone, depth_ = 0, last_ = kNone;
@@ -879,6 +905,14 @@ class Expansion {
 
 }  // namespace
 
-Steps expand_contexts(const Module& module, CodeId code, const InstrList& list) { return Expansion(module, code, list).run(); }
+Steps expand_contexts(const Module& module, CodeId code, const InstrList& list, bool unreached) {
+  if (unreached) {
+    try {
+      return Expansion(module, code, list).run(true);
+    } catch (const Error&) {  // what never runs may be anything
+    }
+  }
+  return Expansion(module, code, list).run(false);
+}
 
 }  // namespace depyf

@@ -46,6 +46,6 @@ void remove_blocks(Cfg& cfg, const std::vector<std::uint8_t>& gone);
 void join_blocks(Cfg& cfg);
 
 /// The graph as the table or the block stack has it, before any of these.
-Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list);
+Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
 
 }  // namespace depyf

@@ -30,12 +30,14 @@ struct Steps {
   std::uint32_t entry = 0;
   std::vector<LoopSpan> loops;  // see Cfg, as what follows
   std::vector<ElseSpan> elses;
+  bool unreached = false;
   bool ends_in_compound = false;
 };
 
 /// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and
 /// all that acts on the block stack is resolved. In 3.9 and 3.10 that copies nothing; in 3.7 and 3.8 a `finally` body is copied once
 /// for each way into it. Throws Error when the block stack does not fit an instruction, or on a blow-up.
-Steps expand_contexts(const Module& module, CodeId code, const InstrList& list);
+/// `unreached`: see build_cfg.
+Steps expand_contexts(const Module& module, CodeId code, const InstrList& list, bool unreached);
 
 }  // namespace depyf

@@ -143,7 +143,7 @@ class Lifter {
     if (block.end > block.first) {
       const Op op = cfg_.instrs[block.end - 1].op;
       if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP) return {block.target, block.next};
-      if (op == Op::RETURN_VALUE || op == Op::RAISE || op == Op::RERAISE) return {};
+      if (op == Op::RETURN_VALUE || op == Op::RERAISE) return {};
     }
     return {block.next, block.target};
   }
@@ -748,6 +748,10 @@ class Lifter {
       case Op::RAISE:
         control_must_be_last(last);
         if (n > 2) fail_here("RAISE takes at most two operands");
+        if (cfg_[block_].next.valid()) {
+          effect_op(n);
+          return false;
+        }
         leave(TermKind::Raise);
         block().raise_args = take(n);
         return true;

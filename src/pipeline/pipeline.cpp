@@ -63,14 +63,21 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   return print;
 }
 
+/// What the bytecode has of code that control never takes, up to 3.9.
+struct Heeded {
+  bool unreached = true;  // statements (Cfg::unreached)
+  bool elses = true;      // jumps over an `else` (Cfg::elses)
+};
+
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
-/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `elses`: whether
-/// jumps over an `else` are heeded (Cfg::elses); on return, whether there are any.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound, bool& elses) {
+/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
+/// heeded of the code that control never takes; on return, what there was of it.
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound, Heeded& heeded) {
   Module& module = *ast.module;
   sound = false;
   InstrList instrs = decode(module, code);
-  Cfg cfg = build_cfg(module, code, instrs);
+  Cfg cfg = build_cfg(module, code, instrs, heeded.unreached);
+  heeded.unreached = cfg.unreached;
   Lifted lifted;
   try {
     lifted = lift(module, code, cfg);
@@ -79,8 +86,8 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
     throw;
   }
   sound = true;
-  if (!elses) lifted.elses.clear();
-  elses = !lifted.elses.empty();
+  if (!heeded.elses) lifted.elses.clear();
+  heeded.elses = !lifted.elses.empty();
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
   const SimplifyOptions simplifying = simplify_options(module, code, options);
@@ -148,16 +155,19 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
   std::string reason;
   auto attempt = [&](const std::string& unstructured) {
     std::string failure;
-    for (bool elses = true, again = true; again;) {
-      failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound, elses); });
+    Heeded heeded;
+    heeded.unreached = unstructured.empty() && !is_dynamos(*ast.module, code, options);
+    for (bool again = true; again;) {
+      failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound, heeded); });
       if (failure.empty()) return true;
       ast.diagnostics.resize(noted);
       Body fresh;
       fresh.code = code;
       fresh.nested = ast.bodies[code.index].nested;
       ast.bodies[code.index] = fresh;
-      again = sound && elses && unstructured.empty();  // without what the jumps say of an `else`, which no statement may have
-      elses = false;
+      again = unstructured.empty() && (heeded.unreached || (sound && heeded.elses));  // which no statement may have
+      heeded.elses = heeded.unreached;
+      heeded.unreached = false;
     }
     reason += (reason.empty() ? "" : "; ") + failure;
     return false;
@@ -229,7 +239,7 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {
   InstrList instrs = decode(module, code);
   if (stage == Stage::Bytecode) return to_text(instrs, module, code);
-  Cfg cfg = build_cfg(module, code, instrs);
+  Cfg cfg = build_cfg(module, code, instrs, !is_dynamos(module, code, options));
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);

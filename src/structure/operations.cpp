@@ -796,6 +796,11 @@ StmtId Maker::statement() {
     need(1);
     return simple(StmtKind::Expr, kids[0]);
   }
+  if (v.op == Op::RAISE) {  // with code behind it
+    const StmtId id = simple(StmtKind::Raise, ExprId::none());
+    for (std::size_t i = 0; i < kids.size() && i < 2; ++i) ast[id].e[i] = kids[i];
+    return id;
+  }
   if (v.op == Op::GET_ITER) {  // a loop or comprehension implies it; alone it has to be written
     need(1);
     const ExprId iter = node(ExprKind::Name, {}, ast.module->intern("iter").index, static_cast<std::uint8_t>(NameScope::Global));

@@ -275,6 +275,20 @@ TEST_F(FlowTest, ReturnOfThreeSevenLeavesTheExceptionHandlerFirst) {
   EXPECT_EQ(trace(with_body, with_body.regions.at(0).handler), "POP_TOP POP_TOP POP_TOP LOAD_FAST0 ROT4 POP_EXCEPT RETURN_VALUE");
 }
 
+TEST_F(FlowTest, CodeBehindARaiseIsKeptOnRequest) {
+  version(8);
+  const InstrList dead = list({op(Op::LOAD_FAST, 0), op(Op::RAISE, 1), op(Op::LOAD_FAST, 1), op(Op::RETURN_VALUE)});
+  EXPECT_EQ(trace(build_cfg(module, code, dead), BlockId(0)), "LOAD_FAST0 RAISE");
+  const Cfg kept = build_cfg(module, code, dead, true);
+  EXPECT_EQ(trace(kept, kept.entry), "LOAD_FAST0 RAISE LOAD_FAST1 RETURN_VALUE");
+  EXPECT_TRUE(kept.unreached);
+  const Cfg reached = build_cfg(module, code, list({op(Op::LOAD_FAST, 0), to(Op::BRANCH_FALSE, 4), op(Op::LOAD_FAST, 0), op(Op::RAISE, 1),
+                                                    op(Op::LOAD_FAST, 1), op(Op::RETURN_VALUE)}), true);
+  EXPECT_FALSE(reached.unreached);
+  const Cfg damaged = build_cfg(module, code, list({op(Op::LOAD_FAST, 0), op(Op::RAISE, 1), op(Op::POP_TOP), op(Op::RETURN_VALUE)}), true);
+  EXPECT_FALSE(damaged.unreached) << "what never runs may be anything";
+}
+
 TEST_F(FlowTest, BlocksThatDoNotFitAndBlowUpsAreErrors) {
   version(9);
   EXPECT_THROW(build_cfg(module, code, list({op(Op::POP_BLOCK), op(Op::LOAD_CONST), op(Op::RETURN_VALUE)})), Error);
