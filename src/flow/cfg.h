@@ -66,7 +66,7 @@ struct Cfg {
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
   std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
   bool turns_tests = false;     // 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same place in the source
-  bool unreached = false;       // ≤ 3.8: with code that nothing reaches, behind a `raise`
+  bool unreached = false;       // ≤ 3.10: with code that nothing reaches, see build_cfg
   bool ends_in_compound = false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }
@@ -78,8 +78,8 @@ struct Cfg {
 /// block stack. 3.7/3.8: expanded by context (offset × block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that
 /// the result looks like 3.9's. Blocks are split so that each has one innermost region.
 /// Throws Error on targets out of range, code that runs off its end, and a block stack that does not fit its instructions.
-/// `unreached`: with the code that up to 3.8 stands behind a `raise` and that nothing else reaches, as if the `raise` went on to it: its block
-/// gets a successor.
+/// `unreached`: with what control never takes. Up to 3.8 that is the code that stands behind a `raise` and that nothing else reaches, as if the
+/// `raise` went on to it: its block gets a successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in it.
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
 
 /// Text form for `dump --stage flow` and tests.

@@ -62,8 +62,8 @@ struct State {
 
 class Expansion {
  public:
-  Expansion(const Module& module, CodeId code, const InstrList& list)
-      : module_(module), code_(code), list_(list), minor_(module[code].version.minor) {
+  Expansion(const Module& module, CodeId code, const InstrList& list, bool unreached)
+      : module_(module), code_(code), list_(list), unreached_(unreached), minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
     budget_ = 64 * list.instrs.size() + 20000;
     if (minor_ <= 7) {
@@ -74,10 +74,10 @@ class Expansion {
     if (minor_ == 8 || minor_ == 9) join_breaks();
   }
 
-  Steps run(bool unreached) {
+  Steps run() {
     const std::uint32_t entry = state(0, kNone, 0, 0);
     walk_all();
-    if (unreached && minor_ <= 8) go_on_behind_raises();
+    if (unreached_ && minor_ <= 8) go_on_behind_raises();
     return finish(entry);
   }
 
@@ -141,7 +141,7 @@ class Expansion {
   /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`,
   /// and so is one to the beginning of a loop further out (a jump to that loop's jump back, threaded).
   /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
-  /// So is one in a handler with the handler's end behind it, which nothing reaches.
+  /// So is one in a handler or in protected code with the end of that behind it, which nothing reaches.
   void find_jumps() {
     if (minor_ > 9) return;
     const std::vector<Instr>& instrs = list_.instrs;
@@ -175,6 +175,10 @@ class Expansion {
     std::vector<bool> targeted(n, false);
     for (const Instr& instr : instrs)
       if (instr.target < n) targeted[instr.target] = true;
+    auto ends_behind_jump = [&](std::uint32_t i) {
+      if (i == 0 || i + 1 >= n || targeted[i + 1]) return false;
+      return instrs[i + 1].op == Op::POP_EXCEPT || (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK && instrs[i - 1].op == Op::POP_BLOCK);
+    };
     std::vector<std::uint32_t> open, begun;  // ends and beginnings of the loops around i
     bool unwound = false;             // right behind the copy or the call of a cleanup
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -190,7 +194,7 @@ class Expansion {
       if (i > 0 && comparison_[i - 1]) continue;
       if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
-      else if (op == Op::JUMP && instrs[i].target <= i && (unwound || (i + 1 < n && instrs[i + 1].op == Op::POP_EXCEPT && !targeted[i + 1]))) jump_role_[i] = JumpRole::Continue;
+      else if (op == Op::JUMP && instrs[i].target <= i && (unwound || ends_behind_jump(i))) jump_role_[i] = JumpRole::Continue;
       if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
       else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
     }
@@ -570,6 +574,13 @@ class Expansion {
     go(index);
   }
 
+  /// `try: pass`, or `break` or `continue` instead: protected code that is none. What ends it stands at `index`.
+  void keep_empty_body(std::uint32_t index) {
+    if (!unreached_ || index == 0 || list_.instrs[index - 1].op != Op::SETUP_FINALLY) return;
+    emit(Op::JUMP);
+    out_.unreached = true;
+  }
+
   void walk_all() {
     while (!work_.empty()) {
       const std::uint32_t id = work_.back();
@@ -648,6 +659,7 @@ class Expansion {
       case Op::POP_BLOCK: {
         if (bottom || top > Entered::TryExcept) fail(instr, "finds no block to leave");
         const std::uint32_t level = contexts_[context_].level;
+        keep_empty_body(index);
         context_ = parent(context_);
         if (minor_ <= 7) drop_to(level);
         go(next);
@@ -669,9 +681,13 @@ class Expansion {
         context_ = parent(context_);
         go(next);
         return;
-      case Op::BREAK_LOOP: unwind_break(); return;
+      case Op::BREAK_LOOP:
+        keep_empty_body(index);
+        unwind_break();
+        return;
       case Op::CONTINUE_LOOP:
         need_target(instr);
+        keep_empty_body(index);
         unwind_continue();
         return;
       case Op::RETURN_VALUE:
@@ -877,6 +893,7 @@ class Expansion {
   const Module& module_;
   const CodeId code_;
   const InstrList& list_;
+  const bool unreached_;
   const std::uint32_t minor_;
   std::size_t budget_;
   std::uint32_t none_ = kNone;
@@ -908,11 +925,11 @@ class Expansion {
 Steps expand_contexts(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   if (unreached) {
     try {
-      return Expansion(module, code, list).run(true);
+      return Expansion(module, code, list, true).run();
     } catch (const Error&) {  // what never runs may be anything
     }
   }
-  return Expansion(module, code, list).run(false);
+  return Expansion(module, code, list, false).run();
 }
 
 }  // namespace depyf
