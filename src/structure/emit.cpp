@@ -194,27 +194,42 @@ class Emitter {
     find_once();
   }
 
-  /// A `finally` that control leaves by `break`, in a loop that never comes around and so is none in the graph: an endless loop around the
-  /// statement stands for it.
+  /// The loop that holds the statement, also where no way leads from the body of a `finally` that it stands in to the loop's header.
+  std::uint32_t loop_around(RegionId r) const {
+    std::uint32_t loop = loop_[try_node(r)];
+    for (r = s_.regions[r.index].parent; r && loop == kNone; r = s_.regions[r.index].parent)
+      if (s_.regions[r.index].kind == RegionKind::Scope) loop = loop_[try_node(s_.regions[r.index].owner)];
+    return loop;
+  }
+
+  /// A `finally` or a `with` that control leaves by `break`, in a loop that never comes around and so is none in the graph: an endless loop around
+  /// the statement stands for it.
   void find_once() {
     struct Left {
       RegionId region;
       std::uint32_t depth, to;
     };
+    auto left_by_jump = [&](RegionId r) {
+      const StructRegion& region = s_.regions[r.index];
+      return region.kind == RegionKind::With || (region.kind == RegionKind::Finally && region.scope);
+    };
+    bool any = false;
+    for (std::uint32_t r = 0; r < regions_ && !any; ++r) any = left_by_jump(RegionId(r));
+    if (!any) return;
     std::vector<Left> left;
     std::vector<std::uint32_t> to(regions_, kNone);
     std::vector<std::uint8_t> several(regions_, 0);
-    if (std::none_of(s_.regions.begin(), s_.regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && region.scope; })) return;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
-      if (!node.alive || dom_.number[b] == kNone) continue;
+      if (!node.alive || !node.region || dom_.number[b] == kNone) continue;
       for (int k = 0; k < node.edge_count(); ++k) {
         std::uint32_t t = target(BlockId(b), k);
         for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
-        if (const_return(t)) continue;
+        if (const_return(t) || (is_block(t) && s_.nodes[t].term == TermKind::Unreachable)) continue;
         for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
-          const RegionId owner = s_.regions[r.index].owner;
-          if (s_.regions[r.index].kind != RegionKind::Scope || s_.regions[owner.index].kind != RegionKind::Finally) continue;
+          const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
+          const RegionId owner = scope ? s_.regions[r.index].owner : r;
+          if (!left_by_jump(owner) || (scope == (s_.regions[owner.index].kind == RegionKind::With)) || same_end(t, resume_of(owner))) continue;
           several[owner.index] |= to[owner.index] != kNone && to[owner.index] != t;
           to[owner.index] = t;
         }
@@ -228,10 +243,12 @@ class Emitter {
     }
     std::stable_sort(left.begin(), left.end(), [](const Left& a, const Left& b) { return a.depth < b.depth; });
     for (const Left& l : left) {
-      const std::uint32_t n = try_node(l.region), loop = loop_[n];
+      const std::uint32_t n = try_node(l.region), loop = loop_around(l.region);
       if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop)))) continue;
       // behind a `for` around the statement, or where a statement around this one leads to in the same way
-      bool leads_there = dom_.idom[l.to] != kNone && is_block(dom_.idom[l.to]) && s_.nodes[dom_.idom[l.to]].term == TermKind::ForIter && dom_.dominates(dom_.idom[l.to], n);
+      bool leads_there = false;
+      for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])
+        leads_there = is_block(h) && s_.nodes[h].term == TermKind::ForIter && (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to);
       for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there; p = s_.regions[p.index].parent) {
         const auto outer = once_.find(try_node(s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
         leads_there = outer != once_.end() && outer->second == l.to;
@@ -484,6 +501,7 @@ class Emitter {
   std::uint32_t end_of(RegionId r, RegionId owner) const {
     const std::uint32_t begin = place(s_.regions[owner.index].handler.index);
     if (r == owner) return begin;
+    if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset) return s_.lifted.regions[owner.index].end;
     std::uint32_t t = s_.regions[owner.index].handler.index;
     for (int steps = 0; steps < 1000 && is_test(BlockId(t), s_.regions[owner.index].handler); ++steps) t = s_.nodes[t].edges[1].to.index;
     return s_.nodes[t].term == TermKind::Reraise ? s_.nodes[t].term_offset : begin;
@@ -608,7 +626,7 @@ class Emitter {
       while (!open.empty() && open.back().end < jump.begin) open.pop_back();
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
-      if (t == h || !s_.is_ancestor(region_of(t), region_of(h))) continue;  // out of a loop that never comes around
+      if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h))) continue;  // out of a loop that never comes around
       add_order(h, t);
       if (break_[h] == kNone) break_[h] = t;
     }
@@ -1781,7 +1799,7 @@ class Emitter {
     }
     std::uint32_t next = merges.empty() ? (resume != kNone ? resume : ctx.follow) : merges.front();
     // Whether the body ends or its exception is swallowed, control goes on at one place.
-    if (region.kind == RegionKind::With && resume != kNone && resume != next && !(is_block(next) && is_block(resume) && s_.same_exit(BlockId(next), BlockId(resume))))
+    if (region.kind == RegionKind::With && resume != kNone && !same_end(next, resume))
       throw Error("structure: what stands behind a with statement is not where a swallowed exception leads");
     if (merges.empty() && resume != kNone) later([=, this] { go_to(n, resume, l, ctx, {}); });
     inner.follow = otherwise != kNone ? otherwise : next;
@@ -1898,6 +1916,9 @@ class Emitter {
     outer.body = inner.body;
     outer.list = s_.ast.arena.copy(items);
   }
+
+  /// One node, or two copies of one end.
+  bool same_end(std::uint32_t a, std::uint32_t b) { return a == b || (is_block(a) && is_block(b) && s_.same_exit(BlockId(a), BlockId(b))); }
 
   /// Where control goes on when the exit function of a `with` swallows the exception, or when the clauses of `except*` took all of it; none for
   /// other statements.
