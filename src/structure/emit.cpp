@@ -171,7 +171,7 @@ class Emitter {
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
-      if (!node.alive || node.jump == JumpRole::Break || leads_to_return(node)) continue;
+      if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
       if (s_.lifted.source_order && node.term == TermKind::Return) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
@@ -265,14 +265,6 @@ class Emitter {
     const std::uint32_t begin = s_.nodes[h].term_offset;
     auto span = std::lower_bound(loops.begin(), loops.end(), begin, [](const LoopSpan& l, std::uint32_t offset) { return l.begin < offset; });
     return s_.lifted.source_order && span != loops.end() && span->begin == begin && offset > begin && offset <= span->end;
-  }
-
-  /// A `return` out of a loop and of a handler at once, which drops the iterator first.
-  bool leads_to_return(const Node& node) const {
-    if (node.term != TermKind::Jump) return false;
-    const Node& end = s_.nodes[node.edges[0].to.index];
-    return end.region != node.region && end.pred_count == 1 && const_return(node.edges[0].to.index) &&
-           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP); });
   }
 
   /// Dominators, in-edges and loop headers.

@@ -54,7 +54,7 @@ struct Node {
   bool alive = true;
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
   bool leads_ahead = false;       // Jump, in the order of the source: forward, which `continue` never does
-  bool in_place = false;          // Return: stands in the handler that leads to it
+  bool in_place = false;          // Return: stands in the statement that leads to it
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
   int edge_count() const {
@@ -179,6 +179,7 @@ class Structurer {
   void join_module_ends();        // structure.cpp
   void split_at_breaks();         // structure.cpp
   void drop_constant_params();    // structure.cpp
+  void return_at_once();          // structure.cpp
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
   bool falls_known() const { return !lifted.source_order && !options.made_by_dynamo; }
   bool same_exit(BlockId a, BlockId b);

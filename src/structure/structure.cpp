@@ -134,6 +134,22 @@ void Structurer::drop_constant_params() {
   if (any) count_uses();
 }
 
+/// A way out of statements that only drops what is on the stack and then returns a constant is that return.
+void Structurer::return_at_once() {
+  if (!(module[lifted.code].flags & kOptimized)) return;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break || node.match != UINT32_MAX) continue;
+    const BlockId to = node.edges[0].to;
+    const Node& end = nodes[to.index];
+    const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); }); };
+    if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value)) continue;
+    if (!only_drops(node) || !only_drops(end)) continue;
+    merge(BlockId(static_cast<std::uint32_t>(i)));
+    nodes[i].in_place = true;
+  }
+}
+
 void Structurer::reshape() {
   drop_builtin_shortcuts();
   classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
@@ -163,6 +179,7 @@ void Structurer::run() {
   if (!straight || nodes.size() > 1) {
     count_uses();
     count_preds();
+    return_at_once();
   }
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
