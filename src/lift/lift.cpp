@@ -17,6 +17,7 @@ constexpr ValueId kConflict{UINT32_MAX - 1};
 // Bounds on memory against hostile input; compilers stay far below both.
 constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096, kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
+constexpr std::size_t kHighest = 0x7FFF;  // Value::height
 
 /// Stack shuffles, constants, plain stores: whatever is not here may raise.
 constexpr OpSet kNeverRaises{
@@ -87,6 +88,7 @@ class Lifter {
   // The block being interpreted.
   BlockId block_;
   const Instr* instr_ = nullptr;
+  bool rotated_ = false;  // since the last operation
   std::uint32_t protected_depth_ = 0;
   bool below_touched_ = false;
   std::vector<ValueId> handler_view_;
@@ -161,6 +163,8 @@ class Lifter {
     value.line = instr_ ? instr_->line : 0;
     value.columns = instr_ ? instr_->columns : 0;
     value.operands = operands;
+    value.height = static_cast<std::uint16_t>(std::min<std::size_t>(stack_.size(), kHighest));
+    value.rotated = rotated_;
     aliased_.push_back(false);
     return out_.add(value);
   }
@@ -168,6 +172,7 @@ class Lifter {
   ValueId emit(Op op, std::uint32_t arg, std::uint32_t aux, std::span<ValueId> operands) {
     ValueId id = add_value(ValueKind::Operation, op, arg, aux, operands);
     block().body.push_back(id);
+    rotated_ = false;
     return id;
   }
 
@@ -273,6 +278,7 @@ class Lifter {
     instr_ = cfg_.blocks[b].first < cfg_.blocks[b].end ? &cfg_.instrs[cfg_.blocks[b].first] : nullptr;
     RegionId handles = handler_region_[b];
     stack_.clear();
+    rotated_ = false;
     bool exceptional = false, normal = b == cfg_.entry.index, back = false, raising = false;
     std::size_t depth = 0;
     bool depth_known = normal;
@@ -510,12 +516,14 @@ class Lifter {
         peek(n);
         note_depth(stack_.size() - n);
         std::swap(stack_.back(), stack_[stack_.size() - n]);
+        rotated_ = true;
         return false;
       }
       case Op::ROT: {
         peek(n);
         note_depth(stack_.size() - n);
         std::rotate(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end() - 1, stack_.end());
+        rotated_ = true;
         return false;
       }
       case Op::PUSH_NULL: push(null_); return false;
@@ -691,8 +699,8 @@ class Lifter {
       }
       case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE: {
         control_must_be_last(last);
-        ValueId tested = pop();
         ValueId none = emit(Op::LOAD_CONST, none_const().index, 0, {});
+        ValueId tested = pop();
         ValueId test = emit(Op::IS, 0, kNoneBranch, operands({tested, none}));
         branch(test, in.op == Op::BRANCH_NONE);
         return true;

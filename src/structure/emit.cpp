@@ -1175,6 +1175,7 @@ class Emitter {
     int edge = 0;
     ExprId pattern, guard;
     std::uint32_t list = kNone;
+    bool passes = false;         // the body is `pass`: it leads where a failed test leads
     Origin origin;
   };
 
@@ -1261,8 +1262,11 @@ class Emitter {
       last_case = at;
       linked.insert(at);
       std::uint32_t fail = node.term == TermKind::Branch ? target(BlockId(at), 1) : kNone;
-      const std::uint32_t behind = find_guard(at, part);
-      if (part.guard) {
+      const std::uint32_t behind = s_.cases[node.match].never ? kNone : find_guard(at, part);
+      if (s_.cases[node.match].never) {
+        part.guard = constant(ConstKind::False);
+        part.passes = true;
+      } else if (part.guard) {
         linked.insert(part.from);
         fail = behind;
       }
@@ -1286,7 +1290,10 @@ class Emitter {
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     // `case _`: reached from nowhere else
     bool is_default = false;
-    if (otherwise != kNone && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
+    bool passes = false;
+    for (CasePart& part : parts)
+      if (!part.passes && otherwise != kNone && target(BlockId(part.from), part.edge) == otherwise) part.passes = passes = true;
+    if (otherwise != kNone && !passes && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
         linked.contains(dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
       bool only = true;
       for (std::uint32_t p : preds(otherwise)) only &= linked.contains(p) || dom_.dominates(otherwise, p);
@@ -1352,6 +1359,7 @@ class Emitter {
     });
     for (std::size_t i = parts.size(); i > 0; --i) {
       const CasePart part = parts[i - 1];
+      if (part.passes) continue;
       if (part.from == kNone) later([=, this] { gen(otherwise, part.list, arm); });
       else later([=, this] { go(BlockId(part.from), part.edge, part.list, arm); });
     }
@@ -1503,7 +1511,7 @@ class Emitter {
     }
     LoopShape shape = shape_of(h, kNone);
     StmtId st = statement(StmtKind::While);
-    s_.ast[st].e[0] = true_constant();
+    s_.ast[st].e[0] = constant(ConstKind::True);
     std::uint32_t body = list();
     Context inner = ctx;
     inner.follow = h;
@@ -1555,9 +1563,9 @@ class Emitter {
     go_to(from, t, l, ctx, {});
   }
 
-  ExprId true_constant() {
+  ExprId constant(ConstKind kind) {
     Const c;
-    c.kind = ConstKind::True;
+    c.kind = kind;
     return s_.ast.constant(s_.module.add(c));
   }
 

@@ -80,6 +80,7 @@ struct Select {
 struct MatchCase {
   ExprId pattern;
   bool first = false;             // begins the statement; the node's value is the subject
+  bool never = false;             // has a constant guard: both edges lead to the next case
   std::int32_t line = 0;          // last line of the pattern
 };
 

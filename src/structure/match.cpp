@@ -22,13 +22,13 @@ constexpr std::size_t kMaxKids = 4096;
 constexpr std::size_t kMaxFailures = 64;  // each looks at a chain of cases again
 
 struct Tree {
-  enum Kind : std::uint8_t { Leaf, And, Or } kind = Leaf;
+  enum Kind : std::uint8_t { Leaf, And, Or, Any } kind = Leaf;  // Any: what always matches, the last alternative
   BlockId first;                          // the block that control enters
   ValueId tested;                         // by its first test
   bool own = false;                       // that value is computed in the first block: nothing comes before
   std::vector<std::uint32_t> kids;        // And, Or
   std::vector<BlockId> tail;              // blocks behind the last test that only take values apart
-  Edge yes, no;
+  Edge yes, no;                           // no.to is none where it always matches
   std::vector<std::vector<ValueId>> args; // Or: what each alternative hands over
   std::vector<ValueId> outs;              // Or: the values that stand for them
 };
@@ -71,19 +71,22 @@ class Matcher {
     if (!worth_a_look()) return;
     find_dead_params();
     tree_of_.assign(s_.nodes.size(), kNone);
+    alias_.assign(s_.lifted.values.size(), ValueId());
     preds_.assign(s_.nodes.size(), 0);
     for (const Node& node : s_.nodes)
       for (ValueId v : node.body)
-        if (s_.is_op(v, Op::MATCH_KEYS)) keys_.insert(s_.resolve(s_.at(v).operands[1]).index);
+        if (s_.is_op(v, Op::MATCH_KEYS)) keys_.insert(resolve(s_.at(v).operands[1]).index);
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) preds_[i] = s_.nodes[i].pred_count;
-    std::vector<BlockId> order = s_.reverse_postorder_blocks();
-    for (std::size_t i = order.size(); i > 0; --i) {
-      if (!leaf(order[i - 1])) continue;
-      while (fold(order[i - 1])) {
+    order_ = s_.reverse_postorder_blocks();
+    for (std::size_t i = order_.size(); i > 0; --i) {
+      if (!leaf(order_[i - 1])) continue;
+      while (fold(order_[i - 1])) {
       }
     }
-    for (BlockId b : order)
-      if (s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone) chain(b);
+    for (std::size_t i = 0; i < order_.size(); ++i)  // which grows
+      if (const BlockId b = order_[i]; s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone)
+        chain(b, resolve(trees_[tree_of_[b.index]].tested));
+    for (std::size_t i = 0; i < order_.size(); ++i) chain_of_captures(order_[i]);
     if (touched_.empty()) return;
     drop_dead_params();
     s_.count_preds();
@@ -111,9 +114,11 @@ class Matcher {
         if (value.kind != ValueKind::Operation) continue;
         if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
         if ((value.op != Op::COMPARE && value.op != Op::IS && !is_name_store(value.op)) || value.operands.empty()) continue;
-        ValueId first = s_.resolve(value.operands[0]);
+        ValueId first = resolve(value.operands[0]);
         const BlockId here(static_cast<std::uint32_t>(i));
         auto [at, fresh] = compared.emplace(first.index, here);
+        if (!is_name_store(value.op) && s_.at(first).kind == ValueKind::Operation && s_.at(first).line > 0 && value.line > s_.at(first).line) return true;
+        if (value.op == Op::COMPARE && value.height > s_.at(first).height && s_.at(first).kind == ValueKind::Operation) return true;  // `0 | _`
         if ((!fresh && at->second != here) || (block_of(first) != here && s_.at(first).kind == ValueKind::Operation)) return true;
       }
     }
@@ -125,7 +130,7 @@ class Matcher {
     live_.assign(s_.lifted.values.size(), 0);
     std::vector<ValueId> work;
     auto reach = [&](ValueId v) {
-      v = s_.resolve(v);
+      v = resolve(v);
       if (!v || live_[v.index]) return;
       live_[v.index] = 1;
       if (s_.at(v).kind == ValueKind::Param) work.push_back(v);
@@ -179,12 +184,29 @@ class Matcher {
     }
   }
 
+  /// As Structurer::resolve; a parameter of a block that one test leads to is what the test hands over.
+  ValueId resolve(ValueId v) {
+    for (v = s_.resolve(v); v && v.index < alias_.size() && alias_[v.index]; v = s_.resolve(alias_[v.index])) {
+    }
+    return v;
+  }
+
+  void alias_params(const Edge& edge) {
+    const auto& params = s_.nodes[edge.to.index].params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const ValueId v = resolve(edge.args[i]);
+      if (v == params[i]) continue;
+      if (alias_.size() <= params[i].index) alias_.resize(params[i].index + 1);
+      alias_[params[i].index] = v;
+    }
+  }
+
   BlockId block_of(ValueId v) const {
     const Value& value = s_.at(v);
     return value.kind == ValueKind::Result && !value.operands.empty() ? s_.at(value.operands[0]).block : value.block;
   }
 
-  const Value& operand(ValueId v, std::size_t i) { return s_.at(s_.resolve(s_.at(v).operands[i])); }
+  const Value& operand(ValueId v, std::size_t i) { return s_.at(resolve(s_.at(v).operands[i])); }
 
   bool is_none(ValueId v) const { return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::None; }
 
@@ -193,28 +215,28 @@ class Matcher {
     inverted = false;
     const Value value = s_.at(test);
     if (value.kind == ValueKind::Result) {
-      const ValueId op = s_.resolve(value.operands[0]);
-      if (value.arg == 1 && (s_.is_op(op, Op::MATCH_KEYS) || s_.is_op(op, Op::MATCH_CLASS))) return s_.resolve(s_.at(op).operands[0]);
+      const ValueId op = resolve(value.operands[0]);
+      if (value.arg == 1 && (s_.is_op(op, Op::MATCH_KEYS) || s_.is_op(op, Op::MATCH_CLASS))) return resolve(s_.at(op).operands[0]);
       return {};
     }
     if (value.kind != ValueKind::Operation) return {};
-    if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING) return s_.resolve(value.operands[0]);
+    if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING) return resolve(value.operands[0]);
     if (value.op == Op::IS && value.arg == 0) {
-      const ValueId left = s_.resolve(value.operands[0]), right = s_.resolve(value.operands[1]);
+      const ValueId left = resolve(value.operands[0]), right = resolve(value.operands[1]);
       if (!s_.is_const(right)) return {};
       if (s_.is_op(left, Op::MATCH_KEYS) || s_.is_op(left, Op::MATCH_CLASS)) {
         inverted = true;
-        return is_none(right) ? s_.resolve(s_.at(left).operands[0]) : ValueId();
+        return is_none(right) ? resolve(s_.at(left).operands[0]) : ValueId();
       }
       const ConstKind kind = s_.module[ConstId(s_.at(right).arg)].kind;
       if (kind != ConstKind::None && kind != ConstKind::True && kind != ConstKind::False) return {};
       return left;
     }
     if (value.op == Op::COMPARE) {
-      const ValueId left = s_.resolve(value.operands[0]), right = s_.resolve(value.operands[1]);
+      const ValueId left = resolve(value.operands[0]), right = resolve(value.operands[1]);
       const bool length = s_.is_op(left, Op::GET_LEN);
       if (length && s_.is_const(right) && (value.arg == static_cast<std::uint32_t>(CompareOp::Eq) || value.arg == static_cast<std::uint32_t>(CompareOp::Ge)))
-        return s_.resolve(s_.at(left).operands[0]);
+        return resolve(s_.at(left).operands[0]);
       if (length || value.arg != static_cast<std::uint32_t>(CompareOp::Eq)) return {};
       return s_.is_const(right) || s_.is_op(right, Op::LOAD_ATTR) || s_.is_op(right, Op::BINARY) || s_.is_op(right, Op::UNARY) ? left : ValueId();
     }
@@ -224,7 +246,7 @@ class Matcher {
   bool leaf(BlockId b) {
     const Node& node = s_.nodes[b.index];
     if (!node.alive || node.term != TermKind::Branch || node.match != kNone) return false;
-    const ValueId test = s_.resolve(node.value);
+    const ValueId test = resolve(node.value);
     if (block_of(test) != b) return false;
     bool inverted = false;
     Tree tree;
@@ -237,11 +259,11 @@ class Matcher {
     for (int steps = 0; steps < 8 && block_of(base) == b; ++steps) {
       const Value& value = s_.at(base);
       if (value.kind == ValueKind::Result && (s_.is_op(value.operands[0], Op::UNPACK_SEQUENCE) || s_.is_op(value.operands[0], Op::UNPACK_EX)))
-        base = s_.resolve(s_.at(value.operands[0]).operands[0]);
+        base = resolve(s_.at(value.operands[0]).operands[0]);
       else if (value.kind == ValueKind::Result && s_.is_op(value.operands[0], Op::MATCH_KEYS))
         break;
       else if (s_.is_op(base, Op::LOAD_SUBSCR))
-        base = s_.resolve(value.operands[0]);
+        base = resolve(value.operands[0]);
       else
         break;
     }
@@ -287,12 +309,13 @@ class Matcher {
     if (a.to != b.to || a.args.size() != b.args.size()) return false;
     const auto& params = s_.nodes[a.to.index].params;
     for (std::size_t i = 0; i < a.args.size(); ++i)
-      if (s_.resolve(a.args[i]) != s_.resolve(b.args[i]) && !(i < params.size() && dead(params[i]))) return false;
+      if (resolve(a.args[i]) != resolve(b.args[i]) && !(i < params.size() && dead(params[i]))) return false;
     return true;
   }
 
   /// The same place, or copies of one short way out: the same operations of the same lines.
   bool same_place(const Edge& a, const Edge& b) {
+    if (!a.to || !b.to) return false;
     if (same_edge(a, b)) return true;
     constexpr std::size_t kLongest = 8;
     if (a.to == b.to || !takes_nothing(a.to) || !takes_nothing(b.to)) return false;
@@ -302,8 +325,8 @@ class Matcher {
       if (!plain_return(a.to) || !plain_return(b.to)) return false;
     }
     auto same = [&](ValueId v, ValueId w) {
-      v = s_.resolve(v);
-      w = s_.resolve(w);
+      v = resolve(v);
+      w = resolve(w);
       if (v == w) return true;
       if (s_.is_const(v) && s_.is_const(w)) return s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg));
       for (std::size_t i = 0; i < x.body.size(); ++i)
@@ -322,15 +345,16 @@ class Matcher {
 
   bool plain_return(BlockId b) {
     const Node& node = s_.nodes[b.index];
-    return node.term == TermKind::Return && s_.is_const(s_.resolve(node.value)) &&
+    return node.term == TermKind::Return && s_.is_const(resolve(node.value)) &&
            std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v); });
   }
 
   /// Another test that can only be reached through this one.
   std::uint32_t next_tree(BlockId from, const Edge& edge) {
+    if (!edge.to) return kNone;
     const Node& node = s_.nodes[edge.to.index];
     const std::uint32_t t = tree_of_[edge.to.index];
-    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || !takes_nothing(edge.to) || node.region != s_.nodes[from.index].region) return kNone;
+    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || edge.args.size() != node.params.size() || node.region != s_.nodes[from.index].region) return kNone;
     return t;
   }
 
@@ -340,25 +364,66 @@ class Matcher {
     {
       const BlockId b = trees_[t].yes.to;
       const Node& node = s_.nodes[b.index];
-      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && takes_nothing(b) && node.region == s_.nodes[a.index].region && node.term == TermKind::Jump &&
-          node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 && std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return takes_apart(v); }) &&
+      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && trees_[t].yes.args.size() == node.params.size() && node.region == s_.nodes[a.index].region &&
+          node.term == TermKind::Jump && node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 &&
+          std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return takes_apart(v); }) &&
           std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_op(v, Op::UNPACK_SEQUENCE) || s_.is_op(v, Op::UNPACK_EX) || s_.is_op(v, Op::LOAD_SUBSCR); })) {
+        alias_params(trees_[t].yes);
         trees_[t].tail.push_back(b);
         trees_[t].yes = node.edges[0];
         return true;
       }
     }
-    if (std::uint32_t u = next_tree(a, trees_[t].yes); u != kNone && same_place(trees_[t].no, trees_[u].no)) {
-      join(a, t, u, Tree::And);
-      return true;
+    if (std::uint32_t u = next_tree(a, trees_[t].yes); u != kNone) {
+      const Edge fail = trees_[t].no, next_fail = trees_[u].no;
+      if (!fail.to || !next_fail.to || same_place(fail, next_fail)) {
+        join(a, t, u, Tree::And);
+        return true;
+      }
+      if (may_always_match(u)) {
+        match_always(u);
+        return true;
+      }
     }
     if (std::uint32_t u = next_tree(a, trees_[t].no);
-        u != kNone && trees_[u].tested == trees_[t].tested &&
+        u != kNone && resolve(trees_[u].tested) == resolve(trees_[t].tested) && takes_nothing(trees_[t].no.to) &&
         ((trees_[t].yes.to == trees_[u].yes.to && trees_[t].yes.args.size() == trees_[u].yes.args.size()) || same_place(trees_[t].yes, trees_[u].yes))) {
       join(a, t, u, Tree::Or);
       return true;
     }
     return false;
+  }
+
+  /// Both ways lead to one place: `0 | _`, `[x] | x`, or a test that decides nothing.
+  bool may_always_match(std::uint32_t t) {
+    return trees_[t].no.to && trees_[t].yes.to == trees_[t].no.to && trees_[t].yes.args.size() == trees_[t].no.args.size();
+  }
+
+  /// Adds an alternative that takes anything: a capture, or `_`.
+  std::uint32_t match_always(std::uint32_t t) {
+    Tree any;
+    any.kind = Tree::Any;
+    any.first = trees_[t].first;
+    any.tested = trees_[t].tested;
+    any.yes = trees_[t].no;
+    const std::uint32_t u = add(std::move(any));
+    join(trees_[t].first, t, u, Tree::Or);
+    return tree_of_[trees_[t].first.index];
+  }
+
+  /// How many values lie on the stack below the tested one when the first test looks at it.
+  std::uint32_t place_of(std::uint32_t t) {
+    while (trees_[t].kind == Tree::And || trees_[t].kind == Tree::Or) t = trees_[t].kids.front();
+    if (trees_[t].kind == Tree::Any) return kNone;
+    ValueId test = resolve(s_.nodes[trees_[t].first.index].value);
+    if (s_.at(test).kind == ValueKind::Result) test = resolve(s_.at(test).operands[0]);
+    if (s_.is_op(test, Op::COMPARE) || s_.is_op(test, Op::IS)) {
+      const ValueId left = resolve(s_.at(test).operands[0]);
+      if (s_.is_op(left, Op::GET_LEN) || s_.is_op(left, Op::MATCH_KEYS) || s_.is_op(left, Op::MATCH_CLASS)) test = left;
+    }
+    const Value& value = s_.at(test);
+    const bool keeps = value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::GET_LEN;
+    return value.height - (keeps ? 1u : value.op == Op::MATCH_KEYS ? 2u : 0u);
   }
 
   void join(BlockId a, std::uint32_t t, std::uint32_t u, Tree::Kind kind) {
@@ -367,27 +432,26 @@ class Matcher {
     both.first = a;
     both.tested = trees_[t].tested;
     both.own = trees_[t].own;
-    tree_of_[trees_[u].first.index] = kNone;
+    if (trees_[u].kind != Tree::Any) tree_of_[trees_[u].first.index] = kNone;
     if (kind == Tree::And) {
+      alias_params(trees_[t].yes);
       both.kids = {t, u};
       both.yes = trees_[u].yes;
-      both.no = trees_[u].no;
-      --preds_[trees_[t].no.to.index];
+      both.no = trees_[u].no.to ? trees_[u].no : trees_[t].no;
+      if (trees_[t].no.to && trees_[u].no.to) --preds_[trees_[t].no.to.index];
     } else {
-      both.kids.push_back(t);
-      both.args.emplace_back();
       const bool meet = trees_[t].yes.to == trees_[u].yes.to;  // copies of a `return` take nothing
-      if (meet)
-        for (ValueId v : trees_[t].yes.args) both.args.back().push_back(s_.resolve(v));
-      const Tree& right = trees_[u];
-      if (right.kind == Tree::Or && right.tail.empty()) {
-        both.kids.insert(both.kids.end(), right.kids.begin(), right.kids.end());
-        for (const auto& list : right.args) both.args.push_back(meet ? list : std::vector<ValueId>());
-      } else {
-        both.kids.push_back(u);
-        both.args.emplace_back();
-        if (meet)
-          for (ValueId v : right.yes.args) both.args.back().push_back(s_.resolve(v));
+      for (std::uint32_t side : {t, u}) {
+        const Tree& part = trees_[side];
+        if (part.kind == Tree::Or && part.tail.empty()) {
+          both.kids.insert(both.kids.end(), part.kids.begin(), part.kids.end());
+          for (const auto& list : part.args) both.args.push_back(meet ? list : std::vector<ValueId>());
+        } else {
+          both.kids.push_back(side);
+          both.args.emplace_back();
+          if (meet)
+            for (ValueId v : part.yes.args) both.args.back().push_back(resolve(v));
+        }
       }
       for (std::size_t i = 0; i < both.args[0].size(); ++i) {
         bool same = true;
@@ -401,8 +465,8 @@ class Matcher {
         out.block = a;
         both.outs.push_back(s_.add_value(out));
       }
-      both.yes = Edge{right.yes.to, s_.lifted.arena.copy(both.outs)};
-      both.no = right.no;
+      both.yes = Edge{trees_[u].yes.to, s_.lifted.arena.copy(both.outs)};
+      both.no = trees_[u].no;
       --preds_[trees_[t].yes.to.index];
     }
     tree_of_[a.index] = add(std::move(both));
@@ -425,7 +489,7 @@ class Matcher {
 
   /// A class, a key or a value: a constant, or a name with attributes.
   ExprId expression(ValueId v, int depth = 0) {
-    v = s_.resolve(v);
+    v = resolve(v);
     const Value value = s_.at(v);
     if (depth > kMaxDepth || value.kind != ValueKind::Operation) throw Failed();
     mark(v);
@@ -444,7 +508,7 @@ class Matcher {
   }
 
   std::vector<ExprId> key_expressions(ValueId keys) {
-    keys = s_.resolve(keys);
+    keys = resolve(keys);
     mark(keys);
     std::vector<ExprId> out;
     if (s_.is_op(keys, Op::BUILD_TUPLE)) {
@@ -466,7 +530,7 @@ class Matcher {
       const ValueId v = node.body[i];
       const Value value = s_.at(v);
       if (value.kind != ValueKind::Operation) throw Failed();
-      auto subject = [&]() -> Facts& { return scope.facts[s_.resolve(value.operands[0]).index]; };
+      auto subject = [&]() -> Facts& { return scope.facts[resolve(value.operands[0]).index]; };
       switch (value.op) {
         case Op::MATCH_SEQUENCE: subject().sequence = true; mark(v); break;
         case Op::MATCH_MAPPING: subject().mapping = true; mark(v); break;
@@ -474,7 +538,7 @@ class Matcher {
         case Op::MATCH_CLASS: if (subject().type) throw Failed(); subject().type = v; mark(v); break;
         case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: {
           mark(v);
-          const ValueId from_value = s_.resolve(value.operands[0]);
+          const ValueId from_value = resolve(value.operands[0]);
           if (keys_.count(from_value.index)) break;  // those that **rest does without
           Facts& facts = subject();
           if (facts.unpacked) throw Failed();
@@ -482,25 +546,25 @@ class Matcher {
           break;
         }
         case Op::LOAD_SUBSCR: subject().items.push_back(v); mark(v); break;
-        case Op::COPY_DICT_WITHOUT_KEYS: subject().rest = v; mark(v); mark(s_.resolve(value.operands[1])); break;
+        case Op::COPY_DICT_WITHOUT_KEYS: subject().rest = v; mark(v); mark(resolve(value.operands[1])); break;
         case Op::DICT_UPDATE: {
-          const ValueId fresh = s_.resolve(value.operands[0]);
+          const ValueId fresh = resolve(value.operands[0]);
           if (!s_.is_op(fresh, Op::BUILD_MAP) || !s_.at(fresh).operands.empty()) throw Failed();
           mark(fresh);
           mark(v);
-          scope.facts[s_.resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
+          scope.facts[resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
           break;
         }
         case Op::DELETE_SUBSCR: mark(v); break;
         case Op::COMPARE: {
-          const ValueId left = s_.resolve(value.operands[0]);
+          const ValueId left = resolve(value.operands[0]);
           mark(v);
           if (s_.is_op(left, Op::GET_LEN)) {
             mark(left);
-            mark(s_.resolve(value.operands[1]));
-            Facts& facts = scope.facts[s_.resolve(s_.at(left).operands[0]).index];
+            mark(resolve(value.operands[1]));
+            Facts& facts = scope.facts[resolve(s_.at(left).operands[0]).index];
             if (facts.length) throw Failed();
-            facts.length = s_.resolve(value.operands[1]);
+            facts.length = resolve(value.operands[1]);
             facts.at_least = value.arg == static_cast<std::uint32_t>(CompareOp::Ge);
           } else {
             subject().equals.push_back(v);
@@ -508,9 +572,9 @@ class Matcher {
           break;
         }
         case Op::IS: {
-          const ValueId left = s_.resolve(value.operands[0]);
+          const ValueId left = resolve(value.operands[0]);
           mark(v);
-          mark(s_.resolve(value.operands[1]));
+          mark(resolve(value.operands[1]));
           if (!s_.is_op(left, Op::MATCH_KEYS) && !s_.is_op(left, Op::MATCH_CLASS)) subject().is.push_back(v);
           break;
         }
@@ -546,12 +610,13 @@ class Matcher {
         case Tree::And:
           for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
           break;
+        case Tree::Any: break;
         case Tree::Or: {
           // what the first block takes out before the first test belongs to the whole pattern
-          scope.facts[tree.tested.index].alternatives.push_back(t);
+          scope.facts[resolve(tree.tested).index].alternatives.push_back(t);
           const BlockId first = tree.first;
           if (!(first == head && tree.own)) {
-            if (const std::size_t shared = taken_before(first, tree.tested); shared > 0) read(scope, first, 0, shared);
+            if (const std::size_t shared = taken_before(first, resolve(tree.tested)); shared > 0) read(scope, first, 0, shared);
           }
           break;
         }
@@ -562,17 +627,19 @@ class Matcher {
     }
   }
 
-  /// How many operations at the start of alternatives' first block come before them: those that make what is tested, and what takes apart what an
-  /// earlier test gave.
+  /// How many operations at the start of alternatives' first block come before them: all that its test does not need, and what makes the tested value.
   std::size_t taken_before(BlockId first, ValueId tested) {
     const auto& body = s_.nodes[first.index].body;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      const Value& value = s_.at(body[i]);
-      const bool earlier = i == count && (s_.is_op(body[i], Op::UNPACK_SEQUENCE) || s_.is_op(body[i], Op::UNPACK_EX)) &&
-                           s_.resolve(value.operands[0]) != tested && block_of(s_.resolve(value.operands[0])) != first;
-      if (earlier || defines(body[i], tested)) count = i + 1;
+    std::set<std::uint32_t> needed;
+    std::vector<ValueId> work{resolve(s_.nodes[first.index].value)};
+    while (!work.empty()) {
+      const ValueId v = work.back();
+      work.pop_back();
+      if (!v || v == tested || block_of(v) != first || !needed.insert(v.index).second) continue;
+      for (ValueId o : s_.at(v).operands) work.push_back(resolve(o));
     }
+    std::size_t count = body.size();
+    while (count > 0 && needed.count(body[count - 1].index) && !defines(body[count - 1], tested)) --count;
     return count;
   }
 
@@ -615,7 +682,7 @@ class Matcher {
       for (std::size_t i = 0; i < count; ++i) values[i] = result(facts.unpacked, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(count));
     }
     for (ValueId item : facts.items) {
-      const ValueId index = s_.resolve(s_.at(item).operands[1]);
+      const ValueId index = resolve(s_.at(item).operands[1]);
       const std::uint32_t i = constant_number(index);
       mark(index);
       if (i >= count || values[i]) throw Failed();
@@ -669,13 +736,13 @@ class Matcher {
       const bool starred = facts.at_least || !facts.length;
       std::vector<ExprId> front, back;   // back: last item first
       for (ValueId item : facts.items) {
-        const ValueId index = s_.resolve(s_.at(item).operands[1]);
+        const ValueId index = resolve(s_.at(item).operands[1]);
         mark(index);
         bool from_end = false;
         std::uint32_t n = 0;
         if (s_.is_op(index, Op::BINARY)) {
-          const ValueId whole = s_.resolve(s_.at(index).operands[0]), part = s_.resolve(s_.at(index).operands[1]);
-          if (s_.at(index).arg != static_cast<std::uint32_t>(BinaryOp::Subtract) || !s_.is_op(whole, Op::GET_LEN) || s_.resolve(s_.at(whole).operands[0]) != v) throw Failed();
+          const ValueId whole = resolve(s_.at(index).operands[0]), part = resolve(s_.at(index).operands[1]);
+          if (s_.at(index).arg != static_cast<std::uint32_t>(BinaryOp::Subtract) || !s_.is_op(whole, Op::GET_LEN) || resolve(s_.at(whole).operands[0]) != v) throw Failed();
           mark(whole);
           mark(part);
           from_end = true;
@@ -744,7 +811,7 @@ class Matcher {
   ExprId instance(Scope& scope, Facts& facts, int depth) {
     const Value match = s_.at(facts.type);
     std::vector<ExprId> kids{expression(match.operands[1])};
-    const ValueId names = s_.resolve(match.operands[2]);
+    const ValueId names = resolve(match.operands[2]);
     mark(names);
     if (!s_.is_const(names)) throw Failed();
     const Const& c = s_.module[ConstId(s_.at(names).arg)];
@@ -773,7 +840,7 @@ class Matcher {
       std::vector<Capture> captures;
       for (const Capture& outer : *scope.captures)
         for (std::size_t i = 0; i < tree.outs.size(); ++i)
-          if (tree.outs[i] == outer.value && tree.outs[i] != tree.args[k][i]) captures.push_back({tree.args[k][i], outer.store, false});
+          if (resolve(tree.outs[i]) == outer.value && tree.outs[i] != tree.args[k][i]) captures.push_back({resolve(tree.args[k][i]), outer.store, false});
       Scope inner;
       inner.captures = &captures;
       read_alternative(inner, tree.kids[k], k == 0 ? tree.first : BlockId(), tree.tested);
@@ -782,7 +849,7 @@ class Matcher {
     }
     for (std::size_t i = 0; i < tree.outs.size(); ++i)
       for (Capture& outer : *scope.captures)
-        if (outer.value == tree.outs[i] && tree.outs[i] != tree.args[0][i]) outer.used = true;
+        if (outer.value == resolve(tree.outs[i]) && tree.outs[i] != tree.args[0][i]) outer.used = true;
     return with_kids(ExprKind::MatchOr, kids);
   }
 
@@ -806,14 +873,12 @@ class Matcher {
         case Tree::And:
           for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
           break;
+        case Tree::Any: break;
         case Tree::Or:
           if (tree.first == first && tree.tested == tested) throw Failed();
-          scope.facts[tree.tested.index].alternatives.push_back(id);
+          scope.facts[resolve(tree.tested).index].alternatives.push_back(id);
           if (tree.first != first) {
-            const auto& body = s_.nodes[tree.first.index].body;
-            std::size_t shared = 0;
-            for (std::size_t i = 0; i < body.size(); ++i)
-              if (defines(body[i], tree.tested)) shared = i + 1;
+            const std::size_t shared = taken_before(tree.first, resolve(tree.tested));
             if (shared > 0) read(scope, tree.first, 0, shared);
           }
           break;
@@ -871,9 +936,9 @@ class Matcher {
       return;
     }
     auto through = [&](ValueId v) {
-      v = s_.resolve(v);
+      v = resolve(v);
       for (std::size_t i = 0; i < node.params.size() && i < tree.yes.args.size(); ++i)
-        if (node.params[i] == v) return s_.resolve(tree.yes.args[i]);
+        if (node.params[i] == v) return resolve(tree.yes.args[i]);
       return v;
     };
     // everything up to the last operation that takes a value from before the block
@@ -885,7 +950,7 @@ class Matcher {
       if (!takes_apart(node.body[i]) && !is_name_store(value.op)) break;
       bool takes = false;
       for (ValueId o : value.operands) {
-        const ValueId v = s_.resolve(o);
+        const ValueId v = resolve(o);
         takes |= block_of(v) != b || ours.count(v.index) || std::find(node.params.begin(), node.params.end(), v) != node.params.end() ||
                  (s_.at(v).kind == ValueKind::Result && ours.count(s_.at(v).operands[0].index));
       }
@@ -941,20 +1006,23 @@ class Matcher {
   bool used_by_read(ValueId v) {
     for (ValueId w : blocks_read_)
       for (ValueId o : s_.at(w).operands)
-        if (s_.resolve(o) == v) return true;
+        if (resolve(o) == v) return true;
     return false;
   }
 
   // ---------------------------------------------------------------- cases
 
+  bool stores_subject(ValueId v, ValueId subject) {
+    const Value& value = s_.at(v);
+    return value.kind == ValueKind::Operation && is_name_store(value.op) && resolve(value.operands[0]) == subject;
+  }
+
   std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores, std::size_t from = 0) {
     const Node& node = s_.nodes[b.index];
     std::size_t n = 0;
     for (std::size_t i = from; i < node.body.size(); ++i) {
-      const ValueId v = node.body[i];
-      const Value& value = s_.at(v);
-      if (value.kind != ValueKind::Operation || !is_name_store(value.op) || s_.resolve(value.operands[0]) != subject) break;
-      if (stores) stores->push_back(v);
+      if (!stores_subject(node.body[i], subject)) break;
+      if (stores) stores->push_back(node.body[i]);
       ++n;
     }
     return n;
@@ -965,64 +1033,150 @@ class Matcher {
     return t != kNone && !trees_[t].own && trees_[t].tested == subject;
   }
 
-  /// Behind a guard: where the next case begins.
+  /// Where on the stack the subject lies while cases are tested: how many values are below it.
+  std::uint32_t home_of(ValueId subject) {
+    const Value& value = s_.at(subject);
+    if (value.kind == ValueKind::Operation) return value.height;
+    if (value.block.index >= s_.lifted.blocks.size()) return kNone;
+    const auto& stack = s_.lifted.blocks[value.block.index].stack_in;
+    for (std::size_t i = 0; i < stack.size(); ++i)
+      if (stack[i] && resolve(stack[i]) == subject) return static_cast<std::uint32_t>(i);
+    return kNone;
+  }
+
+  /// Is the subject still on the stack where the block's first operation is made? Then that belongs to a guard or to the next case.
+  bool keeps(BlockId b, ValueId subject, std::uint32_t home) {
+    if (b.index >= s_.lifted.blocks.size()) return false;
+    const auto& stack = s_.lifted.blocks[b.index].stack_in;
+    if (home >= stack.size() || !stack[home] || resolve(stack[home]) != subject) return false;
+    for (ValueId v : s_.nodes[b.index].body) {
+      const Value& value = s_.at(v);
+      if (value.kind != ValueKind::Operation) return false;
+      return value.height > home || (value.height == home && !value.operands.empty() && resolve(value.operands[0]) == subject);
+    }
+    return false;
+  }
+
+  /// Behind a guard, whose blocks begin at `b`: where the next case begins. The operands of a guard follow one another; the last one's test goes on to the
+  /// body, which has no subject, or jumps to the next case.
   BlockId case_behind_guard(BlockId b, ValueId subject) {
-    std::vector<BlockId> seen{b};
-    for (std::size_t i = 0; i < seen.size() && i < 16; ++i) {
-      const Node& node = s_.nodes[seen[i].index];
-      if (node.term != TermKind::Branch) continue;
-      for (int k = 0; k < 2; ++k) {
-        const BlockId to = node.edges[k].to;
-        if (std::find(seen.begin(), seen.end(), to) != seen.end() || to == block_of(subject)) continue;  // around a loop, the subject is another one
-        if (tests_subject(to, subject) || leading_stores(to, subject, nullptr) > 0) return to;
-        seen.push_back(to);
+    const std::uint32_t home = home_of(subject);
+    for (int steps = 0; steps < 64; ++steps) {
+      const Node& node = s_.nodes[b.index];
+      if (b.index >= s_.lifted.blocks.size() || node.term == TermKind::Raise) return {};
+      BlockId next, other;
+      switch (node.term) {
+        case TermKind::Jump: next = node.edges[0].to; break;
+        case TermKind::ForIter: case TermKind::Send: next = node.edges[1].to; break;
+        case TermKind::Branch:
+          next = node.edges[node.falls].to;
+          other = node.edges[1 - node.falls].to;
+          break;
+        case TermKind::Return: case TermKind::Raise: case TermKind::Reraise: case TermKind::Unreachable: return {};
       }
+      if (!keeps(next, subject, home)) return other && other != b && next != other && other != block_of(subject) && keeps(other, subject, home) ? other : BlockId();
+      b = next;
     }
     return {};
   }
 
+  /// Of a pattern whose both ways lead to one place: does its last alternative take anything (`0 | _`)? Otherwise nothing is left of a body.
+  /// `stays`: the subject is still there when it fails, so a pattern begins with a copy; alternatives have one more.
+  bool has_wildcard(std::uint32_t t, std::uint32_t home, bool stays) {
+    const Tree& tree = trees_[t];
+    for (std::size_t i = 0; i < tree.yes.args.size(); ++i)
+      if (resolve(tree.yes.args[i]) != resolve(tree.no.args[i]) && !dead(s_.nodes[tree.yes.to.index].params[i])) return true;
+    const std::uint32_t place = place_of(t);
+    return home != kNone && place != kNone && place > home + (stays ? 1 : 0);
+  }
+
+  /// Alternatives that lead to a place which others reach too may be cases without a body of their own.
+  std::vector<std::uint32_t> split_cases(std::uint32_t t, std::uint32_t home, bool stays) {
+    if (trees_[t].kind != Tree::Or || !trees_[t].outs.empty() || !trees_[t].tail.empty()) return {t};
+    const std::vector<std::uint32_t> kids = trees_[t].kids;
+    const bool shared = preds_[trees_[t].yes.to.index] > 1;
+    std::vector<std::uint32_t> firsts;  // of the cases
+    // a case's first test comes behind a copy of the subject, but for the last one's; an alternative's behind one more
+    auto at_most = [&](std::size_t k, std::uint32_t copies) {
+      const std::uint32_t place = place_of(kids[k]);
+      return home != kNone && place != kNone && place <= home + copies;
+    };
+    const bool last_alone = at_most(kids.size() - 1, stays ? 1 : 0);
+    bool apart = false;
+    for (std::size_t k = 0; k < kids.size(); ++k) {
+      const bool alone = k + 1 == kids.size() ? last_alone : (stays || last_alone) && at_most(k, 1);
+      if (k == 0 || alone || apart || (shared && last_line(kids[k]) != last_line(kids[k - 1]))) firsts.push_back(static_cast<std::uint32_t>(k));
+      apart = alone;
+    }
+    if (firsts.size() == 1) return {t};
+    std::vector<std::uint32_t> out;
+    for (std::size_t i = 0; i < firsts.size(); ++i) {
+      const std::size_t begin = firsts[i], end = i + 1 < firsts.size() ? firsts[i + 1] : kids.size();
+      if (end - begin == 1) {
+        out.push_back(kids[begin]);
+        continue;
+      }
+      Tree part;
+      part.kind = Tree::Or;
+      part.first = trees_[kids[begin]].first;
+      part.tested = trees_[kids[begin]].tested;
+      part.own = trees_[kids[begin]].own;
+      part.kids.assign(kids.begin() + static_cast<std::ptrdiff_t>(begin), kids.begin() + static_cast<std::ptrdiff_t>(end));
+      part.args.resize(end - begin);
+      part.yes = trees_[kids[begin]].yes;
+      part.no = trees_[kids[end - 1]].no;
+      out.push_back(add(std::move(part)));
+    }
+    preds_[trees_[t].yes.to.index] += static_cast<std::uint32_t>(out.size()) - 1;
+    return out;
+  }
+
   bool uses_value(BlockId b, ValueId v, std::size_t from) {
     const Node& node = s_.nodes[b.index];
-    if (node.value && s_.resolve(node.value) == v) return true;
+    if (node.value && resolve(node.value) == v) return true;
     for (std::size_t i = from; i < node.body.size(); ++i)
       for (ValueId o : s_.at(node.body[i]).operands)
-        if (s_.resolve(o) == v) return true;
+        if (resolve(o) == v) return true;
     return false;
   }
 
-  /// The subject is still on the stack, so another case begins here: `case _` with a guard.
+  /// The subject is still on the stack when control comes here, so another case begins here: `case _` with a guard.
   bool holds_subject(BlockId b, ValueId subject) {
     if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch) return false;
     const auto& stack = s_.lifted.blocks[b.index].stack_in;
-    return !stack.empty() && stack.back() && s_.resolve(stack.back()) == subject;
+    return !stack.empty() && stack.back() && resolve(stack.back()) == subject;
   }
 
-  void chain(BlockId head) {
+  /// The cases from the block `head` on, which computes the subject or tests it first.
+  void chain(BlockId head, ValueId subject) {
     if (failures_ > kMaxFailures) return;
-    const ValueId subject = trees_[tree_of_[head.index]].tested;
     std::vector<Found> cases;
     std::unordered_set<std::uint32_t> visited;
+    const std::uint32_t home = home_of(subject);
     BlockId at = head;
     bool certain = false;
     // a first case that always matches, with a guard: it stands where the subject is computed
-    if (const BlockId start = block_of(subject); start != head && !trees_[tree_of_[head.index]].own && s_.at(subject).kind == ValueKind::Operation &&
-                                                 s_.nodes[start.index].alive && s_.nodes[start.index].match == kNone &&
-                                                 s_.nodes[start.index].region == s_.nodes[head.index].region) {
+    const BlockId start = block_of(subject);
+    if ((start != head || tree_of_[head.index] == kNone) && (tree_of_[head.index] == kNone || !trees_[tree_of_[head.index]].own) && s_.nodes[start.index].alive &&
+        s_.nodes[start.index].match == kNone && s_.nodes[start.index].region == s_.nodes[head.index].region) {
       const auto& body = s_.nodes[start.index].body;
       const auto position = std::find(body.begin(), body.end(), subject);
-      if (position != body.end()) {
+      if (position != body.end() || s_.at(subject).kind == ValueKind::Param) {
         std::vector<Found> before;
         Found found;
         found.block = start;
-        found.prefix = static_cast<std::size_t>(position - body.begin()) + 1;
+        found.prefix = position == body.end() ? 0 : static_cast<std::size_t>(position - body.begin()) + 1;
+        while (found.prefix < body.size() && stores_subject(body[found.prefix], subject) && s_.at(body[found.prefix]).line == s_.at(subject).line && s_.at(subject).line > 0)
+          ++found.prefix;  // `match (x := f()):`
         for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
           leading_stores(found.block, subject, &found.stores, found.prefix);
           if (uses_value(found.block, subject, found.prefix + found.stores.size())) break;  // a guard cannot: `a == b == 0`
           before.push_back(found);
           const BlockId next = case_behind_guard(found.block, subject);
-          if (next == head) {
+          if (next == head || (next && head == start)) {
             cases = before;
             head = start;
+            at = next;
             certain = true;
             break;
           }
@@ -1032,37 +1186,31 @@ class Matcher {
         }
       }
     }
+    if (cases.empty() && tree_of_[head.index] == kNone) return;
     while (at) {
-      if (!visited.insert(at.index).second) return;
+      if (!visited.insert(at.index).second || (at == head && !cases.empty())) break;
       if (at != head && s_.nodes[at.index].region != s_.nodes[head.index].region) break;
       Found found;
       found.block = at;
       if ((at == head && cases.empty()) || tests_subject(at, subject)) {
-        std::uint32_t t = tree_of_[at.index];
-        // alternatives that lead to a place which others reach too are cases without a body of their own
-        if (trees_[t].kind == Tree::Or && preds_[trees_[t].yes.to.index] > 1 && trees_[t].tail.empty() && last_line(trees_[t].kids.front()) != last_line(t)) {
-          const std::vector<std::uint32_t> kids = trees_[t].kids;
-          for (std::size_t k = 0; k + 1 < kids.size(); ++k) {
-            Found one = found;
-            one.tree = kids[k];
-            one.block = trees_[kids[k]].first;
-            cases.push_back(one);
-          }
-          found.tree = kids.back();
-          found.block = trees_[found.tree].first;
+        const std::uint32_t t = tree_of_[at.index];
+        const BlockId next = trees_[t].no.to;
+        const bool stays = next && (tests_subject(next, subject) || keeps(next, subject, home));
+        const std::vector<std::uint32_t> parts = split_cases(t, home, stays);
+        for (std::uint32_t part : parts) {
+          found.tree = part;
+          found.block = trees_[part].first;
           cases.push_back(found);
-          certain = true;
-          at = trees_[t].no.to;
-          continue;
         }
-        found.tree = t;
-        cases.push_back(found);
-        at = trees_[t].no.to;
+        certain |= parts.size() > 1;
+        if (std::uint32_t& part = cases.back().tree; may_always_match(part) && has_wildcard(part, home, stays)) part = match_always(part);
+        const Tree& last = trees_[cases.back().tree];
+        at = last.no.to || !keeps(last.yes.to, subject, home) ? last.no.to : case_behind_guard(last.yes.to, subject);
         continue;
       }
       leading_stores(at, subject, &found.stores);
       const BlockId next = case_behind_guard(at, subject);
-      if (found.stores.empty() && !next && !holds_subject(at, subject)) break;
+      if (found.stores.empty() && !keeps(at, subject, home) && !holds_subject(at, subject)) break;
       certain |= !found.stores.empty() || next;
       cases.push_back(found);
       at = next;
@@ -1071,12 +1219,12 @@ class Matcher {
     std::size_t tests = 0;
     for (const Found& found : cases) tests += found.tree != kNone;
     certain |= tests > 1;
-    for (const Found& found : cases) certain |= found.tree != kNone && unmistakable(found.tree);
+    for (const Found& found : cases) certain |= found.tree != kNone && (unmistakable(found.tree) || is_on_later_line(found.tree, subject));
     if (!certain) return;
     try {
       for (Found& found : cases) {
         if (found.tree != kNone) {
-          if (!takes_nothing(trees_[found.tree].no.to)) return;
+          if (trees_[found.tree].no.to && !takes_nothing(trees_[found.tree].no.to)) return;
           build(found, subject, head);
         } else {
           std::vector<Capture> captures;
@@ -1092,6 +1240,27 @@ class Matcher {
       return;
     }
     apply(cases, subject, head);
+  }
+
+  /// A `match` without any test: the subject is stored behind a guard.
+  void chain_of_captures(BlockId b) {
+    const Node& node = s_.nodes[b.index];
+    if (!node.alive || node.match != kNone || node.body.empty()) return;
+    const Value& store = s_.at(node.body.front());
+    if (store.kind != ValueKind::Operation || !is_name_store(store.op)) return;
+    const ValueId subject = resolve(store.operands[0]);
+    const ValueKind kind = s_.at(subject).kind;
+    if (!subject || (kind != ValueKind::Operation && kind != ValueKind::Param)) return;
+    const BlockId start = block_of(subject);
+    if (start == b || s_.nodes[start.index].match != kNone || !keeps(b, subject, home_of(subject))) return;
+    chain(start, subject);
+  }
+
+  /// A comparison begins where its left side does; a pattern stands behind the subject.
+  bool is_on_later_line(std::uint32_t t, ValueId subject) {
+    while (!trees_[t].kids.empty()) t = trees_[t].kids.front();
+    const ValueId test = resolve(s_.nodes[trees_[t].first.index].value);
+    return s_.at(subject).kind == ValueKind::Operation && s_.at(subject).line > 0 && s_.at(test).line > s_.at(subject).line;
   }
 
   bool unmistakable(std::uint32_t t) {
@@ -1121,11 +1290,43 @@ class Matcher {
     node.value = id;
   }
 
+  /// What the operands of a guard, on the pattern's row, jump to is one place, with what is written there, also where only the last one is followed by it.
+  void share_written_jumps(BlockId b, std::int32_t line) {
+    std::vector<BlockId> guard;
+    while (line > 0 && s_.nodes[b.index].alive && s_.nodes[b.index].term == TermKind::Branch && s_.nodes[b.index].match == kNone && s_.nodes[b.index].term_line == line &&
+           guard.size() < 64) {
+      guard.push_back(b);
+      b = s_.nodes[b.index].edges[s_.nodes[b.index].falls].to;
+    }
+    if (guard.size() < 2) return;
+    for (const Edge& last : s_.nodes[guard.back().index].edges)
+      for (BlockId operand : guard)
+        for (Edge& edge : s_.nodes[operand.index].edges)
+          if (last.written && edge.to == last.to && !edge.written) edge.written = last.written;
+  }
+
+  /// The tests at the end of a block, of another statement, are at the end of `to` now.
+  void move_tree(BlockId from, BlockId to) {
+    const std::uint32_t root = tree_of_[from.index];
+    if (root == kNone) return;
+    tree_of_[to.index] = root;
+    tree_of_[from.index] = kNone;
+    std::vector<std::uint32_t> work{root};
+    while (!work.empty()) {
+      Tree& tree = trees_[work.back()];
+      work.pop_back();
+      if (tree.first != from) continue;
+      tree.first = to;
+      work.insert(work.end(), tree.kids.begin(), tree.kids.end());
+    }
+  }
+
   void apply(const std::vector<Found>& cases, ValueId subject, BlockId head) {
     std::vector<BlockId> consumed;
     for (const Found& found : cases) {
       const std::uint32_t index = static_cast<std::uint32_t>(s_.cases.size());
-      s_.cases.push_back({found.pattern, found.block == head, found.line});
+      const bool never = found.tree != kNone && &found != &cases.back() && may_always_match(found.tree);
+      s_.cases.push_back({found.pattern, found.block == head, never, found.line});
       if (found.tree == kNone) {
         const BlockId body(static_cast<std::uint32_t>(s_.nodes.size()));
         Node rest = s_.nodes[found.block.index];
@@ -1149,6 +1350,9 @@ class Matcher {
         s_.nodes.push_back(std::move(rest));
         tree_of_.push_back(kNone);
         preds_.push_back(1);
+        order_.push_back(body);
+        share_written_jumps(body, found.line);
+        move_tree(found.block, body);
         continue;
       }
       const Tree& tree = trees_[found.tree];
@@ -1174,11 +1378,12 @@ class Matcher {
         s_.nodes[found.block.index].value = ValueId();
       }
       Node& node = s_.nodes[found.block.index];
-      node.term = TermKind::Branch;
+      node.term = tree.no.to ? TermKind::Branch : TermKind::Jump;
       node.edges[0] = Edge{tree.yes.to, s_.nodes[tree.yes.to.index].params.empty() ? std::span<ValueId>() : tree.yes.args};
       node.edges[1] = tree.no;
       touched_.push_back(tree.yes.to);
-      touched_.push_back(tree.no.to);
+      if (tree.no.to) touched_.push_back(tree.no.to);
+      share_written_jumps(tree.yes.to, found.line);
       node.match = index;
     }
     for (BlockId b : consumed) {
@@ -1190,10 +1395,12 @@ class Matcher {
   Structurer& s_;
   std::vector<Tree> trees_;
   std::vector<std::uint32_t> tree_of_;    // by block: the tree that begins there
+  std::vector<BlockId> order_;            // in reverse postorder, and blocks made here
   std::vector<std::uint32_t> preds_;      // edges into each block, tests that were joined counted once
   std::vector<std::uint32_t> marked_;     // by value: the last of builds_ in whose pattern it has its place
   std::uint32_t builds_ = 0;
   std::vector<ValueId> blocks_read_;
+  std::vector<ValueId> alias_;            // by value: see resolve
   std::set<std::uint32_t> keys_;          // operands of MATCH_KEYS
   std::vector<std::uint8_t> live_;        // by value: read by somebody
   std::vector<BlockId> touched_;
