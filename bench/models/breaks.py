@@ -86,7 +86,7 @@ def broken(text, path, form):
                 else:
                     transformer = _Operands()
                     function.body = [transformer.visit(one) for one in function.body]
-    start = 0
+    start = 0 if ast.get_docstring(tree, clean=False) is None else 1
     for number, statement in enumerate(tree.body):
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             start = number + 1
