@@ -215,6 +215,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unr
   Cfg cfg = build_cfg_by_table(module, code, list, unreached);
   cfg.source_order = version < PyVersion{3, 10};
   cfg.continue_in_finally = version >= PyVersion{3, 8};
+  cfg.named_expressions = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};
   cfg.keeps_not = version >= PyVersion{3, 14};
   cfg.turns_tests = version >= PyVersion{3, 12};

@@ -63,6 +63,7 @@ struct Cfg {
   bool keeps_not = false;       // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
+  bool named_expressions = true;    // from 3.8 on there is `name := value`
   std::vector<LoopSpan> loops;  // where source_order: by `begin`
   std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
   bool turns_tests = false;     // 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same place in the source

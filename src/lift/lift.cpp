@@ -236,6 +236,7 @@ class Lifter {
     out_.entry = cfg_.entry;
     out_.source_order = cfg_.source_order;
     out_.continue_in_finally = cfg_.continue_in_finally;
+    out_.named_expressions = cfg_.named_expressions;
     out_.folds_displays = cfg_.folds_displays;
     out_.keeps_not = cfg_.keeps_not;
     out_.loops = cfg_.loops;
@@ -412,6 +413,14 @@ class Lifter {
   }
 
   /// An operation of n operands without a result.
+  /// POP_TOP of a value that the operation before it stored.
+  void mark_dropped(ValueId top) {
+    if (block().body.empty()) return;
+    static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME};
+    Value& store = out_[block().body.back()];
+    if (stores[store.op] && store.operands[0] == top) store.aux = kThenDropped;
+  }
+
   void effect_op(std::size_t n) {
     std::span<ValueId> list = take(n);
     emit(instr_->op, instr_->arg, instr_->aux, list);
@@ -503,6 +512,7 @@ class Lifter {
           const Value& top = out_[stack_.back()];
           const bool iterator = top.kind == ValueKind::Operation && (top.op == Op::GET_ITER || top.op == Op::GET_AITER);
           if (iterator || top.kind == ValueKind::Exception) emit(in.op, 0, 0, operands({stack_.back()}));
+          else mark_dropped(stack_.back());
         }
         drop(1);
         return false;

@@ -43,6 +43,9 @@ struct Value {
   std::span<ValueId> operands;   // in stack order, deepest first; NULLs and keyword-name tuples as documented at lift()
 };
 
+/// Value::aux of a store of a variable: directly behind it the value is dropped, as a statement `(name := value)` is compiled.
+constexpr std::uint32_t kThenDropped = 1;
+
 /// Value::aux of an IS that a BRANCH_NONE made.
 constexpr std::uint32_t kNoneBranch = 1;
 
@@ -102,6 +105,7 @@ struct Lifted {
   BlockId entry;
   bool source_order = false;     // see Cfg
   bool continue_in_finally = true;
+  bool named_expressions = true;  // see Cfg
   bool folds_displays = false;   // see Cfg
   bool keeps_not = false;        // see Cfg
   std::vector<LoopSpan> loops;   // see Cfg

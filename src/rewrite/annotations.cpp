@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "print/names.h"
 #include "structure/operations.h"
 
 namespace depyf {
@@ -15,6 +16,7 @@ bool is_annotation_store(const Rewriter& r, const Stmt& s, StrId& name) {
   if (target.kind != ExprKind::Subscript || !r.is_name(target.kids[0], "__annotations__")) return false;
   const Const* key = r.constant(target.kids[1]);
   if (!key || key->kind != ConstKind::Str) return false;
+  if (!is_identifier(key->text) || is_keyword(key->text, r.module.version)) return false;
   name = unmangled(r.module, r.code, r.module.intern(key->text));
   return true;
 }
@@ -53,6 +55,27 @@ void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, 
   } else {
     s.e[0] = r.ast.name(name, s.origin);
     out.push_back(r.ast.add(s));
+  }
+}
+
+/// A function or class that a statement of its own defines, decorated or not: no annotation stands there.
+bool is_definition(const Rewriter& r, ExprId value) {
+  for (;;) {
+    const Expr& e = r.ast[value];
+    if (e.kind == ExprKind::ClassBuilder) return true;
+    if (const CodeId code = r.function_code(value)) {
+      const Role role = role_of(r.module, code);
+      return role == Role::Function || role == Role::GenericScope;
+    }
+    if (e.kind != ExprKind::Call || e.kids.empty()) return false;
+    const ExprKind called = r.ast[e.kids[0]].kind;
+    if (called == ExprKind::ClassBuilder || called == ExprKind::FunctionValue) {
+      value = e.kids[0];
+    } else if (e.kids.size() == 2 && e.kids[1]) {
+      value = e.kids[1];
+    } else {
+      return false;
+    }
   }
 }
 
@@ -132,7 +155,7 @@ void place_annotations(Rewriter& r, CodeId code) {
   out.assign(r.body.begin(), r.body.begin() + static_cast<std::ptrdiff_t>(cursor));
   std::unordered_map<std::uint32_t, std::vector<std::size_t>> assignments;  // positions, last first
   for (std::size_t i = r.body.size(); i-- > 0;)
-    if (const StrId name = r.assigned_name(r.ast[r.body[i]])) assignments[name.index].push_back(i);
+    if (const StrId name = r.assigned_name(r.ast[r.body[i]]); name && !is_definition(r, r.ast[r.body[i]].e[0])) assignments[name.index].push_back(i);
   for (const Annotation& a : annotations) {
     if (a.condition != UINT32_MAX) continue;
     const StrId name = unmangled(r.module, r.code, a.name);

@@ -12,6 +12,7 @@ namespace {
 enum Use : std::uint32_t {
   kLoadedFast = 1, kStoredFast = 2, kLoadedDeref = 4, kStoredDeref = 8, kLoadedGlobal = 16, kStoredGlobal = 32, kLoadedName = 64,
   kStoredName = 128, kCaptured = 256,
+  kStored = kStoredFast | kStoredDeref | kStoredGlobal | kStoredName,
 };
 
 std::uint32_t use_of(NameScope scope, bool stored) {
@@ -27,12 +28,19 @@ std::uint32_t use_of(NameScope scope, bool stored) {
 
 struct Uses {
   Rewriter& r;
-  FlatMap<std::uint32_t> by_name;  // StrId of the name as written -> Use bits; in order of appearance
-  bool yields = false;
+  FlatMap<std::uint32_t> by_name{};  // StrId of the name as written -> Use bits; in order of appearance
+  FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for themselves; empty where there are none
+  FlatMap<std::uint32_t>* into = &by_name;
+  bool comprehensions = false, yields = false;
 
-  void add(std::uint32_t name, std::uint32_t use) { by_name[name] |= use; }
+  void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
   std::uint32_t of(StrId name) const {
     const std::uint32_t* use = by_name.at(name.index);
+    return use ? *use : 0;
+  }
+  std::uint32_t outside(StrId name) const {
+    if (!comprehensions) return of(name);
+    const std::uint32_t* use = beside_comprehensions.at(name.index);
     return use ? *use : 0;
   }
   void add_name(ExprId id, bool stored) {
@@ -105,13 +113,79 @@ struct Uses {
     for (std::size_t next = 0; next < work.size(); ++next) {
       const Expr& e = r.ast[work[next]];
       expression(work[next], false);
-      const bool comprehension = e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp || e.kind == ExprKind::DictComp;
+      const bool comprehension = is_comprehension(e.kind);
+      comprehensions |= comprehension;
       std::vector<ExprId>& below = split && comprehension ? inside : work;
       for (ExprId kid : e.kids)
         if (kid) below.push_back(kid);
     }
     collect_below(r.ast, inside);
     for (ExprId id : inside) expression(id, true);
+    if (comprehensions && r.role == Role::Function) collect_outside(statements);
+  }
+
+  static bool is_comprehension(ExprKind kind) { return kind == ExprKind::ListComp || kind == ExprKind::SetComp || kind == ExprKind::DictComp; }
+
+  struct Scope {
+    std::uint32_t around;
+    std::vector<std::uint32_t> names;
+  };
+
+  /// Uses outside of comprehensions that are part of their function (3.12+): their variables are their own, but not in the first iterable.
+  void collect_outside(const std::vector<StmtId>& statements) {
+    into = &beside_comprehensions;
+    for (StmtId id : statements) statement(id);
+    std::vector<Scope> scopes(1);  // the first is the function's
+    std::vector<std::pair<ExprId, std::uint32_t>> work;
+    std::vector<ExprId> roots;
+    for (StmtId id : statements) append_roots(r.ast, id, roots);
+    for (ExprId id : roots) work.emplace_back(id, 0);
+    while (!work.empty()) {
+      const auto [id, scope] = work.back();
+      work.pop_back();
+      const Expr& e = r.ast[id];
+      if (is_comprehension(e.kind)) {
+        open_scope(e, scope, scopes, work);
+        continue;
+      }
+      const bool named = e.kind == ExprKind::Name || e.kind == ExprKind::CellRef;
+      if (!named || !binds(scopes, scope, e.a)) expression(id, false);
+      for (ExprId kid : e.kids)
+        if (kid) work.emplace_back(kid, scope);
+    }
+    into = &by_name;
+  }
+
+  static bool binds(const std::vector<Scope>& scopes, std::uint32_t scope, std::uint32_t name) {
+    for (; scope != 0; scope = scopes[scope].around)
+      if (std::find(scopes[scope].names.begin(), scopes[scope].names.end(), name) != scopes[scope].names.end()) return true;
+    return false;
+  }
+
+  void open_scope(const Expr& comprehension, std::uint32_t around, std::vector<Scope>& scopes, std::vector<std::pair<ExprId, std::uint32_t>>& work) const {
+    const std::uint32_t own = static_cast<std::uint32_t>(scopes.size());
+    scopes.push_back({around, {}});
+    std::vector<ExprId> targets;
+    bool first = true;
+    for (ExprId kid : comprehension.kids) {
+      if (!kid) continue;
+      if (r.ast[kid].kind != ExprKind::Comprehension) {
+        work.emplace_back(kid, own);
+        continue;
+      }
+      const auto parts = r.ast[kid].kids;
+      targets.push_back(parts[0]);
+      for (std::size_t i = 0; i < parts.size(); ++i) work.emplace_back(parts[i], first && i == 1 ? around : own);
+      first = false;
+    }
+    while (!targets.empty()) {
+      const ExprId id = targets.back();
+      targets.pop_back();
+      if (!id) continue;
+      const Expr& e = r.ast[id];
+      if (e.kind == ExprKind::Name) scopes[own].names.push_back(e.a);
+      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) targets.insert(targets.end(), e.kids.begin(), e.kids.end());
+    }
   }
 };
 
@@ -126,8 +200,9 @@ bool enclosing_function_has(const Module& module, CodeId code, StrId name) {
   return false;
 }
 
-bool compiler_name(std::string_view name) {
-  return name.empty() || name[0] == '.' || name == "__class__" || name == "__classdict__" || name == "__conditional_annotations__";
+/// A variable that the compiler makes. Of `__class__` those are the cell of a class and what its methods see of it; a source may bind that name too.
+bool compiler_name(std::string_view name, bool cell_of_class) {
+  return name.empty() || name[0] == '.' || (name == "__class__" && cell_of_class) || name == "__classdict__" || name == "__conditional_annotations__";
 }
 
 void add_once(std::vector<StrId>& list, StrId name) {
@@ -154,7 +229,7 @@ std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
 
 void find_declarations(Rewriter& r) {
   if (r.role == Role::GenericScope) return;
-  Uses uses{r, {}, false};
+  Uses uses{r};
   uses.collect();
   Body& own = r.ast.bodies[r.code.index];
   const bool statements = r.role != Role::Lambda && r.role != Role::Comprehension;
@@ -174,7 +249,7 @@ void find_declarations(Rewriter& r) {
   for (const auto& [name, use] : uses.by_name.entries()) {
     const StrId id(name);
     const std::string_view text = r.module[id];
-    if (compiler_name(text)) continue;
+    if (compiler_name(text, r.role == Role::Class && !(use & kStored))) continue;
     const std::uint8_t* slot = slot_kind.at(name);
     const std::uint8_t kind = slot ? *slot : 0;
     if (use & kStoredGlobal) {
@@ -195,7 +270,9 @@ void find_declarations(Rewriter& r) {
     const Body& inner = r.ast.bodies[nested.index];
     for (StrId name : inner.outer_globals)
       if (statements ? r.role == Role::Function : true) add_once(globals, name);
+    const bool binds = role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
     for (StrId name : inner.outer_nonlocals) {
+      if (binds) uses.add(name.index, kStoredDeref);
       const std::uint8_t* slot = slot_kind.at(name.index);
       if (!statements || (slot && (*slot & kFree))) add_once(nonlocals, name);
     }
@@ -209,15 +286,16 @@ void find_declarations(Rewriter& r) {
       const std::uint32_t use = uses.of(name);
       if (kind & kFree) {
         const bool by_super = text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-        const bool declared = text == "__class__" || !compiler_name(text);
+        const bool declared = !compiler_name(text, false);
         if (use == 0 && declared && !by_super && r.role == Role::Function) add_once(r.nonlocals, name);
         continue;
       }
       // Dynamo keeps a name among the locals of a resume function for which it became a free variable.
       if (r.role != Role::Function || (slot_kind[name.index] & kFree)) continue;
-      const bool bound = i < arguments || (use & (kStoredFast | kStoredDeref));
-      if (!bound && use != 0 && !compiler_name(text)) add_once(r.unbound, name);
-      if ((kind & kCell) && !(use & kCaptured) && !compiler_name(text)) add_once(r.unused_cells, name);
+      if (compiler_name(text, false)) continue;
+      const std::uint32_t outside = uses.outside(name);
+      if (i >= arguments && outside != 0 && !(outside & (kStoredFast | kStoredDeref))) add_once(r.unbound, name);
+      if ((kind & kCell) && !(use & kCaptured)) add_once(r.unused_cells, name);
     }
   }
   r.lacks_yield = r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));

@@ -25,7 +25,7 @@ bool class_prologue(const Rewriter& r, const Stmt& s) {
 bool class_epilogue(const Rewriter& r, const Stmt& s) {
   if (s.kind != StmtKind::Assign) return false;
   for (ExprId target : s.list)
-    if (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__")) return true;
+    if (r.ast[s.e[0]].kind == ExprKind::CellRef && (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__"))) return true;
   return r.assigns(s, "__static_attributes__") && (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
 }
 

@@ -174,7 +174,7 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
     if (top == 0 || pending_[top - 1].value != v) break;
     Pending& entry = pending_[top - 1];
     if (entry.remaining > 1 && !s_.chained[v.index]) break;
-    if (entry.targets.size() > 1) break;
+    if (entry.targets.size() > (s_.lifted.named_expressions ? 1 : 0)) break;
     --top;
   }
   if (i == 0) {
@@ -414,6 +414,16 @@ bool BlockBuilder::part_of_a_shape(std::size_t position) {
   return false;
 }
 
+/// The value is dropped behind the last store: what assigns is an expression, `(b := (a := 1))`.
+void BlockBuilder::name_expressions(StmtId statement) {
+  Stmt& st = s_.ast[statement];
+  const auto is_name = [&](ExprId target) { return s_.ast[target].kind == ExprKind::Name; };
+  if (!s_.lifted.named_expressions || s_.options.made_by_dynamo || !std::all_of(st.list.begin(), st.list.end(), is_name)) return;
+  st.kind = StmtKind::Expr;
+  for (ExprId target : st.list) st.e[0] = s_.ast.expr(ExprKind::NamedExpr, {target, st.e[0]}, UINT32_MAX, 0, st.origin);
+  st.list = {};
+}
+
 void BlockBuilder::operation(std::size_t position) {
   const ValueId v = (*body_)[position];
   const Value value = s_.at(v);
@@ -484,7 +494,10 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
       open.on_rows |= store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
     }
     open.stored = store_op;
-    while (open.elements.size() < element && open.elements.size() != open.star) open.elements.push_back(target);
+    while (open.elements.size() < element) {
+      const bool star = open.elements.size() == open.star;
+      open.elements.push_back(star ? s_.ast.expr(ExprKind::Starred, {target}) : target);
+    }
     if (open.elements.size() == open.star) target = s_.ast.expr(ExprKind::Starred, {target});
     open.elements.push_back(target);
     if (open.elements.size() < open.count) return;
@@ -522,7 +535,9 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     pending_.pop_back();
     if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
     spill_for_statement();
-    emit(assign_statement(done));
+    const StmtId statement = assign_statement(done);
+    if (simple && s_.at(store_op).aux == kThenDropped) name_expressions(statement);
+    emit(statement);
     return;
   }
   const ValueId one[] = {value};
@@ -674,10 +689,9 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
     const std::uint32_t element = open.back().count - 1 - value.arg;
     if (element < open.back().next) return false;
     if (element > open.back().next) {
-      const Value& whole = s_.at(open.back().op);
       for (ValueId r : s_.results_of(open.back().op)) {
         const std::uint32_t other = open.back().count - 1 - s_.at(r).arg;
-        if (other >= open.back().next && other < element && (s_.uses[r.index] != 0 || (whole.op == Op::UNPACK_EX && other == whole.arg))) return false;
+        if (other >= open.back().next && other < element && s_.uses[r.index] != 0) return false;
       }
       open.back().next = element;
     }

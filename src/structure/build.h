@@ -71,6 +71,7 @@ class BlockBuilder {
   bool augmented_load(std::size_t position);
   void inplace(std::size_t position);
   StmtId assign_statement(const Pending& entry);
+  void name_expressions(StmtId statement);
   ExprId constant_again(ValueId v);
   Origin origin(ValueId v) const { return s_.origin(v); }
   static bool is_store(Op op);

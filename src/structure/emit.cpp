@@ -817,7 +817,10 @@ class Emitter {
     Stmt& st = s_.ast[seed.statement];
     if (st.kind == StmtKind::For) st.e[0] = found;
     if (st.kind == StmtKind::With) st.list[1] = found;
-    if (st.kind == StmtKind::Handler) st.a = s_.ast[found].a;
+    if (st.kind == StmtKind::Handler) {
+      st.a = s_.ast[found].a;
+      st.flag = s_.ast[found].op;
+    }
   }
 
   void flush(BlockBuilder& builder, std::uint32_t l) {
