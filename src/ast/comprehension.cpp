@@ -72,6 +72,17 @@ struct Matcher {
     return {out};
   }
 
+  /// A condition that is never met left nothing of itself and the element: any will do.
+  std::vector<ExprId> never() {
+    Const condition;
+    condition.kind = ConstKind::False;
+    current.push_back(ast.constant(ast.module->add(condition), origin));
+    const Expr target = ast[current[0]];
+    const ExprId any = target.kind == ExprKind::Name ? ast.add(target) : ast.constant(ast.module->add(Const{}), origin);
+    if (kind == ExprKind::DictComp) return {any, any};
+    return {any};
+  }
+
   ExprId match(std::span<const StmtId> loop, ExprId first_iter) {
     std::span<const StmtId> list = trimmed(ast, loop);
     std::vector<ExprId> leaf;
@@ -116,7 +127,10 @@ struct Matcher {
         if (leaf.empty()) return ExprId::none();
       }
     }
-    if (leaf.empty()) return ExprId::none();
+    if (leaf.empty()) {
+      if (current.empty()) return ExprId::none();
+      leaf = never();
+    }
     flush();
     leaf.insert(leaf.end(), clauses.begin(), clauses.end());
     return ast.add(Expr{kind, 0, UINT32_MAX, ast.arena.copy(leaf), {}, origin});

@@ -12,6 +12,7 @@ namespace {
 enum Use : std::uint32_t {
   kLoadedFast = 1, kStoredFast = 2, kLoadedDeref = 4, kStoredDeref = 8, kLoadedGlobal = 16, kStoredGlobal = 32, kLoadedName = 64,
   kStoredName = 128, kCaptured = 256,
+  kOwn = kLoadedFast | kStoredFast | kLoadedDeref | kStoredDeref,
   kStored = kStoredFast | kStoredDeref | kStoredGlobal | kStoredName,
 };
 
@@ -257,7 +258,7 @@ void find_declarations(Rewriter& r) {
     } else if (use & kLoadedGlobal) {
       if (r.role == Role::Class || r.role == Role::Module || enclosing_function_has(r.module, r.code, id)) add_once(globals, id);
     }
-    if ((use & kStoredDeref) && (kind & kFree) && !(kind & kCell)) add_once(nonlocals, id);
+    if ((use & kStoredDeref) && (kind & kFree) && (r.role == Role::Class || !(kind & kCell))) add_once(nonlocals, id);
     if (r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName) && !(text.starts_with("__") && text.ends_with("__")) &&
         enclosing_function_has(r.module, r.code, id))
       add_once(r.unbound, id);
@@ -293,9 +294,10 @@ void find_declarations(Rewriter& r) {
       // Dynamo keeps a name among the locals of a resume function for which it became a free variable.
       if (r.role != Role::Function || (slot_kind[name.index] & kFree)) continue;
       if (compiler_name(text, false)) continue;
-      const std::uint32_t outside = uses.outside(name);
-      if (i >= arguments && outside != 0 && !(outside & (kStoredFast | kStoredDeref))) add_once(r.unbound, name);
-      if ((kind & kCell) && !(use & kCaptured)) add_once(r.unused_cells, name);
+      const std::uint32_t outside = uses.outside(name) & (kOwn | kCaptured);
+      const bool unused_cell = (kind & kCell) && !(use & kCaptured);
+      if (i >= arguments && (outside != 0 || unused_cell) && !(outside & (kStoredFast | kStoredDeref))) add_once(r.unbound, name);
+      if (unused_cell) add_once(r.unused_cells, name);
     }
   }
   r.lacks_yield = r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
