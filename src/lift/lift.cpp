@@ -163,7 +163,8 @@ class Lifter {
     value.line = instr_ ? instr_->line : 0;
     value.columns = instr_ ? instr_->columns : 0;
     value.operands = operands;
-    value.height = static_cast<std::uint16_t>(std::min<std::size_t>(stack_.size(), kHighest));
+    const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
+    value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
     value.rotated = rotated_;
     aliased_.push_back(false);
     return out_.add(value);

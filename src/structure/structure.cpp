@@ -134,7 +134,7 @@ void Structurer::drop_constant_params() {
   if (any) count_uses();
 }
 
-/// A way out of statements that only drops what is on the stack and then returns a constant is that return.
+/// A way out of statements that does nothing but drop what is on the stack and then returns a constant is that return.
 void Structurer::return_at_once() {
   if (!(module[lifted.code].flags & kOptimized)) return;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -142,9 +142,10 @@ void Structurer::return_at_once() {
     if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break || node.match != UINT32_MAX) continue;
     const BlockId to = node.edges[0].to;
     const Node& end = nodes[to.index];
-    const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); }); };
+    const auto drops = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
+    const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || drops(v); }); };
     if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value)) continue;
-    if (!only_drops(node) || !only_drops(end)) continue;
+    if (!only_drops(node) || !only_drops(end) || std::none_of(node.body.begin(), node.body.end(), drops)) continue;
     merge(BlockId(static_cast<std::uint32_t>(i)));
     nodes[i].in_place = true;
   }
