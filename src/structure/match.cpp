@@ -1409,6 +1409,8 @@ class Matcher {
 
 }  // namespace
 
-void Structurer::recognise_matches() { Matcher(*this).run(); }
+void Structurer::recognise_matches() {
+  if (!lifted.source_order) Matcher(*this).run();  // 3.10+
+}
 
 }  // namespace depyf

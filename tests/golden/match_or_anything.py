@@ -3,13 +3,13 @@
 def f(v):
     match v:
         case [x] | x:
-            return x
+            print(x)
 
 
 def g(v):
     match v:
         case {'x': x} | x:
-            return x
+            print(x)
 
 
 def h(v):
