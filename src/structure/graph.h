@@ -193,6 +193,7 @@ class Structurer {
   bool join_equal_ends();         // loops.cpp
   void join_before_ends(const std::vector<BlockId>& into);
   bool same_operations(BlockId a, BlockId b, std::size_t length);
+  bool same_store(BlockId a, BlockId b);
   void join_copies_behind_cleanups();  // loops.cpp
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp

@@ -447,7 +447,8 @@ bool Structurer::join_equal_ends() {
   return any;
 }
 
-/// A short end may be more than one statement: what stands in each copy before the end that they have in common now.
+/// A short end may be more than one statement: what stands in each copy before the end that they have in common now. A store that takes another value in
+/// each copy takes a parameter.
 void Structurer::join_before_ends(const std::vector<BlockId>& into) {
   constexpr int kStatements = 3;
   for (int round = 0; round < kStatements; ++round) {
@@ -456,20 +457,40 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into) {
     while (length < first.body.size() && at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line) ++length;
     if (length == 0 || at(first.body.back()).line <= 0 || at(first.body.back()).op == Op::POP_EXCEPT) return;
     const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) { return same_operations(into[0], b, length); });
-    if (!equal) return;
+    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) { return same_store(into[0], b); });
+    if (!equal && !stored) return;
+    if (stored) length = 1;
     Node statement = first;
     statement.params.clear();
+    if (stored) {
+      Value param;
+      param.kind = ValueKind::Param;
+      param.block = BlockId(static_cast<std::uint32_t>(nodes.size()));
+      statement.params.push_back(add_value(param));
+    }
     statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
     const BlockId before(static_cast<std::uint32_t>(nodes.size()));
     for (ValueId v : statement.body) lifted.values[v.index].block = before;
+    std::vector<ValueId> handed;
+    if (stored)
+      for (BlockId b : into) handed.push_back(at(nodes[b.index].body.back()).operands[0]);
+    if (stored) lifted.values[statement.body[0].index].operands = lifted.arena.copy(statement.params);
     nodes.push_back(std::move(statement));
-    for (BlockId b : into) {
-      Node& node = nodes[b.index];
+    for (std::size_t i = 0; i < into.size(); ++i) {
+      Node& node = nodes[into[i].index];
       node.body.resize(node.body.size() - length);
-      node.edges[0] = Edge{before, {}};
+      node.edges[0] = Edge{before, stored ? lifted.arena.copy(std::vector<ValueId>{handed[i]}) : std::span<ValueId>()};
       if (node.body.empty()) node.term_line = 0;
     }
   }
+}
+
+/// Do two blocks of one region end in copies of one store, of whatever values?
+bool Structurer::same_store(BlockId a, BlockId b) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
+  const Value &p = at(x.body.back()), &q = at(y.body.back());
+  return p.kind == ValueKind::Operation && is_name_store(p.op) && p.op == q.op && p.arg == q.arg && p.line == q.line && p.columns == q.columns && p.columns != 0;
 }
 
 /// Are the last `length` operations of two blocks of one region the same, of the same lines, on values of their own?
