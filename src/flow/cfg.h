@@ -43,7 +43,7 @@ struct Region {
   // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the bytecode does not tell
   std::uint32_t setup = kNoOffset;  // of the SETUP_FINALLY
   std::uint32_t after = kNoOffset;  // of what stands behind the statement
-  std::uint32_t end = kNoOffset;    // ≤ 3.9: of the first instruction behind the clauses of `except`
+  std::uint32_t end = kNoOffset;    // ≤ 3.9: of the first instruction behind the clauses of `except`, or behind the body of `finally`
 };
 
 /// Ends in the one control instruction (or falls through). Only the last instruction may branch.

@@ -246,11 +246,17 @@ class Expansion {
     if (minor_ > 9 || handler >= n) return kNone;
     const std::uint32_t last = walk_clauses(handler, [](std::uint32_t) {});
     if (last == kNone) return kNone;
-    auto raises_again = [](Op op) { return op == Op::END_FINALLY || op == Op::RERAISE; };
     if (raises_again(instrs[last].op)) return last != handler ? last + 1 : kNone;
-    if (instrs[last].op != Op::POP_TOP) return kNone;
+    return instrs[last].op == Op::POP_TOP ? handler_end(last) : kNone;
+  }
+
+  static bool raises_again(Op op) { return op == Op::END_FINALLY || op == Op::RERAISE; }
+
+  /// Up to 3.9: the first instruction behind what ends the handler that goes on at `from`; kNone if that is not plain.
+  std::uint32_t handler_end(std::uint32_t from) const {
+    const std::vector<Instr>& instrs = list_.instrs;
     std::uint32_t depth = 0;
-    for (std::size_t i = last; i < n && i < last + std::size_t{2000}; ++i) {
+    for (std::size_t i = from; i < instrs.size() && i < from + std::size_t{2000}; ++i) {
       const Op op = instrs[i].op;
       if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
       if (!raises_again(op) && op != Op::END_ASYNC_FOR) continue;
@@ -348,7 +354,9 @@ class Expansion {
         region.setup = instr.offset;
         region.after = behind_statement(target);
       }
-      if (const std::uint32_t end = clauses_end(target); end < list_.instrs.size()) region.end = list_.instrs[end].offset;
+      std::uint32_t end = clauses_end(target);
+      if (end == kNone && minor_ <= 9 && target < list_.instrs.size() && list_.instrs[target].op != Op::COPY) end = handler_end(target);
+      if (end < list_.instrs.size()) region.end = list_.instrs[end].offset;
       context.region = static_cast<std::uint32_t>(out_.regions.size());
       out_.regions.push_back(region);
     }

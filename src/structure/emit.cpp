@@ -482,11 +482,16 @@ class Emitter {
     }
   }
 
-  /// In the order of the source: does `t` stand behind the clauses of the `except` statement?
+  /// In the order of the source: does `t`, a jump or a return, stand behind the `except` or `finally` statement? It may leave the `finally` and
+  /// `with` statements around that.
   bool stands_behind(std::uint32_t t, RegionId statement) const {
     if (statement.index >= s_.lifted.regions.size()) return false;
     const std::uint32_t end = s_.lifted.regions[statement.index].end;
-    return end != kNoOffset && place(t) >= end && s_.is_ancestor(s_.regions[statement.index].parent, s_.nodes[t].region);
+    if (end == kNoOffset || place(t) < end) return false;
+    RegionId around = s_.regions[statement.index].parent;
+    while (around && !s_.is_ancestor(around, s_.nodes[t].region) && (s_.regions[around.index].kind == RegionKind::Finally || s_.regions[around.index].kind == RegionKind::With))
+      around = s_.regions[around.index].parent;
+    return s_.is_ancestor(around, s_.nodes[t].region);
   }
 
   /// In the order of the source: an offset that the protected code (a handler's code, for a scope) lies before.
@@ -1757,7 +1762,7 @@ class Emitter {
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
     // what one way alone leads to, out of more than this statement
-    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && region_of(m) != region.parent; });
+    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && region_of(m) != region.parent && !stands_behind(m, r); });
     if (const std::uint32_t resume = resume_of(r); resume != kNone) {
       // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
       // a return elsewhere stands inside.
