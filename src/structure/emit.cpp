@@ -223,13 +223,15 @@ class Emitter {
       const Node& node = s_.nodes[b];
       if (!node.alive || !node.region || dom_.number[b] == kNone) continue;
       for (int k = 0; k < node.edge_count(); ++k) {
-        std::uint32_t t = target(BlockId(b), k);
+        const std::uint32_t first = target(BlockId(b), k);
+        std::uint32_t t = first;
         for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
         if (const_return(t) || (is_block(t) && s_.nodes[t].term == TermKind::Unreachable)) continue;
         for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
           const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
           const RegionId owner = scope ? s_.regions[r.index].owner : r;
-          if (!left_by_jump(owner) || (scope == (s_.regions[owner.index].kind == RegionKind::With)) || same_end(t, resume_of(owner))) continue;
+          if (!left_by_jump(owner) || (scope == (s_.regions[owner.index].kind == RegionKind::With))) continue;
+          if (const std::uint32_t resume = resume_of(owner); first == resume || same_end(t, resume)) continue;
           several[owner.index] |= to[owner.index] != kNone && to[owner.index] != t;
           to[owner.index] = t;
         }
