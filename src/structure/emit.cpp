@@ -1350,10 +1350,10 @@ class Emitter {
       part.list = list();
       parts.push_back(part);
     }
-    later([=, this] {
+    const auto close_match = [=, this](const std::vector<CasePart>& all, bool complete) {
       std::vector<StmtId> arms;
-      bool all_end = exhaustive;
-      for (const CasePart& part : parts) {
+      bool all_end = complete;
+      for (const CasePart& part : all) {
         all_end &= terminates(part.list);
         StmtId one = statement(StmtKind::Case, part.origin);
         s_.ast[one].e[0] = part.pattern;
@@ -1365,7 +1365,28 @@ class Emitter {
       s_.ast[st].arms = s_.ast.arena.copy(arms);
       lists_[l].push_back(st);
       if (all_end && merges.empty()) mark_end(st);
-      if (!exhaustive && merges.empty() && otherwise != ctx.follow) go_from_match(parts.back().from, otherwise, l, ctx);
+    };
+    later([=, this] {
+      if (exhaustive || !merges.empty() || otherwise == ctx.follow) {
+        close_match(parts, exhaustive);
+        return;
+      }
+      const std::uint32_t from = parts.back().from;
+      if (std::all_of(parts.begin(), parts.end(), [&](const CasePart& part) { return part.passes || terminates(part.list); })) {
+        close_match(parts, false);
+        go_from_match(from, otherwise, l, ctx);
+        return;
+      }
+      // Bodies go on behind the statement, so what follows where no case matches stands in a case of its own.
+      std::vector<CasePart> all = parts;
+      CasePart part;
+      part.pattern = s_.ast.expr(ExprKind::MatchAs, {});
+      part.list = list();
+      part.passes = true;
+      all.push_back(part);
+      later([=] { close_match(all, true); });
+      for (const CasePart& one : all)
+        if (one.passes) go_from_match(from, otherwise, one.list, ctx);
     });
     for (std::size_t i = parts.size(); i > 0; --i) {
       const CasePart part = parts[i - 1];
