@@ -1259,8 +1259,9 @@ class Matcher {
   /// A comparison begins where its left side does; a pattern stands behind the subject.
   bool is_on_later_line(std::uint32_t t, ValueId subject) {
     while (!trees_[t].kids.empty()) t = trees_[t].kids.front();
-    const ValueId test = resolve(s_.nodes[trees_[t].first.index].value);
-    return s_.at(subject).kind == ValueKind::Operation && s_.at(subject).line > 0 && s_.at(test).line > s_.at(subject).line;
+    const BlockId first = trees_[t].first;  // none where the pattern takes anything
+    const ValueId test = first ? resolve(s_.nodes[first.index].value) : ValueId();
+    return test && s_.at(subject).kind == ValueKind::Operation && s_.at(subject).line > 0 && s_.at(test).line > s_.at(subject).line;
   }
 
   bool unmistakable(std::uint32_t t) {
