@@ -1350,9 +1350,10 @@ class Emitter {
       part.list = list();
       parts.push_back(part);
     }
-    const auto close_match = [=, this](const std::vector<CasePart>& all, bool complete) {
+    const auto close_match = [=, this](std::vector<CasePart> all, bool complete) {
       std::vector<StmtId> arms;
       bool all_end = complete;
+      if (complete && !exhaustive && lists_[all.back().list].empty()) all.pop_back();
       for (const CasePart& part : all) {
         all_end &= terminates(part.list);
         StmtId one = statement(StmtKind::Case, part.origin);
@@ -1367,12 +1368,12 @@ class Emitter {
       if (all_end && merges.empty()) mark_end(st);
     };
     later([=, this] {
-      if (exhaustive || !merges.empty() || otherwise == ctx.follow) {
+      if (exhaustive || otherwise == arm.follow) {
         close_match(parts, exhaustive);
         return;
       }
       const std::uint32_t from = parts.back().from;
-      if (std::all_of(parts.begin(), parts.end(), [&](const CasePart& part) { return part.passes || terminates(part.list); })) {
+      if (merges.empty() && std::all_of(parts.begin(), parts.end(), [&](const CasePart& part) { return part.passes || terminates(part.list); })) {
         close_match(parts, false);
         go_from_match(from, otherwise, l, ctx);
         return;
@@ -1386,7 +1387,7 @@ class Emitter {
       all.push_back(part);
       later([=] { close_match(all, true); });
       for (const CasePart& one : all)
-        if (one.passes) go_from_match(from, otherwise, one.list, ctx);
+        if (one.passes) go_from_match(from, otherwise, one.list, arm);
     });
     for (std::size_t i = parts.size(); i > 0; --i) {
       const CasePart part = parts[i - 1];

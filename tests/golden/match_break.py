@@ -1,5 +1,5 @@
 # python: >=3.10
-# What leads nowhere but out of the loop is a case of its own where other bodies go on to the loop's next turn.
+# Where no case matches and control leaves the loop, a case of its own stands, when other bodies go on behind the statement.
 def f(rs, s):
     if not rs:
         s.a()
@@ -64,4 +64,17 @@ def t(rs, s):
         finally:
             s.q()
         s.x()
+    s.z()
+
+
+def u(rs, s):
+    for r in rs:
+        match r:
+            case 1 if s.x:
+                s.a()
+            case [2, y]:
+                s.b(y)
+            case _:
+                break
+        s.c()
     s.z()
