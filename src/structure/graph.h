@@ -55,6 +55,7 @@ struct Node {
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
   bool leads_ahead = false;       // Jump, in the order of the source: forward, which `continue` never does
   bool in_place = false;          // Return: stands in the statement that leads to it
+  bool behind_copy = false;       // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
   int edge_count() const {

@@ -450,7 +450,9 @@ class Regions {
           any = true;
         }
       }
-      if (any) std::erase_if(node.body, [&](ValueId v) { return gone.count(v.index) != 0; });
+      if (!any) return;
+      std::erase_if(node.body, [&](ValueId v) { return gone.count(v.index) != 0; });
+      node.behind_copy = true;
     };
     if (region.async)
       for (Node& node : s_.nodes) strip(node);
@@ -742,6 +744,7 @@ class Regions {
         continue;
       }
       after[i] = split(resume[i]);
+      s_.nodes[after[i].index].behind_copy = true;
       // a later copy may end in the block that was just split
       for (std::size_t j = i + 1; j < exits.size(); ++j)
         if (resume[j].block == resume[i].block && resume[j].at >= resume[i].at && resume[i].at != 0)
@@ -770,6 +773,7 @@ class Regions {
           // out of the statement and into it again: a block outside says so
           Node between;
           between.term = TermKind::Jump;
+          between.behind_copy = true;
           between.region = region.parent;
           between.term_offset = s_.nodes[b.index].term_offset;
           between.term_line = s_.nodes[b.index].term_line;
