@@ -519,7 +519,9 @@ class Matcher {
     if (!s_.is_const(keys)) throw Failed();
     const Const& c = s_.module[ConstId(s_.at(keys).arg)];
     if (c.kind != ConstKind::Tuple) throw Failed();
-    for (ConstId item : c.items) out.push_back(s_.ast.constant(item, s_.origin(keys)));
+    Origin origin = s_.origin(keys);
+    origin.columns = 0;  // of all of them
+    for (ConstId item : c.items) out.push_back(s_.ast.constant(item, origin));
     return out;
   }
 

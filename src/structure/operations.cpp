@@ -64,6 +64,8 @@ struct Maker {
   ExprId node(ExprKind kind, std::initializer_list<ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
     return ast.expr(kind, operands, a, op, origin());
   }
+  /// It has no place of its own.
+  ExprId item_of_constant(ConstId item) { return ast.constant(item, {v.offset, v.line, lifted.code, 0}); }
   ExprId name(StrId id, NameScope scope) { return node(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope)); }
 
   const Const* constant(ExprId id) const {
@@ -121,7 +123,7 @@ struct Maker {
   std::vector<ExprId> items_of(const Const& c) {
     std::vector<ExprId> items;
     items.reserve(c.items.size());
-    for (ConstId item : c.items) items.push_back(ast.constant(item, origin()));
+    for (ConstId item : c.items) items.push_back(item_of_constant(item));
     return items;
   }
 
@@ -180,7 +182,7 @@ struct Maker {
       const bool has_star = display && !c && std::any_of(e.kids.begin(), e.kids.end(), [&](ExprId k) { return ast[k].kind == ExprKind::Starred; });
       if (display && !empty && !has_star && !joined && !starred) {
         if (c) {
-          for (ConstId item : c->items) items.push_back(ast.constant(item, origin()));
+          for (ConstId item : c->items) items.push_back(item_of_constant(item));
         } else {
           items.insert(items.end(), e.kids.begin(), e.kids.end());
         }
@@ -266,7 +268,7 @@ struct Maker {
     const Const* c = constant(args);
     if (c && c->kind == ConstKind::Tuple) {
       if (mapping || c->items.size() > kStackGuideline) {
-        for (ConstId item : c->items) all.push_back(ast.constant(item, origin()));
+        for (ConstId item : c->items) all.push_back(item_of_constant(item));
         star = false;
       } else {
         all.push_back(node(ExprKind::Starred, {args}));
@@ -400,7 +402,7 @@ struct Maker {
   ExprId constant_slice(const Const& c) {
     ExprId parts[3];
     for (std::size_t i = 0; i < 3 && i < c.items.size(); ++i)
-      if (module()[c.items[i]].kind != ConstKind::None) parts[i] = ast.constant(c.items[i], origin());
+      if (module()[c.items[i]].kind != ConstKind::None) parts[i] = item_of_constant(c.items[i]);
     return node(ExprKind::Slice, parts);
   }
 
@@ -415,7 +417,7 @@ struct Maker {
     if (!any) return id;
     std::vector<ExprId> items;
     for (ConstId item : c->items)
-      items.push_back(module()[item].kind == ConstKind::Slice ? constant_slice(module()[item]) : ast.constant(item, origin()));
+      items.push_back(module()[item].kind == ConstKind::Slice ? constant_slice(module()[item]) : item_of_constant(item));
     return node(ExprKind::Tuple, items);
   }
 
@@ -605,7 +607,7 @@ ExprId Maker::expression() {
       if (keys.items.size() + 1 != kids.size()) throw Error("dictionary at offset " + std::to_string(v.offset) + " has not one value for each key");
       std::vector<ExprId> pairs;
       for (std::size_t i = 0; i < keys.items.size(); ++i) {
-        pairs.push_back(ast.constant(keys.items[i], origin()));
+        pairs.push_back(item_of_constant(keys.items[i]));
         pairs.push_back(kids[i]);
       }
       return node(ExprKind::Dict, pairs, UINT32_MAX, kKeyed);
