@@ -487,14 +487,14 @@ class Regions {
     std::unordered_map<std::uint32_t, ValueId> map;
     std::size_t i = a.at, j = b.at;
     auto skip = [&](const Node& node, std::size_t& k) {
-      while (k < node.body.size() && s_.is_const(node.body[k])) ++k;
+      while (k < node.body.size() && is_quiet(node.body[k])) ++k;
     };
     for (;;) {
       skip(x, i);
       skip(y, j);
       if (i == x.body.size() || j == y.body.size()) break;
       if (!same_operation(x.body[i], y.body[j], map)) return false;
-      may_raise |= !s_.is_op(x.body[i], Op::POP_TOP);
+      may_raise = true;
       ++i;
       ++j;
     }

@@ -134,20 +134,25 @@ void Structurer::drop_constant_params() {
   if (any) count_uses();
 }
 
-/// A way out of statements that does nothing but drop what is on the stack and then returns a constant is that return.
+/// A way out of statements that does nothing but drop what is on the stack and then returns a constant is that return. From 3.10 on, where offsets do not
+/// tell, so is an end behind them that drops a loop's iterator itself and is reached from one place.
 void Structurer::return_at_once() {
   if (!(module[lifted.code].flags & kOptimized)) return;
+  const auto is_drop = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
+  const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || is_drop(v); }); };
+  const auto drops = [&](const Node& n) { return std::any_of(n.body.begin(), n.body.end(), is_drop); };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break || node.match != UINT32_MAX) continue;
     const BlockId to = node.edges[0].to;
-    const Node& end = nodes[to.index];
-    const auto drops = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
-    const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || drops(v); }); };
-    if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value)) continue;
-    if (!only_drops(node) || !only_drops(end) || std::none_of(node.body.begin(), node.body.end(), drops)) continue;
-    merge(BlockId(static_cast<std::uint32_t>(i)));
-    nodes[i].in_place = true;
+    Node& end = nodes[to.index];
+    if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value) || !only_drops(end)) continue;
+    if (only_drops(node) && drops(node)) {
+      merge(BlockId(static_cast<std::uint32_t>(i)));
+      nodes[i].in_place = true;
+    } else if (!lifted.source_order && drops(end)) {
+      end.in_place = true;
+    }
   }
 }
 
