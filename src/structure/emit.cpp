@@ -211,13 +211,13 @@ class Emitter {
     };
     auto left_by_jump = [&](RegionId r) {
       const StructRegion& region = s_.regions[r.index];
-      return region.kind == RegionKind::With || (region.kind == RegionKind::Finally && region.scope);
+      return region.kind == RegionKind::With || region.kind == RegionKind::Finally;
     };
     bool any = false;
     for (std::uint32_t r = 0; r < regions_ && !any; ++r) any = left_by_jump(RegionId(r));
     if (!any) return;
     std::vector<Left> left;
-    std::vector<std::uint32_t> to(regions_, kNone);
+    std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
     std::vector<std::uint8_t> several(regions_, 0);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
@@ -230,7 +230,19 @@ class Emitter {
         for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
           const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
           const RegionId owner = scope ? s_.regions[r.index].owner : r;
-          if (!left_by_jump(owner) || (scope == (s_.regions[owner.index].kind == RegionKind::With))) continue;
+          if (!left_by_jump(owner)) continue;
+          const bool with = s_.regions[owner.index].kind == RegionKind::With;
+          if (!with && !s_.regions[owner.index].scope) {  // it goes on in front of where `break` leads
+            std::uint32_t &near = behind[owner.index], &far = to[owner.index];
+            if (dom_.dominates(t, b)) continue;
+            if (near == kNone) near = t;
+            if (same_end(t, near)) continue;
+            several[owner.index] |= far != kNone && !same_end(t, far);
+            far = t;
+            if (place(far) < place(near)) std::swap(near, far);
+            continue;
+          }
+          if (scope == with) continue;
           if (const std::uint32_t resume = resume_of(owner); first == resume || same_end(t, resume)) continue;
           several[owner.index] |= to[owner.index] != kNone && to[owner.index] != t;
           to[owner.index] = t;
