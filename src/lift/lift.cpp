@@ -17,7 +17,7 @@ constexpr ValueId kConflict{UINT32_MAX - 1};
 // Bounds on memory against hostile input; compilers stay far below both.
 constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096, kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
-constexpr std::size_t kHighest = 0x7FFF;  // Value::height
+constexpr std::size_t kHighest = 0x3FFF;  // Value::height
 
 /// Stack shuffles, constants, plain stores: whatever is not here may raise.
 constexpr OpSet kNeverRaises{
@@ -413,15 +413,16 @@ class Lifter {
     push(emit(instr_->op, instr_->arg, instr_->aux, list));
   }
 
-  /// An operation of n operands without a result.
-  /// POP_TOP of a value that the operation before it stored.
+  /// POP_TOP of a value; the operation before it may have stored it.
   void mark_dropped(ValueId top) {
+    out_[top].dropped = true;
     if (block().body.empty()) return;
     static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME};
     Value& store = out_[block().body.back()];
     if (stores[store.op] && store.operands[0] == top) store.aux = kThenDropped;
   }
 
+  /// An operation of n operands without a result.
   void effect_op(std::size_t n) {
     std::span<ValueId> list = take(n);
     emit(instr_->op, instr_->arg, instr_->aux, list);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/build.h"
 #include "structure/graph.h"
 #include "support/error.h"
 
@@ -704,6 +705,14 @@ class Regions {
     return id;
   }
 
+  /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing takes what it returns off the stack.
+  ValueId left_for_return(const Node& node) const {
+    if (node.term != TermKind::Jump) return {};
+    const auto last = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) { return !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP); });
+    if (last == node.body.rend() || s_.uses[last->index] != 0 || s_.at(*last).dropped || yields_no_value(s_.at(*last).op, s_.at(*last).aux)) return {};
+    return *last;
+  }
+
   /// False when a way out has no copy: then the statement is no `finally`.
   bool strip_finally(RegionId r) {
     const StructRegion& region = s_.regions[r.index];
@@ -758,6 +767,13 @@ class Regions {
         auto at = std::find(exits.begin(), exits.end(), edge.to);
         if (at == exits.end()) continue;
         BlockId from = edge.to;
+        if (!resume[static_cast<std::size_t>(at - exits.begin())].block) {
+          if (const ValueId v = left_for_return(s_.nodes[b.index])) {
+            s_.nodes[b.index].term = TermKind::Return;
+            s_.nodes[b.index].value = v;
+            continue;
+          }
+        }
         BlockId to = after[static_cast<std::size_t>(at - exits.begin())];
         // values handed to the copy and used after it
         if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
