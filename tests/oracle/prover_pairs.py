@@ -1,13 +1,18 @@
 """Pairs of functions that are nearly the same and behave differently: the prover may accept none of them.
 
-About what displays, tests of identity and handlers do. Runs under any CPython from 3.7 on that can import depyf: each pair is run on
-arguments that record what is done to them until the two differ, so that no pair is here for nothing, and compared both ways round.
+The pairs here are about what displays, tests of identity and handlers do. The folder `pairs` has a file for each other rule of src/simplify and for
+what src/verify decides itself; a pair there is `= name` or `= 3.X name` (not before 3.X), the body of `f(a, b, g)`, a line `-`, and another body. Runs
+under any CPython from 3.7 on that can import depyf: each pair is run on arguments that record what is done to them until the two differ, so that no
+pair is here for nothing, and compared both ways round, as code of Dynamo's and as any other.
 
     python3.X tests/oracle/prover_pairs.py
 """
 
 import dis
+import glob
+import os
 import random
+import re
 import sys
 import types
 import warnings
@@ -382,6 +387,27 @@ PAIRS.update(
 )
 
 
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pairs")
+
+
+def written_pairs():
+    """The pairs of the folder: `file: name` -> two texts."""
+    pairs = {}
+    for path in sorted(glob.glob(os.path.join(FOLDER, "*.txt"))):
+        with open(path, encoding="utf-8") as file:
+            for text in re.split("^= ", file.read(), flags=re.M)[1:]:
+                name, bodies = text.split("\n", 1)
+                since = re.match(r"3\.(\d+) ", name)
+                if since and sys.version_info[1] < int(since.group(1)):
+                    continue
+                one, other = (
+                    "def f(a, b, g):\n" + re.sub("^", " ", body.rstrip("\n"), flags=re.M)
+                    for body in bodies.split("\n-\n")
+                )
+                pairs["%s: %s" % (os.path.basename(path)[: -len(".txt")], name)] = one, other
+    return pairs
+
+
 class Failed(Exception):
     pass
 
@@ -391,6 +417,9 @@ class Endless(BaseException):
 
 
 class Record(list):
+    def __init__(self):
+        self.names = {"E": Failed, "G": 0, "__builtins__": __builtins__, "__name__": "pairs"}
+
     def append(self, event):
         list.append(self, event)
         if len(self) > 60:
@@ -398,22 +427,44 @@ class Record(list):
 
 
 class Thing:
-    """What is done to it is recorded. The one named "u" has no hash, a call of "raises" fails."""
+    """What is done to it is recorded. The one named "u" has no hash and is false, a call of "raises" fails, one of "q" changes the lists that it is
+    given, and any call changes the global G."""
 
     def __init__(self, record, name):
-        self.record, self.name = record, name
+        self.__dict__.update(record=record, name=name)
 
     def __call__(self, *args, **kwargs):
         self.record.append(("call", self.name, repr(args), repr(list(kwargs.items()))))
+        self.record.names["G"] += 1
         if self.name == "raises":
             raise Failed
+        if self.name == "q":
+            for arg in args:
+                change(arg)
         return Thing(self.record, "r" + self.name)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.record.append(("attribute", self.name, name))
+        return Thing(self.record, "a" + self.name)
+
+    def __setattr__(self, name, value):
+        self.record.append(("set attribute", self.name, name, repr(value)))
+        change(value)
+
+    def __delattr__(self, name):
+        self.record.append(("delete attribute", self.name, name))
 
     def __hash__(self):
         self.record.append(("hash", self.name))
         if self.name == "u":
             raise TypeError
         return hash(self.name)
+
+    def __bool__(self):
+        self.record.append(("bool", self.name))
+        return self.name != "u"
 
     def __eq__(self, other):
         self.record.append(("eq", self.name))
@@ -423,12 +474,32 @@ class Thing:
         self.record.append(("ne", self.name))
         return self is not other
 
+    def __lt__(self, other):
+        self.record.append(("lt", self.name))
+        return Thing(self.record, "u" if self.name == "p" else "lt")
+
+    def __gt__(self, other):
+        self.record.append(("gt", self.name))
+        return Thing(self.record, "gt")
+
     def __repr__(self):
+        return self.name
+
+    def __format__(self, how):
+        self.record.append(("format", self.name, how))
         return self.name
 
     def __iter__(self):
         self.record.append(("iter", self.name))
         return iter([Thing(self.record, self.name + "1"), 2])
+
+    def __enter__(self):
+        self.record.append(("enter", self.name))
+        return Thing(self.record, "e")
+
+    def __exit__(self, *error):
+        self.record.append(("exit", self.name, error[0] and error[0].__name__))
+        return self.name == "q"
 
     def keys(self):
         self.record.append(("keys", self.name))
@@ -438,6 +509,36 @@ class Thing:
         self.record.append(("get", self.name, repr(item)))
         return self.name
 
+    def __setitem__(self, item, value):
+        self.record.append(("set", self.name, repr(item), repr(value)))
+
+    def __delitem__(self, item):
+        self.record.append(("delete", self.name, repr(item)))
+
+    def __contains__(self, item):
+        self.record.append(("contains", self.name))
+        return True
+
+    def __neg__(self):
+        self.record.append(("neg", self.name))
+        return self
+
+    def __pos__(self):
+        self.record.append(("pos", self.name))
+        return self
+
+    def __add__(self, other):
+        self.record.append(("add", self.name, repr(other)))
+        return Thing(self.record, "+")
+
+    def __sub__(self, other):
+        self.record.append(("sub", self.name, repr(other)))
+        return Thing(self.record, "-")
+
+    def __iadd__(self, other):
+        self.record.append(("iadd", self.name, repr(other)))
+        return self
+
     def __or__(self, other):
         self.record.append(("or", self.name))
         return Thing(self.record, "o")
@@ -445,6 +546,14 @@ class Thing:
     def __ior__(self, other):
         self.record.append(("ior", self.name))
         return self
+
+
+def change(value):
+    """Changes a list that somebody else has, and the lists in it."""
+    if isinstance(value, list):
+        for part in value:
+            change(part)
+        value.insert(0, "changed")
 
 
 def shown(value, seen):
@@ -474,10 +583,11 @@ def behaviour(code, seed):
     ]
     args = [rng.choice(pool)() for _ in range(code.co_argcount)]
     try:
-        result = shown(types.FunctionType(code, {"E": Failed})(*args), {})
+        result = shown(types.FunctionType(code, record.names)(*args), {})
     except (Exception, Endless) as error:
-        result = type(error).__name__
-    return result, list(record)
+        causes = error.__cause__, error.__context__
+        result = [type(e).__name__ for e in (error, *causes)], error.__suppress_context__
+    return result, list(record), record.names["G"]
 
 
 def function(source):
@@ -522,6 +632,29 @@ def assembled():
             code(op("BUILD_MAP"), returned),
         ),
     }
+    # A function put together from its code, as Dynamo does: what lift() sees as one operation.
+    lambdas = function("def f(a): return (lambda: (a, E)), (lambda: (E, a))")
+    bodies = [c for c in lambdas.co_consts if isinstance(c, types.CodeType)]
+
+    def made(
+        names="(lambda: 0).__globals__", name="None", defaults="None", closure="a", body=bodies[0]
+    ):
+        text = (
+            "def f(a, b, g):\n"
+            " k = (lambda: 0).__class__('code', %s, %s, %s, (lambda: %s).__closure__)\n"
+            " return k(), k.__name__, k.__defaults__"
+        )
+        whole = function(text % (names, name, defaults, closure))
+        return whole.replace(co_consts=tuple(body if c == "code" else c for c in whole.co_consts))
+
+    for part, other in [
+        ("names", "{}"),
+        ("name", "'k'"),
+        ("defaults", "()"),
+        ("closure", "b"),
+        ("body", bodies[1]),
+    ]:
+        pairs["a function of its code: other " + part] = made(), made(**{part: other})
     if sys.version_info < (3, 12):
         pairs["a slice without a hash"] = (
             code(*slices, first, op("BUILD_MAP", 1), *end),
@@ -545,7 +678,8 @@ def assembled():
 
 def all_pairs():
     """(name, code, code)"""
-    pairs = {name: (function(one), function(other)) for name, (one, other) in PAIRS.items()}
+    texts = dict(PAIRS, **written_pairs())
+    pairs = {name: (function(one), function(other)) for name, (one, other) in texts.items()}
     pairs.update(assembled())
     return [(name, one, other) for name, (one, other) in pairs.items()]
 
@@ -557,7 +691,7 @@ def failures():
         if all(behaviour(one, seed) == behaviour(other, seed) for seed in range(400)):
             out.append("%s: the two behave alike" % name)
         for a, b in ((one, other), (other, one)):
-            if _core.compare(a, b)[0] != "different":
+            if any(_core.compare(a, b, dynamo=by)[0] != "different" for by in (True, False)):
                 out.append("%s: accepted" % name)
     return out
 
