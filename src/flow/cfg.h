@@ -79,8 +79,8 @@ struct Cfg {
 /// block stack. 3.7/3.8: expanded by context (offset × block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that
 /// the result looks like 3.9's. Blocks are split so that each has one innermost region.
 /// Throws Error on targets out of range, code that runs off its end, and a block stack that does not fit its instructions.
-/// `unreached`: with what control never takes. Up to 3.8 that is the code that stands behind a `raise` and that nothing else reaches, as if the
-/// `raise` went on to it: its block gets a successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in it.
+/// `unreached`: with what control never takes. Up to 3.8 that is the code that stands behind a `raise`, or behind a `try` whose body ends in `return`
+/// and whose clauses leave, and that nothing else reaches, as if the `raise` or `return` went on to it: its block gets a successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in it.
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
 
 /// Text form for `dump --stage flow` and tests.

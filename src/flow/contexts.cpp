@@ -77,7 +77,10 @@ class Expansion {
   Steps run() {
     const std::uint32_t entry = state(0, kNone, 0, 0);
     walk_all();
-    if (unreached_ && minor_ <= 8) go_on_behind_raises();
+    if (unreached_ && minor_ <= 8) {
+      go_on_behind_raises();
+      go_on_behind_handlers();
+    }
     return finish(entry);
   }
 
@@ -400,6 +403,13 @@ class Expansion {
     return *slot;
   }
 
+  std::uint32_t find_state(std::uint32_t index, std::uint32_t context) const {
+    const std::uint32_t first = inline_state_[index];
+    if (first == kNone || states_[first].context == context) return first;
+    const auto found = more_states_.find((static_cast<std::uint64_t>(index) << 32) | context);
+    return found == more_states_.end() ? kNone : found->second;
+  }
+
   // --- emission of the current state's steps
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0) {
     Instr instr = here_;
@@ -607,6 +617,41 @@ class Expansion {
       out_.unreached = true;
       for (const Raised& way : ways) out_.steps[way.step].next = state(index + 1, way.context, way.depth, list_.instrs[index].offset) | kStateBit;
       walk_all();
+    }
+  }
+
+  /// Is there a statement at `index` that nothing reaches, other than the `return` that ends a function?
+  bool unreached_statement(std::uint32_t index) const {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::size_t n = instrs.size();
+    static constexpr OpSet ends_blocks{Op::POP_BLOCK, Op::POP_EXCEPT, Op::BEGIN_FINALLY, Op::END_FINALLY, Op::JUMP};
+    if (index >= n || inline_state_[index] != kNone || ends_blocks[instrs[index].op]) return false;
+    return index + 2 != n || !is_none(instrs[index]) || instrs[index + 1].op != Op::RETURN_VALUE;
+  }
+
+  /// Where protected code ends in `return` and all clauses leave, nothing reaches what stands behind the clauses: it is there as if that `return`,
+  /// inside the protected code, went on to it.
+  void go_on_behind_handlers() {
+    for (std::size_t c = 0; c < contexts_.size(); ++c) {  // which grows
+      const Context context = contexts_[c];
+      if ((context.kind != Entered::Try && context.kind != Entered::TryExcept) || context.target == 0 || context.target >= list_.instrs.size()) continue;
+      const std::uint32_t end = clauses_end(context.target);
+      std::uint32_t at = context.target - 1;
+      while (at > 1 && at + 64 > context.target && inline_state_[at] == kNone && (list_.instrs[at].op == Op::POP_BLOCK || list_.instrs[at].op == Op::JUMP)) --at;
+      if (list_.instrs[at].op != Op::RETURN_VALUE || end == kNone || !unreached_statement(end)) continue;
+      // from 3.8 on all blocks around it are popped first
+      std::uint32_t outside = minor_ <= 7 ? static_cast<std::uint32_t>(c) : context.parent, returns = find_state(at, outside);
+      for (; returns == kNone && outside != kNone; returns = find_state(at, outside)) outside = contexts_[outside].parent;
+      if (returns == kNone || states_[returns].depth != context.level + 1) continue;
+      const std::uint32_t step = states_[returns].first;
+      if (step == kNone || out_.steps[step].instr.op != Op::RETURN_VALUE) continue;
+      out_.unreached = true;
+      out_.steps[step].region = context.region;
+      if (const std::uint32_t value = find_state(at - 1, outside); list_.instrs[at - 1].op == Op::LOAD_CONST && value != kNone && states_[value].first != kNone)
+        out_.steps[states_[value].first].region = context.region;
+      out_.steps[step].next = state(end, context.parent, context.level, list_.instrs[at].offset) | kStateBit;
+      walk_all();
+      go_on_behind_raises();
     }
   }
 

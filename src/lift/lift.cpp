@@ -145,7 +145,7 @@ class Lifter {
     if (block.end > block.first) {
       const Op op = cfg_.instrs[block.end - 1].op;
       if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP) return {block.target, block.next};
-      if (op == Op::RETURN_VALUE || op == Op::RERAISE) return {};
+      if (op == Op::RERAISE) return {};
     }
     return {block.next, block.target};
   }
@@ -762,6 +762,10 @@ class Lifter {
       }
       case Op::RETURN_VALUE:
         control_must_be_last(last);
+        if (cfg_[block_].next.valid()) {
+          effect_op(1);
+          return false;
+        }
         leave(TermKind::Return);
         block().value = pop();
         return true;

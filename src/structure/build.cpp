@@ -17,7 +17,7 @@ constexpr std::size_t kLookAhead = 512;
 bool yields_no_value(Op op, std::uint32_t aux) {
   static constexpr OpSet always{Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
     Op::DELETE_NAME, Op::STORE_ATTR, Op::DELETE_ATTR, Op::STORE_SUBSCR, Op::DELETE_SUBSCR, Op::STORE_SLICE, Op::IMPORT_STAR, Op::SETUP_ANNOTATIONS,
-    Op::PRINT_EXPR, Op::POP_EXCEPT, Op::POP_TOP, Op::RAISE};
+    Op::PRINT_EXPR, Op::POP_EXCEPT, Op::POP_TOP, Op::RAISE, Op::RETURN_VALUE};
   static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
   return always[op] || ((aux & kInPlace) != 0 && in_place[op]);
 }

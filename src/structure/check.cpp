@@ -128,7 +128,7 @@ void Structurer::check_effects() {
   for (BlockId b : reverse_postorder_blocks())
     for (ValueId v : nodes[b.index].body) {
       if (is_op(v, Op::WITH_ENTER) && managers-- == 0) throw Error("structure: WITH_ENTER at offset " + std::to_string(at(v).offset) + " was lost");
-      if ((is_op(v, Op::CALL) || is_op(v, Op::CALL_KW) || is_op(v, Op::CALL_EX) || is_op(v, Op::YIELD_VALUE) || is_op(v, Op::RAISE)) &&
+      if ((is_op(v, Op::CALL) || is_op(v, Op::CALL_KW) || is_op(v, Op::CALL_EX) || is_op(v, Op::YIELD_VALUE) || is_op(v, Op::RAISE) || is_op(v, Op::RETURN_VALUE)) &&
           !found[at(v).offset])
         throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " + std::to_string(at(v).offset) + " was lost");
     }
