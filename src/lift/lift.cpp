@@ -415,7 +415,9 @@ class Lifter {
 
   /// POP_TOP of a value; the operation before it may have stored it.
   void mark_dropped(ValueId top) {
-    out_[top].dropped = true;
+    // One behind the region is made by unwinding, or is in a copy of `finally`.
+    Value& value = out_[top];
+    value.dropped |= value.block.valid() && cfg_[value.block].region == cfg_[block_].region;
     if (block().body.empty()) return;
     static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME};
     Value& store = out_[block().body.back()];

@@ -35,7 +35,7 @@ struct Value {
   Op op = Op::UNKNOWN;
   std::uint16_t height : 14 = 0;   // Operation: how many values the stack held when it was made, those that it takes off not counted
   std::uint16_t rotated : 1 = 0;   // Operation: values on the stack were swapped right before it
-  std::uint16_t dropped : 1 = 0;   // a POP_TOP takes it off the stack
+  std::uint16_t dropped : 1 = 0;   // a POP_TOP in the region that made it takes it off the stack
   std::uint32_t arg = 0, aux = 0;
   BlockId block;
   std::uint32_t offset = 0;
