@@ -143,6 +143,7 @@ Cfg assemble(const Steps& in) {
       region.depth = from.depth;
       region.lasti = from.lasti;
       region.entry = from.entry;
+      region.cleanup = from.cleanup;
       region.setup = from.setup;
       region.after = from.after;
       region.end = from.end;

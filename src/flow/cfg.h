@@ -40,6 +40,7 @@ struct Region {
   std::uint32_t depth = 0; // stack depth at which the handler starts
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
+  bool cleanup = false;    // ≤ 3.8: the handler is the body of a `finally`
   // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the bytecode does not tell
   std::uint32_t setup = kNoOffset;  // of the SETUP_FINALLY
   std::uint32_t after = kNoOffset;  // of what stands behind the statement

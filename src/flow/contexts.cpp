@@ -355,6 +355,8 @@ class Expansion {
       region.entry = HandlerEntry::Six;
       if (minor_ <= 8 && instr.op == Op::SETUP_FINALLY) {
         region.setup = instr.offset;
+        const Op first = target < list_.instrs.size() ? list_.instrs[target].op : Op::UNKNOWN;
+        region.cleanup = minor_ <= 7 ? kind == Entered::Try : first != Op::POP_TOP && first != Op::COPY;
         region.after = behind_statement(target);
       }
       std::uint32_t end = clauses_end(target);

@@ -21,7 +21,8 @@ struct StepRegion {
   std::uint32_t depth = 0;
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
-  std::uint32_t setup = kNoOffset, after = kNoOffset, end = kNoOffset;  // see Region
+  bool cleanup = false;                // see Region, as what follows
+  std::uint32_t setup = kNoOffset, after = kNoOffset, end = kNoOffset;
 };
 
 struct Steps {

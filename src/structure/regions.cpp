@@ -111,7 +111,7 @@ class Regions {
     bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
                  is_exception_of(s_, s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
     bool dropped = s_.is_op(first_effect, Op::POP_TOP) && is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
-    region.kind = tests || dropped ? RegionKind::Except : RegionKind::Finally;
+    region.kind = (tests || dropped) && !s_.lifted.regions[r.index].cleanup ? RegionKind::Except : RegionKind::Finally;
   }
 
   // ---------------------------------------------------------------- except*
@@ -573,6 +573,7 @@ class Regions {
       Pair p = work.back();
       work.pop_back();
       for (;;) {
+        if (p.h == p.t && p.hi == p.ti) break;  // behind both
         const Node& hn = s_.nodes[p.h.index];
         const Node& tn = s_.nodes[p.t.index];
         // handlers of statements inside the body
