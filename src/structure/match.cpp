@@ -1142,9 +1142,10 @@ class Matcher {
     return false;
   }
 
-  /// The subject is still on the stack when control comes here, so another case begins here: `case _` with a guard.
+  /// The subject is still on the stack when control comes here, so another case begins here: `case _` with a guard. But no guard tests a pattern.
   bool holds_subject(BlockId b, ValueId subject) {
     if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch) return false;
+    if (const std::uint32_t t = tree_of_[b.index]; t != kNone && unmistakable(t)) return false;
     const auto& stack = s_.lifted.blocks[b.index].stack_in;
     return !stack.empty() && stack.back() && resolve(stack.back()) == subject;
   }
