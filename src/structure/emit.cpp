@@ -258,7 +258,8 @@ class Emitter {
     std::stable_sort(left.begin(), left.end(), [](const Left& a, const Left& b) { return a.depth < b.depth; });
     for (const Left& l : left) {
       const std::uint32_t n = try_node(l.region), loop = loop_around(l.region);
-      if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop)))) continue;
+      const std::uint32_t near = behind[l.region.index];
+      if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop) || (near != kNone && !in_loop(near, loop))))) continue;
       // behind a `for` around the statement, or where a statement around this one leads to in the same way
       bool leads_there = false;
       for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])
