@@ -65,6 +65,7 @@ class Expansion {
   Expansion(const Module& module, CodeId code, const InstrList& list, bool unreached)
       : module_(module), code_(code), list_(list), unreached_(unreached), minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
+    find_setups();
     budget_ = 64 * list.instrs.size() + 20000;
     if (minor_ <= 7) {
       find_finally_bodies();
@@ -89,6 +90,14 @@ class Expansion {
     const StrId name = module_[code_].name;
     throw Error((name ? std::string(module_[name]) : std::string("<code>")) + " at offset " + std::to_string(instr.offset) + ": " +
                 std::string(op_name(instr.op)) + " " + what);
+  }
+
+  void find_setups() {
+    first_setup_.assign(list_.instrs.size(), kNone);
+    for (std::uint32_t i = 0; i < list_.instrs.size(); ++i) {
+      const Instr& instr = list_.instrs[i];
+      if ((instr.op == Op::SETUP_FINALLY || instr.op == Op::SETUP_WITH) && instr.target < list_.instrs.size()) first_setup_[instr.target] = std::min(first_setup_[instr.target], i);
+    }
   }
 
   /// 3.7 marks the normal way into a `finally` body by LOAD_CONST None right before the handler.
@@ -261,6 +270,7 @@ class Expansion {
     std::uint32_t depth = 0;
     for (std::size_t i = from; i < instrs.size() && i < from + std::size_t{2000}; ++i) {
       const Op op = instrs[i].op;
+      if (i > from && first_setup_[i] < from) return kNone;  // the handler of a statement around this one, whose own end is gone
       if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
       if (!raises_again(op) && op != Op::END_ASYNC_FOR) continue;
       if (depth == 0) return raises_again(op) ? static_cast<std::uint32_t>(i + 1) : kNone;
@@ -952,6 +962,7 @@ class Expansion {
   const std::uint32_t minor_;
   std::size_t budget_;
   std::uint32_t none_ = kNone;
+  std::vector<std::uint32_t> first_setup_;  // of each handler
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
   std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost

@@ -134,7 +134,7 @@ void Structurer::drop_constant_params() {
   if (any) count_uses();
 }
 
-/// A way out of statements that does nothing but drop what is on the stack and then returns a constant is that return. From 3.10 on, where offsets do not
+/// A way out of statements that does nothing but drop what is on the stack, or load a constant, and then returns that is that return. From 3.10 on, where offsets do not
 /// tell, so is an end behind them that drops a loop's iterator itself and is reached from one place.
 void Structurer::return_at_once() {
   if (!(module[lifted.code].flags & kOptimized)) return;
@@ -147,7 +147,8 @@ void Structurer::return_at_once() {
     const BlockId to = node.edges[0].to;
     Node& end = nodes[to.index];
     if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value) || !only_drops(end)) continue;
-    if (only_drops(node) && drops(node)) {
+    const bool has_value = std::find(node.body.begin(), node.body.end(), resolve(end.value)) != node.body.end();
+    if (only_drops(node) && (drops(node) || has_value)) {
       merge(BlockId(static_cast<std::uint32_t>(i)));
       nodes[i].in_place = true;
     } else if (!lifted.source_order && drops(end)) {
