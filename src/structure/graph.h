@@ -180,6 +180,7 @@ class Structurer {
   void drop_builtin_shortcuts();  // structure.cpp
   void join_module_ends();        // structure.cpp
   void split_at_breaks();         // structure.cpp
+  void split_at_iterators();      // structure.cpp
   void drop_constant_params();    // structure.cpp
   void return_at_once();          // structure.cpp
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.

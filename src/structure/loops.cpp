@@ -672,7 +672,8 @@ BlockId Structurer::split_test(BlockId b, std::size_t length) {
   head.body.resize(head.body.size() - length);
   head.term = TermKind::Jump;
   head.jump = JumpRole::Plain;
-  head.value = ValueId();
+  head.value = head.item = ValueId();
+  head.async_for = false;
   head.edges[0] = Edge{id, {}};
   return id;
 }

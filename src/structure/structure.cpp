@@ -91,6 +91,16 @@ void Structurer::split_at_breaks() {
   }
 }
 
+/// A `for` that never comes around has its iterator made in its own block. Where that block is the header of an endless loop, it is not the `for`'s.
+void Structurer::split_at_iterators() {
+  const std::size_t count = nodes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::ForIter || node.match != UINT32_MAX) continue;
+    if (std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); })) split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
+  }
+}
+
 /// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the value that `return` or `return 1` has on the stack
 /// on its way out of statements.
 void Structurer::drop_constant_params() {
@@ -177,6 +187,7 @@ void Structurer::reshape() {
   merge_straight_lines();
   fold_expressions();
   split_at_breaks();
+  split_at_iterators();
 }
 
 void Structurer::run() {
