@@ -35,13 +35,23 @@ class Folder {
     for (ValueId v : node.body)
       if (s_.is_op(v, Op::POP_TOP)) return {};
     if (s_.is_const(root)) {
-      // constants and nothing else
-      for (ValueId v : node.body)
-        if (v != root && s_.uses[v.index] != 0) return {};
-      if (node.body.empty() || std::find(node.body.begin(), node.body.end(), root) == node.body.end()) {
-        if (!node.body.empty()) return {};
+      // constants and nothing else, but for the name of a walrus
+      ValueId store;
+      if (!node.body.empty() && std::find(node.body.begin(), node.body.end(), root) == node.body.end()) return {};
+      for (ValueId v : node.body) {
+        const Value& value = s_.at(v);
+        if (s_.is_const(v)) {
+          if (v != root && s_.uses[v.index] > 1) return {};
+          continue;
+        }
+        if (store || !s_.lifted.named_expressions || value.kind != ValueKind::Operation || !is_name_store(value.op)) return {};
+        const ValueId stored = s_.resolve(value.operands[0]);
+        if (!s_.is_const(stored) || !s_.same_const(ConstId(s_.at(stored).arg), ConstId(s_.at(root).arg))) return {};
+        store = v;
       }
-      return {s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root)), {}};
+      const ExprId constant = s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root));
+      if (!store) return {constant, {}};
+      return {s_.ast.expr(ExprKind::NamedExpr, {make_target(s_.ast, s_.lifted, store, {}), constant}, UINT32_MAX, 0, s_.origin(root)), {}};
     }
     if (node.body.empty() || node.body.back() != root) {
       if (node.body.empty()) return {};
