@@ -529,7 +529,12 @@ class Dispatch {
     if (grows(v.op)) return !(v.aux & kInPlace);
     return v.op == Op::WITH_ENTER || v.op == Op::ASYNC_WITH_ENTER || v.op == Op::WITH_EXCEPT_START || v.op == Op::EXC_MATCH || v.op == Op::POP_EXCEPT ||
            v.op == Op::END_ASYNC_FOR || v.op == Op::GET_ANEXT || v.op == Op::GET_AITER || v.op == Op::GET_AWAITABLE || v.op == Op::YIELD_FROM ||
-           v.op == Op::GET_YIELD_FROM_ITER || v.op == Op::GET_ITER || v.op == Op::GET_LEN || v.op == Op::POP_TOP || v.op == Op::LOAD_FAST_AND_CLEAR;
+           v.op == Op::GET_YIELD_FROM_ITER || v.op == Op::GET_ITER || v.op == Op::GET_LEN || v.op == Op::POP_TOP || v.op == Op::LOAD_FAST_AND_CLEAR ||
+           is_match(v.op);
+  }
+
+  static bool is_match(Op op) {
+    return op == Op::MATCH_SEQUENCE || op == Op::MATCH_MAPPING || op == Op::MATCH_KEYS || op == Op::MATCH_CLASS || op == Op::COPY_DICT_WITHOUT_KEYS;
   }
 
   static bool grows(Op op) {
@@ -663,9 +668,93 @@ class Dispatch {
     } else if (op == Op::YIELD_FROM) {
       const bool async = code_.flags & (kCoroutine | kAsyncGenerator);
       assign(out, temporary(id), ast_.expr(async ? ExprKind::Await : ExprKind::YieldFrom, {kids[0]}), origin(v));
+    } else if (is_match(op)) {
+      match_operation(id, kids, out);
     } else {
       no_form(v);
     }
+  }
+
+  /// What one operation of a pattern finds out, by a `match` with that pattern alone.
+  void match_operation(ValueId id, std::span<const ExprId> kids, std::vector<StmtId>& out) {
+    const Value v = s_.at(id);
+    if (v.op == Op::MATCH_SEQUENCE || v.op == Op::MATCH_MAPPING) {
+      const ExprId anything[] = {ast_.expr(ExprKind::MatchStar, {})};
+      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping, 0, UINT32_MAX, {}, {}, {}};
+      if (v.op == Op::MATCH_SEQUENCE) pattern.kids = ast_.arena.copy(anything);
+      match_one(kids[0], ast_.add(pattern), {{temporary(id), constant(ConstKind::True), constant(ConstKind::False)}}, out);
+      return;
+    }
+    const std::size_t listed = v.op == Op::MATCH_CLASS ? 2 : 1;
+    const Expr& names = ast_[kids[listed]];
+    if (names.kind != ExprKind::Constant || s_.module[ConstId(names.a)].kind != ConstKind::Tuple) no_form(v);
+    const std::vector<ConstId> items(s_.module[ConstId(names.a)].items.begin(), s_.module[ConstId(names.a)].items.end());
+    if (v.op == Op::COPY_DICT_WITHOUT_KEYS) {
+      assign(out, temporary(id), call({global("dict"), kids[0]}), origin(v));
+      for (ConstId item : items) {
+        const StmtId st = add(StmtKind::Delete);
+        const ExprId targets[] = {ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})};
+        ast_[st].list = ast_.arena.copy(targets);
+        out.push_back(st);
+      }
+      return;
+    }
+    std::vector<ExprId> parts, captured;
+    std::vector<std::uint32_t> keywords;
+    const std::size_t positional = v.op == Op::MATCH_CLASS ? v.arg : 0;
+    if (positional > s_.module.consts.size() + s_.lifted.values.size()) no_form(v);
+    ExprId type = kids[1];
+    if (v.op == Op::MATCH_CLASS) {
+      if (ast_[type].kind != ExprKind::Name) {
+        type = fresh();
+        assign(out, type, kids[1], origin(v));
+      }
+      parts.push_back(type);
+    }
+    for (std::size_t i = 0; i < positional + items.size(); ++i) {
+      const ExprId variable = fresh();
+      captured.push_back(variable);
+      if (v.op == Op::MATCH_KEYS) {
+        const ConstKind kind = s_.module[items[i]].kind;
+        if (kind == ConstKind::Tuple || kind == ConstKind::FrozenSet || kind == ConstKind::Ellipsis || kind == ConstKind::Code) no_form(v);
+        parts.push_back(ast_.constant(items[i]));
+      } else if (i >= positional) {
+        if (s_.module[items[i - positional]].kind != ConstKind::Str) no_form(v);
+        keywords.push_back(s_.module.intern(s_.module[items[i - positional]].text).index);
+      }
+      parts.push_back(ast_.expr(ExprKind::MatchAs, {}, ast_[variable].a, ast_[variable].op));
+    }
+    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping, 0, UINT32_MAX, ast_.arena.copy(parts), {}, {}};
+    pattern.extra = ast_.arena.copy(keywords);
+    std::vector<Outcome> outcomes;
+    if (v.aux == 1) {
+      outcomes.push_back({result(id, 0), tuple(captured), constant(ConstKind::None)});
+      outcomes.push_back({result(id, 1), constant(ConstKind::True), constant(ConstKind::False)});
+    } else {
+      outcomes.push_back({temporary(id), tuple(captured), constant(ConstKind::None)});
+    }
+    match_one(kids[0], ast_.add(pattern), outcomes, out);
+  }
+
+  struct Outcome {
+    ExprId target, matched, otherwise;
+  };
+
+  void match_one(ExprId subject, ExprId pattern, const std::vector<Outcome>& outcomes, std::vector<StmtId>& out) {
+    std::vector<StmtId> matched, otherwise;
+    for (const Outcome& one : outcomes) {
+      assign(matched, one.target, one.matched);
+      assign(otherwise, one.target, one.otherwise);
+    }
+    const StmtId cases[] = {add(StmtKind::Case), add(StmtKind::Case)};
+    ast_[cases[0]].e[0] = pattern;
+    ast_[cases[0]].body = list(matched);
+    ast_[cases[1]].e[0] = ast_.expr(ExprKind::MatchAs, {});
+    ast_[cases[1]].body = list(otherwise);
+    const StmtId st = add(StmtKind::Match);
+    ast_[st].e[0] = subject;
+    ast_[st].arms = ast_.arena.copy(cases);
+    out.push_back(st);
   }
 
   /// An `except` clause's own test: by class, without __instancecheck__, and with its error for what is no exception class.

@@ -31,6 +31,13 @@ class E3(Exception):
     pass
 
 
+class Point:
+    __match_args__ = ("x", "y")
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
 class Script:
     """What the calls of a function do, and a record of them."""
 
@@ -44,7 +51,7 @@ class Script:
         return len(self.events) < 300
 
     def names(self):
-        return {"ev": self.ev, "cm": lambda k: Manager(self, k), "it": self.it, "E1": E1, "E2": E2, "E3": E3}
+        return {"ev": self.ev, "cm": lambda k: Manager(self, k), "it": self.it, "val": self.val, "E1": E1, "E2": E2, "E3": E3, "Point": Point}
 
     def maybe_raise(self, limit):
         draw = self.random.random()
@@ -56,6 +63,10 @@ class Script:
         if not self.event("ev", k):
             return False
         return self.maybe_raise(0.1) < 0.6
+
+    def val(self, k):
+        self.event("val", k)
+        return self.random.choice([1, 2, "s", None, (1, 2), [2, [1]], (1, 2, 3), {"k": 1}, {"k": 2, "j": 3}, Point(1, 2), Point(2, (1, 2))])
 
     def it(self, k):
         self.event("it", k)
@@ -92,15 +103,33 @@ class Manager:
         return self.script.maybe_raise(0.1) < 0.4
 
 
-class Source:
-    """A random function."""
+PATTERNS = ["1", "'s'", "None", "1 | 2", "[a, b]", "[1, *a]", "[_, [a] | a]", "{'k': a}", "{'k': 1, **a}", "Point(a)", "Point(x=1, y=a)", "Point(1, [a, _]) | [_, a]", "int() as a"]
 
-    def __init__(self, rng):
-        self.rng, self.lines, self.calls = rng, [], 0
+
+class Source:
+    """A random function. Rich: with conditions, comprehensions and (`match`) patterns beside what the walk below knows."""
+
+    def __init__(self, rng, rich=False, match=False):
+        self.rng, self.lines, self.calls, self.rich, self.match = rng, [], 0, rich, match
 
     def call(self):
         self.calls += 1
         return "ev(%d)" % self.calls
+
+    def condition(self):
+        if not self.rich or self.rng.random() < 0.6:
+            return self.call()
+        parts = [self.rng.choice(["", "", "not "]) + self.call() for _ in range(self.rng.choice([1, 2, 2, 3]))]
+        joined = parts[0]
+        for part in parts[1:]:
+            joined = "%s %s %s" % (joined, self.rng.choice(["and", "or"]), part)
+        return joined
+
+    def value(self):
+        if not self.rich or self.rng.random() < 0.5:
+            return self.call()
+        forms = ["[ev(i) for i in it(%d) if %s]", "{i: ev(i) for i in it(%d) if %s}", "%d if %s else ev(0)", "(%d, %s)", "%d < ev(1) or %s"]
+        return self.rng.choice(forms) % (self.rng.randrange(9), self.call())
 
     def body(self, indent, depth, loop, handler):
         for _ in range(self.rng.choice([1, 1, 2, 3])):
@@ -112,16 +141,27 @@ class Source:
         kinds = ["call", "call", "return", "value", "raise", "jump", "pass"]
         if depth > 0:
             kinds += ["if", "if", "while", "for", "try", "try", "try", "finally", "finally", "with", "with"]
+            kinds += ["match"] * 3 * self.match + ["value", "if"] * self.rich
         kind = rng.choice(kinds)
         if kind == "if":
-            add("if %s:" % self.call())
+            add("if %s:" % self.condition())
             self.body(indent + 1, depth - 1, loop, handler)
+            while self.rich and rng.random() < 0.2:
+                add("elif %s:" % self.condition())
+                self.body(indent + 1, depth - 1, loop, handler)
             if rng.random() < 0.4:
                 add("else:")
                 self.body(indent + 1, depth - 1, loop, handler)
         elif kind in ("while", "for"):
-            add("while %s:" % self.call() if kind == "while" else "for x in it(%d):" % rng.randrange(100))
+            endless = self.rich and kind == "while" and rng.random() < 0.3
+            add("while True:" if endless else "while %s:" % self.condition() if kind == "while" else "for x in it(%d):" % rng.randrange(100))
+            head = len(self.lines)
             self.body(indent + 1, depth - 1, True, handler)
+            inside = [line.strip() for line in self.lines[head:]]
+            first = next((line for line in inside if line not in ("try:", "pass")), "")
+            # Each turn is to call something that ends the run, and nothing is to catch that.
+            if endless and ("(" not in first or "except:" in inside or "continue" in inside):
+                self.lines.insert(head, pad + "    " + self.call())
             if rng.random() < 0.3:
                 add("else:")
                 self.body(indent + 1, depth - 1, loop, handler)
@@ -141,8 +181,21 @@ class Source:
         elif kind == "with":
             add("with cm(%d)%s%s:" % (rng.randrange(100), rng.choice(["", " as x"]), rng.choice(["", "", ", cm(7)"])))
             self.body(indent + 1, depth - 1, loop, handler)
+        elif kind == "match":
+            add("match val(%d):" % rng.randrange(100))
+            for _ in range(rng.choice([1, 2, 2, 3])):
+                pattern = rng.choice(PATTERNS)
+                add("    case %s%s:" % (pattern, rng.choice(["", "", " if " + self.call()])))
+                if "a" in pattern.replace("as", "") and rng.random() < 0.5:
+                    add("        ev(a)")
+                self.body(indent + 2, depth - 1, loop, handler)
+            if rng.random() < 0.4:
+                add("    case _:")
+                self.body(indent + 2, depth - 1, loop, handler)
         elif kind == "return" and rng.random() < 0.6:
-            add("return " + self.call())
+            add("return " + self.value())
+        elif kind == "value" and self.rich and rng.random() < 0.6:
+            add("y = " + self.value())
         elif kind == "value" and rng.random() < 0.5:
             add("return %d" % rng.randrange(9))
         elif kind == "raise" and rng.random() < 0.6:

@@ -323,7 +323,7 @@ def make(kind, seed):
     name = "f%d" % seed
     if kind == "graph":
         return code_like(name, *random_graph(rng))
-    source = flow_run.Source(rng)
+    source = flow_run.Source(rng, rich=True, match=MINOR >= 10)
     source.body(1, 4, False, False)
     try:
         module = compile("def %s():\n%s\n" % (name, "\n".join(source.lines)), "total", "exec")
