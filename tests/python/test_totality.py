@@ -37,6 +37,11 @@ def test_random_graphs(version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_random_source(version):
+    run(version, "source", 300, 0)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_random_source_through_the_dispatch_loop(version):
     assert "ladder L5" in run(version, "source", 100, 0, 5)
 
