@@ -294,6 +294,23 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   return order;
 }
 
+/// By node: does control get there from the entry, past no handler?
+std::vector<std::uint8_t> Structurer::reached_without_exceptions() const {
+  std::vector<std::uint8_t> reached(nodes.size(), 0);
+  std::vector<BlockId> work{entry};
+  reached[entry.index] = 1;
+  while (!work.empty()) {
+    const Node& node = nodes[work.back().index];
+    work.pop_back();
+    for (int k = 0; k < node.edge_count(); ++k)
+      if (const BlockId to = node.edges[k].to; !reached[to.index]) {
+        reached[to.index] = 1;
+        work.push_back(to);
+      }
+  }
+  return reached;
+}
+
 /// Where a block begins, as far as its operations are left.
 std::uint32_t Structurer::first_offset(BlockId b) const {
   const Node& node = nodes[b.index];

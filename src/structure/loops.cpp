@@ -422,8 +422,10 @@ bool Structurer::join_equal_ends() {
     groups[std::move(key)].push_back({BlockId(static_cast<std::uint32_t>(i)), first});
   }
   bool any = false;
+  std::vector<std::uint8_t> reached_normally;
   for (auto& [key, ends] : groups) {
     if (ends.size() < 2) continue;
+    if (!any) reached_normally = reached_without_exceptions();
     any = true;
     const BlockId common(static_cast<std::uint32_t>(nodes.size()));
     Node statement = nodes[ends[0].block.index];
@@ -442,14 +444,14 @@ bool Structurer::join_equal_ends() {
     }
     std::vector<BlockId> copies;
     for (const End& end : ends) copies.push_back(end.block);
-    join_before_ends(copies);
+    join_before_ends(copies, reached_normally);
   }
   return any;
 }
 
 /// A short end may be more than one statement: what stands in each copy before the end that they have in common now. A store that takes another value in
-/// each copy takes a parameter.
-void Structurer::join_before_ends(const std::vector<BlockId>& into) {
+/// each copy takes a parameter, but not for copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives of one.
+void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::vector<std::uint8_t>& reached_normally) {
   constexpr int kStatements = 3;
   for (int round = 0; round < kStatements; ++round) {
     std::size_t length = 0;  // operations of the last statement, the same in all of them
@@ -457,7 +459,8 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into) {
     while (length < first.body.size() && at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line) ++length;
     if (length == 0 || at(first.body.back()).line <= 0 || at(first.body.back()).op == Op::POP_EXCEPT) return;
     const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) { return same_operations(into[0], b, length); });
-    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) { return same_store(into[0], b); });
+    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) { return same_store(into[0], b); }) &&
+                        std::all_of(into.begin(), into.end(), [&](BlockId b) { return reached_normally[b.index] == reached_normally[into[0].index]; });
     if (!equal && !stored) return;
     if (stored) length = 1;
     Node statement = first;
