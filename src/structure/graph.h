@@ -193,6 +193,7 @@ class Structurer {
   void join_dropped_values();     // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);
   bool join_equal_ends();         // loops.cpp
+  bool join_returns_behind_regions();
   void join_before_ends(const std::vector<BlockId>& into, const std::vector<std::uint8_t>& reached_normally);
   std::vector<std::uint8_t> reached_without_exceptions() const;
   bool same_operations(BlockId a, BlockId b, std::size_t length);

@@ -1,5 +1,6 @@
 // Loops as the compiler lays them out, brought back to one header with one test.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -449,6 +450,39 @@ bool Structurer::join_equal_ends() {
   return any;
 }
 
+/// The same behind code that a statement protects: the return of a constant stands outside of it, each copy has its own.
+bool Structurer::join_returns_behind_regions() {
+  std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive || !node.region || node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty()) continue;
+    const Node& end = nodes[node.edges[0].to.index];
+    const ValueId value = resolve(end.value);
+    const bool returns = end.term == TermKind::Return && end.pred_count == 1 && end.params.empty() && is_const(value) && end.region != node.region;
+    if (!returns || !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return is_const(v); })) continue;
+    const Value& last = at(node.body.back());
+    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 || last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT) continue;
+    const auto pair = [](std::uint64_t high, std::uint64_t low) { return (high << 32) | low; };
+    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX), pair(at(value).arg, static_cast<std::uint32_t>(end.term_line)), pair(end.term_columns, columns_of_copies(last)),
+            pair(static_cast<std::uint32_t>(last.line), last.arg), static_cast<std::uint64_t>(last.op), last.operands.size()}]
+        .push_back(BlockId(static_cast<std::uint32_t>(i)));
+  }
+  bool any = false;
+  std::vector<std::uint8_t> reached_normally;
+  for (auto& [key, copies] : groups) {
+    if (copies.size() < 2) continue;
+    if (!any) reached_normally = reached_without_exceptions();
+    any = true;
+    const BlockId end = nodes[copies[0].index].edges[0].to;
+    for (std::size_t i = 1; i < copies.size(); ++i) {
+      nodes[nodes[copies[i].index].edges[0].to.index].alive = false;
+      nodes[copies[i].index].edges[0].to = end;
+    }
+    join_before_ends(copies, reached_normally);
+  }
+  return any;
+}
+
 /// A short end may be more than one statement: what stands in each copy before the end that they have in common now. A store that takes another value in
 /// each copy takes a parameter, but not for copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives of one.
 void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::vector<std::uint8_t>& reached_normally) {
@@ -493,7 +527,10 @@ bool Structurer::same_store(BlockId a, BlockId b) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
   const Value &p = at(x.body.back()), &q = at(y.body.back());
-  return p.kind == ValueKind::Operation && is_name_store(p.op) && p.op == q.op && p.arg == q.arg && p.line == q.line && p.columns == q.columns && p.columns != 0;
+  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg || p.line != q.line || p.columns != q.columns || p.columns == 0) return false;
+  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a conditional expression
+  const auto captured = [&](ValueId v, BlockId b) { return at(v).kind == ValueKind::Result || (!is_const(v) && at(v).block != b); };
+  return captured(resolve(p.operands[0]), a) && captured(resolve(q.operands[0]), b);
 }
 
 /// Are the last `length` operations of two blocks of one region the same, of the same lines, on values of their own?
@@ -519,7 +556,10 @@ bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
 void Structurer::join_exit_copies() {
   if (!options.made_by_dynamo) drop_unread_params();
   bool any = join_ends_of_parameters();
-  if (!lifted.source_order) any |= join_equal_ends();
+  if (!lifted.source_order) {
+    any |= join_equal_ends();
+    any |= join_returns_behind_regions();
+  }
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct Key {
