@@ -1798,8 +1798,11 @@ class Emitter {
     std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
-    // what one way alone leads to, out of more than this statement
-    std::erase_if(merges, [&](std::uint32_t m) { return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && region_of(m) != region.parent && !stands_behind(m, r); });
+    // what one way alone leads to, out of more than this statement, or written in front of its end
+    const bool end_known = region.kind == RegionKind::Finally && r.index < s_.lifted.regions.size() && s_.lifted.regions[r.index].end != kNoOffset;
+    std::erase_if(merges, [&](std::uint32_t m) {
+      return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
+    });
     if (const std::uint32_t resume = resume_of(r); resume != kNone) {
       // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
       // a return elsewhere stands inside.
