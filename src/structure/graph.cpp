@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "support/small_vector.h"
 
@@ -328,6 +329,14 @@ void Structurer::thread_empty_blocks() {
       for (std::size_t i = 0; i < edge.args.size(); ++i)
         if (resolve(edge.args[i]) == resolve(node.value) && uses[nodes[edge.to.index].params[i].index] == 0) drops_operands[edge.to.index] = 1;
   }
+  struct Unclear {
+    std::uint32_t node;
+    int k;
+    std::uint32_t empty;
+    WrittenJump jump;
+  };
+  std::vector<Unclear> unclear;                  // ways past a jump that may be a statement,
+  std::unordered_set<std::uint32_t> statements;  // which another way tells
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (!node.alive) continue;
@@ -371,7 +380,13 @@ void Structurer::thread_empty_blocks() {
         WrittenJump written = edge.written;
         if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
           const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) written = {empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
+          const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
+          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) {
+            written = jump;
+            statements.insert(edge.to.index);
+          } else {
+            unclear.push_back({static_cast<std::uint32_t>(i), k, edge.to.index, jump});
+          }
         }
         edge = Edge{to, lifted.arena.copy(args), written};
         add_edge_uses(edge, 1);
@@ -384,6 +399,8 @@ void Structurer::thread_empty_blocks() {
       }
     }
   }
+  for (const Unclear& u : unclear)
+    if (Edge& edge = nodes[u.node].edges[u.k]; statements.count(u.empty) && nodes[u.node].alive && !edge.written) edge.written = u.jump;
 }
 
 void Structurer::merge_straight_lines() {
