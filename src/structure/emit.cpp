@@ -481,7 +481,9 @@ class Emitter {
     if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter && s_.test_length(BlockId(h)) != s_.nodes[h].body.size())) return true;
     for (int k = 0; k < s_.nodes[h].edge_count(); ++k) {
       const std::uint32_t natural = target(BlockId(h), k);
-      if (!in_loop(natural, h) && (forward_in_[natural] != 1 || first_line(natural) <= last[h] || first_line(natural) >= first_line(exit))) return false;
+      if (in_loop(natural, h)) continue;
+      if (is_block(natural) && s_.nodes[natural].term == TermKind::Raise && first_line(natural) <= last[h]) continue;  // `assert` begins an endless loop
+      if (forward_in_[natural] != 1 || first_line(natural) <= last[h] || first_line(natural) >= first_line(exit)) return false;
     }
     return true;
   }
