@@ -25,6 +25,7 @@ constexpr Pass kPasses[] = {
     {"drop implied jumps", drop_implied_jumps},
     {"tidy conditions", tidy_conditions},
     {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
+    {"refuse returns", refuse_returns},
     {"insert declarations", insert_declarations},
     {"insert docstring", insert_docstring},
 };

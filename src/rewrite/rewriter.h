@@ -137,6 +137,7 @@ void restore_asserts(Rewriter& r);
 void restore_strings(Rewriter& r);
 void restore_numbers(Rewriter& r);
 void clean_scope_body(Rewriter& r);
+void refuse_returns(Rewriter& r);  // a `return` in a module or class
 void drop_implied_jumps(Rewriter& r);
 void tidy_conditions(Rewriter& r);
 void insert_declarations(Rewriter& r);

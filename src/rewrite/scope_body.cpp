@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "rewrite/rewriter.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
@@ -68,6 +69,15 @@ void clean_scope_body(Rewriter& r) {
     }
     return false;
   });
+}
+
+void refuse_returns(Rewriter& r) {
+  if ((r.role != Role::Class && r.role != Role::Module) || !r.may_hold(StmtKind::Return)) return;
+  std::vector<StmtId> statements;
+  collect_statements(r.ast, r.body, statements);
+  for (StmtId id : statements)
+    if (r.ast[id].kind == StmtKind::Return)
+      throw Error("rewrite: a module or class ends, at offset " + std::to_string(r.ast[id].origin.offset) + ", where only a function may return");
 }
 
 void insert_docstring(Rewriter& r) {

@@ -166,18 +166,19 @@ class Emitter {
     }
     for (auto [r, t] : exits_) add_order(try_node(r), t);
     // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
+    const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
     std::unordered_map<std::uint32_t, std::uint32_t> loop_of_iterator;
     for (std::uint32_t b = 0; b < blocks_; ++b)
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
-      if (s_.lifted.source_order && node.term == TermKind::Return) continue;  // drops the iterator itself
+      if (s_.lifted.source_order && node.term == TermKind::Return && function) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
         auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop != loop_of_iterator.end() && !(const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
+        if (loop != loop_of_iterator.end() && !(function && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
       }
     }
     if (s_.lifted.source_order) {
@@ -1246,6 +1247,18 @@ class Emitter {
     return e;
   }
 
+  /// Does code that only `t` leads to return?
+  bool returns_under(std::uint32_t t) {
+    std::vector<std::uint32_t> stack{t};
+    while (!stack.empty()) {
+      const std::uint32_t u = stack.back();
+      stack.pop_back();
+      if (is_block(u) && s_.nodes[u].term == TermKind::Return) return true;
+      for (std::uint32_t c : children(u)) stack.push_back(c);
+    }
+    return false;
+  }
+
   /// The guard of the case at `head`: a condition right behind the pattern which, when it does not hold, leads where a failed test leads.
   std::uint32_t find_guard(std::uint32_t head, CasePart& part) {
     const Node& node = s_.nodes[head];
@@ -1325,10 +1338,12 @@ class Emitter {
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
+        const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
         bool falls = !rest.empty();
         for (const CasePart& part : parts) {
           const std::uint32_t body = target(BlockId(part.from), part.edge);
           if (ctx.follow != ctx.header || ctx.header == kNone) falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+          falls |= !function && body != otherwise && returns_under(body);  // the end of a module or class is no statement
         }
         const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
         const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[last_case].match].line);
@@ -1452,8 +1467,10 @@ class Emitter {
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
     std::vector<std::uint32_t> breaks;
+    const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
     auto outside = [&](std::uint32_t t) {
       if (t == h) return false;
+      if (!function && const_return(t)) return true;  // no statement ends a module or class
       if (!dom_.dominates(h, t) || ends_body_around(h, t)) return true;
       for (std::uint32_t a : shape.after)
         if (dom_.dominates(a, t)) return true;
@@ -1493,7 +1510,7 @@ class Emitter {
       const bool stands_behind = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
       if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
       // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
-      if (copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
+      if (function && copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
     }
     if (best == kNone) return shape;

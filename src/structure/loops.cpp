@@ -716,6 +716,7 @@ BlockId Structurer::split_test(BlockId b, std::size_t length) {
   head.term = TermKind::Jump;
   head.jump = JumpRole::Plain;
   head.value = head.item = ValueId();
+  head.raise_args = {};
   head.async_for = false;
   head.edges[0] = Edge{id, {}};
   return id;

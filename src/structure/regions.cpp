@@ -409,7 +409,7 @@ class Regions {
         if (returns_value_before(s_.nodes[b.index], k)) continue;
         if (k + 1 == s_.nodes[b.index].body.size() && s_.nodes[b.index].term == TermKind::Jump) continue;
         const BlockId rest = split({b, k + 1});
-        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return;
+        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return && (s_.module[s_.lifted.code].flags & kOptimized);
       }
       StructRegion region;
       region.parent = parent;
