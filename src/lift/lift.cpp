@@ -419,9 +419,8 @@ class Lifter {
     Value& value = out_[top];
     value.dropped |= value.block.valid() && cfg_[value.block].region == cfg_[block_].region;
     if (block().body.empty()) return;
-    static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME};
     Value& store = out_[block().body.back()];
-    if (stores[store.op] && store.operands[0] == top) store.aux = kThenDropped;
+    if (is_name_store(store.op) && store.operands[0] == top) store.aux = kThenDropped;
   }
 
   /// An operation of n operands without a result.

@@ -19,6 +19,9 @@ constexpr std::string_view op_name(Op op) {
   return names[static_cast<std::uint8_t>(op)];
 }
 
+/// Does it store to a variable, by its name or place?
+constexpr bool is_name_store(Op op) { return op == Op::STORE_FAST || op == Op::STORE_NAME || op == Op::STORE_GLOBAL || op == Op::STORE_DEREF; }
+
 enum class UnaryOp : std::uint8_t { Invert, Not, Plus, Minus };
 enum class BinaryOp : std::uint8_t {
   Add, And, FloorDivide, LShift, MatMult, Multiply, Remainder, Or, Power, RShift, Subtract, TrueDivide, Xor,

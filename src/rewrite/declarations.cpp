@@ -48,21 +48,23 @@ struct Uses {
     const Expr& e = r.ast[id];
     add(e.a, use_of(static_cast<NameScope>(e.op), stored));
   }
-  void add_target(ExprId id) {
-    if (!id) return;
-    if (r.ast[id].kind == ExprKind::Name) {
-      add_name(id, true);
-      return;
-    }
-    std::vector<ExprId> work = {id};
+  /// Each name that a target binds, in order.
+  template <class Visit>
+  void each_name(ExprId target, Visit visit) const {
+    if (!target) return;
+    if (r.ast[target].kind == ExprKind::Name) return visit(target);
+    std::vector<ExprId> work = {target};
     while (!work.empty()) {
       const ExprId at = work.back();
       work.pop_back();
       if (!at) continue;
       const Expr& e = r.ast[at];
-      if (e.kind == ExprKind::Name) add_name(at, true);
+      if (e.kind == ExprKind::Name) visit(at);
       if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) work.insert(work.end(), e.kids.rbegin(), e.kids.rend());
     }
+  }
+  void add_target(ExprId target) {
+    each_name(target, [&](ExprId name) { add_name(name, true); });
   }
 
   void statement(StmtId id) {
@@ -166,7 +168,6 @@ struct Uses {
   void open_scope(const Expr& comprehension, std::uint32_t around, std::vector<Scope>& scopes, std::vector<std::pair<ExprId, std::uint32_t>>& work) const {
     const std::uint32_t own = static_cast<std::uint32_t>(scopes.size());
     scopes.push_back({around, {}});
-    std::vector<ExprId> targets;
     bool first = true;
     for (ExprId kid : comprehension.kids) {
       if (!kid) continue;
@@ -175,17 +176,9 @@ struct Uses {
         continue;
       }
       const auto parts = r.ast[kid].kids;
-      targets.push_back(parts[0]);
+      each_name(parts[0], [&](ExprId name) { scopes[own].names.push_back(r.ast[name].a); });
       for (std::size_t i = 0; i < parts.size(); ++i) work.emplace_back(parts[i], first && i == 1 ? around : own);
       first = false;
-    }
-    while (!targets.empty()) {
-      const ExprId id = targets.back();
-      targets.pop_back();
-      if (!id) continue;
-      const Expr& e = r.ast[id];
-      if (e.kind == ExprKind::Name) scopes[own].names.push_back(e.a);
-      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) targets.insert(targets.end(), e.kids.begin(), e.kids.end());
     }
   }
 };

@@ -691,12 +691,7 @@ class Dispatch {
     const std::vector<ConstId> items(s_.module[ConstId(names.a)].items.begin(), s_.module[ConstId(names.a)].items.end());
     if (v.op == Op::COPY_DICT_WITHOUT_KEYS) {
       assign(out, temporary(id), call({global("dict"), kids[0]}), origin(v));
-      for (ConstId item : items) {
-        const StmtId st = add(StmtKind::Delete);
-        const ExprId targets[] = {ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})};
-        ast_[st].list = ast_.arena.copy(targets);
-        out.push_back(st);
-      }
+      for (ConstId item : items) out.push_back(forget(ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})));
       return;
     }
     std::vector<ExprId> parts, captured;

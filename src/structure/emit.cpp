@@ -134,7 +134,7 @@ class Emitter {
         // Up to 3.10 the jump back stands in or outside of the region, as its target does.
         if (t < blocks_) {
           // A way out of a `finally` or a `with` does something: it leads through a block outside.
-          for (RegionId r = node.region; r && s_.regions[r.index].kind != RegionKind::Finally && s_.regions[r.index].kind != RegionKind::With; r = s_.regions[r.index].parent)
+          for (RegionId r = node.region; r && !cleans_up(s_.regions[r.index].kind); r = s_.regions[r.index].parent)
             if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 && !six(r)) t = try_node(r);
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
@@ -166,19 +166,18 @@ class Emitter {
     }
     for (auto [r, t] : exits_) add_order(try_node(r), t);
     // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
-    const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
     std::unordered_map<std::uint32_t, std::uint32_t> loop_of_iterator;
     for (std::uint32_t b = 0; b < blocks_; ++b)
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
-      if (s_.lifted.source_order && node.term == TermKind::Return && function) continue;  // drops the iterator itself
+      if (s_.lifted.source_order && node.term == TermKind::Return && s_.is_function()) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
         auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop != loop_of_iterator.end() && !(function && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
+        if (loop != loop_of_iterator.end() && !(s_.is_function() && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
       }
     }
     if (s_.lifted.source_order) {
@@ -210,13 +209,7 @@ class Emitter {
       RegionId region;
       std::uint32_t depth, to;
     };
-    auto left_by_jump = [&](RegionId r) {
-      const StructRegion& region = s_.regions[r.index];
-      return region.kind == RegionKind::With || region.kind == RegionKind::Finally;
-    };
-    bool any = false;
-    for (std::uint32_t r = 0; r < regions_ && !any; ++r) any = left_by_jump(RegionId(r));
-    if (!any) return;
+    if (std::none_of(s_.regions.begin(), s_.regions.end(), [](const StructRegion& region) { return cleans_up(region.kind); })) return;
     std::vector<Left> left;
     std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
     std::vector<std::uint8_t> several(regions_, 0);
@@ -231,7 +224,7 @@ class Emitter {
         for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
           const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
           const RegionId owner = scope ? s_.regions[r.index].owner : r;
-          if (!left_by_jump(owner)) continue;
+          if (!cleans_up(s_.regions[owner.index].kind)) continue;
           const bool with = s_.regions[owner.index].kind == RegionKind::With;
           if (!with && !s_.regions[owner.index].scope) {  // it goes on in front of where `break` leads
             std::uint32_t &near = behind[owner.index], &far = to[owner.index];
@@ -507,7 +500,7 @@ class Emitter {
     const std::uint32_t end = s_.lifted.regions[statement.index].end;
     if (end == kNoOffset || place(t) < end) return false;
     RegionId around = s_.regions[statement.index].parent;
-    while (around && !s_.is_ancestor(around, s_.nodes[t].region) && (s_.regions[around.index].kind == RegionKind::Finally || s_.regions[around.index].kind == RegionKind::With))
+    while (around && !s_.is_ancestor(around, s_.nodes[t].region) && cleans_up(s_.regions[around.index].kind))
       around = s_.regions[around.index].parent;
     return s_.is_ancestor(around, s_.nodes[t].region);
   }
@@ -855,7 +848,7 @@ class Emitter {
 
   bool const_return(std::uint32_t n) const {
     // a module or class body has no `return` to copy
-    if (!is_block(n) || !(s_.module[s_.lifted.code].flags & kOptimized)) return false;
+    if (!is_block(n) || !s_.is_function()) return false;
     const Node& node = s_.nodes[n];
     if (node.term != TermKind::Return || !node.params.empty()) return false;
     for (ValueId v : node.body)
@@ -965,7 +958,7 @@ class Emitter {
         StmtId st = statement(StmtKind::Return, end_origin(node));
         s_.ast[st].e[0] = value;
         lists_[l].push_back(st);
-        if (s_.module[s_.lifted.code].flags & kOptimized) mark_end(st);  // the end of a module or class is no statement
+        if (s_.is_function()) mark_end(st);  // the end of a module or class is no statement
         return;
       }
       case TermKind::Raise: {
@@ -1059,7 +1052,7 @@ class Emitter {
       append_end(l, StmtKind::Break, origin);
       return;
     }
-    if (is_block(t) && s_.nodes[t].term == TermKind::Unreachable && (s_.module[s_.lifted.code].flags & kOptimized)) {
+    if (is_block(t) && s_.nodes[t].term == TermKind::Unreachable && s_.is_function()) {
       append_end(l, StmtKind::Return, origin);  // into a `finally` that never completes: every way out is as good
       return;
     }
@@ -1089,7 +1082,7 @@ class Emitter {
       if (node.region != ctx.region) return false;
       size += node.body.size();
       if (size > 60) return false;
-      if (node.term == TermKind::Return) return (s_.module[s_.lifted.code].flags & kOptimized) != 0;
+      if (node.term == TermKind::Return) return s_.is_function();
       if (node.term == TermKind::Raise) return true;
       if (node.term != TermKind::Jump || node.match != kNone) return false;
       t = targets_[std::size_t{t} * 2];
@@ -1338,12 +1331,11 @@ class Emitter {
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
-        const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
         bool falls = !rest.empty();
         for (const CasePart& part : parts) {
           const std::uint32_t body = target(BlockId(part.from), part.edge);
           if (ctx.follow != ctx.header || ctx.header == kNone) falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
-          falls |= !function && body != otherwise && returns_under(body);  // the end of a module or class is no statement
+          falls |= !s_.is_function() && body != otherwise && returns_under(body);  // the end of a module or class is no statement
         }
         const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
         const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[last_case].match].line);
@@ -1467,10 +1459,9 @@ class Emitter {
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
     std::vector<std::uint32_t> breaks;
-    const bool function = (s_.module[s_.lifted.code].flags & kOptimized) != 0;
     auto outside = [&](std::uint32_t t) {
       if (t == h) return false;
-      if (!function && const_return(t)) return true;  // no statement ends a module or class
+      if (!s_.is_function() && const_return(t)) return true;  // no statement ends a module or class
       if (!dom_.dominates(h, t) || ends_body_around(h, t)) return true;
       for (std::uint32_t a : shape.after)
         if (dom_.dominates(a, t)) return true;
@@ -1510,7 +1501,7 @@ class Emitter {
       const bool stands_behind = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
       if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
       // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
-      if (function && copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
+      if (s_.is_function() && copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
     }
     if (best == kNone) return shape;

@@ -354,8 +354,7 @@ void Structurer::thread_empty_blocks() {
           // out of the region and back into it, past no copy of what a `finally` or `with` does
           RegionId entered = target.region;
           while (regions[entered.index].parent != empty.region) entered = regions[entered.index].parent;
-          const bool copies = regions[entered.index].kind == RegionKind::Finally || regions[entered.index].kind == RegionKind::With;
-          if (is_ancestor(entered, node.region) && (!copies || empty.behind_copy)) break;
+          if (is_ancestor(entered, node.region) && (!cleans_up(regions[entered.index].kind) || empty.behind_copy)) break;
         }
         // all that a statement protects: `with a: pass`
         if (empty.region && regions[empty.region.index].kind != RegionKind::Scope && !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region)) break;

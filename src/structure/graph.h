@@ -24,6 +24,9 @@ enum class RegionKind : std::uint8_t {
   Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
 };
 
+/// Does the statement do something on every way out, which the compiler copies to each?
+constexpr bool cleans_up(RegionKind kind) { return kind == RegionKind::Finally || kind == RegionKind::With; }
+
 struct StructRegion {
   RegionId parent;
   BlockId handler;
@@ -183,6 +186,8 @@ class Structurer {
   void split_at_iterators();      // structure.cpp
   void drop_constant_params();    // structure.cpp
   void return_at_once();          // structure.cpp
+  /// Not a module or a class, which no statement ends.
+  bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
   bool falls_known() const { return !lifted.source_order && !options.made_by_dynamo; }
   bool same_exit(BlockId a, BlockId b);

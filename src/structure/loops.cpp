@@ -154,7 +154,7 @@ bool Structurer::written_apart(BlockId a, BlockId b) {
 /// there are none.
 std::size_t Structurer::class_epilogue(const Node& node) const {
   const std::size_t size = node.body.size();
-  if ((module[lifted.code].flags & kOptimized) || node.term != TermKind::Return) return size;
+  if (is_function() || node.term != TermKind::Return) return size;
   std::size_t begin = size;
   bool stores = false;
   for (std::size_t i = size; i > 0; --i) {
@@ -493,8 +493,9 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::v
     while (length < first.body.size() && at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line) ++length;
     if (length == 0 || at(first.body.back()).line <= 0 || at(first.body.back()).op == Op::POP_EXCEPT) return;
     const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) { return same_operations(into[0], b, length); });
-    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) { return same_store(into[0], b); }) &&
-                        std::all_of(into.begin(), into.end(), [&](BlockId b) { return reached_normally[b.index] == reached_normally[into[0].index]; });
+    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
+      return same_store(into[0], b) && reached_normally[b.index] == reached_normally[into[0].index];
+    });
     if (!equal && !stored) return;
     if (stored) length = 1;
     Node statement = first;
@@ -508,17 +509,14 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::v
     statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
     const BlockId before(static_cast<std::uint32_t>(nodes.size()));
     for (ValueId v : statement.body) lifted.values[v.index].block = before;
-    std::vector<ValueId> handed;
-    if (stored)
-      for (BlockId b : into) handed.push_back(at(nodes[b.index].body.back()).operands[0]);
-    if (stored) lifted.values[statement.body[0].index].operands = lifted.arena.copy(statement.params);
     nodes.push_back(std::move(statement));
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      Node& node = nodes[into[i].index];
+    for (BlockId b : into) {
+      Node& node = nodes[b.index];
+      node.edges[0] = Edge{before, stored ? at(node.body.back()).operands : std::span<ValueId>()};  // the value is handed on
       node.body.resize(node.body.size() - length);
-      node.edges[0] = Edge{before, stored ? lifted.arena.copy(std::vector<ValueId>{handed[i]}) : std::span<ValueId>()};
       if (node.body.empty()) node.term_line = 0;
     }
+    if (stored) lifted.values[nodes[before.index].body[0].index].operands = lifted.arena.copy(nodes[before.index].params);
   }
 }
 

@@ -11,9 +11,6 @@ namespace depyf {
 /// Stmt::flag of the Pass statement that SETUP_ANNOTATIONS becomes; rewrite/ removes it.
 constexpr std::uint8_t kSetupAnnotations = 1;
 
-/// Does it store to a variable, by its name or place?
-constexpr bool is_name_store(Op op) { return op == Op::STORE_FAST || op == Op::STORE_NAME || op == Op::STORE_GLOBAL || op == Op::STORE_DEREF; }
-
 /// The expression of a Value (ValueKind::Operation, or Result of an IMPORT_FROM …) over the expressions of its operands, in the operands' order.
 /// Displays grow in place of their versions: LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
 /// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP, BUILD_*_UNPACK, LIST_TO_TUPLE likewise.

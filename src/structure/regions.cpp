@@ -409,7 +409,7 @@ class Regions {
         if (returns_value_before(s_.nodes[b.index], k)) continue;
         if (k + 1 == s_.nodes[b.index].body.size() && s_.nodes[b.index].term == TermKind::Jump) continue;
         const BlockId rest = split({b, k + 1});
-        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return && (s_.module[s_.lifted.code].flags & kOptimized);
+        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return && s_.is_function();
       }
       StructRegion region;
       region.parent = parent;
@@ -768,14 +768,15 @@ class Regions {
         auto at = std::find(exits.begin(), exits.end(), edge.to);
         if (at == exits.end()) continue;
         BlockId from = edge.to;
-        if (!resume[static_cast<std::size_t>(at - exits.begin())].block) {
+        const auto exit = static_cast<std::size_t>(at - exits.begin());
+        if (!resume[exit].block) {
           if (const ValueId v = left_for_return(s_.nodes[b.index])) {
             s_.nodes[b.index].term = TermKind::Return;
             s_.nodes[b.index].value = v;
             continue;
           }
         }
-        BlockId to = after[static_cast<std::size_t>(at - exits.begin())];
+        BlockId to = after[exit];
         // values handed to the copy and used after it
         if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
         for (std::size_t p = 0; from != to && p < s_.nodes[from.index].params.size(); ++p) {

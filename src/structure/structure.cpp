@@ -147,7 +147,7 @@ void Structurer::drop_constant_params() {
 /// A way out of statements that does nothing but drop what is on the stack, or load a constant, and then returns that is that return. From 3.10 on, where offsets do not
 /// tell, so is an end behind them that drops a loop's iterator itself and is reached from one place.
 void Structurer::return_at_once() {
-  if (!(module[lifted.code].flags & kOptimized)) return;
+  if (!is_function()) return;
   const auto is_drop = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
   const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || is_drop(v); }); };
   const auto drops = [&](const Node& n) { return std::any_of(n.body.begin(), n.body.end(), is_drop); };

@@ -5,7 +5,6 @@
 #include <queue>
 #include <set>
 
-#include "opcode/op_set.h"
 #include "simplify/simplify.h"
 #include "verify/side.h"
 #include "verify/words.h"
@@ -721,8 +720,8 @@ class Lockstep {
     // A method call and a call of the attribute are the same; lift has made their calls alike.
     const auto plain = [](Op op) { return op == Op::LOAD_METHOD ? Op::LOAD_ATTR : op; };
     const Op op = plain(x.op);
-    static constexpr OpSet marks{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME};  // aux says how the source wrote it
-    if (op != plain(y.op) || x.operands.size() != y.operands.size() || (x.aux != y.aux && !marks[op]) ||
+    const bool marked_alike = x.aux == y.aux || is_name_store(op);  // of a store, aux says how the source wrote it
+    if (op != plain(y.op) || x.operands.size() != y.operands.size() || !marked_alike ||
         canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) != canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
       part_here();
     for (std::size_t i = 0; i < x.operands.size(); ++i) {
