@@ -77,10 +77,12 @@ ExprId BlockBuilder::use(Pending& entry) {
   return entry.expr;
 }
 
-StmtId BlockBuilder::assign_statement(const Pending& entry) {
+StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
   Stmt st;
   st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(entry.targets);
+  st.list = s_.ast.arena.array<ExprId>(entry.targets.size() + 1);
+  std::copy(entry.targets.begin(), entry.targets.end(), st.list.begin());
+  st.list.back() = last;
   st.e[0] = entry.expr;
   st.origin = s_.ast[entry.expr].origin;
   return s_.ast.add(st);
@@ -115,7 +117,7 @@ void BlockBuilder::spill_through(std::size_t index) {
     right.kids = s_.ast.arena.copy(values);
     Stmt st;
     st.kind = StmtKind::Assign;
-    st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(left)});
+    st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(left)});
     st.origin = s_.ast[values[0]].origin;
     st.e[0] = s_.ast.add(right);
     out.push_back(s_.ast.add(st));
@@ -125,9 +127,8 @@ void BlockBuilder::spill_through(std::size_t index) {
   for (std::size_t i = 0; i <= index; ++i) {
     Pending& entry = pending_[i];
     if (entry.remaining == 0) continue;
-    StrId name = s_.temporary_for(entry.value);
-    entry.targets.push_back(s_.ast.name(name, origin(entry.value)));
-    out.push_back(assign_statement(entry));
+    const ExprId name = s_.ast.name(s_.temporary_for(entry.value), origin(entry.value));
+    out.push_back(assign_statement(entry, name));
   }
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
 }
@@ -152,6 +153,7 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
 }
 
 BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> operands) {
+  if (operands.empty()) return {};
   for (ValueId v : operands)
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   Operands kids(operands.size());
@@ -365,9 +367,13 @@ void BlockBuilder::push(ValueId v, ExprId e) {
 
 /// Operations that are part of a statement's or assignment's shape. True when the operation is dealt with.
 bool BlockBuilder::part_of_a_shape(std::size_t position) {
+  static constexpr OpSet shapes{Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST, Op::UNPACK_SEQUENCE, Op::UNPACK_EX, Op::INPLACE, Op::LOAD_ATTR, Op::LOAD_SUBSCR,
+    Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
+    Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);
   const Op op = value.op;
+  if (!shapes[op]) return false;
   if (op == Op::POP_EXCEPT || op == Op::POP_TOP) return true;
   if (op == Op::LOAD_CONST) {
     if (s_.uses[v.index] > 0) pending_.push_back({v, constant_again(v), s_.uses[v.index], {}});
@@ -529,13 +535,12 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
       emit(s_.ast.add(st));
       return;
     }
-    entry.targets.push_back(target);
-    if (--entry.remaining > 0) return;
-    Pending done = std::move(entry);
+    if (--entry.remaining > 0) return entry.targets.push_back(target);
+    const Pending done = std::move(entry);
     pending_.pop_back();
     if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
     spill_for_statement();
-    const StmtId statement = assign_statement(done);
+    const StmtId statement = assign_statement(done, target);
     if (simple && s_.at(store_op).aux == kThenDropped) name_expressions(statement);
     emit(statement);
     return;
@@ -547,7 +552,7 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   spill_for_statement();
   Stmt st;
   st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::vector<ExprId>{target});
+  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{target});
   st.e[0] = e;
   st.origin = origin(store_op);
   emit(s_.ast.add(st));
@@ -590,7 +595,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     e.kids = s_.ast.arena.copy(values);
     Stmt st;
     st.kind = StmtKind::Assign;
-    st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(t)});
+    st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(t)});
     st.e[0] = s_.ast.add(e);
     st.origin = origin(body[position]);
     spill_for_statement();
@@ -659,7 +664,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   e.kids = s_.ast.arena.copy(sources);
   Stmt st;
   st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(t)});
+  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(t)});
   st.e[0] = s_.ast.add(e);
   st.origin = origin(body[position]);
   spill_for_statement();
@@ -766,7 +771,7 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
   tuple.kids = s_.ast.arena.copy(elements);
   Stmt st;
   st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::vector<ExprId>{s_.ast.add(tuple)});
+  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(tuple)});
   st.e[0] = e;
   st.origin = origin(op);
   spill_for_statement();
@@ -845,7 +850,7 @@ void BlockBuilder::inplace(std::size_t position) {
   ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
   Stmt copy;
   copy.kind = StmtKind::Assign;
-  copy.list = s_.ast.arena.copy(std::vector<ExprId>{temp});
+  copy.list = s_.ast.arena.copy(std::initializer_list<ExprId>{temp});
   copy.e[0] = kids[0];
   copy.origin = origin(v);
   emit(s_.ast.add(copy));

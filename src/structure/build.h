@@ -70,7 +70,8 @@ class BlockBuilder {
   bool unpack_is_regular(std::size_t position) const;
   bool augmented_load(std::size_t position);
   void inplace(std::size_t position);
-  StmtId assign_statement(const Pending& entry);
+  /// To the targets seen so far and this one.
+  StmtId assign_statement(const Pending& entry, ExprId last);
   void name_expressions(StmtId statement);
   ExprId constant_again(ValueId v);
   Origin origin(ValueId v) const { return s_.origin(v); }

@@ -779,7 +779,7 @@ class Emitter {
       return s_.ast.add(e);
     };
     StmtId st = statement(StmtKind::Assign);
-    s_.ast[st].list = s_.ast.arena.copy(std::vector<ExprId>{tuple(targets)});
+    s_.ast[st].list = s_.ast.arena.copy(std::initializer_list<ExprId>{tuple(targets)});
     s_.ast[st].e[0] = tuple(values);
     lists_[l].push_back(st);
   }
@@ -1173,7 +1173,7 @@ class Emitter {
           again.orelse = {};
         } else if (done.body.empty()) {
           StmtId pass = statement(StmtKind::Pass);
-          s_.ast[st].body = s_.ast.arena.copy(std::vector<StmtId>{pass});
+          s_.ast[st].body = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
         }
         lists_[l].push_back(st);
       });
@@ -1874,7 +1874,7 @@ class Emitter {
       StmtId st = statement(StmtKind::With);
       Stmt& with = s_.ast[st];
       with.flag = region.async;
-      with.list = s_.ast.arena.copy(std::vector<ExprId>{ExprId(), ExprId()});
+      with.list = s_.ast.arena.copy(std::initializer_list<ExprId>{ExprId(), ExprId()});
       ExprId manager = s_.built[region.with_enter.index];
       s_.ast[st].list[0] = manager ? manager : s_.ast.name(s_.temporary_for(region.with_enter));
       s_.ast[st].origin = s_.origin(region.with_enter);
@@ -1912,7 +1912,7 @@ class Emitter {
       done.final = close(final);
       if (s_.regions[r.index].kind == RegionKind::Finally && done.final.empty()) {
         StmtId pass = statement(StmtKind::Pass);
-        s_.ast[st].final = s_.ast.arena.copy(std::vector<StmtId>{pass});
+        s_.ast[st].final = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
       }
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
       join_with_inner_try(st);

@@ -80,14 +80,15 @@ ValueId Structurer::end_of_forwards(ValueId v) {
 
 std::uint32_t Structurer::nesting(ExprId e) {
   constexpr std::size_t kLongDisplay = 32;
+  constexpr auto bit = [](ExprKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); };
+  // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
+  constexpr std::uint64_t kToTheLeft = bit(ExprKind::Attribute) | bit(ExprKind::Subscript) | bit(ExprKind::Call) | bit(ExprKind::Binary) | bit(ExprKind::Keyword) |
+                                       bit(ExprKind::Unary) | bit(ExprKind::Await) | bit(ExprKind::FormattedValue);
   if (nesting_of.size() <= e.index - first_expr) nesting_of.resize(std::max(ast.exprs.size() - first_expr, 2 * nesting_of.size()), 0);
   auto of = [&](ExprId id) -> std::uint16_t& { return nesting_of[id.index - first_expr]; };
   SmallVector<ExprId, 16> work;  // above e
   for (ExprId at = e;;) {
     const Expr& tree = ast[at];
-    // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
-    const bool to_the_left = tree.kind == ExprKind::Attribute || tree.kind == ExprKind::Subscript || tree.kind == ExprKind::Call || tree.kind == ExprKind::Binary ||
-                             tree.kind == ExprKind::Keyword || tree.kind == ExprKind::Unary || tree.kind == ExprKind::Await || tree.kind == ExprKind::FormattedValue;
     std::uint32_t deepest = 1;
     bool known = true;
     std::size_t first = 0;
@@ -99,18 +100,24 @@ std::uint32_t Structurer::nesting(ExprId e) {
         deepest = earlier->second.deepest;
       }
     }
-    for (std::size_t i = first; i < tree.kids.size(); ++i) {
-      const ExprId kid = tree.kids[i];
-      if (!kid) continue;
-      if (of(kid) == 0) {
-        if (known) work.push_back(at);
-        work.push_back(kid);
-        known = false;
+    std::uint32_t brackets = kToTheLeft >> static_cast<unsigned>(tree.kind) & 1 && first == 0 ? 0 : 1;
+    for (const ExprId kid : tree.kids.subspan(first)) {
+      if (kid) {
+        std::uint32_t inside = of(kid);
+        if (inside == 0 && ast[kid].kids.empty()) of(kid) = inside = 1;
+        if (inside == 0) {
+          if (known) work.push_back(at);
+          work.push_back(kid);
+          known = false;
+        }
+        deepest = std::max(deepest, inside + brackets);
       }
-      deepest = std::max<std::uint32_t>(deepest, of(kid) + (i == 0 && to_the_left ? 0u : 1u));
+      brackets = 1;
     }
-    if (known && tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
-    if (known) of(at) = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    if (known) {
+      if (tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
+      of(at) = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    }
     if (work.empty()) return of(e);
     at = work.back();
     work.pop_back();

@@ -251,7 +251,7 @@ void Structurer::join_dropped_values() {
       arm.term = TermKind::Jump;
       arm.jump = JumpRole::Plain;
       arm.value = ValueId();
-      arm.edges[0] = Edge{to, lifted.arena.copy(std::vector<ValueId>{other})};
+      arm.edges[0] = Edge{to, lifted.arena.copy(std::initializer_list<ValueId>{other})};
       meeting[i] = to;
       any = true;
       break;

@@ -74,17 +74,23 @@ class SmallVector {
     heap_ = std::move(other.heap_);
     size_ = other.size_;
     capacity_ = heap_ ? other.capacity_ : N;
-    items_ = heap_ ? heap_.get() : inline_;
-    if (!heap_) std::copy(other.inline_, other.inline_ + size_, inline_);
-    other.items_ = other.inline_;
+    items_ = heap_ ? heap_.get() : inline_.items;
+    if (!heap_) std::copy(other.inline_.items, other.inline_.items + size_, inline_.items);
+    other.items_ = other.inline_.items;
     other.size_ = 0;
     other.capacity_ = N;
   }
 
-  T* items_ = inline_;
+  /// Left as it is until items come, whatever T() is.
+  union Inline {
+    Inline() {}
+    T items[N];
+  };
+
+  T* items_ = inline_.items;
   std::size_t size_ = 0, capacity_ = N;
   std::unique_ptr<T[]> heap_;
-  T inline_[N];
+  Inline inline_;
 };
 
 }  // namespace depyf
