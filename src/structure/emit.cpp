@@ -36,12 +36,16 @@ class Emitter {
       : s_(s), entry_(entry), stop_(stop), base_(base), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())) {}
 
   std::span<StmtId> run() {
-    build_graph();
     std::uint32_t top = list();
     Context context;
     context.region = base_;
     if (stop_) context.follow = stop_.index;
-    later([=, this] { gen(node_of_entry(), top, context); });
+    if (is_straight()) {
+      gen_part(entry_.index, top, context);
+    } else {
+      build_graph();
+      later([=, this] { gen(node_of_entry(), top, context); });
+    }
     while (!work_.empty()) {
       auto task = std::move(work_.back());
       work_.pop_back();
@@ -67,6 +71,13 @@ class Emitter {
       list.resize(i + 1);
       return;
     }
+  }
+
+  /// One block, as most functions are.
+  bool is_straight() const {
+    if (blocks_ != 1 || regions_ != 0) return false;
+    const TermKind term = s_.nodes[0].term;
+    return term == TermKind::Return || term == TermKind::Raise || term == TermKind::Unreachable;
   }
 
   // ---------------------------------------------------------------- graph

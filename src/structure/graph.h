@@ -180,7 +180,7 @@ class Structurer {
   void fold_exception_types();    // fold.cpp
   void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
   void fold_async_for();          // loops.cpp
-  void drop_builtin_shortcuts();  // structure.cpp
+  bool drop_builtin_shortcuts();  // structure.cpp
   void join_module_ends();        // structure.cpp
   void split_at_breaks();         // structure.cpp
   void split_at_iterators();      // structure.cpp

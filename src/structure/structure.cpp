@@ -41,7 +41,8 @@ void Structurer::join_module_ends() {
 
 /// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a test whether the name is the builtin and a loop in
 /// place of the call. The call says it all.
-void Structurer::drop_builtin_shortcuts() {
+bool Structurer::drop_builtin_shortcuts() {
+  bool any = false;
   for (Node& node : nodes) {
     if (!node.alive || node.term != TermKind::Branch || !is_op(node.value, Op::IS)) continue;
     const ValueId right = resolve(at(node.value).operands[1]);
@@ -55,7 +56,9 @@ void Structurer::drop_builtin_shortcuts() {
     node.term = TermKind::Jump;
     node.value = ValueId();
     node.edges[0] = node.edges[1];
+    any = true;
   }
+  return any;
 }
 
 /// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes after it, unless it only returns, behind the loop.
@@ -168,8 +171,7 @@ void Structurer::return_at_once() {
 }
 
 void Structurer::reshape() {
-  drop_builtin_shortcuts();
-  classify_regions();          // exception-state bookkeeping goes first: it hides the real regions
+  if (drop_builtin_shortcuts() || !regions.empty()) classify_regions();  // exception-state bookkeeping goes first: it hides the real regions
   join_dropped_values();       // while copies still stand alone
   join_exit_copies();
   thread_empty_blocks();
