@@ -154,8 +154,9 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
 
 BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> operands) {
   if (operands.empty()) return {};
-  for (ValueId v : operands)
+  const auto refuse_null = [&](ValueId v) {
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
+  };
   Operands kids(operands.size());
   // Fast way: the operands are the top of the pending values, in order.
   std::size_t top = pending_.size();
@@ -170,6 +171,7 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
     }
     if (expression_only_ && i == 1 && !external &&
         std::none_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.value == v; })) {
+      refuse_null(v);
       external = v;  // the left side of a chained comparison
       continue;
     }
@@ -190,6 +192,7 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
     return kids;
   }
   // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure value.
+  std::for_each(operands.begin(), operands.end(), refuse_null);
   std::size_t spill = 0;
   for (ValueId v : operands) {
     if (!v) continue;

@@ -78,7 +78,7 @@ ValueId Structurer::end_of_forwards(ValueId v) {
   return root;
 }
 
-std::uint32_t Structurer::nesting(ExprId e) {
+std::uint32_t Structurer::nesting_of_tree(ExprId e) {
   constexpr std::size_t kLongDisplay = 32;
   constexpr auto bit = [](ExprKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); };
   // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
