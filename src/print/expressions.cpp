@@ -32,21 +32,22 @@ bool constant_less(const Const& a, const Const& b) {
   return a.text < b.text;
 }
 
+/// Does a constant of this kind hold other constants?
+bool holds_constants(ConstKind kind) {
+  switch (kind) {
+    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: return true;
+    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: case ConstKind::Int:
+    case ConstKind::Float: case ConstKind::Complex: case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Code: case ConstKind::Object:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Printer::flush_sequence() {
-  tasks_.insert(tasks_.end(), sequence_.rbegin(), sequence_.rend());
+  for (std::size_t i = sequence_.size(); i-- > 0;) tasks_.push_back(sequence_[i]);
   sequence_.clear();
-}
-
-void Printer::add_open(char bracket, Group group, Row row) {
-  sequence_.push_back({TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
-  add_group(group, row);
-}
-
-void Printer::add_close(char bracket) {
-  add_group_end();
-  sequence_.push_back({TaskKind::CloseParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
 }
 
 void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
@@ -54,6 +55,7 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
     write("None");
     return;
   }
+  if (write_simple(id, Prec::Test)) return;
   const Expr& e = ast_[id];
   bool group = optional && takes_optional_group(id);
   bool tuple = optional && (allow & kAllowTuple) && precedence(ast_, id) == Prec::Lowest &&
@@ -108,33 +110,17 @@ void Printer::run() {
         }
         break;
       }
-      case TaskKind::OpenParen:
-        out_ += static_cast<char>(task.flag);
-        deepest_ = std::max(deepest_, ++brackets_);
-        break;
-      case TaskKind::CloseParen:
-        out_ += static_cast<char>(task.flag);
-        --brackets_;
-        break;
-      case TaskKind::OpenGroup:
-        ++groups_;
-        if (!fields_) layout_.open(static_cast<Group>(task.flag), static_cast<Row>(task.a));
-        break;
-      case TaskKind::Part:
-        if (!fields_) layout_.part(static_cast<Row>(task.a));
-        break;
-      case TaskKind::Twin:
-        if (!fields_) layout_.twin(std::uint64_t{module_[CodeId(task.a)].parent.index} << 32 | twins_[task.a], task.a);
-        break;
-      case TaskKind::CloseGroup:
-        --groups_;
-        if (!fields_) layout_.close();
-        break;
+      case TaskKind::OpenParen: open_bracket(static_cast<char>(task.flag)); break;
+      case TaskKind::CloseParen: close_bracket(static_cast<char>(task.flag)); break;
+      case TaskKind::OpenGroup: open_group(static_cast<Group>(task.flag), static_cast<Row>(task.a)); break;
+      case TaskKind::Part: part(static_cast<Row>(task.a)); break;
+      case TaskKind::Twin: mark_twin(task.a); break;
+      case TaskKind::CloseGroup: close_group(); break;
       case TaskKind::EnterField: ++fields_; break;
       case TaskKind::LeaveField: --fields_; break;
     }
   }
-  scratch_.clear();
+  if (!scratch_.empty()) scratch_.clear();
 }
 
 bool Printer::has_starred(std::span<const ExprId> kids) const {
@@ -177,32 +163,53 @@ void Printer::add_items(std::span<const ExprId> kids, Prec min) {
   }
 }
 
-void Printer::visit(const Task& task) {
-  ExprId id(task.a);
+bool Printer::write_simple(ExprId id, Prec min) {
   if (!id) {
     write("None");
-    return;
+    return true;
   }
   const Expr& e = ast_[id];
-  if (e.origin.offset != UINT32_MAX) add_site(e.origin);
+  if (e.kind == ExprKind::Name) {
+    add_site(e);
+    write_name(StrId(e.a));
+    return true;
+  }
+  if (e.kind == ExprKind::Attribute) {
+    const Expr& value = ast_[e.kids[0]];
+    if (value.kind != ExprKind::Name || min > Prec::Primary) return false;
+    add_site(e);
+    add_site(value);
+    write_name(StrId(value.a));
+    out_ += '.';
+    write_name(StrId(e.a));
+    return true;
+  }
+  if (e.kind != ExprKind::Constant) return false;
+  const Const& constant = module_[ConstId(e.a)];
+  if (holds_constants(constant.kind)) return false;
+  add_site(e);
+  const auto value = static_cast<std::uint64_t>(constant.integer);
+  switch (static_cast<IntegerStyle>(e.op)) {
+    case IntegerStyle::Decimal: break;
+    case IntegerStyle::Hexadecimal: append_integer(out_, value, 16, 0); return true;
+    case IntegerStyle::Octal: append_integer(out_, value, 8, 0); return true;
+    case IntegerStyle::Binary: append_integer(out_, value, 2, 0); return true;
+    case IntegerStyle::Thousands: append_integer(out_, value, 10, 3); return true;
+  }
+  return write_simple_constant(ConstId(e.a), min);
+}
+
+void Printer::visit(const Task& task) {
+  ExprId id(task.a);
+  if (write_simple(id, task.min)) return;
+  const Expr& e = ast_[id];
+  add_site(e);
   if (e.kind == ExprKind::Constant) {
-    const auto value = static_cast<std::uint64_t>(module_[ConstId(e.a)].integer);
-    switch (static_cast<IntegerStyle>(e.op)) {
-      case IntegerStyle::Decimal: break;
-      case IntegerStyle::Hexadecimal: append_integer(out_, value, 16, 0); return;
-      case IntegerStyle::Octal: append_integer(out_, value, 8, 0); return;
-      case IntegerStyle::Binary: append_integer(out_, value, 2, 0); return;
-      case IntegerStyle::Thousands: append_integer(out_, value, 10, 3); return;
-    }
     visit_constant({TaskKind::Constant, task.min, task.allow, task.flag, e.a, {}});
     return;
   }
   if (e.kind == ExprKind::JoinedStr || e.kind == ExprKind::TemplateStr) {
     visit_formatted_string(id, e, task.min);
-    return;
-  }
-  if (e.kind == ExprKind::Name) {
-    write_name(StrId(e.a));
     return;
   }
   Prec prec = precedence(ast_, id);
@@ -449,16 +456,9 @@ void Printer::visit(const Task& task) {
   if (parens) add_close(')');
 }
 
-void Printer::visit_constant(const Task& task) {
-  const Const& value = module_[ConstId(task.a)];
-  auto signed_number = [&](auto&& append) {
-    std::size_t at = out_.size();
-    append();
-    if (out_[at] == '-' && task.min > Prec::Factor) {
-      out_.insert(at, 1, '(');
-      out_ += ')';
-    }
-  };
+bool Printer::write_simple_constant(ConstId id, Prec min) {
+  const Const& value = module_[id];
+  const bool parens = min > Prec::Factor && precedence(value) == Prec::Factor;  // a negative number
   switch (value.kind) {
     case ConstKind::None: out_ += "None"; break;
     case ConstKind::True: out_ += "True"; break;
@@ -466,27 +466,29 @@ void Printer::visit_constant(const Task& task) {
     case ConstKind::Ellipsis: out_ += "..."; break;
     case ConstKind::StopIteration: out_ += "StopIteration"; break;
     case ConstKind::Int:
-      signed_number([&] {
-        if (value.big) {
-          append_big_integer(out_, value.text);
-        } else {
-          char buffer[24];
-          out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.integer).ptr);
-        }
-      });
+      if (parens) out_ += '(';
+      if (value.big) {
+        append_big_integer(out_, value.text);
+      } else {
+        char buffer[24];
+        out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.integer).ptr);
+      }
+      if (parens) out_ += ')';
       break;
     case ConstKind::Float: case ConstKind::Complex:
       if (value.kind == ConstKind::Complex || std::isnan(value.re)) {
         // Spelt as a sum in parentheses, which are dropped where nothing else is near.
         std::size_t at = out_.size();
         value.kind == ConstKind::Complex ? append_complex(out_, value.re, value.im, options_.grammar) : append_float(out_, value.re);
-        if (out_[at] == '(' && task.min <= Prec::Test) {
+        if (out_[at] == '(' && min <= Prec::Test) {
           out_.erase(at, 1);
           out_.pop_back();
         }
         break;
       }
-      signed_number([&] { append_float(out_, value.re); });
+      if (parens) out_ += '(';
+      append_float(out_, value.re);
+      if (parens) out_ += ')';
       break;
     case ConstKind::Str:
       if (fields_ && !at_least(12))
@@ -500,6 +502,21 @@ void Printer::visit_constant(const Task& task) {
       else
         append_bytes(out_, value.text);
       break;
+    case ConstKind::Code:  // printed where no source form holds a bare code object
+      out_ += "code_";
+      out_ += names_.spell_text(module_[module_[value.code].name]);
+      break;
+    case ConstKind::Object: out_ += object_name(value.object); break;
+    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice:
+      return false;
+  }
+  return true;
+}
+
+void Printer::visit_constant(const Task& task) {
+  if (write_simple_constant(ConstId(task.a), task.min)) return;
+  const Const& value = module_[ConstId(task.a)];
+  switch (value.kind) {
     case ConstKind::Tuple: {
       if (value.items.empty()) {
         out_ += "()";
@@ -557,30 +574,25 @@ void Printer::visit_constant(const Task& task) {
     case ConstKind::Slice: {
       bool colons = task.allow & kAllowSlices;
       if (!colons && value.live) {
-        add_text(scratch_.emplace_back(object_name(value.object)));
+        out_ += object_name(value.object);
         break;
       }
-      if (!colons) add_open('(', Group::Items);
+      if (!colons) {
+        out_ += "slice";
+        add_open('(', Group::Items);
+      }
       for (std::size_t i = 0; i < 3 && i < value.items.size(); ++i) {
         bool none = module_[value.items[i]].kind == ConstKind::None;
         if (colons && i == 2 && none) break;
         if (i) add_text(colons ? ":" : ", ");
         if (!colons || !none) add_constant(value.items[i], Prec::Test);
       }
-      if (!colons) {
-        out_ += "slice";
-        add_close(')');
-      }
+      if (!colons) add_close(')');
       break;
     }
-    case ConstKind::Code: {
-      // Printed where no source form holds a bare code object.
-      std::string& text = scratch_.emplace_back("code_");
-      text += names_.spell_text(module_[module_[value.code].name]);
-      add_text(text);
-      break;
-    }
-    case ConstKind::Object: add_text(scratch_.emplace_back(object_name(value.object))); break;
+    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: case ConstKind::Int:
+    case ConstKind::Float: case ConstKind::Complex: case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Code: case ConstKind::Object:
+      break;  // done above
   }
 }
 
@@ -904,7 +916,7 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
 void Printer::visit_pattern(const Task& task) {
   // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need parentheses.
   const Expr& e = ast_[ExprId(task.a)];
-  if (e.origin.offset != UINT32_MAX) add_site(e.origin);
+  add_site(e);
   auto pattern = [&](ExprId id, std::uint8_t place) { sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}}); };
   switch (e.kind) {
     case ExprKind::MatchValue: {

@@ -82,6 +82,13 @@ bool is_printable(std::uint32_t c) {
   return found == std::end(hidden) || c < found->first;
 }
 
+/// By byte: does it never need an escape, whatever the delimiter?
+constexpr auto kStandsForItself = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) table[byte] = std::string_view("\\'\"{}").find(static_cast<char>(byte)) == std::string_view::npos;
+  return table;
+}();
+
 void append_hex(std::string& out, std::uint32_t value, int digits) {
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kHexDigits[value >> shift & 15];
 }
@@ -293,7 +300,9 @@ void append_escaped(std::string& out, std::string_view text, Quote quote, Braces
   std::size_t run = 0;  // start of the text not yet copied
   std::size_t i = 0;
   auto flush = [&](std::size_t end) { out.append(text, run, end - run); };
-  while (i < text.size()) {
+  for (;;) {
+    while (i < text.size() && kStandsForItself[static_cast<std::uint8_t>(text[i])]) ++i;
+    if (i >= text.size()) break;
     char c = text[i];
     auto byte = static_cast<std::uint8_t>(c);
     if (byte >= 0x20 && byte < 0x7F) {
@@ -482,6 +491,11 @@ void append_docstring(std::string& out, std::string_view text, std::uint32_t ind
   bool raw = text.find('\\') != std::string_view::npos && text.back() != '\\' && text.back() != quote_char(quote) &&
              text.find(quote_text(quote)) == std::string_view::npos;
   for (std::size_t i = 0; raw && i < text.size();) {
+    const auto byte = static_cast<std::uint8_t>(text[i]);
+    if (byte >= 0x20 && byte < 0x7F) {
+      ++i;
+      continue;
+    }
     CodePoint point = decode_utf8(text, i);
     raw = point.valid && (point.value >= 0x20 ? point.value != 0x7F && is_printable(point.value) : point.value == '\n' || point.value == '\t');
     i += point.length;

@@ -1,32 +1,45 @@
 #include "print/names.h"
 
-#include <algorithm>
+#include <array>
+#include <iterator>
 
 namespace depyf {
 
 bool is_keyword(std::string_view name, PyVersion) {
-  // Every version from 3.7 on has the same reserved words.
+  // Every version from 3.7 on has the same reserved words. By length:
   static constexpr std::string_view words[] = {
-      "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-      "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
-      "while", "with", "yield",
+      "as", "if", "in", "is", "or", "and", "def", "del", "for", "not", "try", "None", "True", "elif", "else", "from", "pass", "with",
+      "False", "async", "await", "break", "class", "raise", "while", "yield", "assert", "except", "global", "import", "lambda", "return",
+      "finally", "continue", "nonlocal",
   };
-  return std::binary_search(std::begin(words), std::end(words), name);
+  static constexpr std::size_t first[] = {0, 0, 0, 5, 11, 18, 26, 32, 33, 35};  // of each length
+  if (name.size() + 1 >= std::size(first)) return false;
+  for (std::size_t i = first[name.size()]; i < first[name.size() + 1]; ++i)
+    if (words[i][0] == name[0] && words[i] == name) return true;
+  return false;
 }
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// By byte: may it stand in an identifier?
+constexpr auto kInIdentifiers = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) table[byte] = is_letter(static_cast<char>(byte)) || is_digit(static_cast<char>(byte));
+  return table;
+}();
 
 }  // namespace
 
 bool is_identifier(std::string_view name) {
-  if (name.empty() || !is_letter(name.front())) return false;
+  if (name.empty() || is_digit(name.front())) return false;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (!is_letter(name[i]) && !is_digit(name[i])) return false;
+    const auto byte = static_cast<unsigned char>(name[i]);
+    if (!kInIdentifiers[byte]) return false;
     // A surrogate is encoded as ED A0 … ED BF: no letter.
-    if (static_cast<unsigned char>(name[i]) == 0xED && i + 1 < name.size() && static_cast<unsigned char>(name[i + 1]) >= 0xA0) return false;
+    if (byte == 0xED && i + 1 < name.size() && static_cast<unsigned char>(name[i + 1]) >= 0xA0) return false;
   }
   return true;
 }
@@ -58,11 +71,10 @@ std::string Names::spell_text(std::string_view name) const {
   return out;
 }
 
-std::string_view Names::spell(StrId id) {
+std::string_view Names::spell_first(StrId id) {
   if (id.index >= module_.strings.size()) return "_missing_name";
-  if (id.index < plain_.size() && plain_[id.index]) return module_[id];
   if (auto found = spelt_.find(id.index); found != spelt_.end()) return found->second;
-  std::string_view name = module_[id];
+  const std::string_view name = module_[id];
   if (is_identifier(name) && !is_keyword(name, grammar_)) {
     if (plain_.size() <= id.index) plain_.resize(module_.strings.size());
     plain_[id.index] = true;

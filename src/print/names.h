@@ -20,15 +20,17 @@ bool is_identifier(std::string_view name);
 class Names {
  public:
   Names(const Module& module, PyVersion grammar) : module_(module), grammar_(grammar) {}
-  std::string_view spell(StrId name);
+  std::string_view spell(StrId name) { return name.index < plain_.size() && plain_[name.index] ? module_[name] : spell_first(name); }
   /// The same for `a.b.c`, part by part.
   bool is_dotted_name(std::string_view name) const;
   std::string spell_text(std::string_view name) const;
 
  private:
+  std::string_view spell_first(StrId name);
+
   const Module& module_;
   PyVersion grammar_;
-  std::vector<bool> plain_;
+  std::vector<std::uint8_t> plain_;  // by StrId: known to be spelt as it is
   std::unordered_map<std::uint32_t, std::string> spelt_;
 };
 

@@ -49,9 +49,7 @@ std::string_view compare_operator(CompareOp op) {
   return " ? ";
 }
 
-namespace {
-
-Prec constant_precedence(const Const& value) {
+Prec precedence(const Const& value) {
   switch (value.kind) {
     case ConstKind::Int: return (value.big ? value.text.starts_with('-') : value.integer < 0) ? Prec::Factor : Prec::Atom;
     case ConstKind::Float: return std::signbit(value.re) && !std::isnan(value.re) ? Prec::Factor : Prec::Atom;
@@ -64,12 +62,10 @@ Prec constant_precedence(const Const& value) {
   return Prec::Atom;
 }
 
-}  // namespace
-
 Prec precedence(const Ast& ast, ExprId id) {
   const Expr& e = ast[id];
   switch (e.kind) {
-    case ExprKind::Constant: return constant_precedence((*ast.module)[ConstId(e.a)]);
+    case ExprKind::Constant: return precedence((*ast.module)[ConstId(e.a)]);
     case ExprKind::Name: case ExprKind::List: case ExprKind::Set: case ExprKind::Dict: case ExprKind::ListComp: case ExprKind::SetComp:
     case ExprKind::DictComp: case ExprKind::GeneratorExp: case ExprKind::JoinedStr: case ExprKind::TemplateStr:
     case ExprKind::FormattedValue: case ExprKind::Interpolation:

@@ -43,5 +43,6 @@ std::string_view compare_operator(CompareOp op);
 
 /// How tightly an expression binds as it is printed. Constants: a negative number is a Factor, an integer (before a dot) an Atom.
 Prec precedence(const Ast& ast, ExprId expr);
+Prec precedence(const Const& value);
 
 }  // namespace depyf

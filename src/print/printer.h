@@ -1,6 +1,7 @@
 #pragma once
 // The machine behind print.h: an explicit stack of tasks for expressions and one of frames for statements, so that depth of input
 // costs memory only. Inner header of print/.
+#include <algorithm>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -54,20 +55,72 @@ class Printer {
 
   void run();
   void flush_sequence();
+  // What a visit adds waits in sequence_ for the tasks added before it. As long as there are none, it stands at the cursor and is written at once;
+  // so is an expression that takes no tasks.
+  bool at_cursor() const { return sequence_.empty(); }
   void add_expr(ExprId id, Prec min, std::uint8_t allow = 0, std::uint8_t flag = 0) {
-    sequence_.push_back({TaskKind::Expr, min, allow, flag, id.index, {}});
+    if (!at_cursor() || !write_simple(id, min)) sequence_.push_back({TaskKind::Expr, min, allow, flag, id.index, {}});
   }
-  void add_text(std::string_view text) { sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text}); }
-  void add_name(StrId id) { sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}}); }
-  void add_constant(ConstId id, Prec min, std::uint8_t allow = 0) { sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}}); }
-  void add_open(char bracket, Group group, Row row = Row::Free);
-  void add_close(char bracket);
+  void add_text(std::string_view text) {
+    if (at_cursor()) write(text);
+    else sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text});
+  }
+  void add_name(StrId id) {
+    if (at_cursor()) write_name(id);
+    else sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}});
+  }
+  void add_constant(ConstId id, Prec min, std::uint8_t allow = 0) {
+    if (!at_cursor() || !write_simple_constant(id, min)) sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}});
+  }
+  void add_open(char bracket, Group group, Row row = Row::Free) {
+    if (at_cursor()) open_bracket(bracket);
+    else sequence_.push_back({TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+    add_group(group, row);
+  }
+  void add_close(char bracket) {
+    add_group_end();
+    if (at_cursor()) close_bracket(bracket);
+    else sequence_.push_back({TaskKind::CloseParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+  }
   void add_group(Group group, Row row = Row::Free) {
-    sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), static_cast<std::uint32_t>(row), {}});
+    if (at_cursor()) open_group(group, row);
+    else sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), static_cast<std::uint32_t>(row), {}});
   }
-  void add_part(Row row = Row::Free) { sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}}); }
-  void add_group_end() { sequence_.push_back({TaskKind::CloseGroup}); }
+  void add_part(Row row = Row::Free) {
+    if (at_cursor()) part(row);
+    else sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}});
+  }
+  void add_group_end() {
+    if (at_cursor()) close_group();
+    else sequence_.push_back({TaskKind::CloseGroup});
+  }
 
+  void open_bracket(char bracket) {
+    out_ += bracket;
+    deepest_ = std::max(deepest_, ++brackets_);
+  }
+  void close_bracket(char bracket) {
+    out_ += bracket;
+    --brackets_;
+  }
+  void open_group(Group group, Row row) {
+    ++groups_;
+    if (!fields_) layout_.open(group, row);
+  }
+  void part(Row row) {
+    if (!fields_) layout_.part(row);
+  }
+  void close_group() {
+    --groups_;
+    if (!fields_) layout_.close();
+  }
+  void mark_twin(std::uint32_t code) {
+    if (!fields_) layout_.twin(std::uint64_t{module_[CodeId(code)].parent.index} << 32 | twins_[code], code);
+  }
+
+  /// Writes an expression at the cursor if that takes no tasks: a name, an attribute of one, a constant that holds no others. False: nothing is done.
+  bool write_simple(ExprId id, Prec min);
+  bool write_simple_constant(ConstId id, Prec min);
   void visit(const Task& task);
   void visit_constant(const Task& task);
   void visit_call(const Expr& e);
@@ -139,9 +192,14 @@ class Printer {
     source_.sites.push_back({0, origin});
   }
   void add_site(const Stmt& s);
+  void add_site(const Expr& e) {
+    if (e.origin.offset != UINT32_MAX) add_site(e.origin);
+  }
   /// The definition of `code` stands at the cursor.
   void add_twin(std::uint32_t code) {
-    if (code < twins_.size()) sequence_.push_back({TaskKind::Twin, Prec::Test, 0, 0, code, {}});
+    if (code >= twins_.size()) return;
+    if (at_cursor()) mark_twin(code);
+    else sequence_.push_back({TaskKind::Twin, Prec::Test, 0, 0, code, {}});
   }
   void add_definition(CodeId code) { add_site(Origin{UINT32_MAX, 0, code}); }
   void note(std::string message);
