@@ -99,18 +99,14 @@ struct Function {
   static constexpr std::uint32_t kUnknownRows = UINT32_MAX;
 };
 
-/// Sets of node kinds.
+/// Sets of node kinds, as masks.
 struct NodeKinds {
   std::uint64_t exprs = 0, stmts = 0;
-  void add(ExprKind kind) { exprs |= std::uint64_t{1} << static_cast<unsigned>(kind); }
-  void add(StmtKind kind) { stmts |= std::uint64_t{1} << static_cast<unsigned>(kind); }
-  void add(NodeKinds other) {
-    exprs |= other.exprs;
-    stmts |= other.stmts;
-  }
-  bool has(ExprKind kind) const { return exprs >> static_cast<unsigned>(kind) & 1; }
-  bool has(StmtKind kind) const { return stmts >> static_cast<unsigned>(kind) & 1; }
+  constexpr bool has(ExprKind kind) const { return exprs >> static_cast<unsigned>(kind) & 1; }
+  constexpr bool has(StmtKind kind) const { return stmts >> static_cast<unsigned>(kind) & 1; }
 };
+constexpr std::uint64_t mask(ExprKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
+constexpr std::uint64_t mask(StmtKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
 
 /// The body of one code object, after structure/ (raw) and after rewrite/ (final).
 struct Body {
@@ -119,7 +115,6 @@ struct Body {
   bool done = false;                          // rewritten
   bool rebuilt = false;                       // from its marshalled form (L6): an async generator's body returns one
   std::uint32_t first_expr = 0, first_stmt = 0;  // what structure/ made for it has these ids or later ones
-  NodeKinds nested;                           // what the bodies inside it were made of
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to declare for a lambda or comprehension
 };
 

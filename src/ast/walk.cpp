@@ -1,7 +1,5 @@
 #include "ast/walk.h"
 
-#include "support/small_vector.h"
-
 namespace depyf {
 namespace {
 
@@ -22,20 +20,11 @@ void push_parameters(const Ast& ast, std::uint32_t function, std::vector<ExprId>
   }
 }
 
-/// Does a walk look for lists of statements in it?
-bool holds_lists(StmtKind kind) {
-  switch (kind) {
-    case StmtKind::For: case StmtKind::While: case StmtKind::If: case StmtKind::With: case StmtKind::Match: case StmtKind::Try: case StmtKind::Handler:
-    case StmtKind::Case:
-      return true;
-    case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign:
-    case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom:
-    case StmtKind::ImportStar: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break:
-    case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Append:
-      break;
-  }
-  return false;
-}
+/// Those in which a walk looks for lists of statements.
+constexpr NodeKinds kHoldLists = {.stmts = mask(StmtKind::For) | mask(StmtKind::While) | mask(StmtKind::If) | mask(StmtKind::With) | mask(StmtKind::Match) |
+                                           mask(StmtKind::Try) | mask(StmtKind::Handler) | mask(StmtKind::Case)};
+/// Those that hold expressions elsewhere than in `e` and `list`.
+constexpr NodeKinds kHoldMore = {.stmts = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) | mask(StmtKind::TypeAlias)};
 
 std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
   switch (which) {
@@ -66,12 +55,12 @@ std::span<StmtId>& list_of(Ast& ast, ListRef ref) {
   return s.body;
 }
 
-void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<ListRef>& out) {
+void collect_lists(const Ast& ast, std::span<const StmtId> body, ListRefs& out) {
   std::size_t next = out.size();
   auto visit = [&](std::span<const StmtId> list) {
     for (StmtId id : list) {
       const Stmt& s = ast[id];
-      if (!holds_lists(s.kind)) continue;
+      if (!kHoldLists.has(s.kind)) continue;
       for (ListRef::Which which : kLists)
         if (!lists_of(s, which).empty()) out.push_back({id, which});
     }
@@ -90,7 +79,7 @@ void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vecto
     for (std::size_t i = 0; i < left.size(); ++i) {
       out.push_back(left[i]);
       const Stmt& s = ast[left[i]];
-      if (!holds_lists(s.kind)) continue;
+      if (!kHoldLists.has(s.kind)) continue;
       work.push_back(left.subspan(i + 1));
       for (std::size_t k = std::size(kLists); k-- > 0;)
         if (const auto list = lists_of(s, kLists[k]); !list.empty()) work.push_back(list);
@@ -103,6 +92,7 @@ void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out) {
   const Stmt& s = ast[statement];
   for (ExprId id : s.e) push(out, id);
   for (ExprId id : s.list) push(out, id);
+  if (!kHoldMore.has(s.kind)) return;
   if (s.kind == StmtKind::ClassDef)
     for (std::uint32_t decorator : s.extra) push(out, ExprId(decorator));
   if (s.kind == StmtKind::FunctionDef) push_parameters(ast, s.function, out);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ast/ast.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 
@@ -17,8 +18,10 @@ struct ListRef {
 /// The list itself; `owner` must not be none.
 std::span<StmtId>& list_of(Ast& ast, ListRef ref);
 
+using ListRefs = SmallVector<ListRef, 32>;
+
 /// Every list of statements below `body`, itself first; a list comes before those inside it.
-void collect_lists(const Ast& ast, std::span<const StmtId> body, std::vector<ListRef>& out);
+void collect_lists(const Ast& ast, std::span<const StmtId> body, ListRefs& out);
 
 /// Every statement below `body` (arms of Try and Match too), each before those inside it.
 void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out);

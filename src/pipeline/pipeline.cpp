@@ -163,7 +163,6 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
       ast.diagnostics.resize(noted);
       Body fresh;
       fresh.code = code;
-      fresh.nested = ast.bodies[code.index].nested;
       ast.bodies[code.index] = fresh;
       again = unstructured.empty() && (heeded.unreached || (sound && heeded.elses));  // which no statement may have
       heeded.elses = heeded.unreached;

@@ -45,11 +45,13 @@ Role role_of(const Module& module, CodeId id) {
 
 Rewriter::Rewriter(Ast& tree, CodeId id)
     : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts),
-      kinds(tree.bodies[id.index].nested), next_expr(tree.bodies[id.index].first_expr), next_stmt(tree.bodies[id.index].first_stmt) {}
+      next_expr(tree.bodies[id.index].first_expr), next_stmt(tree.bodies[id.index].first_stmt) {}
 
 const NodeKinds& Rewriter::look() {
-  for (; next_expr < ast.exprs.size(); ++next_expr) kinds.add(ast.exprs[next_expr].kind);
-  for (; next_stmt < ast.stmts.size(); ++next_stmt) kinds.add(ast.stmts[next_stmt].kind);
+  for (const Expr& e : std::span(ast.exprs).subspan(next_expr)) kinds.exprs |= mask(e.kind);
+  for (const Stmt& s : std::span(ast.stmts).subspan(next_stmt)) kinds.stmts |= mask(s.kind);
+  next_expr = static_cast<std::uint32_t>(ast.exprs.size());
+  next_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   return kinds;
 }
 
@@ -78,7 +80,6 @@ void rewrite(Ast& ast, CodeId code) {
   Body& body = ast.bodies[code.index];
   body.stmts = r.body;
   body.done = true;
-  if (const CodeId parent = r.object.parent; parent && parent.index < ast.bodies.size()) ast.bodies[parent.index].nested.add(r.look());
 }
 
 }  // namespace depyf

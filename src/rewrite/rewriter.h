@@ -43,7 +43,8 @@ struct Rewriter {
   /// How the source was laid out; found when first asked for, from the body as it is then.
   const SourceColumns& columns();
 
-  /// False: neither the body nor what is nested in it holds such a node, so that a pass that looks for them has nothing to do.
+  /// False: the body holds no such node, so that a pass that looks for them has nothing to do. Nodes that came into it from nested bodies have been
+  /// through the passes with those.
   bool may_hold(ExprKind kind) { return look().has(kind); }
   bool may_hold(StmtKind kind) { return look().has(kind); }
   const NodeKinds& look();
@@ -96,7 +97,7 @@ struct Rewriter {
   /// The arms of Try and Match are no such lists.
   template <class Change>
   void edit_lists(Change change) {
-    std::vector<ListRef> refs;
+    ListRefs refs;
     collect_lists(ast, body, refs);
     std::vector<StmtId> list;
     for (std::size_t i = refs.size(); i-- > 0;) {
