@@ -3,11 +3,13 @@
 namespace depyf {
 namespace {
 
-void push(std::vector<ExprId>& out, ExprId id) {
+template <class Ids>
+void push(Ids& out, ExprId id) {
   if (id) out.push_back(id);
 }
 
-void push_parameters(const Ast& ast, std::uint32_t function, std::vector<ExprId>& out) {
+template <class Ids>
+void push_parameters(const Ast& ast, std::uint32_t function, Ids& out) {
   if (function >= ast.functions.size()) return;
   const Function& f = ast.functions[function];
   for (const Parameter& p : f.parameters) {
@@ -70,9 +72,9 @@ void collect_lists(const Ast& ast, std::span<const StmtId> body, ListRefs& out) 
   for (++next; next < out.size(); ++next) visit(lists_of(ast[out[next].owner], out[next].which));
 }
 
-void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out) {
+template <class Ids>
+void collect_statements(const Ast& ast, std::span<const StmtId> body, Ids& out) {
   SmallVector<std::span<const StmtId>, 32> work = {body};  // what is left of each list
-  out.reserve(out.size() + 2 * body.size());
   while (!work.empty()) {
     const std::span<const StmtId> left = work.back();
     work.pop_back();
@@ -80,15 +82,16 @@ void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vecto
       out.push_back(left[i]);
       const Stmt& s = ast[left[i]];
       if (!kHoldLists.has(s.kind)) continue;
-      work.push_back(left.subspan(i + 1));
-      for (std::size_t k = std::size(kLists); k-- > 0;)
-        if (const auto list = lists_of(s, kLists[k]); !list.empty()) work.push_back(list);
+      if (i + 1 < left.size()) work.push_back(left.subspan(i + 1));
+      for (const std::span<const StmtId> list : {s.final, s.orelse, s.arms, s.body})
+        if (!list.empty()) work.push_back(list);
       break;
     }
   }
 }
 
-void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out) {
+template <class Ids>
+void append_roots(const Ast& ast, StmtId statement, Ids& out) {
   const Stmt& s = ast[statement];
   for (ExprId id : s.e) push(out, id);
   for (ExprId id : s.list) push(out, id);
@@ -103,7 +106,8 @@ void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out) {
     }
 }
 
-void collect_below(const Ast& ast, std::vector<ExprId>& order) {
+template <class Ids>
+void collect_below(const Ast& ast, Ids& order) {
   for (std::size_t next = 0; next < order.size(); ++next) {
     const Expr& e = ast[order[next]];
     if (e.kind == ExprKind::Lambda) {
@@ -113,6 +117,22 @@ void collect_below(const Ast& ast, std::vector<ExprId>& order) {
     }
   }
 }
+
+ExprIds collect_expressions(const Ast& ast, std::span<const StmtId> body) {
+  StmtIds statements;
+  collect_statements(ast, body, statements);
+  ExprIds order;
+  for (StmtId id : statements) append_roots(ast, id, order);
+  collect_below(ast, order);
+  return order;
+}
+
+template void collect_statements(const Ast&, std::span<const StmtId>, StmtIds&);
+template void collect_statements(const Ast&, std::span<const StmtId>, std::vector<StmtId>&);
+template void append_roots(const Ast&, StmtId, ExprIds&);
+template void append_roots(const Ast&, StmtId, std::vector<ExprId>&);
+template void collect_below(const Ast&, ExprIds&);
+template void collect_below(const Ast&, std::vector<ExprId>&);
 
 bool never_ends(const Ast& ast, std::span<const StmtId> list) {
   SmallVector<std::span<const StmtId>, 16> work = {list};  // all of these must never end
@@ -134,16 +154,6 @@ bool never_ends(const Ast& ast, std::span<const StmtId> list) {
     }
   }
   return true;
-}
-
-std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body) {
-  std::vector<StmtId> statements;
-  collect_statements(ast, body, statements);
-  std::vector<ExprId> order;
-  order.reserve(8 * statements.size());
-  for (StmtId id : statements) append_roots(ast, id, order);
-  collect_below(ast, order);
-  return order;
 }
 
 }  // namespace depyf

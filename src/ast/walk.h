@@ -18,24 +18,30 @@ struct ListRef {
 /// The list itself; `owner` must not be none.
 std::span<StmtId>& list_of(Ast& ast, ListRef ref);
 
+// What walks fill: for bodies of usual length without an allocation.
 using ListRefs = SmallVector<ListRef, 32>;
+using StmtIds = SmallVector<StmtId, 64>;
+using ExprIds = SmallVector<ExprId, 256>;
 
 /// Every list of statements below `body`, itself first; a list comes before those inside it.
 void collect_lists(const Ast& ast, std::span<const StmtId> body, ListRefs& out);
 
-/// Every statement below `body` (arms of Try and Match too), each before those inside it.
-void collect_statements(const Ast& ast, std::span<const StmtId> body, std::vector<StmtId>& out);
+/// Every statement below `body` (arms of Try and Match too), each before those inside it. Ids: StmtIds or a vector, as below.
+template <class Ids>
+void collect_statements(const Ast& ast, std::span<const StmtId> body, Ids& out);
 
 /// The expressions that one statement holds itself, in the order of ast.def; none of them is ExprId::none().
-void append_roots(const Ast& ast, StmtId statement, std::vector<ExprId>& out);
+template <class Ids>
+void append_roots(const Ast& ast, StmtId statement, Ids& out);
 
 /// Adds to `order` everything below the expressions already in it, each before what is inside it: a walk back meets operands first.
-void collect_below(const Ast& ast, std::vector<ExprId>& order);
+template <class Ids>
+void collect_below(const Ast& ast, Ids& order);
+
+/// Every expression below `body`, each before what is inside it.
+ExprIds collect_expressions(const Ast& ast, std::span<const StmtId> body);
 
 /// Does control never reach the end of the list? False where only a look at values could tell.
 bool never_ends(const Ast& ast, std::span<const StmtId> list);
-
-/// Every expression below `body`, each before what is inside it.
-std::vector<ExprId> collect_expressions(const Ast& ast, std::span<const StmtId> body);
 
 }  // namespace depyf

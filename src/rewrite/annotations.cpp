@@ -177,17 +177,10 @@ void place_annotations(Rewriter& r, CodeId code) {
 }
 
 void restore_annotations(Rewriter& r) {
-  bool set_up = false;
-  std::vector<StmtId> body;
-  for (StmtId id : r.body) {
-    const Stmt& s = r.ast[id];
-    if (s.kind == StmtKind::Pass && s.flag == kSetupAnnotations) {
-      set_up = true;
-    } else {
-      body.push_back(id);
-    }
-  }
-  if (set_up) {
+  const auto sets_up = [&](StmtId id) { return r.ast[id].kind == StmtKind::Pass && r.ast[id].flag == kSetupAnnotations; };
+  if (r.may_hold(StmtKind::Pass) && std::any_of(r.body.begin(), r.body.end(), sets_up)) {
+    std::vector<StmtId> body(r.body.begin(), r.body.end());
+    std::erase_if(body, sets_up);
     r.body = r.ast.arena.copy(body);
     bool any = false;
     const bool text = future_annotations(r.object);
@@ -211,12 +204,15 @@ void restore_annotations(Rewriter& r) {
   }
   const std::string_view variable = r.role == Role::Module ? "__annotate__" : "__annotate_func__";
   if (r.role != Role::Module && r.role != Role::Class) return;
-  // The set that the marks are added to.
-  std::vector<StmtId> others;
-  for (StmtId id : r.body)
-    if (const Stmt& s = r.ast[id]; !r.assigns(s, "__conditional_annotations__") || r.ast[s.e[0]].kind != ExprKind::Set || !r.ast[s.e[0]].kids.empty())
-      others.push_back(id);
-  if (others.size() != r.body.size()) r.body = r.ast.arena.copy(others);
+  const auto makes_marks = [&](StmtId id) {  // the set that they are added to
+    const Stmt& s = r.ast[id];
+    return r.assigns(s, "__conditional_annotations__") && r.ast[s.e[0]].kind == ExprKind::Set && r.ast[s.e[0]].kids.empty();
+  };
+  if (r.may_hold(ExprKind::Set) && std::any_of(r.body.begin(), r.body.end(), makes_marks)) {
+    std::vector<StmtId> others(r.body.begin(), r.body.end());
+    std::erase_if(others, makes_marks);
+    r.body = r.ast.arena.copy(others);
+  }
   for (std::size_t i = 0; i < r.body.size(); ++i) {
     const Stmt& s = r.ast[r.body[i]];
     if (!r.assigns(s, variable)) continue;

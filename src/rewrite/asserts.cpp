@@ -12,7 +12,7 @@ enum class Certainty : std::uint8_t { No, Likely, Sure };
 
 /// Of the operations in an expression; beyond all lines where none has one.
 std::int32_t last_line(const Ast& ast, ExprId root) {
-  std::vector<ExprId> all{root};
+  ExprIds all{root};
   collect_below(ast, all);
   std::int32_t last = 0;
   for (ExprId e : all) last = std::max(last, ast[e].origin.line);
@@ -63,25 +63,31 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
 
 void restore_asserts(Rewriter& r) {
   if (!r.may_hold(StmtKind::Raise)) return;
-  r.edit_lists([&](std::vector<StmtId>& list) {
+  const auto is_if = [&](StmtId id) { return r.ast[id].kind == StmtKind::If; };
+  if (r.may_hold(StmtKind::If)) r.edit_lists([&](std::vector<StmtId>& list) {
+    if (std::none_of(list.begin(), list.end(), is_if)) return false;
     std::vector<StmtId> out;
     bool changed = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const StmtId id = list[i];
+      if (r.ast[id].kind != StmtKind::If) {
+        out.push_back(id);
+        continue;
+      }
       const Stmt s = r.ast[id];
       ExprId message;
-      const Certainty in_body = s.kind == StmtKind::If && s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
+      const Certainty in_body = s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
       // Where the negated test would be another operation the source was `if test: assert False`.
       if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
         out.push_back(make_assert(r, id, s.body[0], opposite(r, s.e[0]), message));
         out.insert(out.end(), s.orelse.begin(), s.orelse.end());
         changed = true;
-      } else if (s.kind == StmtKind::If && s.orelse.size() == 1 && assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
+      } else if (s.orelse.size() == 1 && assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
         out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
         for (StmtId inner : s.body)
           if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
         changed = true;
-      } else if (s.kind == StmtKind::If && s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message, s.e[0]) != Certainty::No &&
+      } else if (s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message, s.e[0]) != Certainty::No &&
                  never_ends(r.ast, s.body)) {  // all of the rest of the list went into the `if`
         out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
         out.insert(out.end(), s.body.begin(), s.body.end());

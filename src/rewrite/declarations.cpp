@@ -17,14 +17,8 @@ enum Use : std::uint32_t {
 };
 
 std::uint32_t use_of(NameScope scope, bool stored) {
-  switch (scope) {
-    case NameScope::Fast: return stored ? kStoredFast : kLoadedFast;
-    case NameScope::Deref: return stored ? kStoredDeref : kLoadedDeref;
-    case NameScope::Global: return stored ? kStoredGlobal : kLoadedGlobal;
-    case NameScope::Name: return stored ? kStoredName : kLoadedName;
-    case NameScope::ClassDeref: return stored ? kStoredDeref : kLoadedDeref;
-  }
-  return 0;
+  static constexpr std::uint32_t loaded[] = {kLoadedFast, kLoadedDeref, kLoadedGlobal, kLoadedName, kLoadedDeref};  // by NameScope
+  return loaded[static_cast<std::size_t>(scope)] << stored;
 }
 
 struct Uses {
@@ -32,6 +26,7 @@ struct Uses {
   FlatMap<std::uint32_t> by_name{};  // StrId of the name as written -> Use bits; in order of appearance
   FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for themselves; empty where there are none
   FlatMap<std::uint32_t>* into = &by_name;
+  SmallVector<CodeId, 16> functions{};  // made in the body, in order of appearance
   bool comprehensions = false, yields = false;
 
   void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
@@ -53,14 +48,15 @@ struct Uses {
   void each_name(ExprId target, Visit visit) const {
     if (!target) return;
     if (r.ast[target].kind == ExprKind::Name) return visit(target);
-    std::vector<ExprId> work = {target};
+    SmallVector<ExprId, 16> work = {target};
     while (!work.empty()) {
       const ExprId at = work.back();
       work.pop_back();
       if (!at) continue;
       const Expr& e = r.ast[at];
       if (e.kind == ExprKind::Name) visit(at);
-      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) work.insert(work.end(), e.kids.rbegin(), e.kids.rend());
+      if (e.kind != ExprKind::Tuple && e.kind != ExprKind::List && e.kind != ExprKind::Starred) continue;
+      for (std::size_t i = e.kids.size(); i-- > 0;) work.push_back(e.kids[i]);
     }
   }
   void add_target(ExprId target) {
@@ -92,42 +88,52 @@ struct Uses {
 
   void expression(ExprId id, bool in_comprehension) {
     const Expr& e = r.ast[id];
-    if (e.kind == ExprKind::Name) {
-      if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(id, false);
-    } else if (e.kind == ExprKind::CellRef) {
-      add(e.a, kCaptured);
-    } else if (e.kind == ExprKind::NamedExpr || e.kind == ExprKind::Comprehension) {
-      add_target(e.kids[0]);
-    } else if (e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchMapping) {
-      if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
-    } else if (e.kind == ExprKind::Yield || e.kind == ExprKind::YieldFrom) {
-      yields = true;
+    switch (e.kind) {
+      case ExprKind::Name:
+        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(id, false);
+        break;
+      case ExprKind::CellRef: add(e.a, kCaptured); break;
+      case ExprKind::NamedExpr: case ExprKind::Comprehension: add_target(e.kids[0]); break;
+      case ExprKind::MatchAs: case ExprKind::MatchStar: case ExprKind::MatchMapping:
+        if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
+        break;
+      case ExprKind::Yield: case ExprKind::YieldFrom: yields = true; break;
+      case ExprKind::FunctionValue: functions.push_back(CodeId(e.a)); break;
+      default: break;  // no other kind says anything of names
     }
   }
 
   void collect() {
-    std::vector<StmtId> statements;
+    StmtIds statements;
     collect_statements(r.ast, r.body, statements);
     for (StmtId id : statements) statement(id);
     // Inside a class or module a comprehension's own scope has plain globals, so those say nothing of a declaration.
     const bool split = r.role == Role::Class || r.role == Role::Module;
-    std::vector<ExprId> work, inside;
+    ExprIds work;
+    std::vector<ExprId> inside;
     for (StmtId id : statements) append_roots(r.ast, id, work);
     for (std::size_t next = 0; next < work.size(); ++next) {
-      const Expr& e = r.ast[work[next]];
       expression(work[next], false);
+      const Expr& e = r.ast[work[next]];
       const bool comprehension = is_comprehension(e.kind);
       comprehensions |= comprehension;
-      std::vector<ExprId>& below = split && comprehension ? inside : work;
-      for (ExprId kid : e.kids)
-        if (kid) below.push_back(kid);
+      if (split && comprehension) {
+        for (ExprId kid : e.kids)
+          if (kid) inside.push_back(kid);
+      } else {
+        for (ExprId kid : e.kids)
+          if (kid) work.push_back(kid);
+      }
     }
     collect_below(r.ast, inside);
     for (ExprId id : inside) expression(id, true);
     if (comprehensions && r.role == Role::Function) collect_outside(statements);
   }
 
-  static bool is_comprehension(ExprKind kind) { return kind == ExprKind::ListComp || kind == ExprKind::SetComp || kind == ExprKind::DictComp; }
+  static bool is_comprehension(ExprKind kind) {
+    constexpr std::uint64_t kinds = mask(ExprKind::ListComp) | mask(ExprKind::SetComp) | mask(ExprKind::DictComp);
+    return (kinds & mask(kind)) != 0;
+  }
 
   struct Scope {
     std::uint32_t around;
@@ -135,7 +141,7 @@ struct Uses {
   };
 
   /// Uses outside of comprehensions that are part of their function (3.12+): their variables are their own, but not in the first iterable.
-  void collect_outside(const std::vector<StmtId>& statements) {
+  void collect_outside(std::span<const StmtId> statements) {
     into = &beside_comprehensions;
     for (StmtId id : statements) statement(id);
     std::vector<Scope> scopes(1);  // the first is the function's
@@ -196,7 +202,9 @@ bool enclosing_function_has(const Module& module, CodeId code, StrId name) {
 
 /// A variable that the compiler makes. Of `__class__` those are the cell of a class and what its methods see of it; a source may bind that name too.
 bool compiler_name(std::string_view name, bool cell_of_class) {
-  return name.empty() || name[0] == '.' || (name == "__class__" && cell_of_class) || name == "__classdict__" || name == "__conditional_annotations__";
+  if (name.empty() || name[0] == '.') return true;
+  if (name[0] != '_') return false;
+  return (name == "__class__" && cell_of_class) || name == "__classdict__" || name == "__conditional_annotations__";
 }
 
 void add_once(std::vector<StrId>& list, StrId name) {
@@ -230,63 +238,58 @@ void find_declarations(Rewriter& r) {
   std::vector<StrId>& globals = statements ? r.globals : own.outer_globals;
   std::vector<StrId>& nonlocals = statements ? r.nonlocals : own.outer_nonlocals;
 
-  // Only names that are spelt the same as in the table of variables can be looked up there.
+  // Only names that are spelt the same as in the table of variables can be looked up there. What is asked is of use only beside free variables.
+  const bool any_free = std::any_of(r.object.slots.begin(), r.object.slots.end(), [](const Slot& slot) { return slot.kind & kFree; });
   FlatMap<std::uint8_t> slot_kind;
-  const std::uint32_t arguments = r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
-  std::vector<std::uint32_t> slot_names;
-  for (const Slot& slot : r.object.slots) {
-    const StrId name = unmangled(r.module, r.code, slot.name);
-    slot_names.push_back(name.index);
-    slot_kind[name.index] |= slot.kind;
-  }
+  if (any_free)
+    for (const Slot& slot : r.object.slots) slot_kind[unmangled(r.module, r.code, slot.name).index] |= slot.kind;
+  auto kind_of = [&](StrId name) {
+    const std::uint8_t* kind = slot_kind.at(name.index);
+    return kind ? *kind : std::uint8_t{0};
+  };
 
   for (const auto& [name, use] : uses.by_name.entries()) {
     const StrId id(name);
+    const bool global = (use & kStoredGlobal) || ((use & kLoadedGlobal) && (r.role == Role::Class || r.role == Role::Module ||
+                                                                             enclosing_function_has(r.module, r.code, id)));
+    const std::uint8_t kind = (use & kStoredDeref) ? kind_of(id) : std::uint8_t{0};
+    const bool nonlocal = (kind & kFree) && (r.role == Role::Class || !(kind & kCell));
+    const bool unbound = r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName);
+    if (!global && !nonlocal && !unbound) continue;
     const std::string_view text = r.module[id];
     if (compiler_name(text, r.role == Role::Class && !(use & kStored))) continue;
-    const std::uint8_t* slot = slot_kind.at(name);
-    const std::uint8_t kind = slot ? *slot : 0;
-    if (use & kStoredGlobal) {
-      add_once(globals, id);
-    } else if (use & kLoadedGlobal) {
-      if (r.role == Role::Class || r.role == Role::Module || enclosing_function_has(r.module, r.code, id)) add_once(globals, id);
-    }
-    if ((use & kStoredDeref) && (kind & kFree) && (r.role == Role::Class || !(kind & kCell))) add_once(nonlocals, id);
-    if (r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName) && !(text.starts_with("__") && text.ends_with("__")) &&
-        enclosing_function_has(r.module, r.code, id))
-      add_once(r.unbound, id);
+    if (global) add_once(globals, id);
+    if (nonlocal) add_once(nonlocals, id);
+    if (unbound && !(text.starts_with("__") && text.ends_with("__")) && enclosing_function_has(r.module, r.code, id)) add_once(r.unbound, id);
   }
   // What lambdas and comprehensions inside cannot declare themselves.
-  const std::vector<ExprId> values = r.may_hold(ExprKind::FunctionValue) ? collect_expressions(r.ast, r.body) : std::vector<ExprId>();
-  for (ExprId id : values) {
-    const CodeId nested = r.function_code(id);
-    if (!nested || nested.index >= r.ast.bodies.size()) continue;
+  for (CodeId nested : uses.functions) {
+    if (nested.index >= r.ast.bodies.size()) continue;
     const Body& inner = r.ast.bodies[nested.index];
-    for (StrId name : inner.outer_globals)
-      if (statements ? r.role == Role::Function : true) add_once(globals, name);
-    const bool binds = role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
+    if (!statements || r.role == Role::Function)
+      for (StrId name : inner.outer_globals) add_once(globals, name);
+    const bool binds = !inner.outer_nonlocals.empty() && role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
     for (StrId name : inner.outer_nonlocals) {
       if (binds) uses.add(name.index, kStoredDeref);
-      const std::uint8_t* slot = slot_kind.at(name.index);
-      if (!statements || (slot && (*slot & kFree))) add_once(nonlocals, name);
+      if (!statements || (kind_of(name) & kFree)) add_once(nonlocals, name);
     }
   }
 
-  if (statements) {
+  if (r.role == Role::Function) {
+    const std::uint32_t arguments = r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
-      const StrId name(slot_names[i]);
-      const std::string_view text = r.module[name];
       const std::uint8_t kind = r.object.slots[i].kind;
+      if (i < arguments && !(kind & (kFree | kCell))) continue;
+      const StrId name = unmangled(r.module, r.code, r.object.slots[i].name);
+      const std::string_view text = r.module[name];
       const std::uint32_t use = uses.of(name);
       if (kind & kFree) {
         const bool by_super = text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-        const bool declared = !compiler_name(text, false);
-        if (use == 0 && declared && !by_super && r.role == Role::Function) add_once(r.nonlocals, name);
+        if (use == 0 && !compiler_name(text, false) && !by_super) add_once(r.nonlocals, name);
         continue;
       }
       // Dynamo keeps a name among the locals of a resume function for which it became a free variable.
-      if (r.role != Role::Function || (slot_kind[name.index] & kFree)) continue;
-      if (compiler_name(text, false)) continue;
+      if ((kind_of(name) & kFree) || compiler_name(text, false)) continue;
       const std::uint32_t outside = uses.outside(name) & (kOwn | kCaptured);
       const bool unused_cell = (kind & kCell) && !(use & kCaptured);
       if (i >= arguments && (outside != 0 || unused_cell) && !(outside & (kStoredFast | kStoredDeref))) add_once(r.unbound, name);

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ast/comprehension.h"
 #include "bytecode/lines.h"
 #include "opcode/tables.h"
 #include "rewrite/annotations.h"
 #include "rewrite/rewriter.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 namespace {
@@ -21,7 +21,7 @@ enum Part : std::size_t { kDefaults, kKeywordDefaults, kAnnotations, kClosure, k
 struct Definition {
   enum Kind : std::uint8_t { None, Function, Class, Alias } kind = None;
   ExprId value;                       // FunctionValue, class call, or the tuple of a type alias
-  std::vector<ExprId> decorators;
+  SmallVector<ExprId, 4> decorators;
   std::vector<TypeParam> type_params;
   std::unordered_map<std::uint32_t, ExprId> arguments;  // of the scope of type parameters: StrId of `.defaults` … -> value
 };
@@ -39,7 +39,7 @@ class Definer {
       variables_ = variables_of(r_.code);
       r_.edit_lists([&](std::vector<StmtId>& list) { return join_definitions(list); });
     }
-    std::vector<ExprId> order = collect_expressions(ast_, r_.body);
+    const ExprIds order = collect_expressions(ast_, r_.body);
     for (std::size_t i = order.size(); i-- > 0;) expression(order[i]);
     if (r_.role == Role::GenericScope) return;
     r_.edit_lists([&](std::vector<StmtId>& list) {
@@ -63,40 +63,46 @@ class Definer {
     return r_.text(r_.object.slots[0].name) == ".format" || r_.text(r_.object.name) == "__annotate__";
   }
 
-  using Names = std::unordered_set<std::uint32_t>;
+  using Names = FlatMap<bool>;
 
   Names variables_of(CodeId code) const {
     Names names;
-    for (const Slot& slot : r_.module[code].slots) names.insert(unmangled(r_.module, code, slot.name).index);
+    for (const Slot& slot : r_.module[code].slots) names[unmangled(r_.module, code, slot.name).index] = true;
     return names;
   }
 
   bool is_temporary(ExprId id, const Names& variables) const {
     const Expr& e = ast_[id];
-    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && !variables.contains(e.a);
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && !variables.at(e.a);
   }
 
   /// The temporary that a statement assigns, and its value: `t = value`, or `[t] = value` for the value of `*value`.
   bool temporary(StmtId id, const Names& variables, std::uint32_t& name, ExprId& value) {
+    if (!assigns_temporary(id, variables)) return false;
     const Stmt s = ast_[id];
-    if (s.kind != StmtKind::Assign || s.list.size() != 1) return false;
     const Expr target = ast_[s.list[0]];
-    if (is_temporary(s.list[0], variables)) {
+    if (target.kind == ExprKind::Name) {
       name = target.a;
       value = s.e[0];
       return true;
     }
-    if ((target.kind != ExprKind::Tuple && target.kind != ExprKind::List) || target.kids.size() != 1 || !is_temporary(target.kids[0], variables)) return false;
     name = ast_[target.kids[0]].a;
     value = ast_.expr(ExprKind::Starred, {s.e[0]}, UINT32_MAX, 0, s.origin);
     return true;
+  }
+  bool assigns_temporary(StmtId id, const Names& variables) const {
+    const Stmt& s = ast_[id];
+    if (s.kind != StmtKind::Assign || s.list.size() != 1) return false;
+    const Expr& target = ast_[s.list[0]];
+    if (target.kind == ExprKind::Name) return is_temporary(s.list[0], variables);
+    return (target.kind == ExprKind::Tuple || target.kind == ExprKind::List) && target.kids.size() == 1 && is_temporary(target.kids[0], variables);
   }
 
   std::span<StmtId> inline_temporaries(std::span<const StmtId> list, const Names& variables) {
     std::unordered_map<std::uint32_t, ExprId> values;
     std::vector<StmtId> rest;
     for (StmtId id : list) {
-      std::vector<ExprId> order;
+      ExprIds order;
       append_roots(ast_, id, order);
       std::uint32_t name = 0;
       ExprId value;
@@ -121,18 +127,20 @@ class Definer {
 
   /// Temporaries right before an assignment that uses each of them once go into it, when together they make a definition.
   bool join_definitions(std::vector<StmtId>& list) {
+    if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return assigns_temporary(id, variables_); })) return false;
     std::vector<StmtId> out;
     bool changed = false;
     for (StmtId id : list) {
+      const bool behind = !out.empty() && assigns_temporary(out.back(), variables_);
       out.push_back(id);
-      if (ast_[id].kind != StmtKind::Assign) continue;
+      if (!behind || ast_[id].kind != StmtKind::Assign) continue;
       std::unordered_map<std::uint32_t, std::vector<ExprId>> uses;
       bool makes = false;
       std::size_t begin = out.size() - 1;
       ExprId value = ast_[id].e[0];
       std::vector<std::pair<std::uint32_t, ExprId>> block;
       for (;;) {
-        std::vector<ExprId> order = {value};
+        ExprIds order = {value};
         collect_below(ast_, order);
         for (ExprId at : order) {
           makes = makes || makes_definition(at);
@@ -159,8 +167,9 @@ class Definer {
   // --- expressions
 
   void expression(ExprId id) {
-    const Expr e = ast_[id];
+    const Expr& e = ast_[id];
     if (e.kind == ExprKind::FunctionValue) {
+      ++functions_;
       if (role_of(r_.module, CodeId(e.a)) == Role::Lambda) lambda(id);
     } else if (e.kind == ExprKind::Call && e.kids.size() == 2) {
       if (const CodeId code = r_.function_code(e.kids[0]); code && role_of(r_.module, code) == Role::Comprehension) comprehension(id, code, e.kids[1]);
@@ -183,6 +192,7 @@ class Definer {
     const ExprId kids[] = {value};
     made.kids = ast_.arena.copy(kids);
     ast_[id] = made;
+    --functions_;
   }
 
   void comprehension(ExprId id, CodeId code, ExprId iter) {
@@ -191,7 +201,7 @@ class Definer {
                           : name == "<setcomp>"  ? ExprKind::SetComp
                           : name == "<dictcomp>" ? ExprKind::DictComp
                                                  : ExprKind::GeneratorExp;
-    std::vector<StmtId> loop;
+    SmallVector<StmtId, 8> loop;
     for (StmtId at : body_of(code)) {
       const Stmt& s = ast_[at];
       if (s.kind == StmtKind::Return) continue;
@@ -209,6 +219,7 @@ class Definer {
     ast_[id] = copy;
     ast_[id].a = code.index;
     ast_[id].origin = origin;
+    --functions_;
   }
 
   // --- functions
@@ -264,11 +275,13 @@ class Definer {
       return id;
     };
 
-    std::unordered_map<std::uint32_t, std::size_t> by_name;
+    FlatMap<std::size_t> by_name;
+    const bool look_up = e.kids[kKeywordDefaults] || e.kids[kAnnotations] || e.kids[kAnnotate];
+    f.parameters.reserve(std::min<std::size_t>(object.argcount + object.kwonlyargcount + 2, object.slots.size()));
     std::size_t slot = 0;
     auto add = [&](ParamKind kind) {
       if (slot >= object.slots.size()) return;
-      by_name[object.slots[slot].name.index] = f.parameters.size();
+      if (look_up) by_name[object.slots[slot].name.index] = f.parameters.size();
       f.parameters.push_back({unmangled(r_.module, code, object.slots[slot].name), kind, ExprId::none(), ExprId::none()});
       ++slot;
     };
@@ -302,13 +315,13 @@ class Definer {
         if (const Const* key = r_.constant(pairs[i]); key && key->kind == ConstKind::Str) use(r_.module.intern(key->text), pairs[i + 1]);
     };
     for_each_pair(resolve(e.kids[kKeywordDefaults]), [&](StrId name, ExprId v) {
-      if (const auto at = by_name.find(name.index); at != by_name.end()) f.parameters[at->second].default_value = v;
+      if (const std::size_t* at = by_name.at(name.index)) f.parameters[*at].default_value = v;
     });
     auto annotate = [&](StrId name, ExprId v) {
       if (r_.text(name) == "return") {
         if (returns) *returns = v;
-      } else if (const auto at = by_name.find(name.index); at != by_name.end()) {
-        f.parameters[at->second].annotation = v;
+      } else if (const std::size_t* at = by_name.at(name.index)) {
+        f.parameters[*at].annotation = v;
       }
     };
     const bool text = future_annotations(object);
@@ -447,9 +460,11 @@ class Definer {
   // --- statements
 
   StmtId statement(StmtId id) {
-    const Stmt s = ast_[id];
-    const StrId name = r_.assigned_name(s);
+    const StrId name = r_.assigned_name(ast_[id]);
     if (!name) return id;
+    const Stmt s = ast_[id];
+    const ExprKind value = ast_[s.e[0]].kind;
+    if (value != ExprKind::FunctionValue && value != ExprKind::Call && value != ExprKind::Intrinsic) return id;
     Definition d = definition(s.e[0]);
     if (d.kind == Definition::None || (d.kind == Definition::Alias && !d.decorators.empty())) return id;
     return define(id, s, name, d);
@@ -479,11 +494,11 @@ class Definer {
       if (d.kind == Definition::Class) {
         made.kind = StmtKind::ClassDef;
         const CodeId code = r_.function_code(e.kids[1]);
-        std::vector<ExprId> bases;
+        SmallVector<ExprId, 8> bases;
         for (ExprId base : e.kids.subspan(3))
           if (!is_generic_base(base)) bases.push_back(base);
         made.list = ast_.arena.copy(bases);
-        std::vector<std::uint32_t> decorators;
+        SmallVector<std::uint32_t, 4> decorators;
         for (ExprId decorator : d.decorators) decorators.push_back(decorator.index);
         made.extra = ast_.arena.copy(decorators);
         made.body = ast_.bodies[code.index].stmts;
@@ -499,6 +514,7 @@ class Definer {
         made.e = {s.list[0], value, ExprId::none()};
       }
     }
+    --functions_;
     return ast_.add(made);
   }
 
@@ -511,14 +527,14 @@ class Definer {
   // --- what no compiler makes: function values elsewhere than in a definition become definitions before the statement
 
   void hoist_rest() {
-    bool any = false;
-    for (ExprId id : collect_expressions(ast_, r_.body)) any = any || hoistable(id);
-    if (!any) return;
+    if (functions_ <= 0) return;
+    const ExprIds all = collect_expressions(ast_, r_.body);
+    if (std::none_of(all.begin(), all.end(), [&](ExprId id) { return hoistable(id); })) return;
     std::uint32_t count = 0;
     r_.edit_lists([&](std::vector<StmtId>& list) {
       std::vector<StmtId> out;
       for (StmtId id : list) {
-        std::vector<ExprId> order;
+        ExprIds order;
         append_roots(ast_, id, order);
         collect_below(ast_, order);
         for (std::size_t i = order.size(); i-- > 0;)
@@ -554,6 +570,7 @@ class Definer {
   Rewriter& r_;
   Ast& ast_;
   std::vector<std::int32_t> lines_;  // of each code unit; found when first asked for
+  std::int64_t functions_ = 0;       // function values in the body; some that are taken out of it may be counted still
   Names variables_;  // names of the code object's own variables
 };
 

@@ -68,6 +68,11 @@ void restore_imports(Rewriter& r) {
     bool changed = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const StmtId id = list[i];
+      const StmtKind kind = r.ast[id].kind;
+      if (kind != StmtKind::Assign && kind != StmtKind::ImportStar) {
+        out.push_back(id);
+        continue;
+      }
       const Stmt s = r.ast[id];
       StmtId made;
       if (s.kind == StmtKind::ImportStar && is_module(r, s.e[0])) {
@@ -102,8 +107,9 @@ void restore_imports(Rewriter& r) {
 
   // An import whose value goes elsewhere than into a name has no statement: the function behind it says the same.
   for (ExprId id : collect_expressions(r.ast, r.body)) {
-    const Expr e = r.ast[id];
-    if (e.kind == ExprKind::ImportModule) {
+    const ExprKind kind = r.ast[id].kind;
+    if (kind == ExprKind::ImportModule) {
+      const Expr e = r.ast[id];
       const ExprId none = r.ast.constant(r.make_constant(ConstKind::None));
       const ExprId function = r.ast.name(r.module.intern("__import__"), e.origin);
       Const text;
@@ -111,7 +117,7 @@ void restore_imports(Rewriter& r) {
       text.text = r.text(StrId(e.a));
       const ExprId kids[] = {function, r.ast.constant(r.module.add(text), e.origin), none, none, e.kids[1], e.kids[0]};
       r.ast[id] = Expr{ExprKind::Call, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
-    } else if (e.kind == ExprKind::ImportedName) {
+    } else if (kind == ExprKind::ImportedName) {
       r.ast[id].kind = ExprKind::Attribute;
     }
   }

@@ -1,7 +1,6 @@
 // Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop. Those that the columns of the
 // bytecode (3.11+) show to be written stay. The compiler of 3.10 and later copies the end of a function to each way that leads there.
 #include <algorithm>
-#include <utility>
 
 #include "rewrite/rewriter.h"
 #include "rewrite/source_columns.h"
@@ -35,31 +34,33 @@ struct Work {
   Tail tail;
 };
 
+struct If {
+  StmtId id;
+  Tail tail;
+};
+
 /// `return None` as `return` where it is written so; where that is unknown, if no `return` of the function has a value.
-void shorten_returns(Rewriter& r, const SourceColumns& columns) {
-  std::vector<StmtId> all;
-  collect_statements(r.ast, r.body, all);
-  const bool values = std::any_of(all.begin(), all.end(), [&](StmtId id) {
-    const Stmt& s = r.ast[id];
-    return s.kind == StmtKind::Return && s.e[0] && !r.is_none(s.e[0]);
-  });
-  for (StmtId id : all)
-    if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values)) s.e[0] = ExprId::none();
+void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const StmtId> returns) {
+  const bool values = std::any_of(returns.begin(), returns.end(), [&](StmtId id) { return r.ast[id].e[0] && !r.is_none(r.ast[id].e[0]); });
+  for (StmtId id : returns)
+    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values)) s.e[0] = ExprId::none();
 }
 
 }  // namespace
 
 void drop_implied_jumps(Rewriter& r) {
   if (r.object.flags & kAsyncGenerator) {  // may not return a value, None neither
-    std::vector<StmtId> all;
+    StmtIds all;
     collect_statements(r.ast, r.body, all);
     for (StmtId id : all)
       if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0])) s.e[0] = ExprId::none();
   }
   const SourceColumns& columns = r.columns();
+  const bool any_if = columns.known() && r.may_hold(StmtKind::If);
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
-  std::vector<Work> work = {{{}, has_end ? Tail::Return : Tail::None}};
-  std::vector<std::pair<StmtId, Tail>> ifs;
+  SmallVector<Work, 32> work = {{{}, has_end ? Tail::Return : Tail::None}};
+  SmallVector<If, 32> ifs;
+  StmtIds returns;
   while (!work.empty()) {
     const Work at = work.back();
     work.pop_back();
@@ -72,7 +73,7 @@ void drop_implied_jumps(Rewriter& r) {
     if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If && r.ast[at.list.owner].flag != 0) size = 1;  // an arm of its own
     list = list.first(size);
     // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
-    for (std::size_t i = 0; columns.known() && i + 1 < list.size(); ++i) {
+    for (std::size_t i = 0; any_if && i + 1 < list.size(); ++i) {
       Stmt& s = r.ast[list[i]];
       if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || s.body.size() < 2) continue;
       if (!implied(r, s.body, at.tail)) continue;
@@ -87,10 +88,12 @@ void drop_implied_jumps(Rewriter& r) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const Stmt& s = r.ast[list[i]];
       const Tail tail = i + 1 == list.size() ? at.tail : Tail::None;
-      auto push = [&](ListRef::Which which, Tail t) { work.push_back({{list[i], which}, t}); };
+      auto push = [&](ListRef::Which which, Tail t) {
+        if (!list_of(r.ast, {list[i], which}).empty()) work.push_back({{list[i], which}, t});
+      };
       switch (s.kind) {
         case StmtKind::If:
-          ifs.emplace_back(list[i], tail);
+          ifs.push_back({list[i], tail});
           push(ListRef::Body, tail);
           push(ListRef::Orelse, tail);
           break;
@@ -113,7 +116,8 @@ void drop_implied_jumps(Rewriter& r) {
           push(ListRef::Final, Tail::None);
           break;
         }
-        case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign:
+        case StmtKind::Return: returns.push_back(list[i]); break;
+        case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Delete: case StmtKind::Assign:
         case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert:
         case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass:
         case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler: case StmtKind::Case: case StmtKind::Append:
@@ -138,7 +142,7 @@ void drop_implied_jumps(Rewriter& r) {
       r.ast[id].body = r.one(jump);
     }
   }
-  if (r.role == Role::Function) shorten_returns(r, columns);
+  if (r.role == Role::Function) shorten_returns(r, columns, returns);
 }
 
 }  // namespace depyf

@@ -42,11 +42,10 @@ void unmangle_names(Rewriter& r) {
     return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute || e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
            e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping;
   };
-  const Body& own = r.ast.bodies[r.code.index];
-  const bool any = std::any_of(r.ast.exprs.begin() + own.first_expr, r.ast.exprs.end(), [&](const Expr& e) { return holds_name(e) && is_mangled(e.a); }) ||
-                   std::any_of(r.ast.stmts.begin() + own.first_stmt, r.ast.stmts.end(), [&](const Stmt& s) { return s.kind == StmtKind::Handler && is_mangled(s.a); });
+  const bool any = std::any_of(r.object.names.begin(), r.object.names.end(), [&](StrId name) { return is_mangled(name.index); }) ||
+                   std::any_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return is_mangled(slot.name.index); });
   if (!any) return;
-  std::vector<StmtId> statements;
+  StmtIds statements;
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements)
     if (r.ast[id].kind == StmtKind::Handler) fix(r.ast[id].a);

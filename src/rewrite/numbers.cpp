@@ -27,6 +27,7 @@ bool looks_like_mask(std::uint64_t value) { return (value & 0xFFFF) == 0xFFFF ||
 
 IntegerStyle style(std::uint64_t value, std::size_t width) {
   constexpr std::size_t kPrefix = 2;
+  if (width <= kPrefix) return IntegerStyle::Decimal;
   const std::size_t decimal = digits(value, 10);
   if (width < decimal || value == 0) return IntegerStyle::Decimal;
   const bool thousands = decimal > 3 && width == decimal + (decimal - 1) / 3;
@@ -42,14 +43,15 @@ IntegerStyle style(std::uint64_t value, std::size_t width) {
 }  // namespace
 
 void restore_numbers(Rewriter& r) {
-  if (!r.columns().known()) return;
-  for (std::size_t i = r.ast.bodies[r.code.index].first_expr; i < r.ast.exprs.size(); ++i) {
-    Expr& e = r.ast.exprs[i];
+  const SourceColumns& columns = r.columns();
+  if (!columns.known()) return;
+  for (Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
     if (e.kind != ExprKind::Constant) continue;
+    const SourceSpan span = columns.at(e.origin);
+    if (span.line == 0 || span.end <= span.first) continue;
     const Const& value = r.module[ConstId(e.a)];
     if (value.kind != ConstKind::Int || value.big || value.integer < 0) continue;
-    const SourceSpan span = r.columns().at(e.origin);
-    if (span.line != 0 && span.end > span.first) e.op = static_cast<std::uint8_t>(style(static_cast<std::uint64_t>(value.integer), span.end - span.first));
+    e.op = static_cast<std::uint8_t>(style(static_cast<std::uint64_t>(value.integer), span.end - span.first));
   }
 }
 

@@ -73,7 +73,7 @@ void clean_scope_body(Rewriter& r) {
 
 void refuse_returns(Rewriter& r) {
   if ((r.role != Role::Class && r.role != Role::Module) || !r.may_hold(StmtKind::Return)) return;
-  std::vector<StmtId> statements;
+  StmtIds statements;
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements)
     if (r.ast[id].kind == StmtKind::Return)

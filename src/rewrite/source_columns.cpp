@@ -26,7 +26,7 @@ SourceColumns::SourceColumns(const Rewriter& r) : r_(r) {
 void SourceColumns::find_jumps() const {
   if (jumps_found_) return;
   jumps_found_ = true;
-  std::vector<StmtId> all;
+  StmtIds all;
   collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
     if (r_.ast[id].kind == StmtKind::Continue || r_.returns_none(id)) jumps_.push_back(at(r_.ast[id].origin));
@@ -36,8 +36,11 @@ void SourceColumns::find_jumps() const {
 void SourceColumns::find_others() const {
   if (others_found_) return;
   others_found_ = true;
-  for (ExprId id : collect_expressions(r_.ast, r_.body))
-    if (!r_.is_none(id)) others_.push_back(at(r_.ast[id].origin));
+  for (ExprId id : collect_expressions(r_.ast, r_.body)) {
+    const SourceSpan span = at(r_.ast[id].origin);
+    const std::uint32_t width = span.end - span.first;
+    if ((width == kReturnWidth || width == kNoneWidth) && !r_.is_none(id)) others_.push_back(span);
+  }
   std::sort(others_.begin(), others_.end(), before);
 }
 
@@ -45,7 +48,7 @@ std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;
   step_ = kUsual;
-  std::vector<StmtId> all;
+  StmtIds all;
   collect_statements(r_.ast, r_.body, all);
   std::vector<std::uint32_t> starts;
   for (StmtId id : all)
@@ -70,7 +73,7 @@ SourceSpan SourceColumns::of_roots() const {
     work_.pop_back();
     if (!id) continue;
     const Expr& e = r_.ast[id];
-    work_.insert(work_.end(), e.kids.begin(), e.kids.end());
+    work_.append(e.kids);
     const SourceSpan span = at(e.origin);
     if (span.line == 0 || (found.line != 0 && span.line > found.line)) continue;
     if (found.line == 0 || span.line < found.line) {
@@ -114,8 +117,8 @@ std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
     case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
     case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
-      work_.insert(work_.end(), s.list.begin(), s.list.end());
-      work_.insert(work_.end(), s.e.begin(), s.e.end());
+      work_.append(s.list);
+      work_.append(s.e);
       SourceSpan span = of_roots();
       if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
       if (span.line == 0) return {};

@@ -53,10 +53,10 @@ class SourceColumns {
 
   const Rewriter& r_;
   bool known_, copies_ends_;
-  mutable std::vector<ExprId> work_;
+  mutable ExprIds work_;
   // Found when first asked for.
   mutable bool jumps_found_ = false, others_found_ = false;
-  mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of all expressions, sorted
+  mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
   mutable std::uint32_t step_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // f-strings: a formatted value is part of one, and constant parts that touch are one part. What was `'%s' % (a,)` is so again (3.11+).
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -84,11 +85,13 @@ void restore_percent_format(Rewriter& r, ExprId id) {
 }  // namespace
 
 void restore_strings(Rewriter& r) {
-  const bool percent = folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) && r.may_hold(ExprKind::Tuple);
+  const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
+  const bool percent = folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) && r.may_hold(ExprKind::Tuple) &&
+                       std::any_of(own.begin(), own.end(), [&](const Expr& e) { return was_plain_fstring(r, e); });
   if (!percent && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
-  std::vector<ExprId> order = collect_expressions(r.ast, r.body);
-  // Comprehensions have been through this as bodies of their own.
-  std::erase_if(order, [&](ExprId id) { return r.ast[id].origin.code && r.ast[id].origin.code != r.code; });
+  std::vector<ExprId> order;
+  for (ExprId id : collect_expressions(r.ast, r.body))  // comprehensions have been through this as bodies of their own
+    if (!r.ast[id].origin.code || r.ast[id].origin.code == r.code) order.push_back(id);
   std::unordered_set<std::uint32_t> inside, specifications;
   for (ExprId id : order)
     if (const Expr& e = r.ast[id]; e.kind == ExprKind::FormattedValue && e.kids.size() > 1 && e.kids[1]) specifications.insert(e.kids[1].index);
@@ -96,6 +99,8 @@ void restore_strings(Rewriter& r) {
     if (r.ast[id].kind == ExprKind::JoinedStr)
       for (ExprId kid : r.ast[id].kids) inside.insert(kid.index);
   for (ExprId id : order) {
+    const ExprKind kind = r.ast[id].kind;
+    if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr && kind != ExprKind::Binary) continue;
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
       const ExprId part = r.ast.add(e);

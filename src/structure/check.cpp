@@ -38,7 +38,7 @@ void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
     else if (s.kind == StmtKind::With)
       for (std::size_t i = 1; i < s.list.size(); i += 2) add(s.list[i]);
   }
-  const std::vector<ExprId> all = collect_expressions(ast, body);
+  const ExprIds all = collect_expressions(ast, body);
   for (ExprId id : all)
     if (ast[id].kind == ExprKind::NamedExpr || ast[id].kind == ExprKind::Comprehension) add(ast[id].kids[0]);
   std::unordered_set<std::uint32_t> stored;

@@ -5,7 +5,8 @@
 
 namespace depyf {
 
-/// A map from indices (of names, values …) to T that keeps the order of insertion; open addressing, for maps that are made and dropped often.
+/// A map from indices (of names, values …) to T that keeps the order of insertion, for maps that are made and dropped often: a few entries are looked
+/// through, more are found by open addressing.
 template <class T>
 class FlatMap {
  public:
@@ -13,6 +14,14 @@ class FlatMap {
 
   /// The value at `key`, made if there is none.
   T& operator[](std::uint32_t key) {
+    if (places_.empty()) {
+      for (Entry& entry : entries_)
+        if (entry.first == key) return entry.second;
+      if (entries_.size() < kFew) {
+        if (entries_.empty()) entries_.reserve(kFew);
+        return entries_.emplace_back(key, T()).second;
+      }
+    }
     if (2 * (entries_.size() + 1) > places_.size()) grow();
     std::uint32_t& place = find(key);
     if (place == kFree) {
@@ -23,7 +32,11 @@ class FlatMap {
   }
   /// None: null.
   const T* at(std::uint32_t key) const {
-    if (places_.empty()) return nullptr;
+    if (places_.empty()) {
+      for (const Entry& entry : entries_)
+        if (entry.first == key) return &entry.second;
+      return nullptr;
+    }
     const std::uint32_t place = const_cast<FlatMap*>(this)->find(key);
     return place == kFree ? nullptr : &entries_[place].second;
   }
@@ -31,6 +44,7 @@ class FlatMap {
 
  private:
   static constexpr std::uint32_t kFree = UINT32_MAX;
+  static constexpr std::size_t kFew = 8;
 
   std::uint32_t& find(std::uint32_t key) {
     const std::size_t mask = places_.size() - 1;
