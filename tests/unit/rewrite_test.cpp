@@ -39,6 +39,12 @@ struct Raw {
     return code(name, kOptimized | kNewLocals, std::move(slots), argcount);
   }
   Slot local(std::string_view name) { return {module.intern(name), kLocal}; }
+  /// What the bytecode of a code object calls by name.
+  void names(CodeId code, std::vector<std::string_view> texts) {
+    std::vector<StrId> ids;
+    for (std::string_view text : texts) ids.push_back(module.intern(text));
+    module[code].names = module.arena.copy(ids);
+  }
 
   ConstId constant(ConstKind kind, std::string_view text = {}, std::vector<ConstId> items = {}) {
     Const c;
@@ -170,6 +176,8 @@ TEST(Rewrite, PrivateNamesOfClasses) {
   const CodeId m = t.function("__m", {t.local("self")}, 1);
   const CodeId c = t.code("_C", 0);
   t.module[m].parent = c;
+  t.names(m, {"_C__x", "_C__y__", "_D__x"});
+  t.names(c, {"_C__m"});
   const ExprId self = t.name("self", NameScope::Fast);
   t.body(m, {t.stmt(StmtKind::Return, t.make(ExprKind::Tuple, {t.make(ExprKind::Attribute, {self}, t.module.intern("_C__x").index),
                                                                 t.make(ExprKind::Attribute, {self}, t.module.intern("_C__y__").index),
