@@ -33,26 +33,37 @@ void check_targets(const Module& module, CodeId code, const InstrList& list) {
                   " to " + std::to_string(row.target) + " is outside of the " + std::to_string(n) + " instructions");
 }
 
-/// 3.11+: one step for each instruction, one region for each (target, depth, lasti) of the exception table.
+/// 3.11+: steps from one entry or end of control to the next, one region for each (target, depth, lasti) of the exception table.
 Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
-  const auto n = static_cast<std::uint32_t>(list.instrs.size());
+  const std::vector<Instr>& instrs = list.instrs;
+  const auto n = static_cast<std::uint32_t>(instrs.size());
   Steps out;
-  out.steps.resize(n);
+  out.instrs = instrs;
+  std::vector<std::uint32_t> step_at(n + 1, kNone);  // of each instruction that a step begins with
+  step_at[0] = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
-    Step& step = out.steps[i];
-    step.instr = list.instrs[i];
-    if (is_branch(step.instr.op)) {
-      step.target = step.instr.target;
-      step.next = i + 1;
-    } else if (step.instr.op == Op::JUMP) {
-      step.next = step.instr.target;
-    } else if (!ends_flow(step.instr.op)) {
-      step.next = i + 1;
-    }
-    if (step.next == n)
-      throw Error(at(module, code, step.instr.offset) + ": control falls off the end of the code after " +
-                  std::string(op_name(step.instr.op)) + "; RETURN_VALUE, RAISE or JUMP was expected");
+    if (!ends_block(instrs[i].op)) continue;
+    step_at[i + 1] = 0;
+    if (instrs[i].target != kNoTarget) step_at[instrs[i].target] = 0;
   }
+  for (const ExceptionRow& row : list.rows) step_at[row.begin] = step_at[row.end] = step_at[row.target] = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (step_at[i] == kNone) continue;
+    if (!out.steps.empty()) out.steps.back().end = i;
+    step_at[i] = static_cast<std::uint32_t>(out.steps.size());
+    out.steps.push_back({i, n});
+  }
+  for (Step& step : out.steps) {
+    const Instr& last = instrs[step.end - 1];
+    if (is_branch(last.op) && last.target != kNoTarget) step.target = step_at[last.target];
+    if (last.op == Op::JUMP && last.target != kNoTarget) step.next = step_at[last.target];
+    if (ends_flow(last.op)) continue;
+    if (step.end == n)
+      throw Error(at(module, code, last.offset) + ": control falls off the end of the code after " + std::string(op_name(last.op)) +
+                  "; RETURN_VALUE, RAISE or JUMP was expected");
+    step.next = step_at[step.end];
+  }
+  if (list.rows.empty()) return out;
   struct Key {
     std::uint32_t target, depth;
     bool lasti;
@@ -69,12 +80,12 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
     const auto [found, fresh] = ids.try_emplace({row.target, row.depth, row.lasti}, static_cast<std::uint32_t>(out.regions.size()));
     if (fresh) {
       StepRegion region;
-      region.handler = row.target;
+      region.handler = step_at[row.target];
       region.depth = row.depth;
       region.lasti = row.lasti;
       out.regions.push_back(region);
     }
-    for (std::uint32_t i = row.begin; i < row.end; ++i) out.steps[i].region = found->second;
+    for (std::uint32_t s = step_at[row.begin]; s < out.steps.size() && out.steps[s].begin < row.end; ++s) out.steps[s].region = found->second;
   }
   // What protects a handler encloses the region that the handler belongs to. A handler that is reached from itself (no compiler
   // emits one) would make a cycle: the first region met on it stays without a parent. Blocks keep their own region, so nothing
@@ -94,42 +105,52 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
 }
 
 /// Blocks out of steps: reachable ones only, regions only where a reachable block needs them.
-Cfg assemble(const Steps& in) {
+Cfg assemble(Steps&& in) {
   const auto n = static_cast<std::uint32_t>(in.steps.size());
-  std::vector<std::uint8_t> leader(n, 0);  // 0: not reached, 1 after the first normal entry, 2 when a block must start here
+  // Of each step: kNone until it is reached, kInside after the first normal entry, kStarts when a block must start there; then that block.
+  constexpr std::uint32_t kInside = kNone - 1, kStarts = kNone - 2;
+  std::vector<std::uint32_t> block_of(n, kNone);
   std::vector<std::uint8_t> used(in.regions.size(), 0);
-  SmallVector<std::uint32_t, 64> work;
-  auto reach = [&](std::uint32_t step, bool starts) {
-    if (leader[step] == 0) work.push_back(step);
-    if (leader[step] < 2) leader[step] = starts || leader[step] == 1 ? 2 : 1;
+  SmallVector<std::uint32_t, 64> starts, work;
+  auto start = [&](std::uint32_t step) {
+    if (block_of[step] == kStarts) return;
+    starts.push_back(step);
+    if (block_of[step] == kNone) work.push_back(step);
+    block_of[step] = kStarts;
   };
-  reach(in.entry, true);
+  start(in.entry);
   while (!work.empty()) {
-    const std::uint32_t i = work.back();
+    std::uint32_t i = work.back();
     work.pop_back();
-    const Step& step = in.steps[i];
-    const bool control = is_branch(step.instr.op) || ends_flow(step.instr.op);
-    if (step.next != kNone) reach(step.next, control || in.steps[step.next].region != step.region);
-    if (step.target != kNone) reach(step.target, true);
-    for (std::uint32_t r = step.region; r != kNone && !used[r]; r = in.regions[r].parent) {
-      used[r] = 1;
-      reach(in.regions[r].handler, true);
+    for (;;) {  // as far as control goes on to steps that were not reached before
+      const Step& step = in.steps[i];
+      for (std::uint32_t r = step.region; r != kNone && !used[r]; r = in.regions[r].parent) {
+        used[r] = 1;
+        start(in.regions[r].handler);
+      }
+      if (step.target != kNone) start(step.target);
+      if (step.next == kNone) break;
+      if (ends_block(in.instrs[step.end - 1].op) || block_of[step.next] != kNone || in.steps[step.next].region != step.region) {
+        start(step.next);
+        break;
+      }
+      block_of[step.next] = kInside;
+      i = step.next;
     }
   }
 
-  std::vector<std::uint32_t> starts;
-  for (std::uint32_t i = 0; i < n; ++i)
-    if (leader[i] == 2) starts.push_back(i);
-  const auto earlier = [&](std::uint32_t a, std::uint32_t b) { return in.steps[a].instr.offset < in.steps[b].instr.offset; };
-  if (!std::is_sorted(starts.begin(), starts.end(), earlier)) std::stable_sort(starts.begin(), starts.end(), earlier);
-  std::vector<std::uint32_t> block_of(n, kNone);
+  const auto offset = [&](std::uint32_t step) { return in.instrs[in.steps[step].begin].offset; };
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+    return offset(a) != offset(b) ? offset(a) < offset(b) : a < b;
+  };
+  if (!std::is_sorted(starts.begin(), starts.end(), earlier)) std::sort(starts.begin(), starts.end(), earlier);
   for (std::uint32_t b = 0; b < starts.size(); ++b) block_of[starts[b]] = b;
 
   // Parents before children.
   std::vector<std::uint32_t> region_id(in.regions.size(), kNone), chain;
   Cfg cfg;
-  cfg.loops = in.loops;
-  cfg.elses = in.elses;
+  cfg.loops = std::move(in.loops);
+  cfg.elses = std::move(in.elses);
   cfg.unreached = in.unreached;
   cfg.ends_in_compound = in.ends_in_compound;
   for (std::uint32_t i = 0; i < in.regions.size(); ++i) {
@@ -154,24 +175,26 @@ Cfg assemble(const Steps& in) {
   }
 
   cfg.blocks.reserve(starts.size());
-  cfg.instrs.reserve(n);
+  cfg.instrs.reserve(in.instrs.size());
   cfg.entry = BlockId(block_of[in.entry]);
   for (std::uint32_t start : starts) {
     Block block;
     block.first = static_cast<std::uint32_t>(cfg.instrs.size());
     if (in.steps[start].region != kNone) block.region = RegionId(region_id[in.steps[start].region]);
-    std::uint32_t i = start;
+    std::uint32_t i = start, from = in.steps[start].begin;
     for (;;) {
       const Step& step = in.steps[i];
-      cfg.instrs.push_back(step.instr);
-      cfg.instrs.back().target = kNoTarget;
-      if (is_branch(step.instr.op) || ends_flow(step.instr.op) || step.next == kNone || leader[step.next] == 2) {
-        if (step.next != kNone) block.next = BlockId(block_of[step.next]);
-        if (step.target != kNone) block.target = BlockId(block_of[step.target]);
-        break;
+      const bool last = step.next == kNone || block_of[step.next] != kInside;
+      if (last || in.steps[step.next].begin != step.end) {  // steps that follow each other are copied together
+        cfg.instrs.insert(cfg.instrs.end(), in.instrs.begin() + from, in.instrs.begin() + step.end);
+        if (!last) from = in.steps[step.next].begin;
       }
+      if (last) break;
       i = step.next;
     }
+    cfg.instrs.back().target = kNoTarget;  // of what ends a block: no other instruction has one
+    if (in.steps[i].next != kNone) block.next = BlockId(block_of[in.steps[i].next]);
+    if (in.steps[i].target != kNone) block.target = BlockId(block_of[in.steps[i].target]);
     block.end = static_cast<std::uint32_t>(cfg.instrs.size());
     cfg.blocks.push_back(block);
   }

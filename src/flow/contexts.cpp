@@ -65,14 +65,19 @@ class Expansion {
   Expansion(const Module& module, CodeId code, const InstrList& list, bool unreached)
       : module_(module), code_(code), list_(list), unreached_(unreached), minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
-    find_setups();
     budget_ = 64 * list.instrs.size() + 20000;
-    if (minor_ <= 7) {
+    find_leads();
+    find_setups();
+    if (minor_ <= 7 && !first_setup_.empty()) {
       find_finally_bodies();
       find_async_loops();
     }
-    find_jumps();
-    if (minor_ == 8 || minor_ == 9) join_breaks();
+    if (minor_ <= 9) {
+      find_comparisons();
+      find_jumps();
+    }
+    if ((minor_ == 8 || minor_ == 9) && !first_setup_.empty()) join_breaks();
+    out_.made.reserve(list.instrs.size());
   }
 
   Steps run() {
@@ -92,20 +97,36 @@ class Expansion {
                 std::string(op_name(instr.op)) + " " + what);
   }
 
-  void find_setups() {
-    first_setup_.assign(list_.instrs.size(), kNone);
-    for (std::uint32_t i = 0; i < list_.instrs.size(); ++i) {
+  void find_leads() {
+    const std::uint32_t n = static_cast<std::uint32_t>(list_.instrs.size());
+    entered_.assign(n, false);
+    for (std::uint32_t i = 0; i < n; ++i) {
       const Instr& instr = list_.instrs[i];
-      if ((instr.op == Op::SETUP_FINALLY || instr.op == Op::SETUP_WITH) && instr.target < list_.instrs.size()) first_setup_[instr.target] = std::min(first_setup_[instr.target], i);
+      if (instr.target != kNoTarget) {
+        leads_.push_back(i);
+        entered_[instr.target] = true;
+      } else if (instr.op == Op::POP_FINALLY && i + 1 + kFinallyTail < n) {
+        entered_[i + 1 + kFinallyTail] = true;
+      }
+    }
+  }
+
+  void find_setups() {
+    for (std::uint32_t i : leads_) {
+      const Instr& instr = list_.instrs[i];
+      if (instr.op != Op::SETUP_FINALLY && instr.op != Op::SETUP_WITH) continue;
+      if (first_setup_.empty()) first_setup_.assign(list_.instrs.size(), kNone);
+      first_setup_[instr.target] = std::min(first_setup_[instr.target], i);
     }
   }
 
   /// 3.7 marks the normal way into a `finally` body by LOAD_CONST None right before the handler.
   void find_finally_bodies() {
     finally_body_.assign(list_.instrs.size(), false);
-    for (const Instr& instr : list_.instrs)
-      if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH)
-        if (instr.target != kNoTarget) finally_body_[instr.target] = true;
+    for (std::uint32_t i : leads_) {
+      const Instr& instr = list_.instrs[i];
+      if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH) finally_body_[instr.target] = true;
+    }
   }
 
   /// 3.7 spells END_ASYNC_FOR out, and protects the loop's target too:
@@ -123,8 +144,8 @@ class Expansion {
         if (instrs[from++].op != op) return false;
       return true;
     };
-    for (std::size_t s = 0; s < n; ++s) {
-      if (instrs[s].op != Op::SETUP_FINALLY || instrs[s].aux != 1 || instrs[s].target == kNoTarget) continue;
+    for (std::size_t s : leads_) {
+      if (instrs[s].op != Op::SETUP_FINALLY || instrs[s].aux != 1) continue;
       const std::size_t h = instrs[s].target;
       if (!matches(s + 1, {Op::GET_ANEXT, Op::LOAD_CONST, Op::YIELD_FROM}) ||
           !matches(h, {Op::COPY, Op::LOAD_GLOBAL, Op::EXC_MATCH, Op::BRANCH_TRUE, Op::END_FINALLY}) || instrs[h].arg != 1 ||
@@ -147,23 +168,39 @@ class Expansion {
       async_[s + 4] = Async::Stored;
       async_[end] = Async::Left;
       async_[h] = Async::Handler;
+      if (t + 5 < n) entered_[t + 5] = true;
     }
   }
+
+  /// A chained comparison that a loop or a statement tests: where its first part fails, it drops the value and leaves.
+  void find_comparisons() {
+    const std::vector<Instr>& instrs = list_.instrs;
+    for (std::uint32_t i : leads_) {
+      if (i < 3 || !is_branch(instrs[i].op) || instrs[i - 2].op != Op::ROT || instrs[i - 3].op != Op::COPY || instrs[instrs[i].target].op != Op::POP_TOP) continue;
+      if (comparison_.empty()) comparison_.assign(instrs.size(), false);
+      comparison_[instrs[i].target] = true;
+    }
+  }
+  bool is_comparison(std::size_t index) const { return !comparison_.empty() && comparison_[index]; }
 
   /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`,
   /// and so is one to the beginning of a loop further out (a jump to that loop's jump back, threaded).
   /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
   /// So is one in a handler or in protected code with the end of that behind it, which nothing reaches.
   void find_jumps() {
-    if (minor_ > 9) return;
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
+    std::vector<std::uint32_t> loop_end;
+    auto loop = [&](std::uint32_t begin, std::uint32_t end) {
+      if (loop_end.empty()) loop_end.assign(n, 0);
+      loop_end[begin] = std::max(loop_end[begin], end);
+    };
+    for (std::uint32_t i : leads_)
+      if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op))) loop(instrs[i].target, i + 1);
+    for (std::uint32_t i : leads_)  // the body of a `for`, also where no way leads back
+      if (instrs[i].op == Op::FOR_ITER) loop(i, instrs[i].target);
+    if (loop_end.empty()) return;
     jump_role_.assign(n, JumpRole::Plain);
-    std::vector<std::uint32_t> loop_end(n, 0);
-    for (std::uint32_t i = 0; i < n; ++i)
-      if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op))) loop_end[instrs[i].target] = i + 1;
-    for (std::uint32_t i = 0; i < n; ++i)  // the body of a `for`, also where no way leads back
-      if (instrs[i].op == Op::FOR_ITER && instrs[i].target > loop_end[i] && instrs[i].target < n) loop_end[i] = instrs[i].target;
     std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
     for (std::uint32_t i = 0; i < n; ++i) {
       while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
@@ -177,16 +214,12 @@ class Expansion {
       }
       if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
     }
-    begins_two_loops_.assign(n, false);
-    for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
-    // a chained comparison that a loop tests: where its first part fails, it drops the value and leaves
-    comparison_.assign(n, false);
-    for (std::uint32_t i = 3; i < n; ++i)
-      if (is_branch(instrs[i].op) && instrs[i].target < n && instrs[i - 2].op == Op::ROT && instrs[i - 3].op == Op::COPY && instrs[instrs[i].target].op == Op::POP_TOP)
-        comparison_[instrs[i].target] = true;
+    if (minor_ <= 7) {
+      begins_two_loops_.assign(n, false);
+      for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
+    }
     std::vector<bool> targeted(n, false);
-    for (const Instr& instr : instrs)
-      if (instr.target < n) targeted[instr.target] = true;
+    for (std::uint32_t i : leads_) targeted[instrs[i].target] = true;
     auto ends_behind_jump = [&](std::uint32_t i) {
       if (i == 0 || i + 1 >= n || targeted[i + 1]) return false;
       return instrs[i + 1].op == Op::POP_EXCEPT || (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK && instrs[i - 1].op == Op::POP_BLOCK);
@@ -203,7 +236,7 @@ class Expansion {
         begun.push_back(i);
       }
       const Op op = instrs[i].op;
-      if (i > 0 && comparison_[i - 1]) continue;
+      if (i > 0 && is_comparison(i - 1)) continue;
       if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
       else if (op == Op::JUMP && instrs[i].target <= i && (unwound || ends_behind_jump(i))) jump_role_[i] = JumpRole::Continue;
@@ -212,13 +245,15 @@ class Expansion {
     }
   }
 
+  JumpRole role(std::size_t jump) const { return jump_role_.empty() ? JumpRole::Plain : jump_role_[jump]; }
+
   /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
   std::uint32_t goes_on(std::uint32_t index) const {
     for (int hops = 0; hops < 16 && index < list_.instrs.size(); ++hops) {
       const Instr& instr = list_.instrs[index];
       switch (instr.op) {
         case Op::JUMP:
-          if (jump_role_[index] != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
+          if (role(index) != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
           index = instr.target;
           continue;
         case Op::SETUP_LOOP: ++index; continue;
@@ -284,10 +319,11 @@ class Expansion {
   void join_breaks() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::uint32_t n = static_cast<std::uint32_t>(instrs.size());
-    for (const Instr& setup : instrs) {
-      if (setup.op != Op::SETUP_FINALLY || setup.target == kNoTarget || setup.target == 0 || setup.target >= n) continue;
+    for (std::uint32_t i : leads_) {
+      const Instr& setup = instrs[i];
+      if (setup.op != Op::SETUP_FINALLY || setup.target == 0) continue;
       const std::uint32_t end = clauses_end(setup.target);
-      if (end >= n || instrs[end].op != Op::JUMP || jump_role_[end] != JumpRole::Break) continue;
+      if (end >= n || instrs[end].op != Op::JUMP || role(end) != JumpRole::Break) continue;
       auto join = [&](std::uint32_t jump) {
         if (instrs[jump].op != Op::JUMP || instrs[jump].target != instrs[end].target) return;
         jump_role_[jump] = JumpRole::Plain;
@@ -339,7 +375,7 @@ class Expansion {
   }
 
   bool marks_normal_entry(std::uint32_t index) const {
-    if (minor_ > 7 || !is_none(list_.instrs[index])) return false;
+    if (finally_body_.empty() || !is_none(list_.instrs[index])) return false;
     std::uint32_t next = index + 1;
     for (int hops = 0; hops < 4 && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP; ++hops)
       next = list_.instrs[next].target;
@@ -407,8 +443,7 @@ class Expansion {
                                       std::to_string(depth));
       return *slot;
     }
-    if (budget_ == 0) fail(list_.instrs[index], "is copied too often: `finally` bodies nest too deep to be expanded");
-    --budget_;
+    spend(list_.instrs[index]);
     *slot = static_cast<std::uint32_t>(states_.size());
     states_.push_back({index, context, depth});
     work_.push_back(*slot);
@@ -424,33 +459,45 @@ class Expansion {
 
   // --- emission of the current state's steps
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0) {
-    Instr instr = here_;
+    Instr instr = *here_;
     instr.op = op;
     instr.arg = arg;
     instr.aux = aux;
     emit(instr);
   }
   void emit(const Instr& instr) {
+    take_effect(instr);
+    out_.made.push_back(instr);
+    out_.made.back().target = kNoTarget;
+    add_step(1);
+  }
+  /// What `instr` does to the stack.
+  void take_effect(const Instr& instr) {
     const StackEffect effect = stack_effect(instr);
     if (effect.pops > depth_)
-      fail(here_, "needs " + std::to_string(effect.pops) + " stack values, there are " + std::to_string(depth_));
-    if (depth_ - effect.pops + std::max(effect.pushes, effect.target_pushes) > 0x1000000)
-      fail(here_, "makes the stack deeper than 16 million values");
-    depth_ = static_cast<std::uint32_t>(depth_ - effect.pops + effect.pushes);
+      fail(*here_, "needs " + std::to_string(effect.pops) + " stack values, there are " + std::to_string(depth_));
+    const std::uint64_t below = depth_ - effect.pops;
+    if (below + std::max(effect.pushes, effect.target_pushes) > 0x1000000)
+      fail(*here_, "makes the stack deeper than 16 million values");
+    depth_ = static_cast<std::uint32_t>(below + effect.pushes);
+    spend(*here_);
+  }
+  /// A step of the last `count` instructions that were made.
+  void add_step(std::size_t count) {
     const auto id = static_cast<std::uint32_t>(out_.steps.size());
+    const auto end = static_cast<std::uint32_t>(out_.made.size());
     if (last_ != kNone) out_.steps[last_].next = id;
-    Step step;
-    step.instr = instr;
-    step.region = region(context_);
-    out_.steps.push_back(step);
+    out_.steps.push_back({end - static_cast<std::uint32_t>(count), end, kNone, kNone, region(context_)});
     if (states_[current_].first == kNone) states_[current_].first = id;
     last_ = id;
-    if (budget_ == 0) fail(here_, "is copied too often: `finally` bodies nest too deep to be expanded");
+  }
+  void spend(const Instr& instr) {
+    if (budget_ == 0) fail(instr, "is copied too often: `finally` bodies nest too deep to be expanded");
     --budget_;
   }
   /// Control goes on at `index` under the current context.
   void go(std::uint32_t index) {
-    const std::uint32_t to = state(index, context_, depth_, here_.offset);
+    const std::uint32_t to = state(index, context_, depth_, here_->offset);
     if (last_ != kNone)
       out_.steps[last_].next = to | kStateBit;
     else
@@ -461,12 +508,12 @@ class Expansion {
     go(index);
   }
   void drop_to(std::uint32_t level) {
-    if (depth_ < level) fail(here_, "finds fewer stack values than its block started with");
+    if (depth_ < level) fail(*here_, "finds fewer stack values than its block started with");
     while (depth_ > level) emit(Op::POP_TOP);
   }
   /// Drops what lies between `level` and the top value.
   void drop_below_top(std::uint32_t level) {
-    if (depth_ < level + 1) fail(here_, "finds fewer stack values than its block started with");
+    if (depth_ < level + 1) fail(*here_, "finds fewer stack values than its block started with");
     if (depth_ == level + 4) {
       emit(Op::ROT, 4);
       drop_to(level + 1);
@@ -507,8 +554,7 @@ class Expansion {
   void go_on(const Context& context) {
     context_ = context.parent;
     origin_ = context.target;
-    here_ = list_.instrs[origin_];
-    here_.target = kNoTarget;
+    here_ = &list_.instrs[origin_];
   }
   void unwind_return() {
     while (context_ != kNone) {
@@ -518,7 +564,7 @@ class Expansion {
         case Entered::Try: {
           context_ = context.parent;
           drop_below_top(context.level);
-          context_ = push(context_, Entered::ByReturn, origin_, context.level, here_);
+          context_ = push(context_, Entered::ByReturn, origin_, context.level, *here_);
           go(context.target);
           return;
         }
@@ -546,7 +592,7 @@ class Expansion {
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
-          context_ = push(context_, Entered::ByBreak, origin_, context.level, here_);
+          context_ = push(context_, Entered::ByBreak, origin_, context.level, *here_);
           go(context.target);
           return;
         case Entered::TryExcept:
@@ -560,7 +606,7 @@ class Expansion {
         case Entered::ByContinue: context_ = context.parent; continue;
       }
     }
-    fail(here_, "is outside of a loop");
+    fail(*here_, "is outside of a loop");
   }
   void unwind_continue() {
     while (context_ != kNone) {
@@ -571,7 +617,7 @@ class Expansion {
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
-          context_ = push(context_, Entered::ByContinue, origin_, context.level, here_);
+          context_ = push(context_, Entered::ByContinue, origin_, context.level, *here_);
           go(context.target);
           return;
         case Entered::TryExcept:
@@ -585,20 +631,23 @@ class Expansion {
         case Entered::ByContinue: context_ = context.parent; continue;
       }
     }
-    fail(here_, "is outside of a loop");
+    fail(*here_, "is outside of a loop");
+  }
+
+  /// Acts on the stack alone. (What acts on blocks or leads elsewhere stands from JUMP on in op.def, but for these.)
+  static bool is_plain(Op op) {
+    static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER, Op::SEND, Op::RAISE, Op::RERAISE};
+    return op < Op::JUMP && !others[op];
   }
 
   /// 3.8's `return`, `break` or `continue` in a `finally` body goes on under one context whichever way the body was entered. Its tail stays
   /// with each copy of the body, as in 3.9, up to the first instruction that needs more than that.
   void leave_finally(std::uint32_t index) {
-    for (int count = 0; count < 16 && index < list_.instrs.size(); ++count, ++index) {
+    for (std::uint32_t count = 0; count < kFinallyTail && index < list_.instrs.size(); ++count, ++index) {
       const Instr& instr = list_.instrs[index];
-      const bool acts_on_blocks = instr.op >= Op::JUMP || instr.op == Op::POP_EXCEPT || instr.op == Op::END_ASYNC_FOR;
-      if (instr.op != Op::RETURN_VALUE && (acts_on_blocks || is_branch(instr.op) || ends_flow(instr.op)))
-        break;
-      here_ = instr;
-      here_.target = kNoTarget;
-      emit(here_);
+      if (instr.op != Op::RETURN_VALUE && !is_plain(instr.op)) break;
+      here_ = &instr;
+      emit(instr);
       if (instr.op == Op::RETURN_VALUE) return;
     }
     go(index);
@@ -656,7 +705,7 @@ class Expansion {
       for (; returns == kNone && outside != kNone; returns = find_state(at, outside)) outside = contexts_[outside].parent;
       if (returns == kNone || states_[returns].depth != context.level + 1) continue;
       const std::uint32_t step = states_[returns].first;
-      if (step == kNone || out_.steps[step].instr.op != Op::RETURN_VALUE) continue;
+      if (step == kNone || out_.made[out_.steps[step].begin].op != Op::RETURN_VALUE) continue;
       out_.unreached = true;
       out_.steps[step].region = context.region;
       if (const std::uint32_t value = find_state(at - 1, outside); list_.instrs[at - 1].op == Op::LOAD_CONST && value != kNone && states_[value].first != kNone)
@@ -672,15 +721,14 @@ class Expansion {
     const std::uint32_t index = states_[id].index;
     context_ = states_[id].context;
     depth_ = states_[id].depth;
-    here_ = list_.instrs[index];
-    here_.target = kNoTarget;
+    here_ = &list_.instrs[index];
     origin_ = index;
     if (minor_ <= 7) {
       // The copies of one RETURN_VALUE that follow each other in one line are one statement.
-      while (here_.op == Op::RETURN_VALUE && origin_ > 0 && here_.line != 0) {
+      while (here_->op == Op::RETURN_VALUE && origin_ > 0 && here_->line != 0) {
         std::uint32_t before = origin_;
-        while (before > 0 && list_.instrs[before - 1].op != Op::RETURN_VALUE && list_.instrs[before - 1].line == here_.line) --before;
-        if (before == 0 || list_.instrs[before - 1].op != Op::RETURN_VALUE || list_.instrs[before - 1].line != here_.line) break;
+        while (before > 0 && list_.instrs[before - 1].op != Op::RETURN_VALUE && list_.instrs[before - 1].line == here_->line) --before;
+        if (before == 0 || list_.instrs[before - 1].op != Op::RETURN_VALUE || list_.instrs[before - 1].line != here_->line) break;
         origin_ = before - 1;
       }
     }
@@ -718,7 +766,7 @@ class Expansion {
       case Op::SETUP_LOOP:
         need_target(instr);
         context_ = push(context_, Entered::Loop, instr.target, depth_, instr);
-        if (begins_two_loops_[index]) jump(next, JumpRole::Loop);
+        if (!begins_two_loops_.empty() && begins_two_loops_[index]) jump(next, JumpRole::Loop);
         else go(next);
         return;
       case Op::POP_BLOCK: {
@@ -847,19 +895,19 @@ class Expansion {
       case Op::LOAD_CONST:
         if (marks_normal_entry(index)) {
           context_ = push(context_, Entered::Normally, kNone, depth_, instr);
+          go(next);
         } else {
-          emit(instr.op, instr.arg, instr.aux);
+          walk_plain(index);
         }
-        go(next);
         return;
       case Op::JUMP:
         need_target(instr);
         if (auto joined = joined_.find(index); joined != joined_.end()) jump(joined->second, JumpRole::Plain);
-        else jump(instr.target, jump_role_.empty() ? JumpRole::Plain : jump_role_[index]);
+        else jump(instr.target, role(index));
         return;
       case Op::RAISE:
         emit(instr.op, instr.arg, instr.aux);
-        raises_[index].push_back({last_, context_, depth_});
+        if (unreached_ && minor_ <= 8) raises_[index].push_back({last_, context_, depth_});
         return;
       case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
       case Op::FOR_ITER:
@@ -898,10 +946,35 @@ class Expansion {
       OP(PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS) OP(PRINT_EXPR) OP(MATCH_MAPPING) OP(MATCH_SEQUENCE) OP(MATCH_KEYS)
       OP(MATCH_CLASS) OP(GET_LEN) OP(COPY_DICT_WITHOUT_KEYS) OP(UNKNOWN)
 #undef OP
-        emit(instr.op, instr.arg, instr.aux);
-        go(next);
+        walk_plain(index);
         return;
     }
+  }
+
+  /// One step of the plain operations from `index` on, up to where control may enter.
+  void walk_plain(std::uint32_t index) {
+    const std::vector<Instr>& instrs = list_.instrs;
+    const std::uint32_t first = index;
+    for (;;) {
+      here_ = &instrs[index];
+      take_effect(*here_);
+      ++index;
+      if (index == instrs.size() || inline_state_[index] != kNone || !goes_on_plainly(index)) break;
+      spend(instrs[index]);
+      inline_state_[index] = current_;
+    }
+    out_.made.insert(out_.made.end(), instrs.begin() + first, instrs.begin() + index);
+    add_step(index - first);
+    go(index);
+  }
+
+  /// Is the instruction a plain one that control only comes to from the one before?
+  bool goes_on_plainly(std::uint32_t index) const {
+    const Op op = list_.instrs[index].op;
+    if (!is_plain(op) || entered_[index]) return false;
+    // go_on_behind_handlers looks for the constant of a `return` by itself
+    if (op == Op::LOAD_CONST && (marks_normal_entry(index) || (index + 1 < list_.instrs.size() && list_.instrs[index + 1].op == Op::RETURN_VALUE))) return false;
+    return async_.empty() || async_[index] == Async::No;
   }
 
   void need_target(const Instr& instr) const {
@@ -914,10 +987,10 @@ class Expansion {
     const std::size_t n = instrs.size();
     auto reached = [&](std::size_t i) { return inline_state_[i] != kNone; };
     // of the first instruction from there on that is in the graph
-    auto offset_of = [&](std::size_t i) { return reached(i) ? out_.steps[first_step(inline_state_[i])].instr.offset : instrs[i].offset; };
-    for (std::size_t i = 1; i + 1 < n; ++i) {
-      if (instrs[i].op != Op::JUMP || !reached(i + 1) || instrs[i].target >= n || comparison_[i - 1] || comparison_[i + 1]) continue;
-      if (reached(i) && instrs[i - 1].op != Op::RAISE ? jump_role_[i] != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
+    auto offset_of = [&](std::size_t i) { return reached(i) ? out_.made[out_.steps[first_step(inline_state_[i])].begin].offset : instrs[i].offset; };
+    for (std::size_t i : leads_) {
+      if (i == 0 || i + 1 >= n || instrs[i].op != Op::JUMP || !reached(i + 1) || is_comparison(i - 1) || is_comparison(i + 1)) continue;
+      if (reached(i) && instrs[i - 1].op != Op::RAISE ? role(i) != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
       out_.elses.push_back({offset_of(i + 1), offset_of(instrs[i].target)});
     }
     // behind a `raise` there is always an end
@@ -949,6 +1022,7 @@ class Expansion {
     for (StepRegion& region : out_.regions) resolve(region.handler);
     if (minor_ <= 9) find_elses();
     out_.entry = first_step(entry);
+    out_.instrs = out_.made;
     return std::move(out_);
   }
 
@@ -962,10 +1036,14 @@ class Expansion {
   const std::uint32_t minor_;
   std::size_t budget_;
   std::uint32_t none_ = kNone;
-  std::vector<std::uint32_t> first_setup_;  // of each handler
+  /// How many instructions behind POP_FINALLY stay with each copy of the body, at most.
+  static constexpr std::uint32_t kFinallyTail = 16;
+  std::vector<std::uint32_t> leads_;        // the instructions with a target
+  std::vector<bool> entered_;               // by instruction: not only from the one before
+  std::vector<std::uint32_t> first_setup_;  // of each handler; empty where there is none
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
-  std::vector<JumpRole> jump_role_;  // of each JUMP; empty where the order of the source is lost
+  std::vector<JumpRole> jump_role_;  // of each JUMP; empty where there is no loop, or the order of the source is lost
   std::vector<bool> begins_two_loops_;  // 3.7: a SETUP_LOOP that the body of an endless loop begins with, of a loop that begins without any code
   std::vector<bool> comparison_;     // where the first part of a chained comparison that is tested leads when it fails
   std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
@@ -983,7 +1061,7 @@ class Expansion {
   // the state being walked
   std::uint32_t current_ = 0, context_ = kNone, depth_ = 0, last_ = kNone;
   std::uint32_t origin_ = 0;  // 3.7: the instruction that leaves a block
-  Instr here_;
+  const Instr* here_ = nullptr;
 };
 
 }  // namespace

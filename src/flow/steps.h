@@ -1,6 +1,7 @@
 #pragma once
-// What the two front ends of build_cfg hand to block building: instructions with explicit successors and regions.
+// What the two front ends of build_cfg hand to block building: runs of instructions with explicit successors and regions.
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bytecode/instr.h"
@@ -8,9 +9,9 @@
 
 namespace depyf {
 
-/// One instruction that survives into the Cfg. Successors and regions are indices, UINT32_MAX for none.
+/// Instructions that survive into the Cfg and are only entered at the first one. Successors and regions are indices, UINT32_MAX for none.
 struct Step {
-  Instr instr;
+  std::uint32_t begin, end;  // in Steps::instrs; the last one may branch
   std::uint32_t next = UINT32_MAX, target = UINT32_MAX;
   std::uint32_t region = UINT32_MAX;
 };
@@ -27,6 +28,8 @@ struct StepRegion {
 
 struct Steps {
   std::vector<Step> steps;
+  std::span<const Instr> instrs;  // those of the InstrList, or `made`
+  std::vector<Instr> made;
   std::vector<StepRegion> regions;
   std::uint32_t entry = 0;
   std::vector<LoopSpan> loops;  // see Cfg, as what follows

@@ -148,11 +148,4 @@ StackEffect stack_effect(const Instr& instr) {
   return {};
 }
 
-bool cannot_raise(const Instr& instr) {
-  static constexpr OpSet quiet{Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::LOAD_CONST, Op::LOAD_COMMON,
-                               Op::LOAD_FAST_AND_CLEAR, Op::STORE_FAST, Op::STORE_DEREF, Op::LOAD_CLOSURE, Op::IS, Op::PUSH_EXC_INFO, Op::POP_EXCEPT,
-                               Op::JUMP, Op::BRANCH_NONE, Op::BRANCH_NOT_NONE, Op::RETURN_VALUE};
-  return quiet[instr.op];
-}
-
 }  // namespace depyf
