@@ -99,14 +99,14 @@ class Expansion {
 
   void find_leads() {
     const std::uint32_t n = static_cast<std::uint32_t>(list_.instrs.size());
-    entered_.assign(n, false);
+    entered_.assign(n, 0);
     for (std::uint32_t i = 0; i < n; ++i) {
       const Instr& instr = list_.instrs[i];
       if (instr.target != kNoTarget) {
         leads_.push_back(i);
-        entered_[instr.target] = true;
+        entered_[instr.target] = 1;
       } else if (instr.op == Op::POP_FINALLY && i + 1 + kFinallyTail < n) {
-        entered_[i + 1 + kFinallyTail] = true;
+        entered_[i + 1 + kFinallyTail] = 1;
       }
     }
   }
@@ -168,7 +168,7 @@ class Expansion {
       async_[s + 4] = Async::Stored;
       async_[end] = Async::Left;
       async_[h] = Async::Handler;
-      if (t + 5 < n) entered_[t + 5] = true;
+      if (t + 5 < n) entered_[t + 5] = 1;
     }
   }
 
@@ -953,28 +953,28 @@ class Expansion {
 
   /// One step of the plain operations from `index` on, up to where control may enter.
   void walk_plain(std::uint32_t index) {
-    const std::vector<Instr>& instrs = list_.instrs;
-    const std::uint32_t first = index;
+    const Instr *const first = &list_.instrs[index], *const end = list_.instrs.data() + list_.instrs.size();
+    const Instr* instr = first;
     for (;;) {
-      here_ = &instrs[index];
-      take_effect(*here_);
+      here_ = instr;
+      take_effect(*instr++);
       ++index;
-      if (index == instrs.size() || inline_state_[index] != kNone || !goes_on_plainly(index)) break;
-      spend(instrs[index]);
+      if (instr == end || inline_state_[index] != kNone || entered_[index] || !goes_on_plainly(instr, end)) break;
+      spend(*instr);
       inline_state_[index] = current_;
     }
-    out_.made.insert(out_.made.end(), instrs.begin() + first, instrs.begin() + index);
-    add_step(index - first);
+    out_.made.insert(out_.made.end(), first, instr);
+    add_step(static_cast<std::size_t>(instr - first));
     go(index);
   }
 
-  /// Is the instruction a plain one that control only comes to from the one before?
-  bool goes_on_plainly(std::uint32_t index) const {
-    const Op op = list_.instrs[index].op;
-    if (!is_plain(op) || entered_[index]) return false;
+  /// Does what comes before go on to this one, as one plain operation to the next?
+  bool goes_on_plainly(const Instr* instr, const Instr* end) const {
+    if (!is_plain(instr->op)) return false;
+    const auto index = [&] { return static_cast<std::uint32_t>(instr - list_.instrs.data()); };
+    if (!async_.empty() && async_[index()] != Async::No) return false;
     // go_on_behind_handlers looks for the constant of a `return` by itself
-    if (op == Op::LOAD_CONST && (marks_normal_entry(index) || (index + 1 < list_.instrs.size() && list_.instrs[index + 1].op == Op::RETURN_VALUE))) return false;
-    return async_.empty() || async_[index] == Async::No;
+    return instr->op != Op::LOAD_CONST || (!marks_normal_entry(index()) && (instr + 1 == end || instr[1].op != Op::RETURN_VALUE));
   }
 
   void need_target(const Instr& instr) const {
@@ -1039,7 +1039,7 @@ class Expansion {
   /// How many instructions behind POP_FINALLY stay with each copy of the body, at most.
   static constexpr std::uint32_t kFinallyTail = 16;
   std::vector<std::uint32_t> leads_;        // the instructions with a target
-  std::vector<bool> entered_;               // by instruction: not only from the one before
+  std::vector<std::uint8_t> entered_;               // by instruction: not only from the one before
   std::vector<std::uint32_t> first_setup_;  // of each handler; empty where there is none
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
