@@ -43,19 +43,24 @@ struct Incoming {
 
 constexpr std::uint8_t kExceptional = 2;
 
+/// Lifts one code object after the other: what it allocates for one serves the next.
 class Lifter {
  public:
-  Lifter(Module& module, CodeId code, const Cfg& cfg) : module_(module), code_(code), cfg_(cfg) {}
-
-  Lifted run() {
+  Lifted run(Module& module, CodeId code, const Cfg& cfg) {
+    module_ = &module;
+    code_ = code;
+    cfg_ = &cfg;
+    none_const_ = ConstId::none();
+    forced_.clear();
+    stack_.clear();
+    rotated_ = false;
     build_order();
     for (unsigned round = 0;; ++round) {
       pessimistic_ = round >= kOptimisticRounds;
       interpret();
       if (settle_back_edges()) break;
     }
-    remove_trivial_params();
-    resolve();
+    if (remove_trivial_params()) resolve();
     normalise();
     drop_conflicts();
     compress_edges();
@@ -63,30 +68,34 @@ class Lifter {
   }
 
  private:
-  Module& module_;
+  Module* module_ = nullptr;
   CodeId code_;
-  const Cfg& cfg_;
+  const Cfg* cfg_ = nullptr;
   Lifted out_;
 
+  Graph graph_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> incoming_at_;
   std::vector<Incoming> incoming_;
   std::vector<RegionId> handler_region_;  // by block: a region whose handler it is
 
-  std::vector<bool> done_;
-  std::vector<bool> can_raise_block_;
+  std::vector<std::uint8_t> done_;
+  std::vector<std::uint8_t> can_raise_block_;
   std::vector<std::uint64_t> forced_;  // sorted (block << 32 | slot): slots that need a parameter
   bool pessimistic_ = false;
+  bool has_params_ = false;
+  bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
 
   std::vector<ValueId> stack_;
-  std::vector<bool> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
+  std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
   std::vector<ValueId> replacement_;
   ValueId null_;
   ConstId none_const_;
 
   // The block being interpreted.
   BlockId block_;
+  LiftedBlock* current_ = nullptr;
   const Instr* instr_ = nullptr;
   bool rotated_ = false;  // since the last operation
   std::uint32_t protected_depth_ = 0;
@@ -94,23 +103,22 @@ class Lifter {
   std::vector<ValueId> handler_view_;
   bool handler_view_set_ = false;
 
-  LiftedBlock& block() { return out_.blocks[block_.index]; }
+  LiftedBlock& block() { return *current_; }
   [[noreturn]] void fail_here(const std::string& what) const { fail(instr_->offset, op_name(instr_->op), what); }
 
   // ---------------------------------------------------------------- order and edges
 
   void build_order() {
-    const std::uint32_t n = cfg_.size();
-    if (!cfg_.entry.valid() || cfg_.entry.index >= n) throw Error("lift: the graph has no entry block");
-    Graph graph;
-    graph.offsets.reserve(n + 1);
-    graph.offsets.push_back(0);
+    const std::uint32_t n = cfg_->size();
+    if (!cfg_->entry.valid() || cfg_->entry.index >= n) throw Error("lift: the graph has no entry block");
+    graph_.edges.clear();
+    graph_.offsets.assign(1, 0);
     handler_region_.assign(n, RegionId::none());
-    for (std::uint32_t i = 0; i < cfg_.regions.size(); ++i) {
-      const Region& region = cfg_.regions[i];
+    for (std::uint32_t i = 0; i < cfg_->regions.size(); ++i) {
+      const Region& region = cfg_->regions[i];
       RegionId& at = handler_region_.at(region.handler.index);
       if (at.valid()) {
-        const Region& other = cfg_[at];
+        const Region& other = (*cfg_)[at];
         if (other.depth != region.depth || other.lasti != region.lasti || other.entry != region.entry)
           throw UnusualCode("lift: block " + std::to_string(region.handler.index) + " handles two regions that disagree on the stack depth");
       } else {
@@ -118,32 +126,32 @@ class Lifter {
       }
     }
     auto each_edge = [&](std::uint32_t b, auto&& visit) {
-      const Block& block = cfg_.blocks[b];
+      const Block& block = cfg_->blocks[b];
       auto [first, second] = edges_of(block);
       if (first.valid()) visit(first.index, std::uint8_t{0});
       if (second.valid()) visit(second.index, std::uint8_t{1});
-      if (block.region.valid()) visit(cfg_[block.region].handler.index, kExceptional);
+      if (block.region.valid()) visit((*cfg_)[block.region].handler.index, kExceptional);
     };
     incoming_at_.assign(n + 1, 0);
     for (std::uint32_t b = 0; b < n; ++b) {
       each_edge(b, [&](std::uint32_t to, std::uint8_t) {
-        graph.edges.push_back(to);
+        graph_.edges.push_back(to);
         ++incoming_at_[to + 1];
       });
-      graph.offsets.push_back(static_cast<std::uint32_t>(graph.edges.size()));
+      graph_.offsets.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
     }
     for (std::uint32_t b = 0; b < n; ++b) incoming_at_[b + 1] += incoming_at_[b];
-    incoming_.resize(graph.edges.size());
+    incoming_.resize(graph_.edges.size());
     std::vector<std::uint32_t> fill(incoming_at_.begin(), incoming_at_.end() - 1);
     for (std::uint32_t b = 0; b < n; ++b)
       each_edge(b, [&](std::uint32_t to, std::uint8_t edge) { incoming_[fill[to]++] = {b, edge}; });
-    order_ = reverse_postorder(graph, cfg_.entry.index);
+    order_ = reverse_postorder(graph_, cfg_->entry.index);
   }
 
   /// The two successors in the order of LiftedBlock::edges, which for a conditional is {true, false}, not {fall-through, target}.
   std::pair<BlockId, BlockId> edges_of(const Block& block) const {
     if (block.end > block.first) {
-      const Op op = cfg_.instrs[block.end - 1].op;
+      const Op op = cfg_->instrs[block.end - 1].op;
       if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP) return {block.target, block.next};
       if (op == Op::RERAISE) return {};
     }
@@ -153,21 +161,13 @@ class Lifter {
   // ---------------------------------------------------------------- values
 
   ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
-    Value value;
-    value.kind = kind;
-    value.op = op;
-    value.arg = arg;
-    value.aux = aux;
-    value.block = block_;
-    value.offset = instr_ ? instr_->offset : 0;
-    value.line = instr_ ? instr_->line : 0;
-    value.columns = instr_ ? instr_->columns : 0;
-    value.operands = operands;
+    static constexpr Instr nowhere;
+    const Instr& at = instr_ ? *instr_ : nowhere;
     const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
-    value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
-    value.rotated = rotated_;
-    aliased_.push_back(false);
-    return out_.add(value);
+    const ValueId id(static_cast<std::uint32_t>(out_.values.size()));
+    out_.values.emplace_back(kind, op, static_cast<std::uint16_t>(std::min(height, kHighest)), rotated_, false, arg, aux, block_, at.offset, at.line, at.columns, operands);
+    if (id.index >= aliased_.size()) aliased_.resize(out_.values.capacity());
+    return id;
   }
 
   ValueId emit(Op op, std::uint32_t arg, std::uint32_t aux, std::span<ValueId> operands) {
@@ -178,14 +178,16 @@ class Lifter {
   }
 
   ValueId result(ValueId of, std::uint32_t index) {
-    if (++results_ > kResultsFree + kResultsPerInstr * cfg_.instrs.size()) fail_here("more results than the code could ever use; the code object is damaged");
+    if (++results_ > kResultsFree + kResultsPerInstr * cfg_->instrs.size()) fail_here("more results than the code could ever use; the code object is damaged");
     return add_value(ValueKind::Result, out_[of].op, index, 0, out_.arena.copy(std::span<const ValueId>(&of, 1)));
   }
 
   void need(std::size_t n) const {
-    if (stack_.size() < n)
-      fail_here("needs " + std::to_string(n) + " values on the stack, which holds " + std::to_string(stack_.size()) +
-                "; the code object is damaged or its stack effects are unknown");
+    if (stack_.size() < n) fail_underflow(n);
+  }
+  [[noreturn]] void fail_underflow(std::size_t n) const {
+    fail_here("needs " + std::to_string(n) + " values on the stack, which holds " + std::to_string(stack_.size()) +
+              "; the code object is damaged or its stack effects are unknown");
   }
 
   void note_depth(std::size_t index) {
@@ -215,11 +217,16 @@ class Lifter {
   }
 
   std::span<ValueId> take(std::size_t n) {
+    if (n == 0) return {};
     need(n);
-    std::span<ValueId> operands = out_.arena.copy(std::span<const ValueId>(stack_.data() + (stack_.size() - n), n));
-    stack_.resize(stack_.size() - n);
-    note_depth(stack_.size());
-    for (ValueId id : operands) aliased_[id.index] = true;
+    const std::size_t first = stack_.size() - n;
+    const std::span<ValueId> operands = out_.arena.array<ValueId>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      operands[i] = stack_[first + i];
+      aliased_[operands[i].index] = true;
+    }
+    stack_.resize(first);
+    note_depth(first);
     return operands;
   }
 
@@ -233,28 +240,30 @@ class Lifter {
   void interpret() {
     out_ = Lifted();
     out_.code = code_;
-    out_.regions = cfg_.regions;
-    out_.entry = cfg_.entry;
-    out_.source_order = cfg_.source_order;
-    out_.continue_in_finally = cfg_.continue_in_finally;
-    out_.named_expressions = cfg_.named_expressions;
-    out_.folds_displays = cfg_.folds_displays;
-    out_.keeps_not = cfg_.keeps_not;
-    out_.loops = cfg_.loops;
-    out_.elses = cfg_.elses;
-    out_.ends_in_compound = cfg_.ends_in_compound;
-    out_.blocks.resize(cfg_.size());
-    out_.values.reserve(cfg_.instrs.size() + cfg_.instrs.size() / 4 + 8);
-    aliased_.clear();
+    out_.regions = cfg_->regions;
+    out_.entry = cfg_->entry;
+    out_.source_order = cfg_->source_order;
+    out_.continue_in_finally = cfg_->continue_in_finally;
+    out_.named_expressions = cfg_->named_expressions;
+    out_.folds_displays = cfg_->folds_displays;
+    out_.keeps_not = cfg_->keeps_not;
+    out_.loops = cfg_->loops;
+    out_.elses = cfg_->elses;
+    out_.ends_in_compound = cfg_->ends_in_compound;
+    out_.blocks.resize(cfg_->size());
+    out_.values.reserve(cfg_->instrs.size() + cfg_->instrs.size() / 4 + 8);
+    aliased_.assign(out_.values.capacity(), false);
+    has_params_ = tests_bools_ = false;
     results_ = slots_ = 0;
-    done_.assign(cfg_.size(), false);
-    can_raise_block_.assign(cfg_.size(), false);
-    block_ = cfg_.entry;
+    done_.assign(cfg_->size(), false);
+    can_raise_block_.assign(cfg_->size(), false);
+    block_ = cfg_->entry;
     instr_ = nullptr;
     null_ = add_value(ValueKind::Null, Op::PUSH_NULL);
     aliased_[null_.index] = true;
     for (std::uint32_t b : order_) {
       block_ = BlockId(b);
+      current_ = &out_.blocks[b];
       interpret_block();
       done_[b] = true;
     }
@@ -266,8 +275,8 @@ class Lifter {
   }
 
   std::uint32_t first_offset(std::uint32_t b) const {
-    const Block& block = cfg_.blocks[b];
-    return block.first < cfg_.instrs.size() ? cfg_.instrs[block.first].offset : 0;
+    const Block& block = cfg_->blocks[b];
+    return block.first < cfg_->instrs.size() ? cfg_->instrs[block.first].offset : 0;
   }
 
   bool is_forced(std::uint32_t b, std::uint32_t slot) const {
@@ -277,11 +286,11 @@ class Lifter {
   void enter_block() {
     const std::uint32_t b = block_.index;
     std::span<const Incoming> incoming(incoming_.data() + incoming_at_[b], incoming_.data() + incoming_at_[b + 1]);
-    instr_ = cfg_.blocks[b].first < cfg_.blocks[b].end ? &cfg_.instrs[cfg_.blocks[b].first] : nullptr;
+    instr_ = cfg_->blocks[b].first < cfg_->blocks[b].end ? &cfg_->instrs[cfg_->blocks[b].first] : nullptr;
     RegionId handles = handler_region_[b];
     stack_.clear();
     rotated_ = false;
-    bool exceptional = false, normal = b == cfg_.entry.index, back = false, raising = false;
+    bool exceptional = false, normal = b == cfg_->entry.index, back = false, raising = false;
     std::size_t depth = 0;
     bool depth_known = normal;
     for (const Incoming& in : incoming) {
@@ -316,11 +325,12 @@ class Lifter {
       if (differ) {
         common = add_value(ValueKind::Param, Op::UNKNOWN, slot);
         block().params.push_back(common);
+        has_params_ = true;
       }
       stack_[slot] = common;
     }
     if (exceptional) {
-      const Region& region = cfg_[handles];
+      const Region& region = (*cfg_)[handles];
       if (region.entry == HandlerEntry::Exception) {
         if (region.lasti) push(add_value(ValueKind::Lasti, Op::UNKNOWN));
         push(add_value(ValueKind::Exception, Op::UNKNOWN));
@@ -349,10 +359,10 @@ class Lifter {
 
   void interpret_block() {
     enter_block();
-    const Block& source = cfg_[block_];
+    const Block& source = (*cfg_)[block_];
     LiftedBlock& lifted = block();
     lifted.region = source.region;
-    protected_depth_ = source.region.valid() ? cfg_[source.region].depth : 0;
+    protected_depth_ = source.region.valid() ? (*cfg_)[source.region].depth : 0;
     if (source.region.valid() && protected_depth_ > stack_.size() + (source.end - source.first))
       throw Error("lift: at offset " + std::to_string(first_offset(block_.index)) + ": the handler wants a stack of " + std::to_string(protected_depth_) +
                   ", but the protected code has " + std::to_string(stack_.size()));
@@ -368,7 +378,7 @@ class Lifter {
     lifted.body.reserve(source.end - source.first);
     bool ended = false;
     for (std::uint32_t i = source.first; i < source.end; ++i) {
-      instr_ = &cfg_.instrs[i];
+      instr_ = &cfg_->instrs[i];
       if (source.region.valid() && !kNeverRaises[instr_->op]) record_handler_view();
       ended = step(i + 1 == source.end);
     }
@@ -400,9 +410,9 @@ class Lifter {
 
   ConstId none_const() {
     if (!none_const_.valid()) {
-      for (ConstId id : module_[code_].consts)
-        if (module_[id].kind == ConstKind::None) return none_const_ = id;
-      none_const_ = module_.add(Const{});
+      for (ConstId id : (*module_)[code_].consts)
+        if ((*module_)[id].kind == ConstKind::None) return none_const_ = id;
+      none_const_ = module_->add(Const{});
     }
     return none_const_;
   }
@@ -417,7 +427,7 @@ class Lifter {
   void mark_dropped(ValueId top) {
     // One behind the region is made by unwinding, or is in a copy of `finally`.
     Value& value = out_[top];
-    value.dropped |= value.block.valid() && cfg_[value.block].region == cfg_[block_].region;
+    value.dropped |= value.block.valid() && (*cfg_)[value.block].region == (*cfg_)[block_].region;
     if (block().body.empty()) return;
     Value& store = out_[block().body.back()];
     if (is_name_store(store.op) && store.operands[0] == top) store.aux = kThenDropped;
@@ -505,7 +515,7 @@ class Lifter {
   /// Interprets *instr_. True when it ended the block.
   bool step(bool last) {
     const Instr& in = *instr_;
-    const Block& source = cfg_[block_];
+    const Block& source = (*cfg_)[block_];
     const std::uint64_t n = in.arg;
     switch (in.op) {
       case Op::POP_TOP:
@@ -577,8 +587,16 @@ class Lifter {
       case Op::LOAD_SLICE: value_op(3); return false;
       case Op::STORE_SLICE: effect_op(4); return false;
 
-      case Op::UNARY: case Op::TO_BOOL: value_op(1); return false;
-      case Op::BINARY: case Op::INPLACE: case Op::COMPARE: case Op::IS: case Op::CONTAINS: value_op(2); return false;
+      case Op::TO_BOOL:
+        tests_bools_ = true;
+        value_op(1);
+        return false;
+      case Op::COMPARE:
+        tests_bools_ |= in.aux != 0;
+        value_op(2);
+        return false;
+      case Op::UNARY: value_op(1); return false;
+      case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS: value_op(2); return false;
 
       case Op::BUILD_TUPLE: case Op::BUILD_LIST: case Op::BUILD_SET: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
       case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK:
@@ -702,7 +720,7 @@ class Lifter {
       case Op::JUMP:
         control_must_be_last(last);
         leave(TermKind::Jump);
-        if (cfg_.source_order) block().jump = static_cast<JumpRole>(in.aux);
+        if (cfg_->source_order) block().jump = static_cast<JumpRole>(in.aux);
         set_edge(0, source.next.valid() ? source.next : source.target);
         return true;
       case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: {
@@ -763,7 +781,7 @@ class Lifter {
       }
       case Op::RETURN_VALUE:
         control_must_be_last(last);
-        if (cfg_[block_].next.valid()) {
+        if ((*cfg_)[block_].next.valid()) {
           effect_op(1);
           return false;
         }
@@ -773,7 +791,7 @@ class Lifter {
       case Op::RAISE:
         control_must_be_last(last);
         if (n > 2) fail_here("RAISE takes at most two operands");
-        if (cfg_[block_].next.valid()) {
+        if ((*cfg_)[block_].next.valid()) {
           effect_op(n);
           return false;
         }
@@ -799,7 +817,7 @@ class Lifter {
   }
 
   void branch(ValueId tested, bool when) {
-    const Block& source = cfg_[block_];
+    const Block& source = (*cfg_)[block_];
     leave(TermKind::Branch);
     block().value = tested;
     aliased_[tested.index] = true;
@@ -810,11 +828,11 @@ class Lifter {
 
   /// Is the test of this block the other one in the source, where it jumps back?
   bool turned(const Block& source) const {
-    if (!cfg_.turns_tests) return false;
-    const Block& next = cfg_[source.next];
-    const Instr &test = cfg_.instrs[source.end - 1], &jump = cfg_.instrs[next.first];
+    if (!cfg_->turns_tests) return false;
+    const Block& next = (*cfg_)[source.next];
+    const Instr &test = cfg_->instrs[source.end - 1], &jump = cfg_->instrs[next.first];
     return next.end == next.first + 1 && jump.op == Op::JUMP && jump.line == test.line && jump.columns == test.columns &&
-           cfg_.instrs[cfg_[next.next.valid() ? next.next : next.target].first].offset <= test.offset;
+           cfg_->instrs[(*cfg_)[next.next.valid() ? next.next : next.target].first].offset <= test.offset;
   }
 
   // ---------------------------------------------------------------- parameters
@@ -878,12 +896,14 @@ class Lifter {
     }
   }
 
-  void remove_trivial_params() {
+  /// Fills replacement_; false where nothing is replaced.
+  bool remove_trivial_params() {
+    if (!has_params_) return false;
+    bool any = false;
     replacement_.assign(out_.values.size(), ValueId::none());
     std::vector<ValueId> work;
     for (std::uint32_t b : order_)
       for (ValueId param : out_.blocks[b].params) work.push_back(param);
-    if (work.empty()) return;
     // Users of each parameter among the parameters, as linked lists.
     constexpr std::uint32_t kEnd = UINT32_MAX;
     std::vector<std::uint32_t> head(out_.values.size(), kEnd), next;
@@ -910,6 +930,7 @@ class Lifter {
       });
       if (!trivial || !only.valid()) continue;
       replacement_[param.index] = only;
+      any = true;
       // Whoever used it may be trivial now, and its users are its replacement's from now on.
       std::uint32_t last = kEnd;
       for (std::uint32_t k = head[param.index]; k != kEnd; k = next[k]) {
@@ -921,10 +942,10 @@ class Lifter {
         head[only.index] = head[param.index];
       }
     }
+    return any;
   }
 
   void resolve() {
-    if (std::none_of(replacement_.begin(), replacement_.end(), [](ValueId by) { return by.valid(); })) return;
     auto all = [&](std::span<ValueId> list) {
       for (ValueId& id : list) id = find(id);
     };
@@ -964,39 +985,48 @@ class Lifter {
   }
 
   void normalise() {
-    std::vector<ValueId> exception_of(out_.blocks.size());
-    for (std::uint32_t i = 0; i < out_.values.size(); ++i)
-      if (out_.values[i].kind == ValueKind::Exception) exception_of[out_.values[i].block.index] = ValueId(i);
+    static constexpr OpSet has_normal_form{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::EXC_MATCH};
+    for (LiftedBlock& lifted : out_.blocks)
+      for (ValueId id : lifted.body)
+        if (Value& value = out_[id]; has_normal_form[value.op]) {
+          if (value.op == Op::EXC_MATCH) compare_exception(value);
+          else strip_nulls(value);
+        }
+    if (tests_bools_) leave_bools_to_tests();
+  }
 
+  void strip_nulls(Value& call) {
+    if (call.op == Op::CALL_EX && (call.arg & 1) && call.operands.back() == null_) {
+      call.operands = call.operands.first(call.operands.size() - 1);
+      call.arg &= ~1u;
+    }
+    if (call.aux != kPlain) strip_null(call, call.aux == kNullBelow ? 0 : 1);
+    if (call.op == Op::CALL) call.arg = static_cast<std::uint32_t>(call.operands.size() - 1);
+    else if (call.op == Op::CALL_KW) call.arg = static_cast<std::uint32_t>(call.operands.size() - 2);
+  }
+
+  /// ≤ 3.10 tests the type of the exception, which enter_block() makes right behind its value.
+  void compare_exception(Value& match) {
+    const Value& tested = out_[match.operands[0]];
+    if (tested.kind != ValueKind::ExceptionType) return;
+    match.operands[0] = ValueId(match.operands[0].index - 1);
+  }
+
+  /// bool() of what is tested anyway: the test calls it.
+  void leave_bools_to_tests() {
     std::vector<std::uint32_t> uses(out_.values.size(), 0);
     auto count = [&](ValueId id) {
       if (id.valid() && id != kConflict) ++uses[id.index];
     };
-    for (LiftedBlock& lifted : out_.blocks) {
-      for (ValueId id : lifted.body) {
-        Value& value = out_[id];
-        if (value.op == Op::CALL || value.op == Op::CALL_KW || value.op == Op::CALL_EX) {
-          if (value.op == Op::CALL_EX && (value.arg & 1) && value.operands.back() == null_) {
-            value.operands = value.operands.first(value.operands.size() - 1);
-            value.arg &= ~1u;
-          }
-          if (value.aux != kPlain) strip_null(value, value.aux == kNullBelow ? 0 : 1);
-          if (value.op == Op::CALL) value.arg = static_cast<std::uint32_t>(value.operands.size() - 1);
-          else if (value.op == Op::CALL_KW) value.arg = static_cast<std::uint32_t>(value.operands.size() - 2);
-        } else if (value.op == Op::EXC_MATCH) {
-          const Value& tested = out_[value.operands[0]];
-          if (tested.kind == ValueKind::ExceptionType) value.operands[0] = exception_of[tested.block.index];
-        }
-        for (ValueId operand : value.operands) count(operand);
-      }
+    for (const LiftedBlock& lifted : out_.blocks) {
+      for (ValueId id : lifted.body)
+        for (ValueId operand : out_[id].operands) count(operand);
       count(lifted.value);
       for (ValueId id : lifted.raise_args) count(id);
       for (const Edge& edge : lifted.edges)
         for (ValueId id : edge.args) count(id);
       for (ValueId id : lifted.handler_args) count(id);
     }
-
-    // bool() of what is tested anyway: the test calls it.
     for (LiftedBlock& lifted : out_.blocks) {
       if (lifted.term == TermKind::Branch) transparent_bool(lifted.value, lifted.body, lifted.body.size(), uses);
       for (std::size_t i = 0; i < lifted.body.size(); ++i) {
@@ -1099,7 +1129,8 @@ class Lifter {
 }  // namespace
 
 Lifted lift(Module& module, CodeId code, const Cfg& cfg) {
-  Lifted lifted = Lifter(module, code, cfg).run();
+  thread_local Lifter lifter;
+  Lifted lifted = lifter.run(module, code, cfg);
 #ifndef NDEBUG
   check(lifted);
 #endif
