@@ -13,6 +13,7 @@
 #include "opcode/effect.h"
 #include "opcode/tables.h"
 #include "support/error.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::uint32_t kInside = 0x80000000;  // in Scratch::units: no instruct
 
 /// Buffers that outlive one call, so that decoding allocates nothing but its result.
 struct Scratch {
+  std::vector<std::uint32_t> jumps;   // the Instrs with a target
   std::vector<std::uint32_t> units;   // code unit -> index of the first Instr at or behind it
   std::vector<std::uint8_t> refs;     // Instr -> how many jumps and handlers lead to it (saturating)
   std::vector<std::uint8_t> boundary; // Instr -> a row of the exception table begins or ends here
@@ -70,14 +72,15 @@ class Decoder {
   }
 
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::uint32_t target = kNoTarget) {
-    out_.instrs.push_back({op, arg, aux, target, 2 * start_, line_, columns_});
+    out_.instrs.emplace_back(op, arg, aux, target, 2 * start_, line_, columns_);
   }
 
   void walk() {
     const std::span<const std::uint8_t> bytes = code_.code;
     const auto count = static_cast<std::uint32_t>(bytes.size() / 2);
     std::vector<std::uint32_t>& units = scratch.units;
-    units.resize(std::size_t{count} + 1);
+    if (units.size() <= count) units.resize(std::size_t{count} + 1);
+    scratch.jumps.clear();
     out_.instrs.reserve(minor_ >= 11 ? count / 2 + 8 : count + 8);
     for (std::uint32_t unit = 0; unit < count;) {
       start_ = unit;
@@ -103,34 +106,40 @@ class Decoder {
       if (next_ > count) fail("its inline cache goes beyond the end of the code");
       if (keywords_ && info.action != Action::Drop && info.action != Action::Call) fail("KW_NAMES stands before it, and a CALL must follow that");
       translate(info, opcode, operand);
-      for (const auto behind = static_cast<std::uint32_t>(out_.instrs.size()) | kInside; unit < next_; ++unit) units[unit] = behind;
+      if (unit == next_) continue;
+      const std::uint32_t behind = static_cast<std::uint32_t>(out_.instrs.size()) | kInside;
+      do units[unit] = behind;
+      while (++unit != next_);
     }
     units[count] = static_cast<std::uint32_t>(out_.instrs.size());
   }
 
+  void check(std::uint32_t operand, std::size_t count, const char* what) const {
+    if (operand >= count) fail_check(operand, count, what);
+  }
+  [[noreturn]] void fail_check(std::uint32_t operand, std::size_t count, const char* what) const {
+    fail(std::string(what) + ' ' + std::to_string(operand) + " of " + std::to_string(count));
+  }
   ConstId constant(std::uint32_t operand) const {
-    if (operand >= code_.consts.size()) fail("constant " + std::to_string(operand) + " of " + std::to_string(code_.consts.size()));
+    check(operand, code_.consts.size(), "constant");
     return code_.consts[operand];
   }
   std::uint32_t name(std::uint32_t operand) const {
-    if (operand >= code_.names.size()) fail("name " + std::to_string(operand) + " of " + std::to_string(code_.names.size()));
+    check(operand, code_.names.size(), "name");
     return code_.names[operand].index;
   }
   std::uint32_t slot(std::uint32_t operand) const {
-    const std::size_t count = minor_ >= 11 ? code_.slots.size() : code_.nlocals;
-    if (operand >= count) fail("local variable " + std::to_string(operand) + " of " + std::to_string(count));
+    check(operand, minor_ >= 11 ? code_.slots.size() : code_.nlocals, "local variable");
     return operand;
   }
   std::uint32_t deref(std::uint32_t operand) const {
-    if (operand >= code_.deref_slots.size()) {
-      fail("cell or free variable " + std::to_string(operand) + " of " + std::to_string(code_.deref_slots.size()));
-    }
+    check(operand, code_.deref_slots.size(), "cell or free variable");
     return code_.deref_slots[operand];
   }
-  void fast(Op op, std::uint32_t operand) {
-    const std::uint32_t index = slot(operand);
-    const bool cell = op == Op::LOAD_FAST && (code_.slots[index].kind & (kCell | kFree)) != 0;
-    emit(cell ? Op::LOAD_CLOSURE : op, index);
+  /// What LOAD_FAST or another operation on a local variable is for this one.
+  Op fast(Op op, std::uint32_t operand) const {
+    const std::uint8_t kind = code_.slots[slot(operand)].kind;
+    return op == Op::LOAD_FAST && (kind & (kCell | kFree)) != 0 ? Op::LOAD_CLOSURE : op;
   }
 
   /// 3.13+ loads cells by LOAD_FAST. An inlined comprehension keeps its variable bare in a slot which is a cell elsewhere in the function:
@@ -159,14 +168,12 @@ class Decoder {
   }
 
   ConstId literal(ConstKind kind, std::int64_t integer = 0) {
-    const bool cached = kind != ConstKind::Int || (integer >= 0 && integer < 256);
-    ConstId& known = cached ? literals_[kind == ConstKind::Int ? static_cast<std::size_t>(integer) : 256 + static_cast<std::size_t>(kind)] : uncached_;
-    if (!cached || !known) {
-      Const value;
-      value.kind = kind;
-      value.integer = integer;
-      known = module_.add(value);
-    }
+    Const value;
+    value.kind = kind;
+    value.integer = integer;
+    if (kind == ConstKind::Int && (integer < 0 || integer >= 256)) return module_.add(value);
+    ConstId& known = literals_[kind == ConstKind::Int ? static_cast<std::uint32_t>(integer) : 256 + static_cast<std::uint32_t>(kind)];
+    if (!known) known = module_.add(value);
     return known;
   }
 
@@ -189,122 +196,125 @@ class Decoder {
     return static_cast<std::uint32_t>(target);
   }
 
+  /// Makes the operations of one instruction; the last one behind the switch.
   void translate(const OpcodeInfo& info, std::uint8_t opcode, std::uint32_t operand) {
+    Op op = info.op;
+    std::uint32_t arg = info.arg, aux = info.aux, target = kNoTarget;
+    const auto become = [&](Op other, std::uint32_t its_arg, std::uint32_t its_aux = 0) {
+      op = other;
+      arg = its_arg;
+      aux = its_aux;
+    };
     switch (info.action) {
-      case Action::Unknown: emit(Op::UNKNOWN, opcode, operand); break;
-      case Action::Drop: break;
-      case Action::Fixed: emit(info.op, info.arg, info.aux); fold_needed_ |= info.op == Op::END_FOR; break;
-      case Action::Twice:
-        emit(info.op, info.arg, info.aux);
-        emit(info.op, info.arg, info.aux);
-        break;
-      case Action::Operand: emit(info.op, operand, info.aux); break;
+      case Action::Unknown: become(Op::UNKNOWN, opcode, operand); break;
+      case Action::Drop: return;
+      case Action::Fixed: fold_needed_ |= op == Op::END_FOR; break;
+      case Action::Twice: emit(op, arg, aux); break;
+      case Action::Operand: arg = operand; break;
       case Action::Range:
         if (operand < info.arg || operand > info.aux) fail("operand " + std::to_string(operand) + " is out of range");
-        emit(info.op, operand);
+        become(op, operand);
         break;
-      case Action::Masked: emit(info.op, operand & info.arg, info.aux); break;
-      case Action::Const: emit(info.op, constant(operand).index, info.aux); break;
-      case Action::Name: emit(info.op, name(operand), info.aux); break;
-      case Action::Slot: emit(info.op, slot(operand), info.aux); break;
-      case Action::Deref: emit(info.op, deref(operand), info.aux); break;
-      case Action::SlotOrCell: fast(info.op, operand); break;
+      case Action::Masked: arg &= operand; break;
+      case Action::Const: arg = constant(operand).index; break;
+      case Action::Name: arg = name(operand); break;
+      case Action::Slot: arg = slot(operand); break;
+      case Action::Deref: arg = deref(operand); break;
+      case Action::SlotOrCell: become(fast(op, operand), operand); break;
       case Action::SlotPair:
-        fast(info.op, operand >> 4);
-        fast(static_cast<Op>(info.arg), operand & 15);
+        emit(fast(op, operand >> 4), operand >> 4);
+        become(fast(static_cast<Op>(arg), operand & 15), operand & 15);
         break;
       case Action::Jump:
-        emit(info.op, info.arg, info.aux, jump_target(info, operand));
-        fold_needed_ |= info.op == Op::SEND;
+        target = jump_target(info, operand);
+        fold_needed_ |= op == Op::SEND;
         break;
       case Action::ReturnGenerator:
         // The generator is resumed with None on the stack, which a POP_TOP behind it discards.
         generator_at_ = static_cast<std::uint32_t>(out_.instrs.size());
-        emit(Op::LOAD_CONST, literal(ConstKind::None).index);
+        become(Op::LOAD_CONST, literal(ConstKind::None).index);
         fold_needed_ = true;
         break;
-      case Action::SmallInt: emit(Op::LOAD_CONST, literal(ConstKind::Int, operand).index); break;
-      case Action::CommonConstant: common_constant(meaning(table_->common_constants, operand)); break;
+      case Action::SmallInt: become(Op::LOAD_CONST, literal(ConstKind::Int, operand).index); break;
+      case Action::CommonConstant: common_constant(meaning(table_->common_constants, operand)); return;
       case Action::LoadGlobal: {
         const bool null = (operand & 1) != 0;
         if (null && info.aux == kNullBelow) emit(Op::PUSH_NULL);
-        emit(Op::LOAD_GLOBAL, name(operand >> 1));
-        if (null && info.aux == kNullAbove) emit(Op::PUSH_NULL);
+        become(Op::LOAD_GLOBAL, name(operand >> 1));
+        if (!null || info.aux != kNullAbove) break;
+        emit(op, arg);
+        become(Op::PUSH_NULL, 0);
         break;
       }
-      case Action::LoadAttr:
-        if ((operand & 1) != 0) {
-          emit(Op::LOAD_METHOD, name(operand >> 1), info.aux);
-        } else {
-          emit(Op::LOAD_ATTR, name(operand >> 1));
-        }
-        break;
-      case Action::LoadSuperAttr: emit(info.op, name(operand >> 2), (operand & 3) | info.aux); break;
+      case Action::LoadAttr: become((operand & 1) != 0 ? Op::LOAD_METHOD : Op::LOAD_ATTR, name(operand >> 1), (operand & 1) != 0 ? aux : 0); break;
+      case Action::LoadSuperAttr: become(op, name(operand >> 2), (operand & 3) | aux); break;
       case Action::BinaryOperator: {
         const OperatorInfo& found = meaning(table_->binary_operators, operand);
-        emit(found.op, found.arg);
+        become(found.op, found.arg);
         break;
       }
       case Action::Comparison: {
         const OperatorInfo& found = meaning(table_->comparisons, operand >> info.arg);
-        emit(found.op, found.arg, found.op == Op::COMPARE && (operand & info.aux) != 0 ? 1 : 0);
+        become(found.op, found.arg, found.op == Op::COMPARE && (operand & info.aux) != 0 ? 1 : 0);
         break;
       }
-      case Action::FormatValue: emit(info.op, operand & 3, operand >> 2 & 1); break;
-      case Action::Interpolation: emit(info.op, operand >> 2, operand & 1); break;
+      case Action::FormatValue: become(op, operand & 3, operand >> 2 & 1); break;
+      case Action::Interpolation: become(op, operand >> 2, operand & 1); break;
       case Action::KwNames:
-        emit(info.op, constant(operand).index);
+        become(op, constant(operand).index);
         keywords_ = true;
         break;
       case Action::Call:
-        emit(keywords_ ? Op::CALL_KW : Op::CALL, operand, info.aux);
+        become(keywords_ ? Op::CALL_KW : Op::CALL, operand, aux);
         keywords_ = false;
         break;
       case Action::Intrinsic1: {
         const OperatorInfo& found = meaning(table_->intrinsics_1, operand);
-        emit(found.op, found.arg);
-        if (found.op == Op::PRINT_EXPR || found.op == Op::IMPORT_STAR) {
-          emit(Op::LOAD_CONST, literal(ConstKind::None).index);
-          fold_needed_ = true;
-        }
+        become(found.op, found.arg);
+        if (op != Op::PRINT_EXPR && op != Op::IMPORT_STAR) break;
+        emit(op, arg);
+        become(Op::LOAD_CONST, literal(ConstKind::None).index);
+        fold_needed_ = true;
         break;
       }
       case Action::Intrinsic2: {
         const OperatorInfo& found = meaning(table_->intrinsics_2, operand);
-        emit(found.op, found.arg);
+        become(found.op, found.arg);
         break;
       }
       case Action::GetIter:
         // Operand 0: for a loop; else how a generator or coroutine in `yield from` is treated. Both push a second value (virtual iterators).
         if (operand > 3) fail("operand " + std::to_string(operand) + " is out of range");
-        emit(operand == 0 ? Op::GET_ITER : Op::GET_YIELD_FROM_ITER, 0, kVirtual);
+        become(operand == 0 ? Op::GET_ITER : Op::GET_YIELD_FROM_ITER, 0, kVirtual);
         break;
       case Action::ForIter:
-        emit(info.op, info.arg, info.aux, jump_target(info, operand));
-        fold_needed_ |= info.arg != 0;
+        target = jump_target(info, operand);
+        fold_needed_ |= arg != 0;
         break;
-      case Action::UnpackEx: emit(info.op, operand & 255, operand >> 8); break;
-      case Action::ImportName: {
+      case Action::UnpackEx: become(op, operand & 255, operand >> 8); break;
+      case Action::ImportName:
         if ((operand & 3) == 3) fail("both the lazy and the eager bit are set");
-        emit(info.op, name(operand >> 2), operand & 3);
+        become(op, name(operand >> 2), operand & 3);
         break;
-      }
       case Action::SpecialMethod: {
         const OperatorInfo& found = meaning(table_->special_methods, operand);
-        emit(found.op, found.arg);
+        become(found.op, found.arg);
         fold_needed_ = true;
         break;
       }
-      case Action::Reraise: emit(info.op, info.arg, operand); break;
+      case Action::Reraise: aux = operand; break;
       case Action::ExcMatchJump:
         emit(Op::EXC_MATCH);
-        emit(Op::BRANCH_FALSE, 0, 0, jump_target(info, operand));
+        become(Op::BRANCH_FALSE, 0);
+        target = jump_target(info, operand);
         break;
       case Action::ReturnConst:
         emit(Op::LOAD_CONST, constant(operand).index);
-        emit(Op::RETURN_VALUE);
+        become(Op::RETURN_VALUE, 0);
         break;
     }
+    if (target != kNoTarget) scratch.jumps.push_back(static_cast<std::uint32_t>(out_.instrs.size()));
+    emit(op, arg, aux, target);
   }
 
   void common_constant(const OperatorInfo& found) {
@@ -367,8 +377,8 @@ class Decoder {
 
   void resolve_targets() {
     const auto size = static_cast<std::uint32_t>(out_.instrs.size());
-    for (Instr& instr : out_.instrs) {
-      if (instr.target == kNoTarget) continue;
+    for (const std::uint32_t jump : scratch.jumps) {
+      Instr& instr = out_.instrs[jump];
       const std::uint32_t index = scratch.units[instr.target];
       if ((index & kInside) != 0 || index >= size) {
         throw Error("corrupt bytecode: " + std::string(op_name(instr.op)) + " at offset " + std::to_string(instr.offset) + " of '" +
@@ -618,8 +628,7 @@ class Decoder {
   bool keywords_ = false;      // KW_NAMES waits for its CALL
   bool fold_needed_ = false;
   std::uint32_t generator_at_ = kNoTarget;
-  std::array<ConstId, 256 + 32> literals_;
-  ConstId uncached_;
+  FlatMap<ConstId> literals_;  // by the integer, or 256 + kind
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace depyf {
 
 constexpr std::uint32_t kNoTarget = UINT32_MAX;
 
-struct Instr {
+/// (Of 32 bytes, which are quicker to copy and to find by an index than 28.)
+struct alignas(16) Instr {
   Op op = Op::UNKNOWN;
   std::uint32_t arg = 0;
   std::uint32_t aux = 0;

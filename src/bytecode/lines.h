@@ -2,7 +2,6 @@
 // Line numbers of a code object, in the three encodings of CPython 3.7 … 3.15.
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 #include "pyc/code_object.h"
 
@@ -17,7 +16,7 @@ class LineCursor {
   /// The line of the code unit (two bytes) at `unit`; 0 for none. Calls must not go backwards.
   std::int32_t at(std::uint32_t unit) {
     while (unit >= end_) {
-      if (!advance()) return last_;
+      if (!(encoding_ == Encoding::Locations ? advance_locations() : advance_lines())) return last_;
     }
     return current_;
   }
@@ -30,14 +29,17 @@ class LineCursor {
 
  private:
   enum class Encoding : std::uint8_t { Lnotab, Ranges, Locations };
-  bool advance();
-  void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = std::min(first + 1, 65535U) << 16 | std::min(end + 1, 65535U); }
+  // To the next range of code units; false at the end of the table.
+  bool advance_lines();
+  bool advance_locations();
+  /// Both below 65535.
+  void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = (first + 1) << 16 | (end + 1); }
+  std::uint32_t byte() { return at_ != stop_ ? *at_++ : 0; }
   std::uint32_t varint();
   std::int32_t signed_varint();
   void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
 
-  std::span<const std::uint8_t> table_;
-  std::size_t at_ = 0;
+  const std::uint8_t *at_, *stop_;  // what is left of the table
   Encoding encoding_;
   std::uint32_t end_ = 0;      // first unit behind the current range
   std::uint64_t address_ = 0;  // in bytes
