@@ -107,9 +107,8 @@ class Decoder {
       if (keywords_ && info.action != Action::Drop && info.action != Action::Call) fail("KW_NAMES stands before it, and a CALL must follow that");
       translate(info, opcode, operand);
       if (unit == next_) continue;
-      const std::uint32_t behind = static_cast<std::uint32_t>(out_.instrs.size()) | kInside;
-      do units[unit] = behind;
-      while (++unit != next_);
+      std::fill(units.begin() + unit, units.begin() + next_, static_cast<std::uint32_t>(out_.instrs.size()) | kInside);
+      unit = next_;
     }
     units[count] = static_cast<std::uint32_t>(out_.instrs.size());
   }

@@ -67,7 +67,7 @@ std::string Names::spell_text(std::string_view name) const {
   }
   if (out.empty()) out = "_";
   if (is_keyword(out, grammar_)) out += '_';
-  while (module_.string_ids.contains(out)) out += '_';
+  while (module_.strings.contains(out)) out += '_';
   return out;
 }
 

@@ -2,15 +2,14 @@
 // One struct for the code objects of CPython 3.7 … 3.15, and the store that holds a tree of them.
 #include <compare>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "support/arena.h"
 #include "support/id.h"
+#include "support/stable_vector.h"
+#include "support/string_table.h"
 
 namespace depyf {
 
@@ -42,13 +41,13 @@ enum class ConstKind : std::uint8_t {
 struct Const {
   ConstKind kind = ConstKind::None;
   bool big = false;               // Int: the value is in `text`
+  bool live = false;              // Slice: `object` is it, for where no source form makes this constant
   std::int64_t integer = 0;
   double re = 0, im = 0;
   std::string_view text;
   std::span<const ConstId> items;
   CodeId code;
   std::uint32_t object = 0;
-  bool live = false;              // Slice: `object` is it, for where no source form makes this constant
 };
 
 /// co_flags bits that matter here (Include/cpython/code.h).
@@ -94,10 +93,9 @@ struct CodeObject {
 struct Module {
   Arena arena;
   PyVersion version;
-  std::deque<Const> consts;
-  std::deque<CodeObject> codes;
-  std::vector<std::string_view> strings;
-  std::unordered_map<std::string_view, StrId> string_ids;
+  StableVector<Const, 64> consts;
+  StableVector<CodeObject, 16> codes;
+  StringTable strings;
   CodeId root;
 
   const Const& operator[](ConstId id) const { return consts[id.index]; }
@@ -110,11 +108,11 @@ struct Module {
     return ConstId(static_cast<std::uint32_t>(consts.size() - 1));
   }
   StrId intern(std::string_view text) {
-    if (auto found = string_ids.find(text); found != string_ids.end()) return found->second;
-    StrId id(static_cast<std::uint32_t>(strings.size()));
-    strings.push_back(arena.copy_string(text));
-    string_ids.emplace(strings.back(), id);
-    return id;
+    return StrId(strings.add(text, [&](std::string_view fresh) { return arena.copy_string(fresh); }));
+  }
+  /// The same for a text that lasts as long as the module: one of its constants.
+  StrId intern_constant(std::string_view text) {
+    return StrId(strings.add(text, [](std::string_view fresh) { return fresh; }));
   }
 };
 

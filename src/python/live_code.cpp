@@ -449,7 +449,8 @@ std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {
     if (error == std::errc() && number >= first && number < UINT32_MAX / 2) first = number + 1;
   }
   if (first == 0) return 0;
-  for (Const& constant : module.consts) {
+  for (std::size_t i = 0; i < module.consts.size(); ++i) {
+    Const& constant = module.consts[i];
     if (constant.kind == ConstKind::Object || constant.live) constant.object += first;
   }
   return first;

@@ -96,7 +96,8 @@ class FlowTest : public testing::Test {
     CodeObject object;
     object.version = module.version;
     object.name = module.intern("f");
-    module.codes.assign(1, object);
+    module.codes = {};
+    module.codes.push_back(object);
     code = CodeId(0);
   }
   /// Offsets are 2 × index.

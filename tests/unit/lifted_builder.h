@@ -68,7 +68,7 @@ struct Builder {
   Lifted lifted() {
     cfg.entry = BlockId(0);
     if (!code.valid()) {
-      module.codes.emplace_back();
+      module.codes.push_back({});
       code = CodeId(static_cast<std::uint32_t>(module.codes.size() - 1));
     }
     CodeObject& object = module[code];
