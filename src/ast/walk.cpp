@@ -46,17 +46,6 @@ constexpr ListRef::Which kLists[] = {ListRef::Body, ListRef::Arms, ListRef::Orel
 
 }  // namespace
 
-std::span<StmtId>& list_of(Ast& ast, ListRef ref) {
-  Stmt& s = ast[ref.owner];
-  switch (ref.which) {
-    case ListRef::Body: return s.body;
-    case ListRef::Orelse: return s.orelse;
-    case ListRef::Final: return s.final;
-    case ListRef::Arms: return s.arms;
-  }
-  return s.body;
-}
-
 void collect_lists(const Ast& ast, std::span<const StmtId> body, ListRefs& out) {
   std::size_t next = out.size();
   auto visit = [&](std::span<const StmtId> list) {

@@ -16,7 +16,16 @@ struct ListRef {
 };
 
 /// The list itself; `owner` must not be none.
-std::span<StmtId>& list_of(Ast& ast, ListRef ref);
+inline std::span<StmtId>& list_of(Ast& ast, ListRef ref) {
+  Stmt& s = ast[ref.owner];
+  switch (ref.which) {
+    case ListRef::Body: return s.body;
+    case ListRef::Orelse: return s.orelse;
+    case ListRef::Final: return s.final;
+    case ListRef::Arms: return s.arms;
+  }
+  return s.body;
+}
 
 // What walks fill: for bodies of usual length without an allocation.
 using ListRefs = SmallVector<ListRef, 32>;

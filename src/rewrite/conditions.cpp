@@ -16,13 +16,14 @@ class Branches {
   explicit Branches(Rewriter& r) : r_(r), columns_(r.columns()) {}
 
   void restore() {
+    ListRefs lists;
+    collect_lists(r_.ast, r_.body, lists);
     // In the place of an `elif` nothing may follow.
-    std::vector<StmtId> statements;
-    collect_statements(r_.ast, r_.body, statements);
-    for (StmtId id : statements)
-      if (sole_if(r_.ast[id].orelse) && r_.ast[id].kind == StmtKind::If) elifs_.push_back(r_.ast[id].orelse[0].index);
+    for (ListRef at : lists)
+      if (at.which == ListRef::Orelse && r_.ast[at.owner].kind == StmtKind::If && sole_if(r_.ast[at.owner].orelse))
+        elifs_.push_back(r_.ast[at.owner].orelse[0].index);
     std::sort(elifs_.begin(), elifs_.end());
-    r_.edit_lists([&](std::vector<StmtId>& list) { return edit(list); });
+    r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return edit(list); });
   }
 
  private:
@@ -89,8 +90,10 @@ class Branches {
     const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::Try || nests(r_.ast[id]) || leaves(r_.ast[id]); });
     const std::optional<std::uint32_t> column = asks ? column_of(list) : std::nullopt;
     if (column) nest(list, *column);
+    if (changed) r_.jumps_settled = false;
     if (list.size() == 1 && std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return changed;
     std::vector<StmtId> rest;  // backwards
+    rest.reserve(list.size());
     for (std::size_t i = list.size(); i-- > 0;) {
       Stmt& s = r_.ast[list[i]];
       if (column && s.kind == StmtKind::Try) changed |= continue_arm(s, rest, *column);
@@ -100,14 +103,17 @@ class Branches {
       }
       rest.push_back(list[i]);
     }
-    if (changed) list.assign(rest.rbegin(), rest.rend());
-    return changed;
+    if (!changed) return false;
+    list.assign(rest.rbegin(), rest.rend());
+    r_.jumps_settled = false;
+    return true;
   }
 
   /// Branches in the order of the source.
   bool order(std::vector<StmtId>& list) {
     bool changed = false;
     std::vector<StmtId> rest;  // backwards
+    rest.reserve(list.size());
     for (std::size_t i = list.size(); i-- > 0;) {
       swap_branches(list[i]);
       changed |= come_first(list[i], rest);
@@ -129,7 +135,7 @@ class Branches {
   }
 
   void swap_branches(StmtId id) {
-    const Stmt s = r_.ast[id];
+    const Stmt& s = r_.ast[id];
     if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0])) return;
     const std::int32_t body = line_of(s.body), orelse = line_of(s.orelse);
     // A jump of unknown place is taken for a guard.
@@ -139,11 +145,12 @@ class Branches {
     Stmt& swapped = r_.ast[id];
     swapped.e[0] = test;
     std::swap(swapped.body, swapped.orelse);
+    r_.jumps_settled = false;
   }
 
   /// What comes after a branch that leaves, but was written before it, becomes the branch.
   bool come_first(StmtId id, std::vector<StmtId>& rest) {
-    const Stmt s = r_.ast[id];
+    const Stmt& s = r_.ast[id];
     if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
     const std::int32_t body = line_of(s.body), behind = line_of(std::span(rest).last(1));
     if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0])) return false;
@@ -169,6 +176,7 @@ class Branches {
     body.push_back(s.orelse[0]);
     s.body = r_.ast.arena.copy(body);
     s.orelse = {};
+    r_.jumps_settled = false;
   }
 
   /// `try: return a() except E: b()` and then the `return` that stood in the handler, the only part that goes on. Nothing else follows a handler's end
@@ -240,8 +248,8 @@ class Branches {
   void nest(std::span<const StmtId> list, std::uint32_t column) {
     for (StmtId id : list) {
       for (std::uint32_t depth = 1;; ++depth) {
+        if (!nests(r_.ast[id])) break;
         const Stmt s = r_.ast[id];
-        if (!nests(s)) break;
         const std::optional<std::uint32_t> body = columns_.start(s.body);
         const std::uint32_t inner = column + depth * columns_.step();
         if (!body || *body <= inner) break;
@@ -260,6 +268,7 @@ class Branches {
         outer.e[0] = joined(test, test.kids.first(split));
         outer.body = r_.one(inside);
         id = inside;
+        r_.jumps_settled = false;
       }
     }
   }

@@ -39,10 +39,7 @@ struct Uses {
     const std::uint32_t* use = beside_comprehensions.at(name.index);
     return use ? *use : 0;
   }
-  void add_name(ExprId id, bool stored) {
-    const Expr& e = r.ast[id];
-    add(e.a, use_of(static_cast<NameScope>(e.op), stored));
-  }
+  void add_name(const Expr& e, bool stored) { add(e.a, use_of(static_cast<NameScope>(e.op), stored)); }
   /// Each name that a target binds, in order.
   template <class Visit>
   void each_name(ExprId target, Visit visit) const {
@@ -60,7 +57,7 @@ struct Uses {
     }
   }
   void add_target(ExprId target) {
-    each_name(target, [&](ExprId name) { add_name(name, true); });
+    each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
   }
 
   void statement(StmtId id) {
@@ -86,11 +83,10 @@ struct Uses {
     }
   }
 
-  void expression(ExprId id, bool in_comprehension) {
-    const Expr& e = r.ast[id];
+  void expression(const Expr& e, bool in_comprehension) {
     switch (e.kind) {
       case ExprKind::Name:
-        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(id, false);
+        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(e, false);
         break;
       case ExprKind::CellRef: add(e.a, kCaptured); break;
       case ExprKind::NamedExpr: case ExprKind::Comprehension: add_target(e.kids[0]); break;
@@ -113,20 +109,23 @@ struct Uses {
     std::vector<ExprId> inside;
     for (StmtId id : statements) append_roots(r.ast, id, work);
     for (std::size_t next = 0; next < work.size(); ++next) {
-      expression(work[next], false);
       const Expr& e = r.ast[work[next]];
-      const bool comprehension = is_comprehension(e.kind);
-      comprehensions |= comprehension;
-      if (split && comprehension) {
-        for (ExprId kid : e.kids)
-          if (kid) inside.push_back(kid);
-      } else {
-        for (ExprId kid : e.kids)
-          if (kid) work.push_back(kid);
+      expression(e, false);
+      if (is_comprehension(e.kind)) {
+        comprehensions = true;
+        if (split) {
+          inside.insert(inside.end(), e.kids.begin(), e.kids.end());
+          continue;
+        }
       }
+      for (ExprId kid : e.kids)
+        if (kid) work.push_back(kid);
     }
-    collect_below(r.ast, inside);
-    for (ExprId id : inside) expression(id, true);
+    if (!inside.empty()) {
+      std::erase(inside, ExprId::none());
+      collect_below(r.ast, inside);
+      for (ExprId id : inside) expression(r.ast[id], true);
+    }
     if (comprehensions && r.role == Role::Function) collect_outside(statements);
   }
 
@@ -158,7 +157,7 @@ struct Uses {
         continue;
       }
       const bool named = e.kind == ExprKind::Name || e.kind == ExprKind::CellRef;
-      if (!named || !binds(scopes, scope, e.a)) expression(id, false);
+      if (!named || !binds(scopes, scope, e.a)) expression(e, false);
       for (ExprId kid : e.kids)
         if (kid) work.emplace_back(kid, scope);
     }

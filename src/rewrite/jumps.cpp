@@ -49,6 +49,8 @@ void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const 
 }  // namespace
 
 void drop_implied_jumps(Rewriter& r) {
+  if (r.jumps_settled) return;
+  r.jumps_settled = true;
   if (r.object.flags & kAsyncGenerator) {  // may not return a value, None neither
     StmtIds all;
     collect_statements(r.ast, r.body, all);
@@ -71,6 +73,7 @@ void drop_implied_jumps(Rewriter& r) {
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
     if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If && r.ast[at.list.owner].flag != 0) size = 1;  // an arm of its own
+    if (size == 0 && !list.empty() && at.list.owner) r.jumps_settled = false;
     list = list.first(size);
     // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
     for (std::size_t i = 0; any_if && i + 1 < list.size(); ++i) {
@@ -88,32 +91,32 @@ void drop_implied_jumps(Rewriter& r) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const Stmt& s = r.ast[list[i]];
       const Tail tail = i + 1 == list.size() ? at.tail : Tail::None;
-      auto push = [&](ListRef::Which which, Tail t) {
-        if (!list_of(r.ast, {list[i], which}).empty()) work.push_back({{list[i], which}, t});
+      auto push = [&](std::span<const StmtId> inner, ListRef::Which which, Tail t) {
+        if (!inner.empty()) work.push_back({{list[i], which}, t});
       };
       switch (s.kind) {
         case StmtKind::If:
           ifs.push_back({list[i], tail});
-          push(ListRef::Body, tail);
-          push(ListRef::Orelse, tail);
+          push(s.body, ListRef::Body, tail);
+          push(s.orelse, ListRef::Orelse, tail);
           break;
         case StmtKind::For: case StmtKind::While:
-          push(ListRef::Body, Tail::Continue);
-          push(ListRef::Orelse, tail);
+          push(s.body, ListRef::Body, Tail::Continue);
+          push(s.orelse, ListRef::Orelse, tail);
           break;
         case StmtKind::Match:
           for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, tail});
           break;
         case StmtKind::With:
-          push(ListRef::Body, Tail::None);
+          push(s.body, ListRef::Body, Tail::None);
           break;
         case StmtKind::Try: {
           const Tail behind = s.final.empty() ? tail : Tail::None;
           const Tail copied = behind == Tail::Return && columns.copies_ends() ? Tail::CopiedReturn : behind == Tail::CopiedReturn ? behind : Tail::None;
-          push(ListRef::Body, s.orelse.empty() ? copied : Tail::None);
+          push(s.body, ListRef::Body, s.orelse.empty() ? copied : Tail::None);
           for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, copied});
-          push(ListRef::Orelse, behind);
-          push(ListRef::Final, Tail::None);
+          push(s.orelse, ListRef::Orelse, behind);
+          push(s.final, ListRef::Final, Tail::None);
           break;
         }
         case StmtKind::Return: returns.push_back(list[i]); break;
@@ -130,6 +133,7 @@ void drop_implied_jumps(Rewriter& r) {
     Stmt& s = r.ast[id];
     const bool nothing = s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
     if (!nothing || s.orelse.empty() || s.flag != 0) continue;
+    r.jumps_settled = false;
     if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
       const ExprId test = negate(r.ast, s.e[0]);
       Stmt& again = r.ast[id];

@@ -7,6 +7,9 @@
 namespace depyf {
 namespace {
 
+/// `_C__x`
+bool may_be_mangled(std::string_view name) { return name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos; }
+
 /// The prefix "_C__" of names that the class around `code` mangles; empty outside classes.
 std::string mangled_prefix(const Module& module, CodeId code) {
   for (CodeId at = code; at; at = module[at].parent) {
@@ -23,7 +26,7 @@ std::string mangled_prefix(const Module& module, CodeId code) {
 StrId unmangled(Module& module, CodeId scope, StrId id) {
   if (!id) return id;
   const std::string_view name = module[id];
-  if (name.size() < 4 || name[0] != '_' || name[1] == '_') return id;
+  if (!may_be_mangled(name)) return id;
   const std::string prefix = mangled_prefix(module, scope);
   if (prefix.empty() || !name.starts_with(prefix)) return id;
   const std::string_view rest = name.substr(prefix.size() - 2);
@@ -32,6 +35,10 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
 }
 
 void unmangle_names(Rewriter& r) {
+  const auto looks_mangled = [&](StrId name) { return may_be_mangled(r.module[name]); };
+  if (std::none_of(r.object.names.begin(), r.object.names.end(), looks_mangled) &&
+      std::none_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return looks_mangled(slot.name); }))
+    return;
   const std::string prefix = mangled_prefix(r.module, r.code);
   if (prefix.empty()) return;
   auto is_mangled = [&](std::uint32_t a) { return a != UINT32_MAX && r.module.strings[a].size() > prefix.size() && r.module.strings[a].starts_with(prefix); };
@@ -42,9 +49,6 @@ void unmangle_names(Rewriter& r) {
     return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute || e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
            e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping;
   };
-  const bool any = std::any_of(r.object.names.begin(), r.object.names.end(), [&](StrId name) { return is_mangled(name.index); }) ||
-                   std::any_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return is_mangled(slot.name.index); });
-  if (!any) return;
   StmtIds statements;
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements)

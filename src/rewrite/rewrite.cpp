@@ -47,12 +47,11 @@ Rewriter::Rewriter(Ast& tree, CodeId id)
     : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts),
       next_expr(tree.bodies[id.index].first_expr), next_stmt(tree.bodies[id.index].first_stmt) {}
 
-const NodeKinds& Rewriter::look() {
+void Rewriter::add_kinds() {
   for (const Expr& e : std::span(ast.exprs).subspan(next_expr)) kinds.exprs |= mask(e.kind);
   for (const Stmt& s : std::span(ast.stmts).subspan(next_stmt)) kinds.stmts |= mask(s.kind);
   next_expr = static_cast<std::uint32_t>(ast.exprs.size());
   next_stmt = static_cast<std::uint32_t>(ast.stmts.size());
-  return kinds;
 }
 
 Rewriter::~Rewriter() = default;

@@ -34,6 +34,8 @@ struct Rewriter {
   bool empty_annotations = false;    // SETUP_ANNOTATIONS without a reachable annotation
   ExprId docstring;                  // class and module: what the body stored in __doc__
 
+  bool jumps_settled = false;        // drop_implied_jumps() has nothing more to drop
+
   NodeKinds kinds;                   // of the nodes up to next_expr and next_stmt, see may_hold
   std::uint32_t next_expr, next_stmt;
 
@@ -47,7 +49,10 @@ struct Rewriter {
   /// through the passes with those.
   bool may_hold(ExprKind kind) { return look().has(kind); }
   bool may_hold(StmtKind kind) { return look().has(kind); }
-  const NodeKinds& look();
+  const NodeKinds& look() {
+    if (next_expr < ast.exprs.size() || next_stmt < ast.stmts.size()) add_kinds();
+    return kinds;
+  }
 
   std::string_view text(StrId id) const { return id ? module[id] : std::string_view(); }
   bool is_name(ExprId id, std::string_view name) const {
@@ -99,6 +104,11 @@ struct Rewriter {
   void edit_lists(Change change) {
     ListRefs refs;
     collect_lists(ast, body, refs);
+    edit_lists(refs, change);
+  }
+  /// The same where the lists are known.
+  template <class Change>
+  void edit_lists(const ListRefs& refs, Change change) {
     std::vector<StmtId> list;
     for (std::size_t i = refs.size(); i-- > 0;) {
       if (refs[i].which == ListRef::Arms) continue;
@@ -118,6 +128,8 @@ struct Rewriter {
   void absorb(StmtId into, StmtId from);
 
  private:
+  void add_kinds();
+
   std::unique_ptr<SourceColumns> columns_;
 };
 

@@ -14,21 +14,8 @@ class FlatMap {
 
   /// The value at `key`, made if there is none.
   T& operator[](std::uint32_t key) {
-    if (places_.empty()) {
-      for (Entry& entry : entries_)
-        if (entry.first == key) return entry.second;
-      if (entries_.size() < kFew) {
-        if (entries_.empty()) entries_.reserve(kFew);
-        return entries_.emplace_back(key, T()).second;
-      }
-    }
-    if (2 * (entries_.size() + 1) > places_.size()) grow();
-    std::uint32_t& place = find(key);
-    if (place == kFree) {
-      place = static_cast<std::uint32_t>(entries_.size());
-      entries_.emplace_back(key, T());
-    }
-    return entries_[place].second;
+    const T* found = at(key);
+    return found ? const_cast<T&>(*found) : add(key);
   }
   /// None: null.
   const T* at(std::uint32_t key) const {
@@ -46,6 +33,14 @@ class FlatMap {
   static constexpr std::uint32_t kFree = UINT32_MAX;
   static constexpr std::size_t kFew = 8;
 
+  T& add(std::uint32_t key) {
+    if (entries_.empty()) entries_.reserve(kFew);
+    if (entries_.size() >= kFew) {
+      if (2 * (entries_.size() + 1) > places_.size()) grow();
+      find(key) = static_cast<std::uint32_t>(entries_.size());
+    }
+    return entries_.emplace_back(key, T()).second;
+  }
   std::uint32_t& find(std::uint32_t key) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = (key * 0x9E3779B9u >> 7) & mask;
