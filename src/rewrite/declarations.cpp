@@ -26,7 +26,6 @@ struct Uses {
   FlatMap<std::uint32_t> by_name{};  // StrId of the name as written -> Use bits; in order of appearance
   FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for themselves; empty where there are none
   FlatMap<std::uint32_t>* into = &by_name;
-  SmallVector<CodeId, 16> functions{};  // made in the body, in order of appearance
   bool comprehensions = false, yields = false;
 
   void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
@@ -83,7 +82,7 @@ struct Uses {
     }
   }
 
-  void expression(const Expr& e, bool in_comprehension) {
+  void expression(ExprId id, const Expr& e, bool in_comprehension) {
     switch (e.kind) {
       case ExprKind::Name:
         if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(e, false);
@@ -94,7 +93,10 @@ struct Uses {
         if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
         break;
       case ExprKind::Yield: case ExprKind::YieldFrom: yields = true; break;
-      case ExprKind::FunctionValue: functions.push_back(CodeId(e.a)); break;
+      case ExprKind::FunctionValue: case ExprKind::Await: r.makers.push_back(id); break;
+      case ExprKind::Call:
+        if (r.function_code(e.kids[0])) r.makers.push_back(id);
+        break;
       default: break;  // no other kind says anything of names
     }
   }
@@ -110,7 +112,12 @@ struct Uses {
     for (StmtId id : statements) append_roots(r.ast, id, work);
     for (std::size_t next = 0; next < work.size(); ++next) {
       const Expr& e = r.ast[work[next]];
-      expression(e, false);
+      if (e.kind == ExprKind::Name) {
+        add_name(e, false);
+        continue;
+      }
+      if (e.kind == ExprKind::Constant) continue;
+      expression(work[next], e, false);
       if (is_comprehension(e.kind)) {
         comprehensions = true;
         if (split) {
@@ -124,9 +131,12 @@ struct Uses {
     if (!inside.empty()) {
       std::erase(inside, ExprId::none());
       collect_below(r.ast, inside);
-      for (ExprId id : inside) expression(r.ast[id], true);
+      for (ExprId id : inside) expression(id, r.ast[id], true);
     }
-    if (comprehensions && r.role == Role::Function) collect_outside(statements);
+    if (!comprehensions || r.role != Role::Function) return;
+    const std::size_t makers = r.makers.size();
+    collect_outside(statements);
+    r.makers.resize(makers);  // met again
   }
 
   static bool is_comprehension(ExprKind kind) {
@@ -157,7 +167,7 @@ struct Uses {
         continue;
       }
       const bool named = e.kind == ExprKind::Name || e.kind == ExprKind::CellRef;
-      if (!named || !binds(scopes, scope, e.a)) expression(e, false);
+      if (!named || !binds(scopes, scope, e.a)) expression(id, e, false);
       for (ExprId kid : e.kids)
         if (kid) work.emplace_back(kid, scope);
     }
@@ -262,8 +272,9 @@ void find_declarations(Rewriter& r) {
     if (unbound && !(text.starts_with("__") && text.ends_with("__")) && enclosing_function_has(r.module, r.code, id)) add_once(r.unbound, id);
   }
   // What lambdas and comprehensions inside cannot declare themselves.
-  for (CodeId nested : uses.functions) {
-    if (nested.index >= r.ast.bodies.size()) continue;
+  for (ExprId id : r.makers) {
+    const CodeId nested = r.function_code(id);
+    if (!nested || nested.index >= r.ast.bodies.size()) continue;
     const Body& inner = r.ast.bodies[nested.index];
     if (!statements || r.role == Role::Function)
       for (StrId name : inner.outer_globals) add_once(globals, name);

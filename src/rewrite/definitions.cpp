@@ -31,16 +31,25 @@ class Definer {
   explicit Definer(Rewriter& r) : r_(r), ast_(r.ast) {}
 
   void run() {
+    bool moved = false;
     if (r_.role == Role::GenericScope || is_annotation_scope()) {
       variables_ = variables_of(r_.code);
       r_.body = inline_temporaries(r_.body, variables_);
+      moved = true;
     } else {
       if (!r_.may_hold(ExprKind::FunctionValue) && !r_.may_hold(ExprKind::ClassBuilder) && !r_.may_hold(ExprKind::Await)) return;
       variables_ = variables_of(r_.code);
-      r_.edit_lists([&](std::vector<StmtId>& list) { return join_definitions(list); });
+      r_.edit_lists([&](std::vector<StmtId>& list) {
+        const bool joined = join_definitions(list);
+        moved = moved || joined;
+        return joined;
+      });
     }
-    const ExprIds order = collect_expressions(ast_, r_.body);
-    for (std::size_t i = order.size(); i-- > 0;) expression(order[i]);
+    if (moved) {
+      const ExprIds all = collect_expressions(ast_, r_.body);
+      r_.makers.assign(all.begin(), all.end());
+    }
+    for (std::size_t i = r_.makers.size(); i-- > 0;) expression(r_.makers[i]);
     if (r_.role == Role::GenericScope) return;
     r_.edit_lists([&](std::vector<StmtId>& list) {
       bool changed = false;

@@ -34,6 +34,7 @@ struct Rewriter {
   bool empty_annotations = false;    // SETUP_ANNOTATIONS without a reachable annotation
   ExprId docstring;                  // class and module: what the body stored in __doc__
 
+  std::vector<ExprId> makers;        // function values, calls of them, and awaits, each before what is inside it: for restore_definitions()
   bool jumps_settled = false;        // drop_implied_jumps() has nothing more to drop
 
   NodeKinds kinds;                   // of the nodes up to next_expr and next_stmt, see may_hold
