@@ -46,6 +46,7 @@ bool holds_constants(ConstKind kind) {
 }  // namespace
 
 void Printer::flush_sequence() {
+  if (sequence_.empty()) return;
   for (std::size_t i = sequence_.size(); i-- > 0;) tasks_.push_back(sequence_[i]);
   sequence_.clear();
 }
@@ -63,13 +64,13 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
                !parenthesised(Task{TaskKind::Expr, Prec::Test, allow, 0, id.index, {}}, e, Prec::Lowest);
   if (tuple) {
     std::size_t count = e.kind == ExprKind::Tuple ? e.kids.size() : module_[ConstId(e.a)].items.size();
-    add_group(count == 1 ? Group::Optional : Group::OptionalTuple);
+    open_group(count == 1 ? Group::Optional : Group::OptionalTuple, Row::Free);
   } else if (group) {
-    add_group(Group::Optional);
+    open_group(Group::Optional, Row::Free);
   }
-  add_expr(id, Prec::Test, allow);
-  if (tuple || group) add_group_end();
+  visit({TaskKind::Compound, Prec::Test, allow, 0, id.index, {}});
   run();
+  if (tuple || group) close_group();
 }
 
 bool Printer::takes_optional_group(ExprId id) const {
@@ -94,7 +95,10 @@ void Printer::run() {
     switch (task.kind) {
       case TaskKind::Text: out_ += task.text; break;
       case TaskKind::Name: write_name(StrId(task.a)); break;
-      case TaskKind::Expr: visit(task); flush_sequence(); break;
+      case TaskKind::Expr:
+        if (write_simple(ExprId(task.a), task.min)) break;
+        [[fallthrough]];
+      case TaskKind::Compound: visit(task); flush_sequence(); break;
       case TaskKind::Constant: visit_constant(task); flush_sequence(); break;
       case TaskKind::Pattern: visit_pattern(task); flush_sequence(); break;
       case TaskKind::Literal: {
@@ -200,8 +204,7 @@ bool Printer::write_simple(ExprId id, Prec min) {
 }
 
 void Printer::visit(const Task& task) {
-  ExprId id(task.a);
-  if (write_simple(id, task.min)) return;
+  const ExprId id(task.a);
   const Expr& e = ast_[id];
   add_site(e);
   if (e.kind == ExprKind::Constant) {

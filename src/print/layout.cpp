@@ -9,15 +9,14 @@ void Layout::begin(std::uint32_t indent) {
   indent_ = indent;
   out_.append(indent, ' ');
   marks_.clear();
-  stack_.clear();
   twins_.clear();
   rows_ = false;
   sites_.clear();
 }
 
 void Layout::open(Group group, Row row) {
-  stack_.push_back(static_cast<std::uint32_t>(marks_.size()));
-  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row, 0, 0, 0, 0});
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row, open_, 0, 0, 0});
+  open_ = static_cast<std::uint32_t>(marks_.size() - 1);
   rows_ |= row == Row::Next;
 }
 
@@ -27,8 +26,8 @@ void Layout::part(Row row) {
 }
 
 void Layout::close() {
-  std::uint32_t opened = stack_.back();
-  stack_.pop_back();
+  const std::uint32_t opened = open_;
+  open_ = marks_[opened].partner;
   auto at = static_cast<std::uint32_t>(out_.size() - start_);
   if (marks_[opened].at == at) {  // nothing inside
     marks_.resize(opened);

@@ -57,7 +57,7 @@ class Layout {
     MarkKind kind;
     Group group;
     Row row;
-    std::uint32_t partner;     // Open: index of its Close; Close: of its Open
+    std::uint32_t partner;     // Open: index of its Close, before that of the Open around it; Close: of its Open
     std::uint32_t item_end;    // Open: where the item ends of which this group is a part; Part: where the item after it ends
     std::uint32_t later;       // Open: width of the widest group after it in the same item
     std::uint32_t next_open;   // Open: where the next group of the same item opens
@@ -81,7 +81,7 @@ class Layout {
   std::uint32_t indent_ = 0;
   std::uint32_t line_ = 1;
   std::vector<Mark> marks_;
-  std::vector<std::uint32_t> stack_;
+  std::uint32_t open_ = 0;   // the innermost Open that is not closed
   std::vector<Twin> twins_;
   bool rows_ = false;        // an item is to begin a row
   std::vector<Demand> demands_;  // by mark; empty when there are none

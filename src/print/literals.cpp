@@ -361,6 +361,12 @@ void append_escaped(std::string& out, std::string_view text, Quote quote, Braces
 }
 
 void append_string(std::string& out, std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return kStandsForItself[static_cast<std::uint8_t>(c)]; })) {
+    out += '\'';
+    out += text;
+    out += '\'';
+    return;
+  }
   Quote quote = best_quote(text);
   out += quote_text(quote);
   append_escaped(out, text, quote, Braces::Plain);

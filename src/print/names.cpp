@@ -24,10 +24,12 @@ namespace {
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// By byte: may it stand in an identifier?
-constexpr auto kInIdentifiers = [] {
-  std::array<bool, 256> table{};
-  for (std::size_t byte = 0; byte < table.size(); ++byte) table[byte] = is_letter(static_cast<char>(byte)) || is_digit(static_cast<char>(byte));
+enum ByteClass : std::uint8_t { kPlain = 0, kNoLetter = 1, kSurrogateLead = 2 };
+
+constexpr auto kByteClass = [] {
+  std::array<std::uint8_t, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) table[byte] = is_letter(static_cast<char>(byte)) || is_digit(static_cast<char>(byte)) ? kPlain : kNoLetter;
+  table[0xED] = kSurrogateLead;  // ED A0 … ED BF; before other bytes it begins a letter
   return table;
 }();
 
@@ -35,12 +37,12 @@ constexpr auto kInIdentifiers = [] {
 
 bool is_identifier(std::string_view name) {
   if (name.empty() || is_digit(name.front())) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(name[i]);
-    if (!kInIdentifiers[byte]) return false;
-    // A surrogate is encoded as ED A0 … ED BF: no letter.
-    if (byte == 0xED && i + 1 < name.size() && static_cast<unsigned char>(name[i + 1]) >= 0xA0) return false;
-  }
+  std::uint8_t classes = kPlain;
+  for (char c : name) classes |= kByteClass[static_cast<unsigned char>(c)];
+  if (classes == kPlain) return true;
+  if (classes & kNoLetter) return false;
+  for (std::size_t i = 0; i + 1 < name.size(); ++i)
+    if (static_cast<unsigned char>(name[i]) == 0xED && static_cast<unsigned char>(name[i + 1]) >= 0xA0) return false;
   return true;
 }
 

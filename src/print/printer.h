@@ -34,7 +34,8 @@ class Printer {
  private:
   // ---- expressions.cpp: one task of the expression machine
   enum class TaskKind : std::uint8_t {
-    Expr, Constant, Text, Name, Literal, Pattern,
+    Expr, Compound,             // Compound: an expression that write_simple() does not take
+    Constant, Text, Name, Literal, Pattern,
     OpenParen, CloseParen,      // a bracket character, counted
     OpenGroup, Part, CloseGroup,
     Twin,                       // a code object begins here that may have a twin
@@ -59,7 +60,12 @@ class Printer {
   // so is an expression that takes no tasks.
   bool at_cursor() const { return sequence_.empty(); }
   void add_expr(ExprId id, Prec min, std::uint8_t allow = 0, std::uint8_t flag = 0) {
-    if (!at_cursor() || !write_simple(id, min)) sequence_.push_back({TaskKind::Expr, min, allow, flag, id.index, {}});
+    TaskKind kind = TaskKind::Expr;
+    if (at_cursor()) {
+      if (write_simple(id, min)) return;
+      kind = TaskKind::Compound;
+    }
+    sequence_.push_back({kind, min, allow, flag, id.index, {}});
   }
   void add_text(std::string_view text) {
     if (at_cursor()) write(text);
@@ -121,7 +127,7 @@ class Printer {
   /// Writes an expression at the cursor if that takes no tasks: a name, an attribute of one, a constant that holds no others. False: nothing is done.
   bool write_simple(ExprId id, Prec min);
   bool write_simple_constant(ConstId id, Prec min);
-  void visit(const Task& task);
+  void visit(const Task& task);  // Compound
   void visit_constant(const Task& task);
   void visit_call(const Expr& e);
   void visit_comprehension(const Expr& e, char open, char close);
