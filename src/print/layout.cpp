@@ -9,6 +9,7 @@ void Layout::begin(std::uint32_t indent) {
   indent_ = indent;
   out_.append(indent, ' ');
   marks_.clear();
+  open_ = 0;
   twins_.clear();
   rows_ = false;
   sites_.clear();

@@ -310,6 +310,7 @@ void find_declarations(Rewriter& r) {
 }
 
 void insert_declarations(Rewriter& r) {
+  if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() && !r.empty_annotations && !r.lacks_yield) return;
   std::vector<StmtId> head, tail;
   auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
     if (names.empty()) return;

@@ -23,7 +23,7 @@ struct Definition {
   ExprId value;                       // FunctionValue, class call, or the tuple of a type alias
   SmallVector<ExprId, 4> decorators;
   std::vector<TypeParam> type_params;
-  std::unordered_map<std::uint32_t, ExprId> arguments;  // of the scope of type parameters: StrId of `.defaults` … -> value
+  FlatMap<ExprId> arguments;          // of the scope of type parameters: StrId of `.defaults` … -> value
 };
 
 class Definer {
@@ -270,7 +270,7 @@ class Definer {
   }
 
   /// Parameters and their defaults and annotations; index in Ast::functions.
-  std::uint32_t make_function(ExprId value, const std::unordered_map<std::uint32_t, ExprId>& arguments, std::vector<TypeParam> type_params,
+  std::uint32_t make_function(ExprId value, const FlatMap<ExprId>& arguments, std::vector<TypeParam> type_params,
                               ExprId* returns = nullptr) {
     const Expr e = ast_[value];
     const CodeId code(e.a);
@@ -280,7 +280,7 @@ class Definer {
     f.type_params = std::move(type_params);
     auto resolve = [&](ExprId id) {
       if (id && ast_[id].kind == ExprKind::Name)
-        if (const auto at = arguments.find(ast_[id].a); at != arguments.end()) return at->second;
+        if (const ExprId* argument = arguments.at(ast_[id].a)) return *argument;
       return id;
     };
 
@@ -469,9 +469,9 @@ class Definer {
   // --- statements
 
   StmtId statement(StmtId id) {
-    const StrId name = r_.assigned_name(ast_[id]);
+    const Stmt& s = ast_[id];
+    const StrId name = r_.assigned_name(s);
     if (!name) return id;
-    const Stmt s = ast_[id];
     const ExprKind value = ast_[s.e[0]].kind;
     if (value != ExprKind::FunctionValue && value != ExprKind::Call && value != ExprKind::Intrinsic) return id;
     Definition d = definition(s.e[0]);

@@ -25,9 +25,9 @@ bool looks_like_mode(std::uint64_t value) {
 /// A mask or limit of so many bits, where a decimal number would be as wide.
 bool looks_like_mask(std::uint64_t value) { return (value & 0xFFFF) == 0xFFFF || (value & 0xFFFF) == 0; }
 
+constexpr std::uint32_t kPrefix = 2;  // `0x`
+
 IntegerStyle style(std::uint64_t value, std::size_t width) {
-  constexpr std::size_t kPrefix = 2;
-  if (width <= kPrefix) return IntegerStyle::Decimal;
   const std::size_t decimal = digits(value, 10);
   if (width < decimal || value == 0) return IntegerStyle::Decimal;
   const bool thousands = decimal > 3 && width == decimal + (decimal - 1) / 3;
@@ -48,7 +48,7 @@ void restore_numbers(Rewriter& r) {
   for (Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
     if (e.kind != ExprKind::Constant) continue;
     const SourceSpan span = columns.at(e.origin);
-    if (span.line == 0 || span.end <= span.first) continue;
+    if (span.line == 0 || span.end <= span.first + kPrefix) continue;  // unknown, or decimal
     const Const& value = r.module[ConstId(e.a)];
     if (value.kind != ConstKind::Int || value.big || value.integer < 0) continue;
     e.op = static_cast<std::uint8_t>(style(static_cast<std::uint64_t>(value.integer), span.end - span.first));

@@ -69,11 +69,10 @@ std::uint32_t SourceColumns::step() const {
 SourceSpan SourceColumns::of_roots() const {
   SourceSpan found;
   while (!work_.empty()) {
-    const ExprId id = work_.back();
+    const Expr& e = r_.ast[work_.back()];
     work_.pop_back();
-    if (!id) continue;
-    const Expr& e = r_.ast[id];
-    work_.append(e.kids);
+    for (ExprId kid : e.kids)
+      if (kid) work_.push_back(kid);
     const SourceSpan span = at(e.origin);
     if (span.line == 0 || (found.line != 0 && span.line > found.line)) continue;
     if (found.line == 0 || span.line < found.line) {
@@ -87,6 +86,7 @@ SourceSpan SourceColumns::of_roots() const {
 }
 
 SourceSpan SourceColumns::of(ExprId expression) const {
+  if (!expression) return {};
   work_.push_back(expression);
   return of_roots();
 }
@@ -117,8 +117,9 @@ std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
     case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
     case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
-      work_.append(s.list);
-      work_.append(s.e);
+      for (ExprId id : s.list) work_.push_back(id);
+      for (ExprId id : s.e)
+        if (id) work_.push_back(id);
       SourceSpan span = of_roots();
       if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
       if (span.line == 0) return {};
