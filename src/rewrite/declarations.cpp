@@ -105,6 +105,7 @@ struct Uses {
     StmtIds statements;
     collect_statements(r.ast, r.body, statements);
     for (StmtId id : statements) statement(id);
+    if (!expressions_tell()) return;
     // Inside a class or module a comprehension's own scope has plain globals, so those say nothing of a declaration.
     const bool split = r.role == Role::Class || r.role == Role::Module;
     ExprIds work;
@@ -137,6 +138,27 @@ struct Uses {
     const std::size_t makers = r.makers.size();
     collect_outside(statements);
     r.makers.resize(makers);  // met again
+  }
+
+  /// May what expressions do with names matter beside what statements store? Not in a function that captures nothing, has a statement for each of its
+  /// variables and no function around it whose variables it could mean.
+  bool expressions_tell() const {
+    constexpr std::uint64_t telling = mask(ExprKind::FunctionValue) | mask(ExprKind::Await) | mask(ExprKind::NamedExpr) | mask(ExprKind::Comprehension) |
+                                      mask(ExprKind::MatchAs) | mask(ExprKind::MatchStar) | mask(ExprKind::MatchMapping) | mask(ExprKind::CellRef);
+    if (r.role != Role::Function || (r.look().exprs & telling) != 0 || (r.object.flags & (kGenerator | kAsyncGenerator))) return true;
+    for (CodeId at = r.object.parent; at; at = r.module[at].parent)
+      if (r.module[at].flags & kOptimized) return true;
+    for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
+      const Slot& slot = r.object.slots[i];
+      if (slot.kind & (kCell | kFree)) return true;
+      if (i >= arguments() && !(of(unmangled(r.module, r.code, slot.name)) & (kStoredFast | kStoredDeref))) return true;
+    }
+    return false;
+  }
+
+  /// So many of the variables are parameters.
+  std::uint32_t arguments() const {
+    return r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
   }
 
   static bool is_comprehension(ExprKind kind) {
@@ -286,7 +308,7 @@ void find_declarations(Rewriter& r) {
   }
 
   if (r.role == Role::Function) {
-    const std::uint32_t arguments = r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
+    const std::uint32_t arguments = uses.arguments();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const std::uint8_t kind = r.object.slots[i].kind;
       if (i < arguments && !(kind & (kFree | kCell))) continue;
