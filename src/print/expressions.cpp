@@ -110,7 +110,7 @@ void Printer::run() {
             if ((c == '{' || c == '}') && braces == Braces::Doubled) out_ += c;
           }
         } else {
-          append_escaped(out_, text, static_cast<Quote>(task.flag & 3), braces);
+          write_spelt([&](std::string& out) { append_escaped(out, text, static_cast<Quote>(task.flag & 3), braces); });
         }
         break;
       }
@@ -192,13 +192,16 @@ bool Printer::write_simple(ExprId id, Prec min) {
   const Const& constant = module_[ConstId(e.a)];
   if (holds_constants(constant.kind)) return false;
   add_site(e);
-  const auto value = static_cast<std::uint64_t>(constant.integer);
+  const auto write_integer = [&](int base, int group) {
+    write_spelt([&](std::string& out) { append_integer(out, static_cast<std::uint64_t>(constant.integer), base, group); });
+    return true;
+  };
   switch (static_cast<IntegerStyle>(e.op)) {
     case IntegerStyle::Decimal: break;
-    case IntegerStyle::Hexadecimal: append_integer(out_, value, 16, 0); return true;
-    case IntegerStyle::Octal: append_integer(out_, value, 8, 0); return true;
-    case IntegerStyle::Binary: append_integer(out_, value, 2, 0); return true;
-    case IntegerStyle::Thousands: append_integer(out_, value, 10, 3); return true;
+    case IntegerStyle::Hexadecimal: return write_integer(16, 0);
+    case IntegerStyle::Octal: return write_integer(8, 0);
+    case IntegerStyle::Binary: return write_integer(2, 0);
+    case IntegerStyle::Thousands: return write_integer(10, 3);
   }
   return write_simple_constant(ConstId(e.a), min);
 }
@@ -471,39 +474,28 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
     case ConstKind::Int:
       if (parens) out_ += '(';
       if (value.big) {
-        append_big_integer(out_, value.text);
+        write_spelt([&](std::string& out) { append_big_integer(out, value.text); });
       } else {
         char buffer[24];
-        out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.integer).ptr);
+        out_.append({buffer, std::to_chars(buffer, buffer + sizeof buffer, value.integer).ptr});
       }
       if (parens) out_ += ')';
       break;
     case ConstKind::Float: case ConstKind::Complex:
-      if (value.kind == ConstKind::Complex || std::isnan(value.re)) {
-        // Spelt as a sum in parentheses, which are dropped where nothing else is near.
-        std::size_t at = out_.size();
-        value.kind == ConstKind::Complex ? append_complex(out_, value.re, value.im, options_.grammar) : append_float(out_, value.re);
-        if (out_[at] == '(' && min <= Prec::Test) {
-          out_.erase(at, 1);
-          out_.pop_back();
-        }
-        break;
-      }
       if (parens) out_ += '(';
-      append_float(out_, value.re);
+      write_spelt([&](std::string& out) {
+        value.kind == ConstKind::Complex ? append_complex(out, value.re, value.im, options_.grammar) : append_float(out, value.re);
+        // Some are spelt as a sum in parentheses, which are dropped where nothing else is near.
+        if (out[0] == '(' && min <= Prec::Test) out = out.substr(1, out.size() - 2);
+      });
       if (parens) out_ += ')';
       break;
-    case ConstKind::Str:
-      if (fields_ && !at_least(12))
-        append_plain_string(out_, value.text, false);
-      else
-        append_string(out_, value.text);
-      break;
-    case ConstKind::Bytes:
-      if (fields_ && !at_least(12))
-        append_plain_string(out_, value.text, true);
-      else
-        append_bytes(out_, value.text);
+    case ConstKind::Str: case ConstKind::Bytes:
+      write_spelt([&](std::string& out) {
+        const bool bytes = value.kind == ConstKind::Bytes;
+        if (fields_ && !at_least(12)) append_plain_string(out, value.text, bytes);
+        else bytes ? append_bytes(out, value.text) : append_string(out, value.text);
+      });
       break;
     case ConstKind::Code:  // printed where no source form holds a bare code object
       out_ += "code_";

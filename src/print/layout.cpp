@@ -52,7 +52,7 @@ void Layout::number_sites() {
     for (; at < place; ++at) line_ += out_[at] == '\n';
     site.line = line_;
   }
-  line_ += static_cast<std::uint32_t>(std::count(out_.begin() + static_cast<std::ptrdiff_t>(at), out_.end(), '\n'));
+  line_ += static_cast<std::uint32_t>(std::count(out_.view().begin() + static_cast<std::ptrdiff_t>(at), out_.view().end(), '\n'));
 }
 
 void Layout::blank_line() {
@@ -124,7 +124,7 @@ bool Layout::place_twins() {
 }
 
 void Layout::reflow() {
-  flat_.assign(out_, start_);
+  flat_ = out_.view(start_);
   auto length = static_cast<std::uint32_t>(flat_.size());
 
   // Backwards: where each item ends, and what follows a group inside its item.
@@ -155,14 +155,14 @@ void Layout::reflow() {
   enum class Mode : std::uint8_t { Explode, Fill, Rows, Flat };
   struct Frame { Mode mode; std::uint32_t base, inner; };
   std::vector<Frame> frames;
-  out_.resize(start_);
+  out_.shorten(start_);
   std::size_t line_start = start_;
   std::uint32_t line_indent = indent_, copied = 0;
   std::size_t site = 0;
   auto copy_to = [&](std::uint32_t at) {
     for (; site < sites_.size() && sites_[site].line < at; ++site)
       sites_[site].line = static_cast<std::uint32_t>(out_.size() - start_) + sites_[site].line - copied;
-    out_.append(flat_, copied, at - copied);
+    out_.append(std::string_view(flat_).substr(copied, at - copied));
     copied = at;
   };
   auto column = [&] { return static_cast<std::uint32_t>(out_.size() - line_start); };

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "print/text.h"
+
 namespace depyf {
 
 /// How a group of items may be broken.
@@ -26,9 +28,8 @@ enum class Row : std::uint8_t { Free, Same, Next };
 class Layout {
  public:
   /// `sites`: site() will be called.
-  Layout(std::string& out, std::uint32_t width, bool sites) : out_(out), width_(width), numbers_sites_(sites) {}
+  Layout(Text& out, std::uint32_t width, bool sites) : out_(out), width_(width), numbers_sites_(sites) {}
 
-  std::string& out() { return out_; }
   /// Starts a logical line at this indentation.
   void begin(std::uint32_t indent);
   /// Marks; only between begin() and end(). open() stands after a bracket, close() before it, part() after ", " or before an operator.
@@ -74,7 +75,7 @@ class Layout {
   void reflow();
   void number_sites();
 
-  std::string& out_;
+  Text& out_;
   std::uint32_t width_;
   bool numbers_sites_;
   std::size_t start_ = 0;

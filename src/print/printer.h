@@ -12,6 +12,7 @@
 #include "print/names.h"
 #include "print/precedence.h"
 #include "print/print.h"
+#include "print/text.h"
 #include "print/twins.h"
 
 namespace depyf {
@@ -187,6 +188,13 @@ class Printer {
   void end();
   std::uint32_t indent_of(std::uint32_t depth) const { return depth * options_.indentation; }
   void write(std::string_view text) { out_ += text; }
+  /// Writes what `spell` appends to a string.
+  template <class Spell>
+  void write_spelt(Spell spell) {
+    spelt_.clear();
+    spell(spelt_);
+    out_ += spelt_;
+  }
   void write_name(StrId id) { out_ += names_.spell(id); }
   /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too wide.
   void write_expr(ExprId id, std::uint8_t allow = 0, bool optional = true);
@@ -216,7 +224,8 @@ class Printer {
   const Module& module_;
   const PrintOptions& options_;
   Source& source_;
-  std::string& out_;
+  Text out_;                          // becomes Source::text
+  std::string spelt_;                 // see write_spelt
   Layout layout_;
   Names names_;
   std::vector<std::uint32_t> twins_;  // see group_twins

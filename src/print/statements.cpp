@@ -18,7 +18,7 @@ std::string_view augmented_operator(BinaryOp op) { return binary_operator(op).te
 }  // namespace
 
 Printer::Printer(const Ast& ast, const PrintOptions& options, Source& source)
-    : ast_(ast), module_(*ast.module), options_(options), source_(source), out_(source.text), layout_(source.text, options.width, options.sites),
+    : ast_(ast), module_(*ast.module), options_(options), source_(source), layout_(out_, options.width, options.sites),
       names_(*ast.module, options.grammar), twins_(group_twins(*ast.module, options.grammar)) {}
 
 void Printer::note(std::string message) {
@@ -158,9 +158,9 @@ void Printer::print_frames() {
       const std::string_view text = module_[ConstId(ast_[ast_[id].e[0]].a)].text;
       if (at_least(13) && at.context != Context::Function && !is_clean_docstring(text)) {
         write("__doc__ = ");
-        append_string(out_, text);
+        write_spelt([&](std::string& out) { append_string(out, text); });
       } else {
-        append_docstring(out_, text, indent_of(at.depth), options_.grammar);
+        write_spelt([&](std::string& out) { append_docstring(out, text, indent_of(at.depth), options_.grammar); });
       }
       end();
     } else {
@@ -171,6 +171,7 @@ void Printer::print_frames() {
       note("more than 200 nested brackets: CPython refuses to compile this source");
     }
   }
+  source_.text = out_.view();
 }
 
 void Printer::separate(const Frame& at, StmtId id) {
