@@ -1,4 +1,5 @@
 // `import` and `from … import` from the stores of what IMPORT_NAME and IMPORT_FROM gave.
+#include <algorithm>
 #include <string>
 
 #include "support/error.h"
@@ -63,13 +64,17 @@ StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
 
 void restore_imports(Rewriter& r) {
   if (!r.may_hold(ExprKind::ImportModule) && !r.may_hold(ExprKind::ImportedName)) return;
+  const auto imports = [&](StmtId id) {
+    const Stmt& s = r.ast[id];
+    return s.kind == StmtKind::ImportStar || (r.assigned_name(s) && (is_module(r, s.e[0]) || is_member(r, s.e[0])));
+  };
   r.edit_lists([&](std::vector<StmtId>& list) {
+    if (std::none_of(list.begin(), list.end(), imports)) return false;
     std::vector<StmtId> out;
     bool changed = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const StmtId id = list[i];
-      const StmtKind kind = r.ast[id].kind;
-      if (kind != StmtKind::Assign && kind != StmtKind::ImportStar) {
+      if (!imports(id)) {
         out.push_back(id);
         continue;
       }
