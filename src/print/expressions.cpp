@@ -52,10 +52,6 @@ void Printer::flush_sequence() {
 }
 
 void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
-  if (!id) {
-    write("None");
-    return;
-  }
   if (write_simple(id, Prec::Test)) return;
   const Expr& e = ast_[id];
   bool group = optional && takes_optional_group(id);

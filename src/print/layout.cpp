@@ -7,7 +7,8 @@ namespace depyf {
 void Layout::begin(std::uint32_t indent) {
   start_ = out_.size();
   indent_ = indent;
-  out_.append(indent, ' ');
+  static constexpr std::string_view kUsual = "                                ";
+  indent <= kUsual.size() ? out_.append(kUsual.substr(0, indent)) : out_.append(indent, ' ');
   marks_.clear();
   open_ = 0;
   twins_.clear();

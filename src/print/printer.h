@@ -205,7 +205,10 @@ class Printer {
     layout_.site(static_cast<std::uint32_t>(source_.sites.size()));
     source_.sites.push_back({0, origin});
   }
-  void add_site(const Stmt& s);
+  void add_site(const Stmt& s) {
+    if (options_.sites && s.origin.offset != UINT32_MAX) add_sites(s);
+  }
+  void add_sites(const Stmt& s);
   void add_site(const Expr& e) {
     if (e.origin.offset != UINT32_MAX) add_site(e.origin);
   }

@@ -36,8 +36,7 @@ bool Printer::is_docstring(StmtId id) const {
   return e.kind == ExprKind::Constant && module_[ConstId(e.a)].kind == ConstKind::Str;
 }
 
-void Printer::add_site(const Stmt& s) {
-  if (s.origin.offset == UINT32_MAX) return;
+void Printer::add_sites(const Stmt& s) {
   add_site(s.origin);
   for (std::uint32_t offset : s.absorbed) add_site({offset, 0, s.origin.code});
 }
@@ -179,6 +178,8 @@ void Printer::separate(const Frame& at, StmtId id) {
   StmtId before = at.stmts[at.next - 1];
   const Stmt& last = ast_[before];
   const Stmt& s = ast_[id];
+  constexpr std::uint64_t apart = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) | mask(StmtKind::Import) | mask(StmtKind::ImportFrom);
+  if (at.next > 1 && !(apart & (mask(last.kind) | mask(s.kind)))) return;
   bool top = at.depth == 0;
   std::uint32_t blank = 0;
   bool docstring = at.next == 1 && at.starts_body && is_docstring(before);

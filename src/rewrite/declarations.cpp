@@ -42,8 +42,6 @@ struct Uses {
   /// Each name that a target binds, in order.
   template <class Visit>
   void each_name(ExprId target, Visit visit) const {
-    if (!target) return;
-    if (r.ast[target].kind == ExprKind::Name) return visit(target);
     SmallVector<ExprId, 16> work = {target};
     while (!work.empty()) {
       const ExprId at = work.back();
@@ -56,7 +54,8 @@ struct Uses {
     }
   }
   void add_target(ExprId target) {
-    each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
+    if (target && r.ast[target].kind == ExprKind::Name) add_name(r.ast[target], true);
+    else each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
   }
 
   void statement(StmtId id) {
