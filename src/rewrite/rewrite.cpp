@@ -66,9 +66,10 @@ void Rewriter::absorb(StmtId into, StmtId from) {
   const Stmt& b = ast[from];
   const bool elsewhere = b.origin.offset == UINT32_MAX || b.origin.code != a.origin.code;
   if (into == from || (elsewhere && b.absorbed.empty())) return;
-  std::vector<std::uint32_t> all(a.absorbed.begin(), a.absorbed.end());
+  SmallVector<std::uint32_t, 16> all;
+  all.append(a.absorbed);
   if (!elsewhere) all.push_back(b.origin.offset);
-  all.insert(all.end(), b.absorbed.begin(), b.absorbed.end());
+  all.append(b.absorbed);
   a.absorbed = ast.arena.copy(all);
 }
 
