@@ -206,6 +206,10 @@ void Printer::visit(const Task& task) {
   const ExprId id(task.a);
   const Expr& e = ast_[id];
   add_site(e);
+  if (e.kind == ExprKind::Call && task.min <= Prec::Primary) {  // the most frequent one, never in parentheses
+    visit_call(e);
+    return;
+  }
   if (e.kind == ExprKind::Constant) {
     visit_constant({TaskKind::Constant, task.min, task.allow, task.flag, e.a, {}});
     return;
