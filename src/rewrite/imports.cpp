@@ -68,6 +68,11 @@ void restore_imports(Rewriter& r) {
     const Stmt& s = r.ast[id];
     return s.kind == StmtKind::ImportStar || (r.assigned_name(s) && (is_module(r, s.e[0]) || is_member(r, s.e[0])));
   };
+  std::vector<ExprId> replaced;  // nodes for which statements stand now
+  const auto replace = [&](ExprId value) {
+    for (; is_member(r, value); value = r.ast[value].kids[0]) replaced.push_back(value);
+    replaced.push_back(value);
+  };
   r.edit_lists([&](std::vector<StmtId>& list) {
     if (std::none_of(list.begin(), list.end(), imports)) return false;
     std::vector<StmtId> out;
@@ -83,6 +88,7 @@ void restore_imports(Rewriter& r) {
       if (s.kind == StmtKind::ImportStar && is_module(r, s.e[0])) {
         const std::uint32_t names[] = {r.module.intern("*").index, UINT32_MAX};
         made = import_statement(r, StmtKind::ImportFrom, id, r.ast[s.e[0]], names);
+        replace(s.e[0]);
       } else if (const StrId name = r.assigned_name(s)) {
         const Expr value = r.ast[s.e[0]];
         if (value.kind == ExprKind::ImportedName && is_module(r, value.kids[0]) && !r.is_none(r.ast[value.kids[0]].kids[1])) {
@@ -95,12 +101,14 @@ void restore_imports(Rewriter& r) {
             const std::uint32_t imported = r.ast[member.e[0]].a;
             names.push_back(imported);
             names.push_back(imported == target.index ? UINT32_MAX : target.index);
+            replace(member.e[0]);
           }
           made = import_statement(r, StmtKind::ImportFrom, id, r.ast[value.kids[0]], names);
           for (std::size_t j = i + 1; j < end; ++j) r.absorb(made, list[j]);
           i = end - 1;
         } else {
           made = plain_import(r, id, name, s.e[0]);
+          if (made) replace(s.e[0]);
         }
       }
       changed = changed || made;
@@ -110,6 +118,11 @@ void restore_imports(Rewriter& r) {
     return changed;
   });
 
+  std::sort(replaced.begin(), replaced.end());
+  replaced.erase(std::unique(replaced.begin(), replaced.end()), replaced.end());
+  const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
+  const auto all = std::count_if(own.begin(), own.end(), [](const Expr& e) { return e.kind == ExprKind::ImportModule || e.kind == ExprKind::ImportedName; });
+  if (static_cast<std::size_t>(all) == replaced.size()) return;
   // An import whose value goes elsewhere than into a name has no statement: the function behind it says the same.
   for (ExprId id : collect_expressions(r.ast, r.body)) {
     const ExprKind kind = r.ast[id].kind;
