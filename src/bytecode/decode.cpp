@@ -31,7 +31,7 @@ struct Scratch {
   std::vector<std::uint32_t> exits;   // jumps that lead out of a folded SEND loop
 };
 
-thread_local Scratch scratch;
+thread_local Scratch thread_scratch;
 
 class Decoder {
  public:
@@ -78,9 +78,9 @@ class Decoder {
   void walk() {
     const std::span<const std::uint8_t> bytes = code_.code;
     const auto count = static_cast<std::uint32_t>(bytes.size() / 2);
-    std::vector<std::uint32_t>& units = scratch.units;
+    std::vector<std::uint32_t>& units = scratch_.units;
     if (units.size() <= count) units.resize(std::size_t{count} + 1);
-    scratch.jumps.clear();
+    scratch_.jumps.clear();
     out_.instrs.reserve(minor_ >= 11 ? count / 2 + 8 : count + 8);
     for (std::uint32_t unit = 0; unit < count;) {
       start_ = unit;
@@ -312,7 +312,7 @@ class Decoder {
         become(Op::RETURN_VALUE, 0);
         break;
     }
-    if (target != kNoTarget) scratch.jumps.push_back(static_cast<std::uint32_t>(out_.instrs.size()));
+    if (target != kNoTarget) scratch_.jumps.push_back(static_cast<std::uint32_t>(out_.instrs.size()));
     emit(op, arg, aux, target);
   }
 
@@ -365,20 +365,20 @@ class Decoder {
     while (at < table.size()) {
       const std::uint32_t begin = varint(), length = varint(), target = varint(), depth = varint();
       if (begin < last || begin > count || length > count - begin) fail_table("rows are not in order, or go beyond the code");
-      if (target >= count || (scratch.units[target] & kInside) != 0 || scratch.units[target] >= size) {
+      if (target >= count || (scratch_.units[target] & kInside) != 0 || scratch_.units[target] >= size) {
         fail_table("a handler at offset " + std::to_string(2 * std::uint64_t{target}) + ", where no instruction starts");
       }
       last = begin + length;
-      const ExceptionRow row{scratch.units[begin] & ~kInside, scratch.units[last] & ~kInside, scratch.units[target], depth >> 1, (depth & 1) != 0};
+      const ExceptionRow row{scratch_.units[begin] & ~kInside, scratch_.units[last] & ~kInside, scratch_.units[target], depth >> 1, (depth & 1) != 0};
       if (row.begin < row.end) out_.rows.push_back(row);
     }
   }
 
   void resolve_targets() {
     const auto size = static_cast<std::uint32_t>(out_.instrs.size());
-    for (const std::uint32_t jump : scratch.jumps) {
+    for (const std::uint32_t jump : scratch_.jumps) {
       Instr& instr = out_.instrs[jump];
-      const std::uint32_t index = scratch.units[instr.target];
+      const std::uint32_t index = scratch_.units[instr.target];
       if ((index & kInside) != 0 || index >= size) {
         throw Error("corrupt bytecode: " + std::string(op_name(instr.op)) + " at offset " + std::to_string(instr.offset) + " of '" +
                     std::string(module_[code_.name]) + "' (CPython 3." + std::to_string(minor_) + ") jumps to offset " +
@@ -395,24 +395,24 @@ class Decoder {
   /// From 3.13 on a branch gets a bool from TO_BOOL or COMPARE_OP, and the compiler leaves it out of the exception table.
   bool never_raises(std::uint32_t i) const {
     const Op op = out_.instrs[i].op;
-    return scratch.removed[i] || cannot_raise(out_.instrs[i]) || (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
+    return scratch_.removed[i] || cannot_raise(out_.instrs[i]) || (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
   }
 
   void fold() {
     std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
-    std::vector<std::uint8_t>& refs = scratch.refs;
-    std::vector<std::uint8_t>& removed = scratch.removed;
+    std::vector<std::uint8_t>& refs = scratch_.refs;
+    std::vector<std::uint8_t>& removed = scratch_.removed;
     refs.assign(std::size_t{size} + 1, 0);
-    scratch.boundary.assign(std::size_t{size} + 1, 0);
+    scratch_.boundary.assign(std::size_t{size} + 1, 0);
     removed.assign(std::size_t{size} + 1, 0);
-    scratch.exits.clear();
+    scratch_.exits.clear();
     for (const Instr& instr : instrs) {
       if (instr.target != kNoTarget) count_ref(instr.target);
     }
     for (const ExceptionRow& row : out_.rows) {
       count_ref(row.target);
-      scratch.boundary[row.begin] = scratch.boundary[row.end] = 1;
+      scratch_.boundary[row.begin] = scratch_.boundary[row.end] = 1;
     }
 
     if (generator_at_ != kNoTarget && generator_at_ + 1 < size && instrs[generator_at_ + 1].op == Op::POP_TOP && refs[generator_at_] == 0 &&
@@ -437,18 +437,18 @@ class Decoder {
     }
     drop_loop_ends();
     drop_stop_iteration_handler();
-    for (const std::uint32_t jump : scratch.exits) {
+    for (const std::uint32_t jump : scratch_.exits) {
       std::uint32_t next = jump + 1;
       while (next < size && removed[next]) ++next;
       std::uint32_t target = instrs[jump].target;
       while (target < size && removed[target]) ++target;
       if (next == target) removed[jump] = 1;
     }
-    remove_marked(out_, removed, scratch.moved);
+    remove_marked(out_, removed, scratch_.moved);
   }
 
   void count_ref(std::uint32_t index) {
-    if (scratch.refs[index] < 255) ++scratch.refs[index];
+    if (scratch_.refs[index] < 255) ++scratch_.refs[index];
   }
 
   /// SEND, YIELD_VALUE, jump back is `await` or `yield from` as the compiler writes it, from 3.12 on with a handler (CLEANUP_THROW) for
@@ -456,8 +456,8 @@ class Decoder {
   void fold_send(std::uint32_t i, const ExceptionRow* row) {
     std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
-    std::vector<std::uint8_t>& refs = scratch.refs;
-    std::vector<std::uint8_t>& removed = scratch.removed;
+    std::vector<std::uint8_t>& refs = scratch_.refs;
+    std::vector<std::uint8_t>& removed = scratch_.removed;
     if (i == 0 || i + 2 >= size || !is_none(instrs[i - 1]) || instrs[i + 1].op != Op::YIELD_VALUE || instrs[i + 2].op != Op::JUMP ||
         instrs[i + 2].target != i || refs[i] != 1 || refs[i + 1] != 0 || refs[i + 2] != 0) {
       return;
@@ -494,7 +494,7 @@ class Decoder {
     instrs[i].target = kNoTarget;
     removed[i + 1] = 1;
     instrs[i + 2].target = out;
-    scratch.exits.push_back(i + 2);
+    scratch_.exits.push_back(i + 2);
   }
 
   /// An exhausted loop goes on behind END_FOR and what pops the iterator: FOR_ITER's own form does both.
@@ -511,7 +511,7 @@ class Decoder {
                   ", where no END_FOR with what pops the iterator stands");
     }
     loop.arg = 0;
-    if (scratch.refs[end] < 255) --scratch.refs[end];
+    if (scratch_.refs[end] < 255) --scratch_.refs[end];
     loop.target = end + skipped;
     count_ref(loop.target);
   }
@@ -520,12 +520,12 @@ class Decoder {
     const std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
     for (std::uint32_t i = 1; i < size; ++i) {
-      if (instrs[i].op != Op::END_FOR || scratch.refs[i] != 0 || !entered_only_by_jumps(i)) continue;
+      if (instrs[i].op != Op::END_FOR || scratch_.refs[i] != 0 || !entered_only_by_jumps(i)) continue;
       const std::uint32_t pops = minor_ >= 15 ? 2 : minor_ >= 13 ? 1 : 0;
       bool alone = std::uint64_t{i} + pops < size;
-      for (std::uint32_t k = 1; alone && k <= pops; ++k) alone = instrs[i + k].op == Op::POP_TOP && scratch.refs[i + k] == 0;
+      for (std::uint32_t k = 1; alone && k <= pops; ++k) alone = instrs[i + k].op == Op::POP_TOP && scratch_.refs[i + k] == 0;
       if (!alone) continue;
-      for (std::uint32_t k = 0; k <= pops; ++k) scratch.removed[i + k] = 1;
+      for (std::uint32_t k = 0; k <= pops; ++k) scratch_.removed[i + k] = 1;
     }
   }
 
@@ -544,12 +544,12 @@ class Decoder {
       return;
     }
     for (std::uint32_t k = i; k < i + 5; ++k) {
-      if (scratch.refs[k] != 0 || scratch.boundary[k] != 0) return;
+      if (scratch_.refs[k] != 0 || scratch_.boundary[k] != 0) return;
     }
     instrs[i - 1].op = plain ? Op::WITH_ENTER : Op::ASYNC_WITH_ENTER;
     instrs[i - 1].arg = 0;
     instrs[i - 1].aux = 2;
-    for (std::uint32_t k = i; k < i + 5; ++k) scratch.removed[k] = 1;
+    for (std::uint32_t k = i; k < i + 5; ++k) scratch_.removed[k] = 1;
   }
 
   /// 3.12+: the body of a generator or coroutine lies in one handler that turns StopIteration into RuntimeError. The function's kind says
@@ -562,7 +562,7 @@ class Decoder {
     const std::uint32_t handler = size - 2;
     if (instrs[handler].op != Op::INTRINSIC_1 || instrs[handler].arg != static_cast<std::uint32_t>(Intrinsic1::StopIterationError) ||
         instrs[handler + 1].op != Op::RERAISE || instrs[handler + 1].aux != 1 || !ends_flow(instrs[handler - 1].op) ||
-        scratch.refs[handler + 1] != 0) {
+        scratch_.refs[handler + 1] != 0) {
       return;
     }
     // 3.15's generator expressions make their iterator (two stack values; one of `async for`) before they become a generator.
@@ -581,12 +581,12 @@ class Decoder {
       if (row.depth != depth || !row.lasti) return;
       ++rows;
     }
-    if (covered > handler || rows == 0 || (scratch.refs[handler] != 255 && scratch.refs[handler] != rows)) return;
+    if (covered > handler || rows == 0 || (scratch_.refs[handler] != 255 && scratch_.refs[handler] != rows)) return;
     for (std::uint32_t i = covered; i < handler; ++i) {
       if (!never_raises(i)) return;
     }
     std::erase_if(out_.rows, [&](const ExceptionRow& row) { return row.target == handler; });
-    scratch.removed[handler] = scratch.removed[handler + 1] = 1;
+    scratch_.removed[handler] = scratch_.removed[handler + 1] = 1;
   }
 
   /// Drops empty rows and joins neighbours with the same handler, also over a branch that never raises and is in no row (3.13+).
@@ -619,6 +619,7 @@ class Decoder {
   const CodeObject& code_;
   const std::uint8_t minor_;
   const VersionTable* table_;
+  Scratch& scratch_ = thread_scratch;
   LineCursor lines_;
   InstrList out_;
   std::uint32_t start_ = 0, unit_ = 0, next_ = 0;  // of the current instruction: first prefix, opcode, what follows its caches

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
 #include "support/error.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 namespace {
@@ -87,7 +89,8 @@ class Lifter {
   bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
 
-  std::vector<ValueId> stack_;
+  std::uint32_t made_ = 0;  // of out_.values; behind them is room for more
+  SmallVector<ValueId, 64> stack_;
   std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
   std::vector<ValueId> replacement_;
   ValueId null_;
@@ -96,6 +99,7 @@ class Lifter {
   // The block being interpreted.
   BlockId block_;
   LiftedBlock* current_ = nullptr;
+  SmallVector<ValueId, 64> body_;
   const Instr* instr_ = nullptr;
   bool rotated_ = false;  // since the last operation
   std::uint32_t protected_depth_ = 0;
@@ -161,18 +165,34 @@ class Lifter {
   // ---------------------------------------------------------------- values
 
   ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
-    static constexpr Instr nowhere;
-    const Instr& at = instr_ ? *instr_ : nowhere;
+    if (made_ == out_.values.size()) [[unlikely]] make_room(made_ + made_ / 2);
+    Value& value = out_.values[made_];
+    value.kind = kind;
+    value.op = op;
+    value.arg = arg;
+    value.aux = aux;
+    value.operands = operands;
+    place(value);
+    return ValueId(made_++);
+  }
+  void place(Value& value) const {
     const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
-    const ValueId id(static_cast<std::uint32_t>(out_.values.size()));
-    out_.values.emplace_back(kind, op, static_cast<std::uint16_t>(std::min(height, kHighest)), rotated_, false, arg, aux, block_, at.offset, at.line, at.columns, operands);
-    if (id.index >= aliased_.size()) aliased_.resize(out_.values.capacity());
-    return id;
+    value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
+    value.rotated = rotated_;
+    value.block = block_;
+    if (!instr_) return;
+    value.offset = instr_->offset;
+    value.line = instr_->line;
+    value.columns = instr_->columns;
+  }
+  void make_room(std::size_t values) {
+    out_.values.resize(values);
+    aliased_.resize(values);
   }
 
   ValueId emit(Op op, std::uint32_t arg, std::uint32_t aux, std::span<ValueId> operands) {
     ValueId id = add_value(ValueKind::Operation, op, arg, aux, operands);
-    block().body.push_back(id);
+    body_.push_back(id);
     rotated_ = false;
     return id;
   }
@@ -183,7 +203,7 @@ class Lifter {
   }
 
   void need(std::size_t n) const {
-    if (stack_.size() < n) fail_underflow(n);
+    if (stack_.size() < n) [[unlikely]] fail_underflow(n);
   }
   [[noreturn]] void fail_underflow(std::size_t n) const {
     fail_here("needs " + std::to_string(n) + " values on the stack, which holds " + std::to_string(stack_.size()) +
@@ -251,8 +271,9 @@ class Lifter {
     out_.elses = cfg_->elses;
     out_.ends_in_compound = cfg_->ends_in_compound;
     out_.blocks.resize(cfg_->size());
-    out_.values.reserve(cfg_->instrs.size() + cfg_->instrs.size() / 4 + 8);
-    aliased_.assign(out_.values.capacity(), false);
+    aliased_.clear();
+    made_ = 0;
+    make_room(cfg_->instrs.size() + 8);
     has_params_ = tests_bools_ = false;
     results_ = slots_ = 0;
     done_.assign(cfg_->size(), false);
@@ -267,6 +288,7 @@ class Lifter {
       interpret_block();
       done_[b] = true;
     }
+    out_.values.resize(made_);
   }
 
   std::span<ValueId>& args_of(const Incoming& in) {
@@ -341,7 +363,7 @@ class Lifter {
         push(add_value(ValueKind::ExceptionType, Op::UNKNOWN));
       }
     }
-    block().stack_in = stack_;
+    block().stack_in.assign(stack_.begin(), stack_.end());
   }
 
   /// What the handler would find below its depth if the next instruction raised.
@@ -375,13 +397,14 @@ class Lifter {
       for (std::uint32_t slot = 0; slot < protected_depth_; ++slot)
         handler_view_[slot] = slot < stack_.size() ? stack_[slot] : kConflict;
     }
-    lifted.body.reserve(source.end - source.first);
+    body_.clear();
     bool ended = false;
     for (std::uint32_t i = source.first; i < source.end; ++i) {
       instr_ = &cfg_->instrs[i];
       if (source.region.valid() && !kNeverRaises[instr_->op]) record_handler_view();
       ended = step(i + 1 == source.end);
     }
+    lifted.body.assign(body_.begin(), body_.end());
     if (source.region.valid()) block().handler_args = out_.arena.copy(handler_view_);
     if (!ended) {
       if (!source.next.valid()) {
@@ -428,8 +451,8 @@ class Lifter {
     // One behind the region is made by unwinding, or is in a copy of `finally`.
     Value& value = out_[top];
     value.dropped |= value.block.valid() && (*cfg_)[value.block].region == (*cfg_)[block_].region;
-    if (block().body.empty()) return;
-    Value& store = out_[block().body.back()];
+    if (body_.empty()) return;
+    Value& store = out_[body_.back()];
     if (is_name_store(store.op) && store.operands[0] == top) store.aux = kThenDropped;
   }
 
@@ -486,7 +509,7 @@ class Lifter {
     Value& made = out_[function];
     const std::uint32_t flag = instr_->arg;
     aliased_[attribute.index] = true;
-    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && !block().body.empty() && block().body.back() == function && (made.arg & flag) == 0) {
+    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && !body_.empty() && body_.back() == function && (made.arg & flag) == 0) {
       // Nothing happened since the function was made and nobody else has it: the same function made with the attribute.
       std::size_t at = 0;
       for (std::uint32_t bit = 1; bit < flag; bit <<= 1) at += (made.arg & bit) != 0;
@@ -545,7 +568,7 @@ class Lifter {
       case Op::ROT: {
         peek(n);
         note_depth(stack_.size() - n);
-        std::rotate(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end() - 1, stack_.end());
+        std::rotate(stack_.end() - n, stack_.end() - 1, stack_.end());
         rotated_ = true;
         return false;
       }
@@ -1129,8 +1152,8 @@ class Lifter {
 }  // namespace
 
 Lifted lift(Module& module, CodeId code, const Cfg& cfg) {
-  thread_local Lifter lifter;
-  Lifted lifted = lifter.run(module, code, cfg);
+  thread_local const std::unique_ptr<Lifter> lifter = std::make_unique<Lifter>();
+  Lifted lifted = lifter->run(module, code, cfg);
 #ifndef NDEBUG
   check(lifted);
 #endif

@@ -41,22 +41,23 @@ class SmallVector {
   T& operator[](std::size_t i) { return items_[i]; }
   const T& operator[](std::size_t i) const { return items_[i]; }
   T& back() { return items_[size_ - 1]; }
+  const T& back() const { return items_[size_ - 1]; }
 
   void push_back(const T& item) {
     const T copy = item;  // may lie in here
-    if (size_ == capacity_) grow(size_ + 1);
+    if (size_ == capacity_) [[unlikely]] grow(size_ + 1);
     items_[size_++] = copy;
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
   void append(std::span<const T> items) {
-    if (size_ + items.size() > capacity_) grow(size_ + items.size());
+    if (size_ + items.size() > capacity_) [[unlikely]] grow(size_ + items.size());
     std::copy(items.begin(), items.end(), items_ + size_);
     size_ += items.size();
   }
   /// Items that are added are T().
   void resize(std::size_t size) {
-    if (size > capacity_) grow(size);
+    if (size > capacity_) [[unlikely]] grow(size);
     if (size > size_) std::fill(items_ + size_, items_ + size, T());
     size_ = size;
   }
