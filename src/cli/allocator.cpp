@@ -33,14 +33,15 @@ struct Piece {
   Piece* next;
 };
 
-/// What one thread has of one size. A piece belongs to the thread that frees it.
-struct SizeClass {
-  Piece* free;
-  std::byte* fresh;                              // rest of the last slab
+/// What one thread has of each size. A piece belongs to the thread that frees it.
+constinit thread_local Piece* free_pieces[kClasses] = {};
+
+/// Rest of the last slab for each size.
+struct Rest {
+  std::byte* fresh;
   std::byte* end;
 };
-
-constinit thread_local SizeClass classes[kClasses] = {};
+constinit thread_local Rest rests[kClasses] = {};
 
 std::size_t class_of(std::size_t size) { return size <= kFine ? (size + kGrain - 1) / kGrain : kFineClasses + std::bit_width((size - 1) / kFine) - 1; }
 
@@ -58,18 +59,18 @@ void* from_malloc(std::size_t size) {
 }
 
 void* from_slab(std::size_t size_class) {
-  SizeClass& all = classes[size_class];
+  Rest& rest = rests[size_class];
   const std::size_t size = size_of(size_class);
-  if (static_cast<std::size_t>(all.end - all.fresh) < size) {
+  if (static_cast<std::size_t>(rest.end - rest.fresh) < size) {
     if (slabs_in_use.load(std::memory_order_relaxed) >= kPool / kSlab) return from_malloc(size);
     const std::size_t slab = slabs_in_use.fetch_add(1, std::memory_order_relaxed);
     if (slab >= kPool / kSlab) return from_malloc(size);
     class_of_slab[slab] = static_cast<std::uint8_t>(size_class);
-    all.fresh = pool + slab * kSlab;
-    all.end = all.fresh + kSlab;
+    rest.fresh = pool + slab * kSlab;
+    rest.end = rest.fresh + kSlab;
   }
-  void* piece = all.fresh;
-  all.fresh += size;
+  void* piece = rest.fresh;
+  rest.fresh += size;
   return piece;
 }
 
@@ -78,9 +79,9 @@ void* from_slab(std::size_t size_class) {
 void* operator new(std::size_t size) {
   if (size > kLargest) return from_malloc(size);
   const std::size_t size_class = class_of(size);
-  SizeClass& all = classes[size_class];
-  if (Piece* piece = all.free) {
-    all.free = piece->next;
+  Piece*& free = free_pieces[size_class];
+  if (Piece* piece = free) {
+    free = piece->next;
     return piece;
   }
   return from_slab(size_class);
@@ -92,10 +93,10 @@ void operator delete(void* memory) noexcept {
     std::free(memory);
     return;
   }
-  SizeClass& all = classes[class_of_slab[at / kSlab]];
+  Piece*& free = free_pieces[class_of_slab[at / kSlab]];
   Piece* piece = static_cast<Piece*>(memory);
-  piece->next = all.free;
-  all.free = piece;
+  piece->next = free;
+  free = piece;
 }
 
 void operator delete(void* memory, std::size_t) noexcept { ::operator delete(memory); }

@@ -40,13 +40,20 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
   Steps out;
   out.instrs = instrs;
   std::vector<std::uint32_t> step_at(n + 1, kNone);  // of each instruction that a step begins with
-  step_at[0] = 0;
+  std::size_t count = 0;
+  const auto begin_at = [&](std::uint32_t i) {
+    count += step_at[i] == kNone;
+    step_at[i] = 0;
+  };
+  begin_at(0);
   for (std::uint32_t i = 0; i < n; ++i) {
     if (!ends_block(instrs[i].op)) continue;
-    step_at[i + 1] = 0;
-    if (instrs[i].target != kNoTarget) step_at[instrs[i].target] = 0;
+    begin_at(i + 1);
+    if (instrs[i].target != kNoTarget) begin_at(instrs[i].target);
   }
-  for (const ExceptionRow& row : list.rows) step_at[row.begin] = step_at[row.end] = step_at[row.target] = 0;
+  for (const ExceptionRow& row : list.rows)
+    for (std::uint32_t i : {row.begin, row.end, row.target}) begin_at(i);
+  out.steps.reserve(count);
   for (std::uint32_t i = 0; i < n; ++i) {
     if (step_at[i] == kNone) continue;
     if (!out.steps.empty()) out.steps.back().end = i;
