@@ -19,11 +19,12 @@ namespace depyf {
 namespace {
 
 constexpr std::uint32_t kInside = 0x80000000;  // in Scratch::units: no instruction starts here
+constexpr std::uint32_t kCache = UINT32_MAX;   // the same, in an inline cache
 
 /// Buffers that outlive one call, so that decoding allocates nothing but its result.
 struct Scratch {
   std::vector<std::uint32_t> jumps;   // the Instrs with a target
-  std::vector<std::uint32_t> units;   // code unit -> index of the first Instr at or behind it
+  std::vector<std::uint32_t> units;   // code unit -> index of the first Instr at or behind it, kCache
   std::vector<std::uint8_t> refs;     // Instr -> how many jumps and handlers lead to it (saturating)
   std::vector<std::uint8_t> boundary; // Instr -> a row of the exception table begins or ends here
   std::vector<std::uint8_t> removed;
@@ -79,7 +80,7 @@ class Decoder {
     const std::span<const std::uint8_t> bytes = code_.code;
     const auto count = static_cast<std::uint32_t>(bytes.size() / 2);
     std::vector<std::uint32_t>& units = scratch_.units;
-    if (units.size() <= count) units.resize(std::size_t{count} + 1);
+    units.assign(std::size_t{count} + 1, kCache);
     scratch_.jumps.clear();
     out_.instrs.reserve(minor_ >= 11 ? count / 2 + 8 : count + 8);
     for (std::uint32_t unit = 0; unit < count;) {
@@ -106,8 +107,6 @@ class Decoder {
       if (next_ > count) fail("its inline cache goes beyond the end of the code");
       if (keywords_ && info.action != Action::Drop && info.action != Action::Call) fail("KW_NAMES stands before it, and a CALL must follow that");
       translate(info, opcode, operand);
-      if (unit == next_) continue;
-      std::fill(units.begin() + unit, units.begin() + next_, static_cast<std::uint32_t>(out_.instrs.size()) | kInside);
       unit = next_;
     }
     units[count] = static_cast<std::uint32_t>(out_.instrs.size());
@@ -369,9 +368,15 @@ class Decoder {
         fail_table("a handler at offset " + std::to_string(2 * std::uint64_t{target}) + ", where no instruction starts");
       }
       last = begin + length;
-      const ExceptionRow row{scratch_.units[begin] & ~kInside, scratch_.units[last] & ~kInside, scratch_.units[target], depth >> 1, (depth & 1) != 0};
+      const ExceptionRow row{behind_caches(begin), behind_caches(last), scratch_.units[target], depth >> 1, (depth & 1) != 0};
       if (row.begin < row.end) out_.rows.push_back(row);
     }
+  }
+
+  /// The first Instr at or behind a code unit.
+  std::uint32_t behind_caches(std::uint32_t unit) const {
+    while (scratch_.units[unit] == kCache) ++unit;
+    return scratch_.units[unit] & ~kInside;
   }
 
   void resolve_targets() {

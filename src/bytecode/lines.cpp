@@ -12,7 +12,7 @@ LineCursor::LineCursor(const CodeObject& code) : at_(code.linetable.data()), sto
   if (encoding_ == Encoding::Lnotab) last_ = line_;
 }
 
-std::uint32_t LineCursor::varint() {
+std::uint32_t LineCursor::long_varint() {
   std::uint32_t value = 0;
   for (unsigned shift = 0; at_ != stop_; shift += 6) {
     const std::uint8_t byte = *at_++;

@@ -35,7 +35,8 @@ class LineCursor {
   /// Both below 65535.
   void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = (first + 1) << 16 | (end + 1); }
   std::uint32_t byte() { return at_ != stop_ ? *at_++ : 0; }
-  std::uint32_t varint();
+  std::uint32_t varint() { return at_ != stop_ && *at_ < 64 ? *at_++ : long_varint(); }
+  std::uint32_t long_varint();
   std::int32_t signed_varint();
   void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
 

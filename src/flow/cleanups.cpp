@@ -98,12 +98,15 @@ class CleanupCheck {
 
   bool walk(const Block& block, std::uint32_t b) {
     std::uint64_t depth = depth_[b], taken = depth;
-    std::uint32_t active = active_of_[b];
+    std::uint32_t active = active_of_[b], raised = kNone - 1;  // with which handler running it was last seen to raise
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       const Instr& instr = cfg_.instrs[i];
       const StackEffect effect = stack_effect(instr);
       if (effect.pops > depth) return false;
-      if (raises(instr) && !raise(block.region, active)) return false;
+      if (active != raised && raises(instr)) {
+        if (!raise(block.region, active)) return false;
+        raised = active;
+      }
       if (instr.op == Op::PUSH_EXC_INFO) {
         const auto at = static_cast<std::uint32_t>(depth - 1);
         active = intern({active, at, at});

@@ -179,6 +179,7 @@ class Lifter {
     const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
     value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
     value.rotated = rotated_;
+    value.dropped = false;
     value.block = block_;
     if (!instr_) return;
     value.offset = instr_->offset;
@@ -440,12 +441,6 @@ class Lifter {
     return none_const_;
   }
 
-  /// An operation of n operands with one result.
-  void value_op(std::size_t n) {
-    std::span<ValueId> list = take(n);
-    push(emit(instr_->op, instr_->arg, instr_->aux, list));
-  }
-
   /// POP_TOP of a value; the operation before it may have stored it.
   void mark_dropped(ValueId top) {
     // One behind the region is made by unwinding, or is in a copy of `finally`.
@@ -454,12 +449,6 @@ class Lifter {
     if (body_.empty()) return;
     Value& store = out_[body_.back()];
     if (is_name_store(store.op) && store.operands[0] == top) store.aux = kThenDropped;
-  }
-
-  /// An operation of n operands without a result.
-  void effect_op(std::size_t n) {
-    std::span<ValueId> list = take(n);
-    emit(instr_->op, instr_->arg, instr_->aux, list);
   }
 
   void results_op(std::span<ValueId> list, std::uint64_t n) {
@@ -540,6 +529,9 @@ class Lifter {
     const Instr& in = *instr_;
     const Block& source = (*cfg_)[block_];
     const std::uint64_t n = in.arg;
+    // Of what is nothing but an operation: its operands, and whether it has one result or none.
+    std::size_t takes = 0;
+    bool has_result = true;
     switch (in.op) {
       case Op::POP_TOP:
         // Throwing the exception away tells an `except` without a name from a `finally`.
@@ -577,14 +569,13 @@ class Lifter {
 
       case Op::LOAD_CONST: case Op::LOAD_COMMON: case Op::LOAD_BUILD_CLASS: case Op::LOAD_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::LOAD_DEREF:
       case Op::LOAD_CLOSURE: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_LOCALS:
-        value_op(0);
-        return false;
-      case Op::LOAD_CLASSDEREF: value_op(in.aux == 1 ? 1 : 0); return false;
-      case Op::LOAD_FROM_DICT_OR_GLOBALS: value_op(1); return false;
-      case Op::STORE_FAST: case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: effect_op(1); return false;
-      case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL: case Op::DELETE_NAME: effect_op(0); return false;
+        break;
+      case Op::LOAD_CLASSDEREF: takes = in.aux == 1 ? 1 : 0; break;
+      case Op::LOAD_FROM_DICT_OR_GLOBALS: takes = 1; break;
+      case Op::STORE_FAST: case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: takes = 1; has_result = false; break;
+      case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL: case Op::DELETE_NAME: has_result = false; break;
 
-      case Op::LOAD_ATTR: value_op(1); return false;
+      case Op::LOAD_ATTR: takes = 1; break;
       case Op::LOAD_METHOD: {
         std::span<ValueId> list = take(1);
         push_pair(emit(in.op, in.arg, 0, list), in.aux != kNullAbove);
@@ -602,51 +593,49 @@ class Lifter {
         push_pair(emit(in.op, in.arg, in.aux, list), false);
         return false;
       }
-      case Op::STORE_ATTR: effect_op(2); return false;
-      case Op::DELETE_ATTR: effect_op(1); return false;
-      case Op::LOAD_SUBSCR: value_op(2); return false;
-      case Op::STORE_SUBSCR: effect_op(3); return false;
-      case Op::DELETE_SUBSCR: effect_op(2); return false;
-      case Op::LOAD_SLICE: value_op(3); return false;
-      case Op::STORE_SLICE: effect_op(4); return false;
+      case Op::STORE_ATTR: takes = 2; has_result = false; break;
+      case Op::DELETE_ATTR: takes = 1; has_result = false; break;
+      case Op::LOAD_SUBSCR: takes = 2; break;
+      case Op::STORE_SUBSCR: takes = 3; has_result = false; break;
+      case Op::DELETE_SUBSCR: takes = 2; has_result = false; break;
+      case Op::LOAD_SLICE: takes = 3; break;
+      case Op::STORE_SLICE: takes = 4; has_result = false; break;
 
       case Op::TO_BOOL:
         tests_bools_ = true;
-        value_op(1);
-        return false;
+        takes = 1;
+        break;
       case Op::COMPARE:
         tests_bools_ |= in.aux != 0;
-        value_op(2);
-        return false;
-      case Op::UNARY: value_op(1); return false;
-      case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS: value_op(2); return false;
+        takes = 2;
+        break;
+      case Op::UNARY: takes = 1; break;
+      case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS: takes = 2; break;
 
       case Op::BUILD_TUPLE: case Op::BUILD_LIST: case Op::BUILD_SET: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
       case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK:
-        value_op(n);
-        return false;
-      case Op::BUILD_MAP: value_op(2 * n); return false;
-      case Op::BUILD_CONST_KEY_MAP: value_op(n + 1); return false;
+        takes = n;
+        break;
+      case Op::BUILD_MAP: takes = 2 * n; break;
+      case Op::BUILD_CONST_KEY_MAP: takes = n + 1; break;
       case Op::LIST_APPEND: case Op::SET_ADD: case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE:
         grow_collection(1);
         return false;
       case Op::MAP_ADD: grow_collection(2); return false;
-      case Op::LIST_TO_TUPLE: value_op(1); return false;
-      case Op::FORMAT: value_op(in.aux == 1 ? 2 : 1); return false;
-      case Op::CONVERT: value_op(1); return false;
-      case Op::BUILD_INTERPOLATION: value_op(in.aux == 1 ? 3 : 2); return false;
-      case Op::BUILD_TEMPLATE: value_op(2); return false;
+      case Op::LIST_TO_TUPLE: takes = 1; break;
+      case Op::FORMAT: takes = in.aux == 1 ? 2 : 1; break;
+      case Op::CONVERT: takes = 1; break;
+      case Op::BUILD_INTERPOLATION: takes = in.aux == 1 ? 3 : 2; break;
+      case Op::BUILD_TEMPLATE: takes = 2; break;
 
       // NULLs are stripped in normalise(), when parameters that always are NULL are known.
-      case Op::CALL: value_op(n + (in.aux == kPlain ? 1 : 2)); return false;
-      case Op::CALL_KW: value_op(n + (in.aux == kPlain ? 2 : 3)); return false;
-      case Op::CALL_EX: value_op((in.aux == kPlain ? 2 : 3) + (n & 1)); return false;
-      case Op::MAKE_FUNCTION: {
-        std::size_t count = 1 + (in.aux == 1);
-        for (std::uint32_t bit = 1; bit <= 16; bit <<= 1) count += (in.arg & bit) != 0;
-        value_op(count);
-        return false;
-      }
+      case Op::CALL: takes = n + (in.aux == kPlain ? 1 : 2); break;
+      case Op::CALL_KW: takes = n + (in.aux == kPlain ? 2 : 3); break;
+      case Op::CALL_EX: takes = (in.aux == kPlain ? 2 : 3) + (n & 1); break;
+      case Op::MAKE_FUNCTION:
+        takes = 1 + (in.aux == 1);
+        for (std::uint32_t bit = 1; bit <= 16; bit <<= 1) takes += (in.arg & bit) != 0;
+        break;
       case Op::SET_FUNCTION_ATTRIBUTE: need(2); set_function_attribute(); return false;
       case Op::INTRINSIC_1: {
         std::span<ValueId> list = take(1);
@@ -666,11 +655,11 @@ class Lifter {
         return false;
       }
 
-      case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_AWAITABLE: case Op::YIELD_VALUE: value_op(1); return false;
+      case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_AWAITABLE: case Op::YIELD_VALUE: takes = 1; break;
       case Op::GET_ANEXT: case Op::GET_LEN: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::IMPORT_FROM:
         push(emit(in.op, in.arg, in.aux, operands({peek(1)})));
         return false;
-      case Op::YIELD_FROM: value_op(2); return false;
+      case Op::YIELD_FROM: takes = 2; break;
       case Op::END_SEND: {
         ValueId top = pop();
         drop(1);
@@ -688,8 +677,8 @@ class Lifter {
       case Op::UNPACK_SEQUENCE: results_op(take(1), n); return false;
       case Op::UNPACK_EX: results_op(take(1), n + in.aux + 1); return false;
 
-      case Op::IMPORT_NAME: value_op(2); return false;
-      case Op::IMPORT_STAR: effect_op(1); return false;
+      case Op::IMPORT_NAME: takes = 2; break;
+      case Op::IMPORT_STAR: takes = 1; has_result = false; break;
 
       case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
         std::span<ValueId> list = take(1);
@@ -711,16 +700,16 @@ class Lifter {
         drop(n);
         emit(in.op, 0, 0, {});
         return false;
-      case Op::EXC_MATCH: value_op(2); return false;
+      case Op::EXC_MATCH: takes = 2; break;
       case Op::CHECK_EXC_MATCH: {
         ValueId type = pop();
         push(emit(Op::EXC_MATCH, 0, 0, operands({peek(1), type})));
         return false;
       }
       case Op::CHECK_EG_MATCH: results_op(take(2), 2); return false;
-      case Op::PREP_RERAISE_STAR: value_op(2); return false;
-      case Op::SETUP_ANNOTATIONS: effect_op(0); return false;
-      case Op::PRINT_EXPR: effect_op(1); return false;
+      case Op::PREP_RERAISE_STAR: takes = 2; break;
+      case Op::SETUP_ANNOTATIONS: has_result = false; break;
+      case Op::PRINT_EXPR: takes = 1; has_result = false; break;
 
       case Op::MATCH_KEYS: {
         std::span<ValueId> list = operands({peek(2), peek(1)});
@@ -729,8 +718,11 @@ class Lifter {
         return false;
       }
       case Op::MATCH_CLASS:
-        if (in.aux == 1) results_op(take(3), 2);
-        else value_op(3);
+        if (in.aux != 1) {
+          takes = 3;
+          break;
+        }
+        results_op(take(3), 2);
         return false;
       case Op::COPY_DICT_WITHOUT_KEYS: {
         std::span<ValueId> list = operands({peek(2), peek(1)});
@@ -805,8 +797,9 @@ class Lifter {
       case Op::RETURN_VALUE:
         control_must_be_last(last);
         if ((*cfg_)[block_].next.valid()) {
-          effect_op(1);
-          return false;
+          takes = 1;
+          has_result = false;
+          break;
         }
         leave(TermKind::Return);
         block().value = pop();
@@ -815,8 +808,9 @@ class Lifter {
         control_must_be_last(last);
         if (n > 2) fail_here("RAISE takes at most two operands");
         if ((*cfg_)[block_].next.valid()) {
-          effect_op(n);
-          return false;
+          takes = n;
+          has_result = false;
+          break;
         }
         leave(TermKind::Raise);
         block().raise_args = take(n);
@@ -836,7 +830,9 @@ class Lifter {
       case Op::UNKNOWN:
         fail_here("no operation of this Python version has the opcode " + std::to_string(in.arg));
     }
-    fail_here("not an operation");
+    const ValueId id = emit(in.op, in.arg, in.aux, take(takes));
+    if (has_result) push(id);
+    return false;
   }
 
   void branch(ValueId tested, bool when) {

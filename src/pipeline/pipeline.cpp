@@ -44,14 +44,13 @@ bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& optio
   return (options.dynamo && code == module.root) || made_by_dynamo(module, code);
 }
 
-SimplifyOptions simplify_options(const Module& module, CodeId code, const DecompileOptions& options) {
+SimplifyOptions simplify_options(bool dynamo) {
   SimplifyOptions simplifying;
-  simplifying.dynamo = is_dynamos(module, code, options);
+  simplifying.dynamo = dynamo;
   return simplifying;
 }
 
-StructureOptions structure_options(const Module& module, CodeId code, const DecompileOptions& options) {
-  const bool dynamo = is_dynamos(module, code, options);
+StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
   return {options.keep_temporaries, options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, &options.callee_parameters};
 }
 
@@ -72,7 +71,8 @@ struct Heeded {
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
 /// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
 /// heeded of the code that control never takes; on return, what there was of it.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, const std::string& unstructured, std::uint32_t indentation, bool& sound, Heeded& heeded) {
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo, const std::string& unstructured, std::uint32_t indentation, bool& sound,
+                    Heeded& heeded) {
   Module& module = *ast.module;
   sound = false;
   InstrList instrs = decode(module, code);
@@ -90,10 +90,9 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, cons
   heeded.elses = !lifted.elses.empty();
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
-  const SimplifyOptions simplifying = simplify_options(module, code, options);
-  if (*simplifying.dynamo) simplify(lifted, module, simplifying);
-  if (unstructured.empty()) structure(lifted, ast, structure_options(module, code, options));
-  else structure_as_dispatch(lifted, ast, structure_options(module, code, options), unstructured);
+  if (dynamo) simplify(lifted, module, simplify_options(dynamo));
+  if (unstructured.empty()) structure(lifted, ast, structure_options(dynamo, options));
+  else structure_as_dispatch(lifted, ast, structure_options(dynamo, options), unstructured);
   check_nesting(ast, code, indentation);
   rewrite(ast, code);
 }
@@ -151,14 +150,15 @@ std::uint32_t level_of(const Module& module, CodeId code) {
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder.
 void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, std::uint32_t indentation = kIndentation) {
   const std::size_t noted = ast.diagnostics.size();
+  const bool dynamo = is_dynamos(*ast.module, code, options);
   bool sound = false;
   std::string reason;
   auto attempt = [&](const std::string& unstructured) {
     std::string failure;
     Heeded heeded;
-    heeded.unreached = unstructured.empty() && !is_dynamos(*ast.module, code, options);
+    heeded.unreached = unstructured.empty() && !dynamo;
     for (bool again = true; again;) {
-      failure = failure_of([&] { decompile_body(ast, code, options, unstructured, indentation, sound, heeded); });
+      failure = failure_of([&] { decompile_body(ast, code, options, dynamo, unstructured, indentation, sound, heeded); });
       if (failure.empty()) return true;
       ast.diagnostics.resize(noted);
       Body fresh;
@@ -238,19 +238,19 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {
   InstrList instrs = decode(module, code);
   if (stage == Stage::Bytecode) return to_text(instrs, module, code);
-  Cfg cfg = build_cfg(module, code, instrs, !is_dynamos(module, code, options));
+  const bool dynamo = is_dynamos(module, code, options);
+  Cfg cfg = build_cfg(module, code, instrs, !dynamo);
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  const SimplifyOptions simplifying = simplify_options(module, code, options);
-  if (stage == Stage::Simplify || *simplifying.dynamo) simplify(lifted, module, simplifying);
+  if (stage == Stage::Simplify || dynamo) simplify(lifted, module, simplify_options(dynamo));
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;
   ast.module = &module;
   ast.bodies.resize(module.codes.size());
   if (stage != Stage::Structure)
     for (std::uint32_t id = 0; id < code.index; ++id) decompile_guarded(ast, CodeId(id), options);
-  structure(lifted, ast, structure_options(module, code, options));
+  structure(lifted, ast, structure_options(dynamo, options));
   if (stage != Stage::Structure) rewrite(ast, code);
   std::string out;
   for (const Diagnostic& diagnostic : ast.diagnostics) {
