@@ -474,11 +474,9 @@ class Expansion {
   /// What `instr` does to the stack.
   void take_effect(const Instr& instr) {
     const StackEffect effect = stack_effect(instr);
-    if (effect.pops > depth_)
-      fail(*here_, "needs " + std::to_string(effect.pops) + " stack values, there are " + std::to_string(depth_));
+    if (effect.pops > depth_) [[unlikely]] fail_underflow(effect.pops);
     const std::uint64_t below = depth_ - effect.pops;
-    if (below + std::max(effect.pushes, effect.target_pushes) > 0x1000000)
-      fail(*here_, "makes the stack deeper than 16 million values");
+    if (below + std::max(effect.pushes, effect.target_pushes) > 0x1000000) [[unlikely]] fail_overflow();
     depth_ = static_cast<std::uint32_t>(below + effect.pushes);
     spend(*here_);
   }
@@ -492,8 +490,15 @@ class Expansion {
     last_ = id;
   }
   void spend(const Instr& instr) {
-    if (budget_ == 0) fail(instr, "is copied too often: `finally` bodies nest too deep to be expanded");
+    if (budget_ == 0) [[unlikely]] fail_blow_up(instr);
     --budget_;
+  }
+  [[noreturn]] void fail_underflow(std::uint64_t pops) const {
+    fail(*here_, "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth_));
+  }
+  [[noreturn]] void fail_overflow() const { fail(*here_, "makes the stack deeper than 16 million values"); }
+  [[noreturn]] void fail_blow_up(const Instr& instr) const {
+    fail(instr, "is copied too often: `finally` bodies nest too deep to be expanded");
   }
   /// Control goes on at `index` under the current context.
   void go(std::uint32_t index) {
