@@ -186,7 +186,8 @@ class Lifter {
     value.line = instr_->line;
     value.columns = instr_->columns;
   }
-  void make_room(std::size_t values) {
+  /// Out of line, so that what adds a value stays small.
+  [[gnu::noinline]] void make_room(std::size_t values) {
     out_.values.resize(values);
     aliased_.resize(values);
   }

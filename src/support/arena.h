@@ -20,13 +20,8 @@ class Arena {
   Arena& operator=(Arena&&) = default;
 
   void* allocate(std::size_t size, std::size_t align) {
-    std::size_t at = (used_ + align - 1) & ~(align - 1);
-    if (at + size > capacity_) {
-      chunk_ = std::min(2 * chunk_, kLargestChunk);
-      capacity_ = std::max(size, chunk_);
-      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
-      at = 0;
-    }
+    const std::size_t at = (used_ + align - 1) & ~(align - 1);
+    if (at + size > capacity_) [[unlikely]] return start_chunk(size);
     used_ = at + size;
     return chunks_.back().get() + at;
   }
@@ -53,6 +48,14 @@ class Arena {
   }
 
  private:
+  [[gnu::noinline]] void* start_chunk(std::size_t size) {
+    chunk_ = std::min(2 * chunk_, kLargestChunk);
+    capacity_ = std::max(size, chunk_);
+    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
+    used_ = size;
+    return chunks_.back().get();
+  }
+
   // What most code objects need fits a small chunk. glibc's free() sorts all its free blocks when it gets one of 64 KiB.
   static constexpr std::size_t kLargestChunk = 60 * 1024;
   std::size_t chunk_ = 4 * 1024;  // size of the last one

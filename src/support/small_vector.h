@@ -63,7 +63,8 @@ class SmallVector {
   }
 
  private:
-  void grow(std::size_t least) {
+  /// Out of line, so that what adds an item stays small.
+  [[gnu::noinline]] void grow(std::size_t least) {
     const std::size_t capacity = std::max(least, 2 * capacity_);
     std::unique_ptr<T[]> heap = std::make_unique_for_overwrite<T[]>(capacity);
     std::copy(items_, items_ + size_, heap.get());

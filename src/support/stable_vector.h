@@ -29,11 +29,12 @@ class StableVector {
   const T& operator[](std::size_t i) const { return *at(i); }
 
   T& push_back(const T& item) {
-    if (size_ == N * pieces_.size()) pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(N * sizeof(T)));
+    if (size_ == N * pieces_.size()) [[unlikely]] add_piece();
     return *::new (static_cast<void*>(at(size_++))) T(item);
   }
 
  private:
+  [[gnu::noinline]] void add_piece() { pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(N * sizeof(T))); }
   T* at(std::size_t i) const { return reinterpret_cast<T*>(pieces_[i / N].get()) + i % N; }
 
   std::vector<std::unique_ptr<std::byte[]>> pieces_;

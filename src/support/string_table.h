@@ -20,7 +20,7 @@ class StringTable {
   /// The number of `text`. Where it is not there yet, it is added as what store(text) gives, which has to last.
   template <class Store>
   std::uint32_t add(std::string_view text, Store&& store) {
-    if (2 * (texts_.size() + 1) > places_.size()) grow();
+    if (2 * (texts_.size() + 1) > places_.size()) [[unlikely]] grow();
     const std::uint32_t code = hash(text);
     const std::size_t place = find(text, code);
     if (places_[place] != kNone) return places_[place];
@@ -41,7 +41,7 @@ class StringTable {
     while (places_[at] != kNone && (hashes_[places_[at]] != code || texts_[places_[at]] != text)) at = (at + 1) & mask;
     return at;
   }
-  void grow() {
+  [[gnu::noinline]] void grow() {
     places_.assign(places_.empty() ? 128 : 2 * places_.size(), kNone);
     const std::size_t mask = places_.size() - 1;
     for (std::uint32_t number = 0; number < texts_.size(); ++number) {
