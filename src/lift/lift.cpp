@@ -228,7 +228,7 @@ class Lifter {
 
   void drop(std::size_t n) {
     need(n);
-    stack_.resize(stack_.size() - n);
+    stack_.pop_back(n);
     note_depth(stack_.size());
   }
 
@@ -243,11 +243,13 @@ class Lifter {
     need(n);
     const std::size_t first = stack_.size() - n;
     const std::span<ValueId> operands = out_.arena.array<ValueId>(n);
+    const ValueId* const from = stack_.data() + first;
+    std::uint8_t* const aliased = aliased_.data();
     for (std::size_t i = 0; i < n; ++i) {
-      operands[i] = stack_[first + i];
-      aliased_[operands[i].index] = true;
+      operands[i] = from[i];
+      aliased[from[i].index] = true;
     }
-    stack_.resize(first);
+    stack_.pop_back(n);
     note_depth(first);
     return operands;
   }

@@ -48,7 +48,7 @@ class SmallVector {
     if (size_ == capacity_) [[unlikely]] grow(size_ + 1);
     items_[size_++] = copy;
   }
-  void pop_back() { --size_; }
+  void pop_back(std::size_t n = 1) { size_ -= n; }
   void clear() { size_ = 0; }
   void append(std::span<const T> items) {
     if (size_ + items.size() > capacity_) [[unlikely]] grow(size_ + items.size());
