@@ -1,5 +1,6 @@
 #include "opcode/effect.h"
 
+#include <array>
 #include <bit>
 
 namespace depyf {
@@ -7,9 +8,8 @@ namespace depyf {
 namespace {
 constexpr StackEffect effect(std::uint64_t pops, std::uint64_t pushes) { return {pops, pushes, pushes}; }
 constexpr std::uint64_t null_count(std::uint32_t layout) { return layout == kPlain ? 0 : 1; }
-}  // namespace
 
-StackEffect stack_effect(const Instr& instr) {
+constexpr StackEffect effect_of(const Instr& instr) {
   const std::uint64_t n = instr.arg;
   const std::uint64_t aux = instr.aux;
   switch (instr.op) {
@@ -147,5 +147,30 @@ StackEffect stack_effect(const Instr& instr) {
   }
   return {};
 }
+
+/// An operation that does the same to the stack for several operands does it for all: what depends on them differs by one of the first values.
+constexpr FixedEffect fixed_effect(Op op) {
+  Instr instr;
+  instr.op = op;
+  const StackEffect effect = effect_of(instr);
+  for (std::uint32_t operands = 1; operands < 16; ++operands) {
+    instr.arg = operands / 4;
+    instr.aux = operands % 4;
+    if (effect_of(instr) != effect) return {};
+  }
+  return {true, static_cast<std::uint8_t>(effect.pops), static_cast<std::uint8_t>(effect.pushes), static_cast<std::uint8_t>(effect.target_pushes)};
+}
+
+constexpr std::array<FixedEffect, 256> fixed_effects() {
+  std::array<FixedEffect, 256> all{};
+  for (std::size_t op = 0; op < all.size(); ++op) all[op] = fixed_effect(static_cast<Op>(op));
+  return all;
+}
+
+}  // namespace
+
+constexpr std::array<FixedEffect, 256> kFixedEffects = fixed_effects();
+
+StackEffect operand_effect(const Instr& instr) { return effect_of(instr); }
 
 }  // namespace depyf

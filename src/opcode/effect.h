@@ -1,5 +1,6 @@
 #pragma once
 // Stack behaviour of one version-free operation, as op.def states it.
+#include <array>
 #include <cstdint>
 
 #include "bytecode/instr.h"
@@ -11,11 +12,23 @@ namespace depyf {
 /// through; `target_pushes`: the same on the edge to the target (equal to `pushes` where the operation does not branch).
 struct StackEffect {
   std::uint64_t pops = 0, pushes = 0, target_pushes = 0;
+  constexpr bool operator==(const StackEffect&) const = default;
 };
+
+/// That of an operation which does the same whatever its operands are.
+struct FixedEffect {
+  bool fixed = false;
+  std::uint8_t pops = 0, pushes = 0, target_pushes = 0;
+};
+extern const std::array<FixedEffect, 256> kFixedEffects;
+StackEffect operand_effect(const Instr& instr);
 
 /// The effect of `instr`. For END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, POP_FINALLY and BEGIN_FINALLY it depends on how control came
 /// there, which flow/ resolves: they count as nothing here, like SETUP_* and UNKNOWN.
-StackEffect stack_effect(const Instr& instr);
+inline StackEffect stack_effect(const Instr& instr) {
+  const FixedEffect& known = kFixedEffects[static_cast<std::uint8_t>(instr.op)];
+  return known.fixed ? StackEffect{known.pops, known.pushes, known.target_pushes} : operand_effect(instr);
+}
 
 /// Conditional: falls through or goes to `target`.
 inline bool is_branch(Op op) {
