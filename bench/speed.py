@@ -9,7 +9,8 @@ start      a .pyc with one function; the peer is /bin/true
 linear     functions of 1,000, 10,000 and 100,000 statements and other shapes: time for one statement, beside that of the smallest
 callgrind  instructions for a fixed workload (needs valgrind); --record keeps them in bench/callgrind.json
 
-Processor time (user and system) unless said otherwise: these machines have other work to do. Medians of the rounds.
+Processor time (user and system) unless said otherwise: these machines have other work to do. Medians of the rounds. Files lie in memory
+(/dev/shm, or --folder): compile() writes none, and on a disk the kernel's work for each new file is up to a third of the time.
 """
 import argparse
 import glob
@@ -201,6 +202,8 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="whose library and compile(); default: this one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=["library", "start", "linear", "callgrind"])
+    in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    parser.add_argument("--folder", default=in_memory, help="where files are written while it runs; default: in memory where the system has such a folder")
     parser.add_argument("--record", action="store_true", help="keep the count of instructions in bench/callgrind.json")
     arguments = parser.parse_args()
     built = [os.path.join(ROOT, "build", *path) for path in (("release", "depyf"), ("python", "depyf"), ("depyf",))]
@@ -208,7 +211,7 @@ def main():
     if not arguments.depyf:
         raise SystemExit("no native program: cmake -S . -B build/release -DCMAKE_BUILD_TYPE=Release && cmake --build build/release")
     print("depyf %s, Python %s, %d rounds" % (arguments.depyf, sysconfig.get_python_version() if arguments.python == sys.executable else arguments.python, arguments.rounds))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for measure in (library, start, linear, callgrind):
             if not arguments.only or measure.__name__ in arguments.only:
                 for name, line in measure(arguments, folder):
