@@ -132,9 +132,8 @@ bool fold(Structurer& s, const Extent& extent) {
 
 }  // namespace
 
-/// True when there were some.
-bool Structurer::fold_inlined_comprehensions() {
-  for (bool folded = false;; folded = true) {
+void Structurer::fold_inlined_comprehensions() {
+  for (bool any = !regions.empty(); any;) {
     // Innermost ones first: what they become is part of the expression of the next.
     std::vector<std::vector<ValueId>> saved(regions.size());
     std::vector<std::uint8_t> has_inner(regions.size(), 0);
@@ -150,6 +149,10 @@ bool Structurer::fold_inlined_comprehensions() {
       comprehension_of[i] = r;
     }
     const auto around = [&](BlockId b) { return nodes[b.index].region ? comprehension_of[nodes[b.index].region.index] : RegionId(); };
+    std::vector<std::uint8_t> inside(nodes.size(), 0);
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) inside[i] = static_cast<bool>(around(BlockId(i)));
+    if (std::find(inside.begin(), inside.end(), 1) == inside.end()) return;
+    fold_expressions(&inside);  // conditions, to find statements as those of a loop
     std::vector<Extent> extents(regions.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
       const BlockId b(i);
@@ -173,7 +176,7 @@ bool Structurer::fold_inlined_comprehensions() {
         }
       }
     }
-    bool any = false;
+    any = false;
     std::vector<std::uint8_t> restored(lifted.values.size(), 0);
     for (std::size_t i = 0; i < regions.size(); ++i) {
       if (comprehension_of[i].index != i || !fold(*this, extents[i])) continue;
@@ -184,7 +187,7 @@ bool Structurer::fold_inlined_comprehensions() {
       handler.body.clear();
       regions[i].kind = RegionKind::Erased;
     }
-    if (!any) return folded;
+    if (!any) return;
     const auto of_restored = [&](ValueId v) {
       if (is_op(v, Op::STORE_FAST)) v = resolve(at(v).operands[0]);
       return v.index < restored.size() && restored[v.index] != 0;
@@ -195,7 +198,6 @@ bool Structurer::fold_inlined_comprehensions() {
     count_preds();
     thread_empty_blocks();
     merge_straight_lines();
-    fold_expressions();
     count_uses();
     count_preds();
   }

@@ -467,7 +467,8 @@ class Emitter {
       if (fits && forward_in_[exit] == 1 && side_of(exit, h) != Side::Behind) {
         const std::uint32_t p = preds(exit)[0];
         const bool short_end = children(exit).empty() && is_block(exit);
-        fits = !is_block(p) || s_.nodes[p].term != TermKind::Branch || (s_.nodes[p].term_line < last[h] && !short_end);
+        const bool may_hold = is_block(p) && s_.nodes[p].term == TermKind::Branch && region_of(p) == region_of(exit);  // the `if` that p ends in
+        fits = !may_hold || (s_.nodes[p].term_line < last[h] && !short_end);
       }
       if (fits) best[h] = exit;
       if (fits && two) best[outer] = exit;
@@ -481,6 +482,11 @@ class Emitter {
     return any;
   }
 
+  /// By lines: does the code at `t`, which the test at the header `h` leads to, stand in the loop?
+  bool written_in_lines(std::uint32_t t, std::uint32_t h, const std::vector<std::int32_t>& last) const {
+    return first_line(t) > s_.nodes[h].term_line && first_line(t) < last[h];
+  }
+
   /// What follows the test of a loop that has one stands before the code that `break` leads to, as the loop's `else`.
   bool else_stands_before(std::uint32_t h, std::uint32_t exit, const std::vector<std::int32_t>& last) {
     if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter && s_.test_length(BlockId(h)) != s_.nodes[h].body.size())) return true;
@@ -488,6 +494,7 @@ class Emitter {
       const std::uint32_t natural = target(BlockId(h), k);
       if (in_loop(natural, h)) continue;
       if (is_block(natural) && s_.nodes[natural].term == TermKind::Raise && first_line(natural) <= last[h]) continue;  // `assert` begins an endless loop
+      if (s_.nodes[h].term == TermKind::Branch && written_in_lines(natural, h, last)) continue;  // as an `if` does
       if (forward_in_[natural] != 1 || first_line(natural) <= last[h] || first_line(natural) >= first_line(exit)) return false;
     }
     return true;
@@ -1644,7 +1651,7 @@ class Emitter {
     if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;
     std::uint32_t exit = target(from, 1 - stay);
     if (within(exit, h) || (s_.falls_known() && node.falls != stay)) return false;  // `while True: if …: break`
-    if (h < last_.size() && !const_return(exit) && first_line(exit) > node.term_line && first_line(exit) < last_[h]) return false;  // written in the loop
+    if (h < last_.size() && !const_return(exit) && written_in_lines(exit, h, last_)) return false;
     {
       // the whole block is the test
       std::uint32_t temporaries = s_.temporaries;

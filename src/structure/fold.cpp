@@ -795,7 +795,8 @@ class Folder {
     return any;
   }
 
-  bool run() {
+  /// The same of all blocks, or of those alone that are marked in `only`.
+  bool run(const std::vector<std::uint8_t>* only = nullptr) {
     std::vector<BlockId> order = s_.reverse_postorder_blocks();
     std::vector<std::uint32_t>& number = number_;
     number.assign(s_.nodes.size(), UINT32_MAX);
@@ -816,6 +817,7 @@ class Folder {
       for (int k = 0; k < node.edge_count() && node.term == TermKind::Branch; ++k)
         if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to)) entered_by_[node.edges[k].to.index].push_back(b);
     }
+    if (only) std::erase_if(order, [&](BlockId b) { return !(*only)[b.index]; });
     return run(order);
   }
 
@@ -860,9 +862,9 @@ void Structurer::fold_exception_types() {
   Folder(*this).run(operands);
 }
 
-void Structurer::fold_expressions() {
+void Structurer::fold_expressions(const std::vector<std::uint8_t>* only) {
   Folder folder(*this);
-  while (folder.run()) {
+  while (folder.run(only)) {
   }
 }
 

@@ -177,7 +177,7 @@ class Structurer {
   ValueId end_of_forwards(ValueId v);
 
   // ---- steps
-  void fold_expressions();        // fold.cpp
+  void fold_expressions(const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
   void fold_exception_types();    // fold.cpp
   void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
   void fold_async_for();          // loops.cpp
@@ -207,7 +207,7 @@ class Structurer {
   void join_copies_behind_cleanups();  // loops.cpp
   void join_exit_copies();        // loops.cpp
   void join_loop_tests();         // loops.cpp
-  bool fold_inlined_comprehensions();  // comprehensions.cpp
+  void fold_inlined_comprehensions();  // comprehensions.cpp
   void recognise_matches();       // match.cpp
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp

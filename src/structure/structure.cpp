@@ -178,9 +178,9 @@ void Structurer::reshape() {
   merge_straight_lines();
   join_module_ends();
   fold_async_for();            // before folding: the handler's remainder becomes ordinary code
+  fold_inlined_comprehensions();  // one may be the subject of a `match`
   recognise_matches();         // before folding: a pattern's tests are no operands of `and`
   fold_expressions();
-  if (fold_inlined_comprehensions()) fold_expressions();
   if (!lifted.regions.empty()) drop_constant_params();
   strip_cleanups();            // compares copies of code, so expressions are folded on both sides
   join_copies_behind_cleanups();

@@ -16,3 +16,14 @@ def f(a, b):
             case 2:
                 break
         print(a)
+
+
+def made(b):
+    match [x + 1 for x in b if x]:
+        case [1, x]:
+            return x
+        case [2]:
+            print(b)
+    match {x: b for x in b}:
+        case [x]:
+            return x

@@ -1,6 +1,6 @@
 """Code that no compiler writes becomes source that compiles and does the same, under each interpreter found here.
 
-The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) under each interpreter.
+The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) and ordinary_run.py DEPYF function 4000 under each interpreter.
 """
 
 import os
@@ -12,15 +12,14 @@ from pythons import ROOT, VERSIONS, path_of
 
 from tests.interpreters import native_command
 
-RUNNER = os.path.join(ROOT, "tests", "oracle", "total_run.py")
 
 
-def run(version, *arguments):
+def run(version, *arguments, runner="total_run.py"):
     command = native_command()
     if command is None:
         pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
     done = subprocess.run(
-        [path_of(version), "-I", "-W", "ignore", RUNNER, command] + [str(a) for a in arguments],
+        [path_of(version), "-I", "-W", "ignore", os.path.join(ROOT, "tests", "oracle", runner), command] + [str(a) for a in arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         universal_newlines=True,
@@ -49,6 +48,12 @@ def test_random_source_through_the_dispatch_loop(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_source_rebuilt_from_bytes(version):
     assert "ladder L6" in run(version, "source", 60, 0, 6)
+
+
+@pytest.mark.parametrize("kind", ["function", "class", "module"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_random_ordinary_code(version, kind):
+    run(version, kind, 100, 0, runner="ordinary_run.py")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

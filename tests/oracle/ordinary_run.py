@@ -1,0 +1,222 @@
+"""Decompiles random code as people write it, compiles the result, and asks `depyf compare` whether it is the same.
+
+total_run.py draws what no person and no compiler writes, and runs it; the code here is too ordinary to be run (its names mean nothing), but is what
+libraries are full of: methods, attributes, comprehensions, conditions, loops, handlers, context managers, patterns, generators and coroutines, in functions,
+classes and modules. A statement that only dead code would follow ends its body, as in a person's code. Runs under any CPython from 3.7 on.
+
+    python3.X ordinary_run.py DEPYF function|class|module [COUNT [SEED]]     DEPYF is the native command
+
+Prints the seed, the verdicts and how many needed the dispatch loop; fails where an output does not compile, or is different and yet has plain structure.
+"""
+import ast
+import glob
+import os
+import py_compile
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections import Counter
+
+MINOR = sys.version_info[1]
+SHOWN = int(os.environ.get("SHOWN", "3"))
+
+# Forms, with their weights. <e> is an expression, <o> one that may be an operand, <c> a condition, <t> one that may be an operand, <p> a pattern,
+# <body> statements, <loop> those of a loop, <plain> some that never leave what holds them.
+LEAVES = ["a", "b", "c", "x", "y", "n", "items", "self.p", "self.q", "1", "'s'", "None"]
+EXPRESSIONS = [
+    (6, "f(<e>)"), (5, "self.m(<e>, <e>)"), (4, "x.h()"), (10, "<o> + x"), (5, "n * <o>"), (6, "items[<e>]"), (6, "[k + 1 for k in <o>]"),
+    (3, "[f(k) for k in <o> if k and not x]"), (4, "(<o> if <c> else <o>)"), (4, "(<c>)"), (4, "{0: <e>, 1: <e>}"), (4, "f'{x.y}-{n!r}'"), (2, "lambda v: <o>"),
+    (4, "any(k == x for k in <o>)"), (5, "(<e>, <e>)"),
+]  # fmt: skip
+TESTS = ["a", "x", "n", "items", "self.ok", "x.y", "f(x)"]
+CONDITIONS = [
+    (3, "a == 1"), (3, "n < b"), (2, "self.p >= self.q"), (4, "x is None"), (4, "x is not None"), (3, "a in items"), (2, "a not in self.q"), (6, "not <t>"),
+    (9, "<t> and <t>"), (9, "<t> or <t>"), (3, "0 < a <= n"), (3, "isinstance(x, (int, str))"),
+]  # fmt: skip
+PATTERNS = [
+    "1", "'s'", "None", "[a, b]", "[1, *b]", "{'k': a}", "P(a)", "P(x=1, y=b)", "1 | 2", "int() as a", "A.b", "(1, [c, _])", "[P(), *_]", "str(a)",
+    "{'k': 1, **c}", "-1", "[P(u=1) | None, a]",
+]  # fmt: skip
+SIMPLE = [
+    (12, "a = <e>"), (12, "x = <e>"), (6, "b = <e>"), (8, "f(<e>)"), (7, "self.m(<e>)"), (4, "a += <e>"), (3, "self.p += <e>"), (3, "x[0] += <e>"), (5, "self.q = <e>"),
+    (3, "a, b = b, a"), (2, "a, b = f(x)"), (2, "assert <c>"), (2, "assert <c>, 'm'"), (1, "del x[0]"), (1, "del self.p"), (4, "x[<e>] = <e>"), (2, "import os"),
+    (3, "yield <e>"), (2, "a = yield <e>"), (3, "await f(x)"), (2, "a = await x.g()"), (2, "pass"), (3, "a = b = <e>"),
+]  # fmt: skip
+COMPOUND = [
+    (14, "if <c>:\n    <body>"), (8, "if <c>:\n    <body>\nelse:\n    <body>"), (5, "if <c>:\n    <body>\nelif <c>:\n    <body>"),
+    (4, "if <c>:\n    <body>\nelif <c>:\n    <body>\nelse:\n    <body>"), (10, "for x in <e>:\n    <loop>"), (3, "for a, b in <e>:\n    <loop>\nelse:\n    <body>"),
+    (2, "async for x in f(x):\n    <loop>"), (5, "while <c>:\n    <loop>"), (2, "while True:\n    <loop>"), (1, "while <c>:\n    <loop>\nelse:\n    <body>"),
+    (6, "try:\n    <body>\nexcept E:\n    <body>"), (4, "try:\n    <body>\nexcept E as e:\n    <body>\nexcept (F, G):\n    <body>"),
+    (2, "try:\n    <body>\nexcept E:\n    <body>\nexcept:\n    <body>\nelse:\n    <body>"), (2, "try:\n    <body>\nexcept E as e:\n    <body>\nfinally:\n    <plain>"),
+    (3, "try:\n    <body>\nfinally:\n    <plain>"), (6, "with f(x) as a:\n    <body>"), (3, "with self.lock, g(1) as b:\n    <body>"), (2, "async with f(x) as a:\n    <body>"),
+]  # fmt: skip
+SINCE = {
+    8: [(3, "if (k := <e>):\n    <body>")],
+    10: [(5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"), (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>")],
+    11: [(1, "try:\n    f(x)\nexcept* E as e:\n    g(x)")],
+}
+ENDS = ["return", "return <e>", "return <e>", "raise ValueError(x)", "raise E from x"]
+JUMPS = ["break", "continue"]
+
+
+class Writer:
+    """Random code of one kind ("function", "class" or "module"); `asks` is how many statements are still to come."""
+
+    def __init__(self, rng, kind):
+        self.rng, self.kind = rng, kind
+        self.yields = kind == "function" and rng.random() < 0.15
+        self.awaits = kind == "function" and rng.random() < 0.15
+        self.asks = rng.choice([4, 8, 12, 16])
+        self.compound = COMPOUND + [form for minor, forms in SINCE.items() if MINOR >= minor for form in forms]
+
+    def draw(self, forms):
+        """One of the weighted forms that such code may hold."""
+        while True:
+            (form,) = self.rng.choices([form for _, form in forms], [weight for weight, _ in forms])
+            if ("yield" not in form or self.yields) and (not re.search("await|async", form) or self.awaits):
+                return form
+
+    def expression(self, depth, leaves=LEAVES, forms=EXPRESSIONS):
+        if depth == 0 or self.rng.random() < 0.35:
+            return self.rng.choice(leaves)
+        return self.fill(self.draw(forms), depth - 1)
+
+    def operand(self, *arguments):
+        text = self.expression(*arguments)
+        return "(%s)" % text if " " in text and text[0] not in "([{" else text
+
+    def fill(self, form, depth):
+        """The form with everything put in that stands within a line."""
+        made = {
+            "e": lambda: self.expression(depth),
+            "o": lambda: self.operand(depth),
+            "c": lambda: self.expression(depth, TESTS, CONDITIONS),
+            "t": lambda: self.operand(depth, TESTS, CONDITIONS),
+            "p": lambda: self.rng.choice(PATTERNS),
+        }
+        return re.sub("<([eoctp])>", lambda found: made[found.group(1)](), form)
+
+    def body(self, depth, loop, leaves):
+        """Lines of some statements; `loop`: in one, `leaves`: the last may leave what holds them."""
+        lines, count = [], self.rng.choice([1, 1, 2, 2, 3, 4])
+        for left in range(count, 0, -1):
+            lines += self.statement(depth, loop, leaves and left == 1)
+            if never_goes_on(lines):
+                break
+        return lines
+
+    def statement(self, depth, loop, leaves):
+        if leaves and self.rng.random() < 0.3:
+            ends = (ENDS if self.kind == "function" else ENDS[3:]) + JUMPS * 2 * loop
+            end = self.fill(self.rng.choice(ends), 1)
+            return ["return" if end.startswith("return") and self.yields and self.awaits else end]
+        self.asks -= 1
+        if depth == 0 or self.asks <= 0 or self.rng.random() < 0.4:
+            return [self.fill(self.draw(SIMPLE), 2)]
+        lines = []
+        for line in self.fill(self.draw(self.compound), 2).split("\n"):
+            kind = line.strip()
+            if kind in ("<body>", "<loop>", "<plain>"):
+                inside = self.body(depth - 1, kind != "<plain>" and (loop or kind == "<loop>"), kind != "<plain>")
+                lines += [line[: line.index("<")] + one for one in inside]
+            else:
+                lines.append(line)
+        return lines
+
+    def text(self):
+        lines = self.body(4, False, False)
+        if not never_goes_on(lines):
+            lines += self.body(4, False, True)
+        if self.kind == "module":
+            return "\n".join(lines) + "\n"
+        head = "class C:" if self.kind == "class" else "%sdef f(self, x, n=1, *items):" % ("async " if self.awaits else "")
+        return "%s\n%s\n" % (head, textwrap.indent("\n".join(lines), "    "))
+
+
+def never_goes_on(lines):
+    """Is what would follow these statements dead code?"""
+    tree = ast.parse("async def f():\n while x:\n" + textwrap.indent("\n".join(lines), "  "))
+    return leaves_body(tree.body[0].body[0].body)
+
+
+def leaves_body(body):
+    """The same of a list of nodes, by its last one."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
+        return True
+    if isinstance(last, ast.If):
+        return leaves_body(last.body) and leaves_body(last.orelse)
+    if isinstance(last, ast.While):
+        return getattr(last.test, "value", None) is True and not has_break(last.body)
+    if isinstance(last, ast.Try):
+        handlers = all(leaves_body(handler.body) for handler in last.handlers)
+        return leaves_body(last.finalbody) or (handlers and (leaves_body(last.body) or leaves_body(last.orelse)))
+    if type(last).__name__ == "Match":
+        pattern = last.cases[-1].pattern
+        takes_all = last.cases[-1].guard is None and type(pattern).__name__ == "MatchAs" and pattern.pattern is None
+        return takes_all and all(leaves_body(case.body) for case in last.cases)
+    return False
+
+
+def has_break(body):
+    """Does a `break` in these nodes leave the loop that they are the body of?"""
+    for node in body:
+        if isinstance(node, ast.Break):
+            return True
+        lists = ["orelse"] if isinstance(node, (ast.For, ast.While, ast.AsyncFor)) else ["body", "orelse", "finalbody", "handlers", "cases"]
+        if any(has_break(getattr(node, name, [])) for name in lists):
+            return True
+    return False
+
+
+def write(kind, seed):
+    """Source that compiles, the same for a seed and a version of Python."""
+    rng = random.Random("%s %d" % (kind, seed))
+    while True:
+        text = Writer(rng, kind).text()
+        try:
+            compile(text, "ordinary", "exec")
+        except SyntaxError:  # what a version does not take, `continue` in a `finally` of 3.7 among it
+            continue
+        return text
+
+
+def main():
+    command, kind = sys.argv[1:3]
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
+    first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    verdicts, shown = Counter(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, first + count):
+            path = os.path.join(folder, "%s%d.py" % (kind, seed))
+            with open(path, "w") as file:
+                file.write(write(kind, seed))
+            py_compile.compile(path, path + "c", doraise=True)
+        out = os.path.join(folder, "out")
+        done = subprocess.run([command, "decompile", folder, "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        on_ladder = set(re.findall(r"(\w+)\.pyc\b.*ladder", done.stderr))
+        for path in sorted(glob.glob(os.path.join(folder, "*.py"))):
+            name, made = os.path.basename(path)[:-3], os.path.join(out, os.path.basename(path))
+            try:
+                py_compile.compile(made, made + "c", doraise=True)
+                compared = subprocess.run([command, "compare", path + "c", made + "c"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+            except (OSError, py_compile.PyCompileError) as error:
+                compared = "does not compile: %s" % error
+            verdict = "on the ladder" if name in on_ladder and compared.startswith("different") else compared.split(":")[0].split()[0]
+            verdicts[verdict] += 1
+            if verdict not in ("identical", "exact", "equivalent", "on the ladder") and shown < SHOWN:
+                shown += 1
+                with open(path) as source, open(made) as output:
+                    print("%s\n%s\n--- came back as\n%s" % (compared, source.read(), output.read()))
+    wrong = sum(verdicts.values()) - sum(verdicts[good] for good in ("identical", "exact", "equivalent", "on the ladder"))
+    print("3.%d %s: %d from seed %d: %s" % (MINOR, kind, count, first, ", ".join("%s %d" % item for item in sorted(verdicts.items()))))
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
