@@ -201,6 +201,10 @@ class Expansion {
       if (instrs[i].op == Op::FOR_ITER) loop(i, instrs[i].target);
     if (loop_end.empty()) return;
     jump_role_.assign(n, JumpRole::Plain);
+    if (minor_ <= 7) {
+      begins_two_loops_.assign(n, false);
+      for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
+    }
     std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
     for (std::uint32_t i = 0; i < n; ++i) {
       while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
@@ -213,10 +217,6 @@ class Expansion {
         out_.loops.push_back(span);
       }
       if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
-    }
-    if (minor_ <= 7) {
-      begins_two_loops_.assign(n, false);
-      for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
     }
     std::vector<bool> targeted(n, false);
     for (std::uint32_t i : leads_) targeted[instrs[i].target] = true;
@@ -245,6 +245,7 @@ class Expansion {
     }
   }
 
+  bool begins_two_loops(std::size_t setup) const { return !begins_two_loops_.empty() && begins_two_loops_[setup]; }
   JumpRole role(std::size_t jump) const { return jump_role_.empty() ? JumpRole::Plain : jump_role_[jump]; }
 
   /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
@@ -256,7 +257,10 @@ class Expansion {
           if (role(index) != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
           index = instr.target;
           continue;
-        case Op::SETUP_LOOP: ++index; continue;
+        case Op::SETUP_LOOP:
+          if (begins_two_loops(index)) return instr.offset;
+          ++index;
+          continue;
         case Op::LOAD_CONST: return marks_normal_entry(index) ? kNoOffset : instr.offset;
         case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLOSURE: case Op::FOR_ITER: case Op::SETUP_FINALLY:
         case Op::BUILD_LIST: case Op::BUILD_MAP: case Op::LOAD_BUILD_CLASS:
@@ -771,7 +775,7 @@ class Expansion {
       case Op::SETUP_LOOP:
         need_target(instr);
         context_ = push(context_, Entered::Loop, instr.target, depth_, instr);
-        if (!begins_two_loops_.empty() && begins_two_loops_[index]) jump(next, JumpRole::Loop);
+        if (begins_two_loops(index)) jump(next, JumpRole::Loop);
         else go(next);
         return;
       case Op::POP_BLOCK: {

@@ -188,7 +188,9 @@ class Emitter {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
         auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop != loop_of_iterator.end() && !(s_.is_function() && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) add_order(loop->second, b);
+        if (loop == loop_of_iterator.end() || (s_.is_function() && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) continue;
+        const bool only_leaves = v == node.body.back() && node.term == TermKind::Jump && targets_[std::size_t{b} * 2] == targets_[std::size_t{loop->second} * 2 + 1];
+        if (!only_leaves) add_order(loop->second, b);
       }
     }
     if (s_.lifted.source_order) {
@@ -636,8 +638,13 @@ class Emitter {
         const std::size_t span = around[around.size() - 1 - inner];
         loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[span].end);
         if (whole && span < s_.loops_behind.size() && s_.loops_behind[span]) {
-          break_[loop.node] = past_empty(region_of(loop.node), s_.loops_behind[span]);
-          add_order(loop.node, break_[loop.node]);
+          const std::uint32_t behind = past_empty(region_of(loop.node), s_.loops_behind[span]);
+          // around a loop that never comes around nothing goes back to
+          const bool comes_around = place(behind) > loop.begin || loop_end_[behind] != 0 || (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
+          if (comes_around) {
+            break_[loop.node] = behind;
+            add_order(loop.node, behind);
+          }
         }
       }
       loop.end = loop_end_[loop.node];
@@ -1464,7 +1471,7 @@ class Emitter {
     std::vector<std::uint32_t> unclear;
     for (std::uint32_t c : children(h)) {
       const bool written_inside = !s_.lifted.source_order && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
-      if (in_loop(c, h) || part_of_try(h, c) || within(c, h) || written_inside) shape.inside.push_back(c);
+      if (in_loop(c, h) || part_of_try(h, c) || later_case(c) || within(c, h) || written_inside) shape.inside.push_back(c);
       else if (!s_.lifted.source_order || c == natural_exit || c == break_[h]) shape.after.push_back(c);
       else unclear.push_back(c);
     }
@@ -1499,7 +1506,7 @@ class Emitter {
     if (!break_.empty() && break_[h] != kNone) {
       shape.exit = break_[h];
       shape.else_needed = natural_exit != kNone && natural_exit != shape.exit;
-      shape.endless = natural_exit == kNone && std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end();
+      shape.endless = std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end() && (natural_exit == kNone || ends_apart(h, natural_exit, shape.exit));
       return shape;
     }
     if (breaks.empty()) return shape;
@@ -1525,8 +1532,15 @@ class Emitter {
     if (best == kNone) return shape;
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
+    // `break` leads to one place: what else the body leads to stands in the body
+    const auto stands_inside = [&](std::uint32_t c) { return c != best && c != natural_exit && count(c) > 0 && !is_inline(h, c) && !copied_return(c); };
+    std::copy_if(shape.after.begin(), shape.after.end(), std::back_inserter(shape.inside), stands_inside);
+    std::erase_if(shape.after, stands_inside);
     return shape;
   }
+
+  /// Is `n` the `else` of the loop of `h`, and never runs into `exit`?
+  bool ends_apart(std::uint32_t h, std::uint32_t n, std::uint32_t exit) const { return n != exit && dom_.idom[n] == h && !subtree_reaches(n, exit); }
 
   /// Does what stands behind the loop of `h`, from `n` on, end or lead to `t`, and nowhere else?
   bool goes_only_to(std::uint32_t n, std::uint32_t h, std::uint32_t t) const {
@@ -1560,6 +1574,9 @@ class Emitter {
     const StructRegion& region = s_.regions[r.index];
     return c == wrapped(r, region.entry) || (region.kind != RegionKind::With && c == wrapped(region.parent, region.handler));
   }
+
+  /// A `case` that is not its statement's first: it stands where that stands.
+  bool later_case(std::uint32_t c) const { return is_block(c) && s_.nodes[c].match != kNone && !s_.cases[s_.nodes[c].match].first; }
 
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
   bool real_edge(std::uint32_t u, std::uint32_t t) const { return std::find(preds(t).begin(), preds(t).end(), u) != preds(t).end(); }
@@ -1699,7 +1716,9 @@ class Emitter {
         s_.ast[st].orelse = close(orelse);
         lists_[l].push_back(st);
         if (shape.else_needed) {
-          leave_loop(h, shape.exit, after, l, ctx);
+          const std::uint32_t behind = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
+          if (behind == kNone) mark_end(st);
+          leave_loop(h, behind, after, l, ctx);
         } else if (!after.empty() && after.front() == exit) {
           schedule(after, l, ctx);
         } else if (after.empty()) {
@@ -1753,7 +1772,7 @@ class Emitter {
       }
       std::vector<std::uint32_t> stack{body};
       std::uint32_t best = kNone;
-      bool natural = false;
+      bool natural = false, breaks = false;
       while (!stack.empty()) {
         std::uint32_t u = stack.back();
         stack.pop_back();
@@ -1762,11 +1781,15 @@ class Emitter {
           if (!real_edge(u, t)) continue;
           if (dom_.dominates(body, t)) continue;
           natural |= t == exit;
+          breaks |= !break_.empty() && t == break_[h];
           if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
         }
       }
       shape.exit = natural ? exit : best;
-      if (!break_.empty() && break_[h] != kNone) shape.exit = break_[h];
+      if (!break_.empty() && break_[h] != kNone) {
+        shape.exit = break_[h];
+        shape.endless = !breaks && ends_apart(h, exit, shape.exit);
+      }
       shape.else_needed = shape.exit != kNone && shape.exit != exit;
     }
     gen_loop_rest(st, h, 0, 1, shape, exit, l, ctx);
@@ -1856,13 +1879,14 @@ class Emitter {
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
     std::uint32_t otherwise = kNone;
-    if (region.kind == RegionKind::Except && !merges.empty() && only_from(merges[0], r)) {
-      bool handlers_fall = region.is_star() ? merges[0] != resume_of(r) : merges.size() > 1;
-      handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != merges[0];
+    const auto only_protected = region.kind == RegionKind::Except ? std::find_if(merges.begin(), merges.end(), [&](std::uint32_t m) { return only_from(m, r); }) : merges.end();
+    if (only_protected != merges.end()) {
+      bool handlers_fall = region.is_star() ? *only_protected != resume_of(r) : merges.size() > 1;
+      handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *only_protected;
       if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (s_.lifted.source_order || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
-        otherwise = merges[0];
-        merges.erase(merges.begin());
+        otherwise = *only_protected;
+        merges.erase(only_protected);
       }
     }
     Context after = ctx;

@@ -598,8 +598,8 @@ class Regions {
             Position here{p.t, p.ti};
             for (;;) {
               const Node& at = s_.nodes[here.block.index];
-              // not past values that are handed on, nor through another statement, of which nothing else may be left
-              if (here.at != at.body.size() || at.term != TermKind::Jump || at.jump != JumpRole::Plain || !at.edges[0].args.empty() ||
+              // not past values that are handed on, nor around `while True: pass`, nor through another statement, of which nothing else may be left
+              if (here.at != at.body.size() || at.term != TermKind::Jump || at.jump != JumpRole::Plain || !at.edges[0].args.empty() || at.edges[0].to == here.block ||
                   !s_.is_ancestor(at.region, base_h) || !s_.is_ancestor(s_.nodes[at.edges[0].to.index].region, at.region)) break;
               if (++hops > s_.nodes.size()) return false;
               here = {at.edges[0].to, 0};
