@@ -62,15 +62,16 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   return print;
 }
 
-/// What the bytecode has of code that control never takes, up to 3.9.
+/// What tells how code was written, and may be wrong: what the bytecode has of code that control never takes, up to 3.9, and where code stands.
 struct Heeded {
   bool unreached = true;  // statements (Cfg::unreached)
   bool elses = true;      // jumps over an `else` (Cfg::elses)
+  bool layout = true;     // where code stands (StructureOptions::layout_tells), of all code
 };
 
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
 /// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
-/// heeded of the code that control never takes; on return, what there was of it.
+/// heeded; on return, what there was of it.
 void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo, const std::string& unstructured, std::uint32_t indentation, bool& sound,
                     Heeded& heeded) {
   Module& module = *ast.module;
@@ -91,8 +92,10 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool
   // A rebuilt module would hide everything in it.
   if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
   if (dynamo) simplify(lifted, module, simplify_options(dynamo));
-  if (unstructured.empty()) structure(lifted, ast, structure_options(dynamo, options));
-  else structure_as_dispatch(lifted, ast, structure_options(dynamo, options), unstructured);
+  StructureOptions structuring = structure_options(dynamo, options);
+  structuring.layout_tells = heeded.layout;
+  if (unstructured.empty()) structure(lifted, ast, structuring);
+  else structure_as_dispatch(lifted, ast, structuring, unstructured);
   check_nesting(ast, code, indentation);
   rewrite(ast, code);
 }
@@ -157,16 +160,19 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
     std::string failure;
     Heeded heeded;
     heeded.unreached = unstructured.empty() && !dynamo;
-    for (bool again = true; again;) {
+    for (;;) {
       failure = failure_of([&] { decompile_body(ast, code, options, dynamo, unstructured, indentation, sound, heeded); });
       if (failure.empty()) return true;
       ast.diagnostics.resize(noted);
       Body fresh;
       fresh.code = code;
       ast.bodies[code.index] = fresh;
-      again = unstructured.empty() && (heeded.unreached || (sound && heeded.elses));  // which no statement may have
-      heeded.elses = heeded.unreached;
-      heeded.unreached = false;
+      // no statement may have it
+      if (!unstructured.empty()) break;
+      if (heeded.unreached) heeded = {.unreached = false};
+      else if (sound && heeded.elses) heeded = {.unreached = false, .elses = false};
+      else if (sound && heeded.layout) heeded = {.unreached = false, .elses = false, .layout = false};
+      else break;
     }
     reason += (reason.empty() ? "" : "; ") + failure;
     return false;

@@ -73,6 +73,9 @@ class Emitter {
     }
   }
 
+  /// Does the order of offsets tell how it was written?
+  bool in_source_order() const { return s_.lifted.source_order && s_.options.layout_tells; }
+
   /// One block, as most functions are.
   bool is_straight() const {
     if (blocks_ != 1 || regions_ != 0) return false;
@@ -183,7 +186,7 @@ class Emitter {
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
-      if (s_.lifted.source_order && node.term == TermKind::Return && s_.is_function()) continue;  // drops the iterator itself
+      if (in_source_order() && node.term == TermKind::Return && s_.is_function()) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
@@ -193,7 +196,7 @@ class Emitter {
         if (!only_leaves) add_order(loop->second, b);
       }
     }
-    if (s_.lifted.source_order) {
+    if (in_source_order()) {
       find_elses();
       find_phantoms();
       find_breaks();
@@ -286,7 +289,7 @@ class Emitter {
     const std::vector<LoopSpan>& loops = s_.lifted.loops;
     const std::uint32_t begin = s_.nodes[h].term_offset;
     auto span = std::lower_bound(loops.begin(), loops.end(), begin, [](const LoopSpan& l, std::uint32_t offset) { return l.begin < offset; });
-    return s_.lifted.source_order && span != loops.end() && span->begin == begin && offset > begin && offset <= span->end;
+    return in_source_order() && span != loops.end() && span->begin == begin && offset > begin && offset <= span->end;
   }
 
   /// Dominators, in-edges and loop headers.
@@ -411,7 +414,7 @@ class Emitter {
   /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
   /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
   bool add_breaks() {
-    if (s_.options.made_by_dynamo || s_.lifted.source_order) return false;
+    if (s_.options.made_by_dynamo || !s_.options.layout_tells || in_source_order()) return false;
     const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
     if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
     find_left();
@@ -508,7 +511,7 @@ class Emitter {
       const RegionId owner = s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
       for (int steps = 0; steps < 8 && is_jump_statement(t) && !stands_behind(t, owner); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
       if (s_.is_ancestor(r, region_of(t))) break;
-      if (s_.lifted.source_order && const_return(t) && (s_.nodes[t].in_place || place(t) < end_of(r, owner))) continue;
+      if (in_source_order() && const_return(t) && (s_.nodes[t].in_place || place(t) < end_of(r, owner))) continue;
       exits_.push_back({owner, t});
     }
   }
@@ -882,7 +885,7 @@ class Emitter {
   }
 
   /// A return that the optimiser may have copied.
-  bool copied_return(std::uint32_t n) const { return !s_.lifted.source_order && const_return(n); }
+  bool copied_return(std::uint32_t n) const { return !in_source_order() && const_return(n); }
 
   /// Children in the dominator tree that stand after n's statement.
   std::vector<std::uint32_t> merges_of(std::uint32_t n) const {
@@ -1470,9 +1473,9 @@ class Emitter {
     }
     std::vector<std::uint32_t> unclear;
     for (std::uint32_t c : children(h)) {
-      const bool written_inside = !s_.lifted.source_order && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
+      const bool written_inside = !in_source_order() && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
       if (in_loop(c, h) || part_of_try(h, c) || later_case(c) || within(c, h) || written_inside) shape.inside.push_back(c);
-      else if (!s_.lifted.source_order || c == natural_exit || c == break_[h]) shape.after.push_back(c);
+      else if (!in_source_order() || c == natural_exit || c == break_[h]) shape.after.push_back(c);
       else unclear.push_back(c);
     }
     if (!unclear.empty()) {
@@ -1683,7 +1686,7 @@ class Emitter {
       if (!fits) return false;
     }
     LoopShape shape = shape_of(h, exit);
-    if (!s_.lifted.source_order && shape.else_needed && ends_at_once(exit, Context{})) return false;
+    if (!in_source_order() && shape.else_needed && ends_at_once(exit, Context{})) return false;
     BlockBuilder builder(s_, false);
     build(h, builder);
     ExprId test = builder.take(node.value);
@@ -1852,7 +1855,7 @@ class Emitter {
     // what one way alone leads to, out of more than this statement, or written in front of its end
     const bool end_known = region.kind == RegionKind::Finally && r.index < s_.lifted.regions.size() && s_.lifted.regions[r.index].end != kNoOffset;
     std::erase_if(merges, [&](std::uint32_t m) {
-      return const_return(m) && preds(m).size() == 1 && s_.lifted.source_order && (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
+      return const_return(m) && preds(m).size() == 1 && in_source_order() && (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
     });
     if (const std::uint32_t resume = resume_of(r); resume != kNone) {
       // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
@@ -1883,7 +1886,7 @@ class Emitter {
     if (only_protected != merges.end()) {
       bool handlers_fall = region.is_star() ? *only_protected != resume_of(r) : merges.size() > 1;
       handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *only_protected;
-      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (s_.lifted.source_order || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
+      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (in_source_order() || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
         otherwise = *only_protected;
         merges.erase(only_protected);
@@ -2040,7 +2043,7 @@ class Emitter {
       if (!const_return(m)) return false;
       const Node& node = s_.nodes[m];
       const std::uint32_t begin = node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
-      return s_.lifted.source_order ? begin < behind : begin != behind;
+      return in_source_order() ? begin < behind : begin != behind;
     });
   }
 

@@ -12,6 +12,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     : lifted(l), ast(a), module(*a.module), options(o), entry(l.entry), first_expr(static_cast<std::uint32_t>(a.exprs.size())),
       first_stmt(static_cast<std::uint32_t>(a.stmts.size())) {
   if (ast.bodies.size() <= l.code.index) ast.bodies.resize(l.code.index + 1);
+  if (!options.layout_tells) forget_layout();
   Body& body = ast.bodies[l.code.index];
   body.code = l.code;
   body.first_expr = first_expr;
@@ -65,6 +66,13 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   built.resize(n);
   count_uses();
   count_preds();
+}
+
+void Structurer::forget_layout() {
+  lifted.ends_in_compound = false;
+  lifted.loops.clear();
+  lifted.elses.clear();
+  for (Region& region : lifted.regions) region.after = kNoOffset;
 }
 
 ValueId Structurer::end_of_forwards(ValueId v) {

@@ -175,6 +175,7 @@ class Structurer {
   BlockId split_test(BlockId b, std::size_t length);
   void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
   ValueId end_of_forwards(ValueId v);
+  void forget_layout();  // see StructureOptions::layout_tells
 
   // ---- steps
   void fold_expressions(const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks

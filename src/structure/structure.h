@@ -20,6 +20,8 @@ struct StructureOptions {
   bool name_temporaries = false;
   /// Parameters of functions that the code calls by a global name (Dynamo's resume functions), for such names.
   const std::vector<std::pair<std::string, std::vector<std::string>>>* callee_parameters = nullptr;
+  /// Where code stands (its order up to 3.9, its lines and columns) tells how it was written; else control flow alone does.
+  bool layout_tells = true;
 };
 
 /// Turns the graph into raw statements (if, while, for, try, with, match …), by dominators and handler regions.
