@@ -3,8 +3,10 @@
 total_run.py draws what no person and no compiler writes, and runs it; the code here is too ordinary to be run (its names mean nothing), but is what
 libraries are full of: methods, attributes, comprehensions, conditions, loops, handlers, context managers, patterns, generators and coroutines, in functions,
 classes and modules. A statement that only dead code would follow ends its body, as in a person's code. Runs under any CPython from 3.7 on.
+The kind `small` is functions of few statements which do nothing but call: every way in which two or three statements stand in or behind each other, of
+which none may need the dispatch loop.
 
-    python3.X ordinary_run.py DEPYF function|class|module [COUNT [SEED]]     DEPYF is the native command
+    python3.X ordinary_run.py DEPYF function|class|module|small [COUNT [SEED]]     DEPYF is the native command
 
 Prints the seed, the verdicts and how many needed the dispatch loop; fails where an output does not compile, or is different and yet has plain structure.
 """
@@ -24,7 +26,7 @@ MINOR = sys.version_info[1]
 SHOWN = int(os.environ.get("SHOWN", "3"))
 
 # Forms, with their weights. <e> is an expression, <o> one that may be an operand, <c> a condition, <t> one that may be an operand, <p> a pattern,
-# <body> statements, <loop> those of a loop, <plain> some that never leave what holds them.
+# <n> the next number, <body> statements, <loop> those of a loop, <plain> some that never leave what holds them.
 LEAVES = ["a", "b", "c", "x", "y", "n", "items", "self.p", "self.q", "1", "'s'", "None"]
 EXPRESSIONS = [
     (6, "f(<e>)"), (5, "self.m(<e>, <e>)"), (4, "x.h()"), (10, "<o> + x"), (5, "n * <o>"), (6, "items[<e>]"), (6, "[k + 1 for k in <o>]"),
@@ -58,19 +60,35 @@ SINCE = {
     10: [(5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"), (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>")],
     11: [(1, "try:\n    f(x)\nexcept* E as e:\n    g(x)")],
 }
+SMALL = [
+    (3, "if f<n>():\n    <body>"), (3, "if f<n>():\n    <body>\nelse:\n    <body>"), (2, "while f<n>():\n    <loop>"), (2, "while True:\n    <loop>"),
+    (3, "for x in f<n>():\n    <loop>"), (1, "for x in f<n>():\n    <loop>\nelse:\n    <body>"), (2, "with f<n>():\n    <body>"),
+    (2, "try:\n    <body>\nexcept E:\n    <body>"), (1, "try:\n    <body>\nexcept E as e:\n    <body>"), (1, "try:\n    <body>\nexcept:\n    <body>"),
+    (2, "try:\n    <body>\nexcept E:\n    <body>\nelse:\n    <body>"), (2, "try:\n    <body>\nfinally:\n    f<n>()"),
+    (1, "try:\n    <body>\nexcept E:\n    <body>\nfinally:\n    f<n>()"),
+]  # fmt: skip
+SMALL_MATCH = (2, "match f<n>():\n    case 1:\n        <body>\n    case [x]:\n        <body>")
 ENDS = ["return", "return <e>", "return <e>", "raise ValueError(x)", "raise E from x"]
 JUMPS = ["break", "continue"]
 
 
 class Writer:
-    """Random code of one kind ("function", "class" or "module"); `asks` is how many statements are still to come."""
+    """Random code of one kind ("function", "class", "module" or "small"); `asks` is how many statements are still to come."""
 
     def __init__(self, rng, kind):
-        self.rng, self.kind = rng, kind
+        self.rng, self.kind, self.number = rng, kind, 0
         self.yields = kind == "function" and rng.random() < 0.15
         self.awaits = kind == "function" and rng.random() < 0.15
-        self.asks = rng.choice([4, 8, 12, 16])
-        self.compound = COMPOUND + [form for minor, forms in SINCE.items() if MINOR >= minor for form in forms]
+        if kind == "small":
+            self.asks = rng.randrange(3, 9)
+            self.simple = [(1, "f<n>()")]
+            self.compound = SMALL + [SMALL_MATCH] * (MINOR >= 10)
+            self.ends = ["return", "return x", "raise E"]
+        else:
+            self.asks = rng.choice([4, 8, 12, 16])
+            self.simple = SIMPLE
+            self.compound = COMPOUND + [form for minor, forms in SINCE.items() if MINOR >= minor for form in forms]
+            self.ends = ENDS if kind == "function" else ENDS[3:]
 
     def draw(self, forms):
         """One of the weighted forms that such code may hold."""
@@ -96,12 +114,17 @@ class Writer:
             "c": lambda: self.expression(depth, TESTS, CONDITIONS),
             "t": lambda: self.operand(depth, TESTS, CONDITIONS),
             "p": lambda: self.rng.choice(PATTERNS),
+            "n": self.next_number,
         }
-        return re.sub("<([eoctp])>", lambda found: made[found.group(1)](), form)
+        return re.sub("<([eoctpn])>", lambda found: made[found.group(1)](), form)
+
+    def next_number(self):
+        self.number += 1
+        return str(self.number)
 
     def body(self, depth, loop, leaves):
         """Lines of some statements; `loop`: in one, `leaves`: the last may leave what holds them."""
-        lines, count = [], self.rng.choice([1, 1, 2, 2, 3, 4])
+        lines, count = [], self.rng.choice([1, 1, 1, 2] if self.kind == "small" else [1, 1, 2, 2, 3, 4])
         for left in range(count, 0, -1):
             lines += self.statement(depth, loop, leaves and left == 1)
             if never_goes_on(lines):
@@ -110,12 +133,11 @@ class Writer:
 
     def statement(self, depth, loop, leaves):
         if leaves and self.rng.random() < 0.3:
-            ends = (ENDS if self.kind == "function" else ENDS[3:]) + JUMPS * 2 * loop
-            end = self.fill(self.rng.choice(ends), 1)
+            end = self.fill(self.rng.choice(self.ends + JUMPS * 2 * loop), 1)
             return ["return" if end.startswith("return") and self.yields and self.awaits else end]
         self.asks -= 1
         if depth == 0 or self.asks <= 0 or self.rng.random() < 0.4:
-            return [self.fill(self.draw(SIMPLE), 2)]
+            return [self.fill(self.draw(self.simple), 2)]
         lines = []
         for line in self.fill(self.draw(self.compound), 2).split("\n"):
             kind = line.strip()
@@ -190,6 +212,7 @@ def main():
     command, kind = sys.argv[1:3]
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    good = ["identical", "exact", "equivalent", "on the ladder"]
     verdicts, shown = Counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + count):
@@ -199,7 +222,7 @@ def main():
             py_compile.compile(path, path + "c", doraise=True)
         out = os.path.join(folder, "out")
         done = subprocess.run([command, "decompile", folder, "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
-        on_ladder = set(re.findall(r"(\w+)\.pyc\b.*ladder", done.stderr))
+        on_ladder = set(re.findall(r"(\w+)\.pyc\b.*ladder L[56]", done.stderr))
         for path in sorted(glob.glob(os.path.join(folder, "*.py"))):
             name, made = os.path.basename(path)[:-3], os.path.join(out, os.path.basename(path))
             try:
@@ -207,15 +230,16 @@ def main():
                 compared = subprocess.run([command, "compare", path + "c", made + "c"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
             except (OSError, py_compile.PyCompileError) as error:
                 compared = "does not compile: %s" % error
-            verdict = "on the ladder" if name in on_ladder and compared.startswith("different") else compared.split(":")[0].split()[0]
+            verdict = "on the ladder" if name in on_ladder and (kind == "small" or compared.startswith("different")) else compared.split(":")[0].split()[0]
             verdicts[verdict] += 1
-            if verdict not in ("identical", "exact", "equivalent", "on the ladder") and shown < SHOWN:
+            if verdict not in good and shown < SHOWN:
                 shown += 1
                 with open(path) as source, open(made) as output:
                     print("%s\n%s\n--- came back as\n%s" % (compared, source.read(), output.read()))
-    wrong = sum(verdicts.values()) - sum(verdicts[good] for good in ("identical", "exact", "equivalent", "on the ladder"))
+    wrong = sum(verdicts.values()) - sum(verdicts[verdict] for verdict in good)
     print("3.%d %s: %d from seed %d: %s" % (MINOR, kind, count, first, ", ".join("%s %d" % item for item in sorted(verdicts.items()))))
-    return 1 if wrong or not count else 0
+    unplain = kind == "small" and 100 * verdicts["on the ladder"] > count
+    return 1 if wrong or unplain or not count else 0
 
 
 if __name__ == "__main__":

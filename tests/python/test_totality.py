@@ -50,10 +50,10 @@ def test_random_source_rebuilt_from_bytes(version):
     assert "ladder L6" in run(version, "source", 60, 0, 6)
 
 
-@pytest.mark.parametrize("kind", ["function", "class", "module"])
+@pytest.mark.parametrize("kind", ["function", "class", "module", "small"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_ordinary_code(version, kind):
-    run(version, kind, 100, 0, runner="ordinary_run.py")
+    run(version, kind, 400 if kind == "small" else 100, 0, runner="ordinary_run.py")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

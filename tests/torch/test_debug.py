@@ -212,7 +212,7 @@ def adapter(tmp_path):
             linesStartAt1=True,
             columnsStartAt1=True,
         )
-        attached = client.send("attach", justMyCode=True)
+        attached = client.send("attach", justMyCode=True, subProcess=False)  # torch's compile workers would wait for a client
         client.event("initialized")
         client.request(
             "setBreakpoints", source={"path": str(PROGRAM)}, breakpoints=[{"line": READY}]
