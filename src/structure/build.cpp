@@ -157,8 +157,19 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
   const auto refuse_null = [&](ValueId v) {
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   };
-  Operands kids(operands.size());
-  // Fast way: the operands are the top of the pending values, in order.
+  Operands kids;
+  // Nearly always the operands are the top of the pending values, in order, and nothing else wants them.
+  if (const std::size_t n = operands.size(); n <= pending_.size()) {
+    const Pending* const entries = pending_.data() + (pending_.size() - n);
+    std::size_t k = 0;
+    for (; k < n && entries[k].value == operands[k] && entries[k].remaining == 1 && entries[k].targets.empty(); ++k) kids.push_back(entries[k].expr);
+    if (k == n) {
+      pending_.erase(pending_.end() - static_cast<std::ptrdiff_t>(n), pending_.end());
+      return kids;
+    }
+  }
+  kids = Operands(operands.size());
+  // Likewise, but some are named already, or wanted again.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
   for (; i > 0; --i) {
@@ -435,7 +446,7 @@ void BlockBuilder::name_expressions(StmtId statement) {
 
 void BlockBuilder::operation(std::size_t position) {
   const ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
+  const Value& value = s_.at(v);  // nothing here makes further values
   if (value.kind != ValueKind::Operation && value.kind != ValueKind::Select) return;
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
   if (value.kind == ValueKind::Operation && part_of_a_shape(position)) return;

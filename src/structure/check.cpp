@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ast/walk.h"
+#include "opcode/op_set.h"
 #include "structure/graph.h"
 #include "support/error.h"
 
@@ -111,6 +112,7 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 }
 
 void Structurer::check_effects() {
+  static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE};
   const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
   std::vector<std::uint8_t> found(module[lifted.code].code.size() + 1, 0);  // by offset
   auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
@@ -127,10 +129,10 @@ void Structurer::check_effects() {
   for (ExprId id : expressions) find(ast[id].origin);
   for (BlockId b : reverse_postorder_blocks())
     for (ValueId v : nodes[b.index].body) {
-      if (is_op(v, Op::WITH_ENTER) && managers-- == 0) throw Error("structure: WITH_ENTER at offset " + std::to_string(at(v).offset) + " was lost");
-      if ((is_op(v, Op::CALL) || is_op(v, Op::CALL_KW) || is_op(v, Op::CALL_EX) || is_op(v, Op::YIELD_VALUE) || is_op(v, Op::RAISE) || is_op(v, Op::RETURN_VALUE)) &&
-          !found[at(v).offset])
-        throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " + std::to_string(at(v).offset) + " was lost");
+      const Value& value = at(v);
+      if (value.kind != ValueKind::Operation) continue;
+      if (value.op == Op::WITH_ENTER && managers-- == 0) throw Error("structure: WITH_ENTER at offset " + std::to_string(value.offset) + " was lost");
+      if (effects[value.op] && !found[value.offset]) throw Error("structure: " + std::string(op_name(value.op)) + " at offset " + std::to_string(value.offset) + " was lost");
     }
 }
 

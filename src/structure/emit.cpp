@@ -16,6 +16,7 @@
 #include "structure/graph.h"
 #include "structure/operations.h"
 #include "support/error.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 namespace {
@@ -126,7 +127,7 @@ class Emitter {
     targets_.assign(std::size_t{blocks_} * 2, kNone);
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
-      if (region.kind == RegionKind::Finally) finally_of_.emplace(region.handler.index, RegionId(r));
+      if (region.kind == RegionKind::Finally) finally_of_[region.handler.index] = RegionId(r);
     }
     std::vector<std::uint32_t> entries_from_outside(regions_, 0);
     // entry of each region, and how often it is entered from outside
@@ -275,8 +276,8 @@ class Emitter {
       for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])
         leads_there = is_block(h) && s_.nodes[h].term == TermKind::ForIter && (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to);
       for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there; p = s_.regions[p.index].parent) {
-        const auto outer = once_.find(try_node(s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
-        leads_there = outer != once_.end() && outer->second == l.to;
+        const std::uint32_t* const outer = once_.at(try_node(s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
+        leads_there = outer && *outer == l.to;
       }
       if (leads_there) continue;
       once_[n] = l.to;
@@ -685,8 +686,8 @@ class Emitter {
     if (!exception) return {};
     const Value& v = s_.at(exception);
     if (v.kind != ValueKind::Exception && v.kind != ValueKind::ExceptionType) return {};
-    const auto found = finally_of_.find(v.block.index);
-    return found == finally_of_.end() ? RegionId() : found->second;
+    const RegionId* const found = finally_of_.at(v.block.index);
+    return found ? *found : RegionId();
   }
 
   /// An edge. Those that control cannot take only tell what stands before what.
@@ -833,8 +834,7 @@ class Emitter {
   /// The block's own statements. The builder is left so that the terminator can take its values.
   void build(std::uint32_t b, BlockBuilder& builder) {
     Node& node = s_.nodes[b];
-    const Seed* seed = nullptr;
-    if (const auto found = seeds_.find(b); found != seeds_.end()) seed = &found->second;
+    const Seed* const seed = seeds_.at(b);
     ExprId hole;
     if (seed && s_.uses[seed->value.index] > 0) {
       hole = placeholder();
@@ -909,7 +909,7 @@ class Emitter {
       go_to_end(n, l, ctx, {});
       return;
     }
-    if (header_[n] && open_.count(n) == 0) {
+    if (header_[n] && !open_.at(n)) {
       gen_loop(n, l, ctx);
       return;
     }
@@ -1466,9 +1466,9 @@ class Emitter {
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
     LoopShape shape;
-    if (const auto once = once_.find(h); once != once_.end()) {
-      for (std::uint32_t c : children(h)) (c == once->second ? shape.after : shape.inside).push_back(c);
-      shape.exit = once->second;
+    if (const std::uint32_t* const once = once_.at(h)) {
+      for (std::uint32_t c : children(h)) (c == *once ? shape.after : shape.inside).push_back(c);
+      shape.exit = *once;
       return shape;
     }
     std::vector<std::uint32_t> unclear;
@@ -1591,7 +1591,7 @@ class Emitter {
   }
 
   void gen_loop(std::uint32_t h, std::uint32_t l, Context ctx) {
-    open_.insert({h, 1});
+    open_[h] = 1;
     if (is_block(h)) {
       Node& node = s_.nodes[h];
       bool quiet = true;
@@ -2184,17 +2184,17 @@ class Emitter {
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
-  std::unordered_map<std::uint32_t, std::uint32_t> once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
+  FlatMap<std::uint32_t> once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
   std::vector<std::int32_t> last_;     // by header: the last line of the loop; up to 3.9 offsets tell more
   std::vector<std::uint32_t> left_;    // by header, see find_left
   std::uint32_t step_ = 0;             // see indentation
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   std::vector<std::vector<StmtId>> lists_;
   std::vector<std::function<void()>> work_;
-  std::unordered_map<std::uint32_t, Seed> seeds_;           // by the block that takes the value
-  std::unordered_map<std::uint32_t, RegionId> finally_of_;  // by the handler's block
+  FlatMap<Seed> seeds_;             // by the block that takes the value
+  FlatMap<RegionId> finally_of_;    // by the handler's block
   std::vector<std::uint8_t> ends_;             // by statement, from Structurer::first_stmt on
-  std::unordered_map<std::uint32_t, int> open_;
+  FlatMap<std::uint8_t> open_;      // headers of the loops that are being made
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;
 };
 

@@ -333,7 +333,7 @@ std::uint32_t Structurer::first_offset(BlockId b) const {
   return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
 }
 
-void Structurer::thread_empty_blocks() {
+bool Structurer::thread_empty_blocks() {
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
   // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
   // dropped.
@@ -350,6 +350,7 @@ void Structurer::thread_empty_blocks() {
     std::uint32_t empty;
     WrittenJump jump;
   };
+  bool any = false;
   std::vector<Unclear> unclear;                  // ways past a jump that may be a statement,
   std::unordered_set<std::uint32_t> statements;  // which another way tells
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -387,6 +388,7 @@ void Structurer::thread_empty_blocks() {
             if (empty.params[p] == v) { v = resolve(edge.args[p]); break; }
           args.push_back(v);
         }
+        any = true;
         add_edge_uses(edge, -1);
         BlockId to = empty.edges[0].to;
         --empty.pred_count;
@@ -415,14 +417,16 @@ void Structurer::thread_empty_blocks() {
   }
   for (const Unclear& u : unclear)
     if (Edge& edge = nodes[u.node].edges[u.k]; statements.count(u.empty) && nodes[u.node].alive && !edge.written) edge.written = u.jump;
+  return any;
 }
 
-void Structurer::merge_straight_lines() {
+bool Structurer::merge_straight_lines() {
   bool any = false;
   for (std::uint32_t i = 0; i < nodes.size() && !any; ++i) any = nodes[i].alive && can_merge(BlockId(i));
-  if (!any) return;
+  if (!any) return false;
   for (BlockId block : reverse_postorder_blocks())
     while (nodes[block.index].alive && can_merge(block)) merge(block);
+  return true;
 }
 
 bool Structurer::same_const(ConstId a, ConstId b) const {

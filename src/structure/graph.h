@@ -164,8 +164,9 @@ class Structurer {
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
   std::uint32_t first_offset(BlockId b) const;
-  void thread_empty_blocks();
-  void merge_straight_lines();
+  /// These two tell whether they changed anything.
+  bool thread_empty_blocks();
+  bool merge_straight_lines();
   bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor
   std::vector<BlockId> reverse_postorder_blocks();
   bool same_const(ConstId a, ConstId b) const;

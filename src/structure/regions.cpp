@@ -921,10 +921,11 @@ class Regions {
   void tidy() {
     sweep();
     if (absorb_returns()) sweep();
-    s_.thread_empty_blocks();
-    s_.merge_straight_lines();
-    s_.count_uses();
-    s_.count_preds();
+    const bool threaded = s_.thread_empty_blocks(), merged = s_.merge_straight_lines();
+    if (threaded || merged) {
+      s_.count_uses();
+      s_.count_preds();
+    }
     index();
   }
 
