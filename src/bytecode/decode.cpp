@@ -73,7 +73,7 @@ class Decoder {
   }
 
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::uint32_t target = kNoTarget) {
-    out_.instrs.emplace_back(op, arg, aux, target, 2 * start_, line_, columns_);
+    out_.instrs.push_back({op, arg, aux, target, 2 * start_, line_, columns_});
   }
 
   void walk() {
