@@ -416,6 +416,7 @@ class Matcher {
     while (trees_[t].kind == Tree::And || trees_[t].kind == Tree::Or) t = trees_[t].kids.front();
     if (trees_[t].kind == Tree::Any) return kNone;
     ValueId test = resolve(s_.nodes[trees_[t].first.index].value);
+    if (!test) return kNone;  // part of another match by now
     if (s_.at(test).kind == ValueKind::Result) test = resolve(s_.at(test).operands[0]);
     if (s_.is_op(test, Op::COMPARE) || s_.is_op(test, Op::IS)) {
       const ValueId left = resolve(s_.at(test).operands[0]);
