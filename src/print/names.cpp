@@ -12,7 +12,12 @@ bool is_keyword(std::string_view name, PyVersion) {
       "False", "async", "await", "break", "class", "raise", "while", "yield", "assert", "except", "global", "import", "lambda", "return",
       "finally", "continue", "nonlocal",
   };
-  static constexpr std::size_t first[] = {0, 0, 0, 5, 11, 18, 26, 32, 33, 35};  // of each length
+  static constexpr auto first = [] {  // of each length
+    std::array<std::size_t, std::string_view("continue").size() + 2> shorter{};
+    for (std::size_t length = 0; length < shorter.size(); ++length)
+      for (std::string_view word : words) shorter[length] += word.size() < length;
+    return shorter;
+  }();
   if (name.size() + 1 >= std::size(first)) return false;
   for (std::size_t i = first[name.size()]; i < first[name.size() + 1]; ++i)
     if (words[i][0] == name[0] && words[i] == name) return true;

@@ -54,8 +54,7 @@ struct Uses {
     }
   }
   void add_target(ExprId target) {
-    if (target && r.ast[target].kind == ExprKind::Name) add_name(r.ast[target], true);
-    else each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
+    each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
   }
 
   void statement(StmtId id) {

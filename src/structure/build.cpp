@@ -157,23 +157,16 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
   const auto refuse_null = [&](ValueId v) {
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   };
-  Operands kids;
-  // Nearly always the operands are the top of the pending values, in order, and nothing else wants them.
-  if (const std::size_t n = operands.size(); n <= pending_.size()) {
-    const Pending* const entries = pending_.data() + (pending_.size() - n);
-    std::size_t k = 0;
-    for (; k < n && entries[k].value == operands[k] && entries[k].remaining == 1 && entries[k].targets.empty(); ++k) kids.push_back(entries[k].expr);
-    if (k == n) {
-      pending_.erase(pending_.end() - static_cast<std::ptrdiff_t>(n), pending_.end());
-      return kids;
-    }
-  }
-  kids = Operands(operands.size());
-  // Likewise, but some are named already, or wanted again.
+  Operands kids(operands.size());
+  // Fast way: the operands are the top of the pending values, in order.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
   for (; i > 0; --i) {
     ValueId v = operands[i - 1];
+    if (top > 0 && pending_[top - 1].value == v && pending_[top - 1].remaining == 1 && pending_[top - 1].targets.empty()) {  // nearly always
+      --top;
+      continue;
+    }
     if (!v) continue;
     ExprId ready;
     if (operand_ready(v, ready)) {

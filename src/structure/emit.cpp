@@ -1621,10 +1621,8 @@ class Emitter {
     later([=, this] {
       Stmt& done = s_.ast[st];
       done.body = close(body);
-      const std::uint32_t exit = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
-      if (exit == kNone) mark_end(st);
       lists_[l].push_back(st);
-      leave_loop(h, exit, after, l, ctx);
+      leave_by_break(st, h, shape, after, l, ctx);
     });
     if (is_try(h)) {
       later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &shape_inside(h, inside)); });
@@ -1649,6 +1647,13 @@ class Emitter {
       // falls into the first of them, which is no exit
       throw Error("structure: several ways out of a loop");
     }
+  }
+
+  /// The same for the statement of a loop that `break` alone leaves; behind one that nothing leaves, nothing is gone to.
+  void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape, const std::vector<std::uint32_t>& after, std::uint32_t l, const Context& ctx) {
+    const std::uint32_t exit = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
+    if (exit == kNone) mark_end(st);
+    leave_loop(h, exit, after, l, ctx);
   }
 
   void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx) {
@@ -1719,9 +1724,7 @@ class Emitter {
         s_.ast[st].orelse = close(orelse);
         lists_[l].push_back(st);
         if (shape.else_needed) {
-          const std::uint32_t behind = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
-          if (behind == kNone) mark_end(st);
-          leave_loop(h, behind, after, l, ctx);
+          leave_by_break(st, h, shape, after, l, ctx);
         } else if (!after.empty() && after.front() == exit) {
           schedule(after, l, ctx);
         } else if (after.empty()) {

@@ -88,10 +88,9 @@ ValueId Structurer::end_of_forwards(ValueId v) {
 
 std::uint32_t Structurer::nesting_of_tree(ExprId e) {
   constexpr std::size_t kLongDisplay = 32;
-  constexpr auto bit = [](ExprKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); };
   // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
-  constexpr std::uint64_t kToTheLeft = bit(ExprKind::Attribute) | bit(ExprKind::Subscript) | bit(ExprKind::Call) | bit(ExprKind::Binary) | bit(ExprKind::Keyword) |
-                                       bit(ExprKind::Unary) | bit(ExprKind::Await) | bit(ExprKind::FormattedValue);
+  constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
+                                             mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
   if (nesting_of.size() <= e.index - first_expr) nesting_of.resize(std::max(ast.exprs.size() - first_expr, 2 * nesting_of.size()), 0);
   auto of = [&](ExprId id) -> std::uint16_t& { return nesting_of[id.index - first_expr]; };
   SmallVector<ExprId, 16> work;  // above e
@@ -108,7 +107,7 @@ std::uint32_t Structurer::nesting_of_tree(ExprId e) {
         deepest = earlier->second.deepest;
       }
     }
-    std::uint32_t brackets = kToTheLeft >> static_cast<unsigned>(tree.kind) & 1 && first == 0 ? 0 : 1;
+    std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
     for (const ExprId kid : tree.kids.subspan(first)) {
       if (kid) {
         std::uint32_t inside = of(kid);

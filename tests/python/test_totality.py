@@ -13,7 +13,6 @@ from pythons import ROOT, VERSIONS, path_of
 from tests.interpreters import native_command
 
 
-
 def run(version, *arguments, runner="total_run.py"):
     command = native_command()
     if command is None:
