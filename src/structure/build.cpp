@@ -498,31 +498,21 @@ void BlockBuilder::store(std::size_t position) {
 
 void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op) {
   const Value& what = s_.at(value);
-  if (!unpacks_.empty() && what.kind == ValueKind::Result && what.operands[0] == unpacks_.back().op) {
+  if (!unpacks_.empty() && what.kind == ValueKind::Result) {
+    // Elements that nobody stores: 3.12+ drops the first of two stores to one variable, 3.13+ also where an unpacking ends in between.
+    while (unpacks_.size() > 1 && what.operands[0] != unpacks_.back().op && s_.at(store_op).op == Op::STORE_FAST) close_unpack(target);
     OpenUnpack& open = unpacks_.back();
-    // An element that nobody stores: 3.12+ drops the first of two stores to one variable.
-    const std::size_t element = open.count - 1 - what.arg;
-    if (open.elements.size() == element && open.stored) {
-      const Value &last = s_.at(open.stored), &store = s_.at(store_op);
-      open.on_rows |= store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+    if (what.operands[0] == open.op) {
+      const std::size_t element = open.count - 1 - what.arg;
+      if (open.elements.size() == element && open.stored) {
+        const Value &last = s_.at(open.stored), &store = s_.at(store_op);
+        open.on_rows |= store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+      }
+      open.stored = store_op;
+      open.add_up_to(element + 1, target, s_.ast);
+      if (open.elements.size() == open.count) close_unpack(target);
+      return;
     }
-    open.stored = store_op;
-    while (open.elements.size() < element) {
-      const bool star = open.elements.size() == open.star;
-      open.elements.push_back(star ? s_.ast.expr(ExprKind::Starred, {target}) : target);
-    }
-    if (open.elements.size() == open.star) target = s_.ast.expr(ExprKind::Starred, {target});
-    open.elements.push_back(target);
-    if (open.elements.size() < open.count) return;
-    Expr tuple;
-    tuple.kind = ExprKind::Tuple;
-    tuple.op = open.on_rows ? kOnRows : 0;
-    tuple.kids = s_.ast.arena.copy(open.elements);
-    tuple.origin = origin(open.op);
-    ValueId op = open.op;
-    unpacks_.pop_back();
-    assign_target(s_.at(op).operands[0], s_.ast.add(tuple), op);
-    return;
   }
   const bool simple = simple_store(store_op);
   if (!pending_.empty() && pending_.back().value == value) {
@@ -563,6 +553,23 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   st.e[0] = e;
   st.origin = origin(store_op);
   emit(s_.ast.add(st));
+}
+
+void BlockBuilder::OpenUnpack::add_up_to(std::size_t end, ExprId target, Ast& ast) {
+  while (elements.size() < end) elements.push_back(elements.size() == star ? ast.expr(ExprKind::Starred, {target}) : target);
+}
+
+/// The innermost unpacking is complete; elements that are missing at its end go to `target`.
+void BlockBuilder::close_unpack(ExprId target) {
+  OpenUnpack open = std::move(unpacks_.back());
+  unpacks_.pop_back();
+  open.add_up_to(open.count, target, s_.ast);
+  Expr tuple;
+  tuple.kind = ExprKind::Tuple;
+  tuple.op = open.on_rows ? kOnRows : 0;
+  tuple.kids = s_.ast.arena.copy(open.elements);
+  tuple.origin = origin(open.op);
+  assign_target(s_.at(open.op).operands[0], s_.ast.add(tuple), open.op);
 }
 
 /// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+ rewrites it, a run of plain
@@ -694,20 +701,26 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
   };
   std::vector<Open> open{{(*body_)[position], 0, element_count(s_.at((*body_)[position]))}};
   if (open[0].count == 0) return true;
-  auto expected = [&](ValueId v) {
-    const Value& value = s_.at(v);
-    if (value.kind != ValueKind::Result || value.operands[0] != open.back().op || s_.uses[v.index] != 1) return false;
-    // Elements that nobody stores may stand before it.
-    const std::uint32_t element = open.back().count - 1 - value.arg;
-    if (element < open.back().next) return false;
-    if (element > open.back().next) {
-      for (ValueId r : s_.results_of(open.back().op)) {
-        const std::uint32_t other = open.back().count - 1 - s_.at(r).arg;
-        if (other >= open.back().next && other < element && s_.uses[r.index] != 0) return false;
-      }
-      open.back().next = element;
+  // Up to `end`, that no element is stored; the store of a local that comes next stores them, too (see assign_target).
+  const auto skip_to = [&](std::uint32_t end, bool local) {
+    if (end == open.back().next) return true;
+    if (!local) return false;
+    for (ValueId r : s_.results_of(open.back().op)) {
+      const std::uint32_t element = open.back().count - 1 - s_.at(r).arg;
+      if (element >= open.back().next && element < end && s_.uses[r.index] != 0) return false;
     }
+    open.back().next = end;
     return true;
+  };
+  const auto expected = [&](ValueId v, bool local) {
+    const Value& value = s_.at(v);
+    if (value.kind != ValueKind::Result || s_.uses[v.index] != 1) return false;
+    while (value.operands[0] != open.back().op) {
+      if (open.size() == 1 || !skip_to(open.back().count, local)) return false;
+      open.pop_back();
+    }
+    const std::uint32_t element = open.back().count - 1 - value.arg;
+    return element >= open.back().next && skip_to(element, local);
   };
   for (std::size_t i = position + 1; i < body_->size(); ++i) {
     const Value& value = s_.at((*body_)[i]);
@@ -715,7 +728,7 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
     bool store = is_store(value.op);
     bool nested = value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX;
     if (store || nested) {
-      if (!expected(s_.resolve(value.operands[0]))) return false;
+      if (!expected(s_.resolve(value.operands[0]), value.op == Op::STORE_FAST)) return false;
       ++open.back().next;
       if (nested) open.push_back({(*body_)[i], 0, element_count(value)});
       while (!open.empty() && open.back().next == open.back().count) open.pop_back();

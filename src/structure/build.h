@@ -49,6 +49,7 @@ class BlockBuilder {
     std::vector<ExprId> elements;
     ValueId stored;               // what the last of them is stored by
     bool on_rows;                 // see kOnRows
+    void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(std::size_t position);
   bool part_of_a_shape(std::size_t position);
@@ -66,6 +67,7 @@ class BlockBuilder {
   void assign_target(ValueId value, ExprId target, ValueId store_op);
   bool parallel_assignment(std::size_t position);
   bool unpack(std::size_t position);
+  void close_unpack(ExprId target);
   void unpack_to_temporaries(ValueId op);
   bool unpack_is_regular(std::size_t position) const;
   bool augmented_load(std::size_t position);
