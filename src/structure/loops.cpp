@@ -418,7 +418,7 @@ bool Structurer::join_equal_ends() {
       key.push_back((static_cast<std::uint64_t>(value.op) << 32) + (value.op == Op::LOAD_CONST ? 0 : value.arg));
       key.push_back(value.op == Op::LOAD_CONST ? equal_const(node.body[k]) : value.aux);
       // what the compiler adds takes its place from what stands before; up to 3.10 the line is all of the place
-      key.push_back(line == 0 ? 0 : value.columns != 0 ? columns_of_copies(value) : static_cast<std::uint32_t>(value.line));
+      key.push_back(line == 0 ? 0 : (static_cast<std::uint64_t>(static_cast<std::uint32_t>(value.line)) << 32) + columns_of_copies(value));
       for (ValueId operand : value.operands) key.push_back(name(operand));
     }
     groups[std::move(key)].push_back({BlockId(static_cast<std::uint32_t>(i)), first});
