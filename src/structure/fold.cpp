@@ -347,6 +347,14 @@ class Folder {
     return false;
   }
 
+  /// Up to 3.9 only the return itself is copied, to the end of the first arm and on its row. The other one is of the row where the statement begins: of
+  /// a statement of its own, that would be behind the test's.
+  bool ends_expression(BlockId test, const Node& b, const Node& c) const {
+    if (b.term_line == c.term_line) return true;
+    const Node& last = b.term_offset < c.term_offset ? c : b;
+    return last.term_line != 0 && last.term_line < s_.nodes[test.index].term_line;
+  }
+
   /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the exit: the copies become one
   /// block again, with the value that differs as its parameter. Columns tell which operations are copies;
   /// without them, the shortest tail is taken.
@@ -370,12 +378,12 @@ class Folder {
         break;
       case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: case TermKind::Reraise: case TermKind::Unreachable: return false;
     }
-    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && b.term_line == c.term_line && b.term_columns == c.term_columns;
+    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && (s_.lifted.source_order && b.term == TermKind::Return ? ends_expression(a, b, c) : b.term_line == c.term_line && b.term_columns == c.term_columns);
     if (b.term == TermKind::Raise && !same_statement) return false;
     constexpr std::size_t kLongest = 32;
     std::size_t longest = 0;  // so many operations at the end are the same in both
     bool columns = b.term_columns != 0;
-    for (; longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
+    for (; !s_.lifted.source_order && longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
       const Value &v = s_.at(b.body[b.body.size() - 1 - longest]), &w = s_.at(c.body[c.body.size() - 1 - longest]);
       if (v.line == 0 || !s_.copied_operation(v, w)) break;
       columns &= v.columns != 0;
