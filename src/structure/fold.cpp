@@ -433,7 +433,7 @@ class Folder {
       if (!m || !n) return false;
       const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
       if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
-      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg))) return true;
+      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg))) return s_.at(m).block != x || s_.at(n).block != y;
       if (p) return false;
       p = m;
       q = n;

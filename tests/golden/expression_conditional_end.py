@@ -37,3 +37,9 @@ def in_loop(a):
         c = b.d
         return c if c else None
     return a.b
+
+
+def constants_behind_the_arms(package, contents):
+    if package.plain:
+        return {'name': package.name(), 'state': 'installed' if package.is_installed() else 'available'}
+    return package.label(contents=mark_safe(contents), suffix='' if package.is_checkbox else None)
