@@ -41,5 +41,5 @@ def in_loop(a):
 
 def constants_behind_the_arms(package, contents):
     if package.plain:
-        return {'name': package.name(), 'state': 'installed' if package.is_installed() else 'available'}
-    return package.label(contents=mark_safe(contents), suffix='' if package.is_checkbox else None)
+        return {'name': package.name(), 'state': 'here' if package.installed() else 'there'}
+    return package.label(text=safe(contents), suffix='' if package.checked else None)
