@@ -33,6 +33,10 @@ enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 /// Expr::op of a Tuple whose items stand on rows of their own: two of them in a row are stores to one variable (of which 3.13+ drops the first on one row).
 constexpr std::uint8_t kOnRows = 1;
 
+/// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it begin a row? 3.10 and 3.11 test a value that both jump
+/// on once where both are of one row, else twice.
+constexpr std::uint32_t kBeginsRow = 1, kOnSameRow = 2;
+
 /// How an integer is spelt: Expr::op of a Constant.
 enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };
 

@@ -220,12 +220,14 @@ void Printer::visit(const Task& task) {
   }
   Prec prec = precedence(ast_, id);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
-  const bool on_rows = tuple && e.op == kOnRows && at_least(13);
+  const bool row_tells = e.kind == ExprKind::BoolOp && at_least(10) && !at_least(12);
+  const bool on_rows = (tuple && e.op == kOnRows && at_least(13)) || (row_tells && e.a == kBeginsRow);
   bool parens = on_rows || parenthesised(task, e, prec);
   std::uint8_t allow = task.allow;
   if (parens) {
     bool comma = tuple && e.kids.size() > 1;
-    add_open('(', comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : Group::NoComma, on_rows ? Row::Next : Row::Free);
+    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : row_tells && e.a == kOnSameRow ? Group::Rows : Group::NoComma;
+    add_open('(', group, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }
   // Operands part where some bracket is open; a chain's inner links part in the group of its outermost one.

@@ -128,8 +128,11 @@ void Layout::reflow() {
   flat_ = out_.view(start_);
   auto length = static_cast<std::uint32_t>(flat_.size());
 
-  // Backwards: where each item ends, and what follows a group inside its item.
-  struct Context { std::uint32_t item_end, next_open, later; };
+  // Backwards: where each item ends, what follows a group inside its item, and which groups are around one that begins a row.
+  struct Context {
+    std::uint32_t item_end, next_open, later;
+    bool rows = false;
+  };
   std::vector<Context> contexts{{length, length, 0}};
   for (std::size_t i = marks_.size(); i-- > 0;) {
     Mark& mark = marks_[i];
@@ -137,11 +140,13 @@ void Layout::reflow() {
       case MarkKind::Close: contexts.push_back({mark.at, mark.at, 0}); break;
       case MarkKind::Part:
         mark.item_end = contexts.back().item_end;
-        contexts.back() = {mark.at, mark.at, 0};
+        contexts.back() = {mark.at, mark.at, 0, contexts.back().rows};
         break;
       case MarkKind::Open: {
+        if (contexts.back().rows && mark.group != Group::Rows) mark.row = Row::Next;
         contexts.pop_back();
         Context& context = contexts.back();
+        context.rows |= mark.row == Row::Next;
         mark.item_end = context.item_end;
         mark.next_open = context.next_open;
         mark.later = context.later;

@@ -328,6 +328,9 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   // `(a or b) or c` tests twice
   const ValueId tested = s_.resolve(s_.at(v).operands[0]);
   const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.select_of[tested.index]].merged;
+  if (merged && s_.ast[first].kind == ExprKind::BoolOp) s_.ast[first].a = kBeginsRow;
+  if (select.merged)
+    for (ExprId e = first; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX; e = s_.ast[e].kids[0]) s_.ast[e].a = kOnSameRow;
   std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first), right = operands_of(select.rest);
   if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
     Expr chain = s_.ast[list.back()];

@@ -1,0 +1,61 @@
+# python: >=3.10,<=3.11
+# A value that two operators jump on is tested once where both are of one row, else twice.
+def f(t, c):
+    return (
+        (
+            t is not None
+            and any(t)
+        )
+        or c
+    )
+
+
+def g(t, c):
+    return t is not None and any(t) or c
+
+
+def h(self, o):
+    return (
+        isinstance(o, L)
+        and (
+            (
+                self.c is None
+                and o.c is None
+            )
+            or self.c and o.c
+        )
+    )
+
+
+def i(s, n, a):
+    return (
+        (
+            a == 0
+            and g(s, n) is d
+        )
+        or a == 1 and g(s) is d
+    )
+
+
+def j(o, d):
+    return (
+        o in (1, x) and d
+        or (
+            o == 3
+            and k
+        )
+        or d.z
+    )
+
+
+def k(a, b):
+    x = (a or b) and c
+    return not (a and b) or x
+
+
+def too_long_for_one_row(order, request, parameters):
+    return (
+        (parameters.time_in_force_is_post_only or request.time_in_force_of_the_request == 'PO'
+                or order)
+        and parameters.post
+    )
