@@ -182,20 +182,18 @@ void Structurer::join_dropped_values() {
   // the blocks behind it.
   auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
     copies.clear();
+    std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
     for (;;) {
       const Node &arm = nodes[arm_block.index], &end = nodes[end_block.index];
       if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
       const auto code = std::span(arm.body).last(end.body.size());
-      auto same = [&](ValueId x, ValueId y) {
-        const auto at_x = std::find(code.begin(), code.end(), x) - code.begin();
-        const auto at_y = std::find(end.body.begin(), end.body.end(), y) - end.body.begin();
-        return at_x == at_y && (x == y || at_x != static_cast<std::ptrdiff_t>(code.size()));
-      };
+      const auto same = [&](ValueId x, ValueId y) { return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end(); };
       for (std::size_t n = 0; n < code.size(); ++n) {
         const Value &x = at(code[n]), &y = at(end.body[n]);
         if (!same_operation(x, y)) return false;
         for (std::size_t o = 0; o < x.operands.size(); ++o)
           if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+        pairs.emplace_back(code[n], end.body[n]);
       }
       if (arm.term == TermKind::Return || arm.term == TermKind::Reraise) return same(resolve(arm.value), resolve(end.value));
       if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
@@ -219,7 +217,7 @@ void Structurer::join_dropped_values() {
       const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
       Node &end = nodes[to.index], &arm = nodes[arm_block.index];
       if (to == arm_block || to.index >= lifted.blocks.size() || lifted.blocks[to.index].stack_in.empty()) continue;
-      if (end.term != TermKind::Return && end.term != TermKind::Reraise && (end.term != TermKind::Jump || !end.body.empty() || end.edges[0].to == to)) continue;
+      if (end.term != TermKind::Return && end.term != TermKind::Reraise && (end.term != TermKind::Jump || end.edges[0].to == to)) continue;
       const ValueId top = lifted.blocks[to.index].stack_in.back();
       const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
       const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 && top == end.params[0] && resolve(kept.args[0]) == tested;
