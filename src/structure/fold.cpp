@@ -470,6 +470,15 @@ class Folder {
     Node& node = s_.nodes[block.index];
     std::vector<ValueId> whole = node.body;
     node.body.resize(whole.size() - length);
+    // A constant that lay on the stack before the test is an operand of what follows both arms, though each could load it.
+    const auto loaded_before = [&](ValueId v) { return is_const(s_.resolve(v)) && s_.at(s_.resolve(v)).block != block; };
+    if (std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) {
+          const std::span<ValueId> operands = s_.at(v).operands;
+          return std::any_of(operands.begin(), operands.end(), loaded_before);
+        })) {
+      node.body = std::move(whole);
+      return false;
+    }
     const Arm arm = as_expression(block, root, 1);
     s_.nodes[block.index].body = std::move(whole);
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);

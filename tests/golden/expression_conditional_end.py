@@ -43,3 +43,7 @@ def constants_behind_the_arms(package, contents):
     if package.plain:
         return {'name': package.name(), 'state': 'here' if package.installed() else 'there'}
     return package.label(text=safe(contents), suffix='' if package.checked else None)
+
+
+def constants_before_the_test(self):
+    return {'plain': 'BINARY_CI', 'cased': 'BINARY', 'virtual': 'SWEDISH_CI' if self.plain else None}
