@@ -52,6 +52,21 @@ class Regions {
     erase_all(gone);
   }
 
+  /// A handler that begins with a loop which begins with `try`: up to 3.10 the empty block at its entry counts as protected by that `try`, which the
+  /// loop's other rounds enter behind it.
+  void leave_empty_entries() {
+    for (const StructRegion& region : s_.regions) {
+      Node& entry = s_.nodes[region.handler.index];
+      if (!entry.body.empty() || entry.term != TermKind::Jump || !entry.region || !entry.edges[0].args.empty()) continue;
+      const BlockId to = entry.edges[0].to;
+      const auto enters = [&](const Node& node) {
+        return node.alive && std::any_of(node.edges, node.edges + node.edge_count(), [&](const Edge& edge) { return edge.to == to; }) &&
+               !s_.is_ancestor(entry.region, node.region);
+      };
+      if (s_.nodes[to.index].region == entry.region && std::any_of(s_.nodes.begin(), s_.nodes.end(), enters)) entry.region = s_.regions[entry.region.index].parent;
+    }
+  }
+
   void erase_all(const std::vector<std::uint8_t>& gone) {
     auto outer = [&](RegionId r) {
       while (r && gone[r.index]) r = s_.regions[r.index].parent;
@@ -961,6 +976,7 @@ class Regions {
 void Structurer::classify_regions() {
   Regions regions_step(*this);
   regions_step.erase_implicit();
+  regions_step.leave_empty_entries();
   regions_step.sweep();
   fold_exception_types();
   for (std::size_t i = 0; i < regions.size(); ++i)
