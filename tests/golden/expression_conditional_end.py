@@ -46,4 +46,4 @@ def constants_behind_the_arms(package, contents):
 
 
 def constants_before_the_test(self):
-    return {'plain': 'BINARY_CI', 'cased': 'BINARY', 'virtual': 'SWEDISH_CI' if self.plain else None}
+    return {'plain': 'A', 'cased': 'B', 'virtual': 'C' if self.plain else None}
