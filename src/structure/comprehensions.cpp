@@ -196,8 +196,7 @@ void Structurer::fold_inlined_comprehensions() {
       if (node.alive) std::erase_if(node.body, of_restored);
     count_uses();
     count_preds();
-    thread_empty_blocks();
-    merge_straight_lines();
+    tidy_jumps();
     count_uses();
     count_preds();
   }

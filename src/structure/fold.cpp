@@ -25,7 +25,7 @@ class Folder {
 
   bool is_arm_block(BlockId a, const Edge& edge) const {
     const Node& arm = s_.nodes[edge.to.index];
-    return edge.to != a && edge.to != s_.entry && arm.pred_count == 1 && arm.params.empty() && arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
+    return arm.pred_count == 1 && arm.params.empty() && edge.to != a && edge.to != s_.entry && arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
   }
 
   /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold replaces.
@@ -104,8 +104,11 @@ class Folder {
   bool chain_fits(const Arm& arm, ValueId first) {
     if (!arm.external) return true;
     ValueId right = right_side(first);
-    return right && s_.resolve(right) == arm.external && s_.uses[arm.external.index] == 2 + walrus_stores(arm.external);
+    return right && s_.resolve(right) == arm.external && is_taken_up(arm.external);
   }
+
+  /// Is the right side of a comparison the left side of another one, and nothing else?
+  bool is_taken_up(ValueId right) { return s_.uses[right.index] == 2 + walrus_stores(right); }
 
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
     if (x.args.size() != y.args.size()) return false;
@@ -314,7 +317,7 @@ class Folder {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
     for (int side = 0; side < 2; ++side) {
-      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       const Node& end = s_.nodes[other.to.index];
       if (end.term != TermKind::Return || !end.body.empty() || end.region != node.region || end.pred_count != 1 || !end.params.empty()) continue;
       if (s_.resolve(end.value) != first || !is_arm_block(a, arm_edge)) continue;
@@ -607,9 +610,9 @@ class Folder {
   /// `a < b < c` as a statement: both ways drop the value.
   bool join_chain_statement(BlockId a) {
     Node& node = s_.nodes[a.index];
-    const ValueId first = s_.resolve(node.value);
+    const ValueId first = s_.resolve(node.value), compared = right_side(first);
     const Edge arm_edge = node.edges[0], other = node.edges[1];
-    if (!right_side(first) || !is_arm_block(a, arm_edge) || !other.args.empty()) return false;
+    if (!compared || !is_taken_up(s_.resolve(compared)) || !is_arm_block(a, arm_edge) || !other.args.empty()) return false;
     Node& arm = s_.nodes[arm_edge.to.index];
     if (arm.body.empty() || s_.uses[arm.body.back().index] != 0) return false;
     const bool joins = arm.term == TermKind::Jump && arm.edges[0].to == other.to && arm.edges[0].args.empty();
@@ -771,8 +774,11 @@ class Folder {
 
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
-    if (!node.alive || node.term != TermKind::Branch || node.match != UINT32_MAX || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
-    return join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a) || join_returning_arm(a) || join_chain_statement(a) || join_tails(a) || conditional_value(a) || conditional_condition(a);
+    if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
+    const bool yes = is_arm_block(a, node.edges[0]), no = is_arm_block(a, node.edges[1]);
+    if ((!yes && !no) || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
+    if (join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a)) return true;
+    return (yes && no && join_returning_arm(a)) || join_chain_statement(a) || (yes && no && (join_tails(a) || conditional_value(a) || conditional_condition(a)));
   }
 
   /// What has a statement in it is no part of an expression: such blocks are merged in order, each once, when all is folded. (From the last one
@@ -805,6 +811,7 @@ class Folder {
           continue;
         }
         if (!fold_at(a)) break;
+        ++s_.changes;
         any = true;
       }
     }
@@ -880,9 +887,11 @@ void Structurer::fold_exception_types() {
 }
 
 void Structurer::fold_expressions(const std::vector<std::uint8_t>* only) {
+  if (changes == folded_at) return;
   Folder folder(*this);
-  while (folder.run(only)) {
-  }
+  std::uint32_t before = changes;
+  while (folder.run(only)) before = changes;
+  if (!only) folded_at = before;
 }
 
 }  // namespace depyf

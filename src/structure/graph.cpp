@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "support/small_vector.h"
 
@@ -58,14 +57,20 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
         }
         arg = nothing;
       }
-  const std::size_t n = l.values.size();
-  forward.resize(n);
-  select_of.assign(n, UINT32_MAX);
-  chained.assign(n, 0);
-  named.resize(n);
-  built.resize(n);
+  const std::size_t n = l.values.size(), with_added = n + n / 8 + 8;  // see add_value
+  const auto set = [&](auto& table, auto item) {
+    table.reserve(with_added);
+    table.assign(n, item);
+  };
+  set(forward, ValueId());
+  set(select_of, UINT32_MAX);
+  set(chained, std::uint8_t{0});
+  set(named, StrId());
+  set(built, ExprId());
+  uses.reserve(with_added);
   count_uses();
   count_preds();
+  changes = 0;
 }
 
 void Structurer::forget_layout() {
@@ -188,35 +193,35 @@ void Structurer::add_edge_uses(const Edge& edge, int delta) {
 }
 
 void Structurer::count_uses() {
+  ++changes;
   uses.assign(lifted.values.size(), 0);
+  SmallVector<ValueId, 64> constants;
+  const auto count = [&](ValueId& v) {
+    v = resolve(v);
+    ++uses[v.index];
+  };
   for (Node& node : nodes) {
     if (!node.alive) continue;
     for (ValueId v : node.body) {
-      for (ValueId& operand : lifted.values[v.index].operands) {
-        operand = resolve(operand);
-        if (operand) ++uses[operand.index];
-      }
+      const Value& value = lifted.values[v.index];
+      if (value.op == Op::LOAD_CONST) constants.push_back(v);
+      for (ValueId& operand : value.operands)
+        if (operand) count(operand);
     }
-    if (node.value) {
-      node.value = resolve(node.value);
-      ++uses[node.value.index];
-    }
-    for (ValueId& v : node.raise_args) {
-      v = resolve(v);
-      ++uses[v.index];
-    }
+    if (node.value) count(node.value);
+    for (ValueId& v : node.raise_args) count(v);
     for (int i = 0; i < node.edge_count(); ++i)
-      for (ValueId& arg : node.edges[i].args) {
-        arg = resolve(arg);
-        ++uses[arg.index];
-      }
+      for (ValueId& arg : node.edges[i].args) count(arg);
   }
   // A constant that nobody reads is nothing, and would keep a block from being empty.
+  const auto unread = [&](ValueId v) { return uses[v.index] == 0 && is_const(v); };
+  if (std::none_of(constants.begin(), constants.end(), unread)) return;
   for (Node& node : nodes)
-    if (node.alive) std::erase_if(node.body, [&](ValueId v) { return uses[v.index] == 0 && is_const(v); });
+    if (node.alive) std::erase_if(node.body, unread);
 }
 
 void Structurer::count_preds() {
+  ++changes;
   for (Node& node : nodes) node.pred_count = 0;
   for (Node& node : nodes) {
     if (!node.alive) continue;
@@ -243,6 +248,7 @@ bool Structurer::can_merge(BlockId a) const {
 }
 
 void Structurer::merge(BlockId a) {
+  ++changes;
   Node& node = nodes[a.index];
   BlockId b = node.edges[0].to;
   Node& next = nodes[b.index];
@@ -278,34 +284,34 @@ void Structurer::merge(BlockId a) {
 
 std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   std::vector<std::uint8_t> seen(nodes.size(), 0);
-  std::vector<BlockId> order;
-  order.reserve(nodes.size());
+  std::vector<BlockId> order(nodes.size());  // filled from the end
+  std::size_t first = order.size();
   struct Visit {
     BlockId block;
     RegionId region;  // next region whose handler is to be visited
-    int next;         // next normal edge, counted down
+    int left;         // normal edges still to be visited, from the last one on
   };
   SmallVector<Visit, 64> stack;
   auto push = [&](BlockId b) {
     if (!b || seen[b.index]) return;
     seen[b.index] = 1;
-    stack.push_back({b, nodes[b.index].region, nodes[b.index].edge_count() - 1});
+    stack.push_back({b, nodes[b.index].region, nodes[b.index].edge_count()});
   };
   push(entry);
   while (!stack.empty()) {
     Visit& top = stack.back();
-    if (top.region) {  // handlers first, so that they come late in the reversed order
+    if (top.region) {  // handlers first, so that they come late in the order
       const StructRegion& region = regions[top.region.index];
       top.region = region.parent;
       if (region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) push(region.handler);
-    } else if (top.next >= 0) {
-      push(nodes[top.block.index].edges[top.next--].to);
+    } else if (top.left > 0) {
+      push(nodes[top.block.index].edges[--top.left].to);
     } else {
-      order.push_back(top.block);
+      order[--first] = top.block;
       stack.pop_back();
     }
   }
-  std::reverse(order.begin(), order.end());
+  order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first));
   return order;
 }
 
@@ -332,17 +338,23 @@ std::uint32_t Structurer::first_offset(BlockId b) const {
   return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
 }
 
+bool Structurer::tidy_jumps() {
+  const bool threaded = thread_empty_blocks(), merged = merge_straight_lines();
+  return threaded || merged;
+}
+
 bool Structurer::thread_empty_blocks() {
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
   // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
   // dropped.
-  std::vector<std::uint8_t> drops_operands(nodes.size(), 0);
+  SmallVector<BlockId, 16> drops_operands;
   for (const Node& node : nodes) {
-    if (!node.alive || node.term != TermKind::Branch || options.made_by_dynamo) continue;
+    if (node.term != TermKind::Branch || !node.alive || options.made_by_dynamo) continue;
     for (const Edge& edge : node.edges)
       for (std::size_t i = 0; i < edge.args.size(); ++i)
-        if (resolve(edge.args[i]) == resolve(node.value) && uses[nodes[edge.to.index].params[i].index] == 0) drops_operands[edge.to.index] = 1;
+        if (resolve(edge.args[i]) == resolve(node.value) && uses[nodes[edge.to.index].params[i].index] == 0) drops_operands.push_back(edge.to);
   }
+  std::sort(drops_operands.begin(), drops_operands.end());
   struct Unclear {
     std::uint32_t node;
     int k;
@@ -350,8 +362,8 @@ bool Structurer::thread_empty_blocks() {
     WrittenJump jump;
   };
   bool any = false;
-  std::vector<Unclear> unclear;                  // ways past a jump that may be a statement,
-  std::unordered_set<std::uint32_t> statements;  // which another way tells
+  std::vector<Unclear> unclear;           // ways past a jump that may be a statement,
+  SmallVector<BlockId, 16> statements;    // which another way tells
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (!node.alive) continue;
@@ -359,10 +371,11 @@ bool Structurer::thread_empty_blocks() {
       for (int steps = 0; steps < 64; ++steps) {
         Edge& edge = node.edges[k];
         Node& empty = nodes[edge.to.index];
-        const bool drops = std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); });
+        if (empty.term != TermKind::Jump || empty.jump != JumpRole::Plain || empty.match != UINT32_MAX || edge.to == entry || empty.edges[0].to == edge.to) break;
         // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
-        if (empty.jump != JumpRole::Plain || drops_operands[edge.to.index]) break;
-        if (drops || empty.match != UINT32_MAX || empty.term != TermKind::Jump || (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) || edge.to == entry || empty.edges[0].to == edge.to) break;
+        if (std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); })) break;
+        if (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) break;
+        if (std::binary_search(drops_operands.begin(), drops_operands.end(), edge.to)) break;
         const Node& target = nodes[empty.edges[0].to.index];
         if (target.region != empty.region && is_ancestor(empty.region, target.region)) {
           if (empty.pred_count > 1) break;
@@ -380,7 +393,7 @@ bool Structurer::thread_empty_blocks() {
           only_passed_on &= uses[p.index] == passed;
         }
         if (!only_passed_on) break;
-        std::vector<ValueId> args;
+        SmallVector<ValueId, 8> args;
         for (ValueId arg : empty.edges[0].args) {
           ValueId v = resolve(arg);
           for (std::size_t p = 0; p < empty.params.size(); ++p)
@@ -398,7 +411,7 @@ bool Structurer::thread_empty_blocks() {
           const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
           if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) {
             written = jump;
-            statements.insert(edge.to.index);
+            statements.push_back(edge.to);
           } else {
             unclear.push_back({static_cast<std::uint32_t>(i), k, edge.to.index, jump});
           }
@@ -414,8 +427,11 @@ bool Structurer::thread_empty_blocks() {
       }
     }
   }
+  if (!unclear.empty()) std::sort(statements.begin(), statements.end());
   for (const Unclear& u : unclear)
-    if (Edge& edge = nodes[u.node].edges[u.k]; statements.count(u.empty) && nodes[u.node].alive && !edge.written) edge.written = u.jump;
+    if (Edge& edge = nodes[u.node].edges[u.k]; !edge.written && nodes[u.node].alive && std::binary_search(statements.begin(), statements.end(), BlockId(u.empty)))
+      edge.written = u.jump;
+  if (any) ++changes;
   return any;
 }
 

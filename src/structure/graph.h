@@ -123,6 +123,8 @@ class Structurer {
   std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
   std::uint32_t temporaries = 0;
   std::vector<ValueId> named_values;         // those that temporary_for named, in order
+  std::uint32_t changes = 0;                 // counts what changed the graph: a step that came to nothing comes to nothing again until this grows
+  std::uint32_t folded_at = UINT32_MAX;      // the changes at which fold_expressions() last had nothing to do
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
@@ -164,7 +166,8 @@ class Structurer {
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
   std::uint32_t first_offset(BlockId b) const;
-  /// These two tell whether they changed anything.
+  /// True where one of the two changed anything.
+  bool tidy_jumps();
   bool thread_empty_blocks();
   bool merge_straight_lines();
   bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor

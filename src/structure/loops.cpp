@@ -50,8 +50,7 @@ void Structurer::fold_async_for() {
   if (any) {
     count_uses();
     count_preds();
-    thread_empty_blocks();
-    merge_straight_lines();
+    tidy_jumps();
   }
 }
 
@@ -647,6 +646,10 @@ void Structurer::join_copies_behind_cleanups() {
 
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
 void Structurer::join_loop_tests() {
+  bool goes_back = false;  // as each loop does somewhere, in whatever order its blocks are
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (int k = 0; k < nodes[i].edge_count(); ++k) goes_back |= nodes[i].edges[k].to.index <= i;
+  if (!goes_back) return;
   std::vector<BlockId> order = reverse_postorder_blocks();
   std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
@@ -702,6 +705,7 @@ void Structurer::join_loop_tests() {
 /// The last `length` operations of block `b` and its branch as a block of their own; `b` itself when there is nothing before them.
 BlockId Structurer::split_test(BlockId b, std::size_t length) {
   if (nodes[b.index].body.size() == length && nodes[b.index].params.empty()) return b;
+  ++changes;
   Node tail = nodes[b.index];
   tail.body.erase(tail.body.begin(), tail.body.end() - static_cast<std::ptrdiff_t>(length));
   tail.params.clear();

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "opcode/op_set.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
 
@@ -105,21 +106,26 @@ class Matcher {
 
   /// A pattern's own operation, or a value that is compared again in another block.
   bool worth_a_look() {
-    std::map<std::uint32_t, BlockId> compared;
+    static constexpr OpSet patterns{Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_CLASS};
+    static constexpr OpSet tests{Op::COMPARE, Op::IS, Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_NAME, Op::STORE_GLOBAL};
+    std::map<std::uint32_t, BlockId> compared;  // values that are no operations
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       const Node& node = s_.nodes[i];
       if (!node.alive) continue;
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
         if (value.kind != ValueKind::Operation) continue;
-        if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
-        if ((value.op != Op::COMPARE && value.op != Op::IS && !is_name_store(value.op)) || value.operands.empty()) continue;
+        if (patterns[value.op]) return true;
+        if (!tests[value.op] || value.operands.empty()) continue;
         ValueId first = resolve(value.operands[0]);
         const BlockId here(static_cast<std::uint32_t>(i));
-        auto [at, fresh] = compared.emplace(first.index, here);
-        if (!is_name_store(value.op) && s_.at(first).kind == ValueKind::Operation && s_.at(first).line > 0 && value.line > s_.at(first).line) return true;
-        if (value.op == Op::COMPARE && value.height > s_.at(first).height && s_.at(first).kind == ValueKind::Operation) return true;  // `0 | _`
-        if ((!fresh && at->second != here) || (block_of(first) != here && s_.at(first).kind == ValueKind::Operation)) return true;
+        const Value& made = s_.at(first);
+        if (made.kind != ValueKind::Operation) {
+          if (compared.emplace(first.index, here).first->second != here) return true;
+          continue;
+        }
+        if (block_of(first) != here || (!is_name_store(value.op) && made.line > 0 && value.line > made.line)) return true;
+        if (value.op == Op::COMPARE && value.height > made.height) return true;  // `0 | _`
       }
     }
     return false;

@@ -936,8 +936,7 @@ class Regions {
   void tidy() {
     sweep();
     if (absorb_returns()) sweep();
-    const bool threaded = s_.thread_empty_blocks(), merged = s_.merge_straight_lines();
-    if (threaded || merged) {
+    if (s_.tidy_jumps()) {
       s_.count_uses();
       s_.count_preds();
     }
@@ -1002,7 +1001,7 @@ void Structurer::mark_statement_ends() {
   const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
-  count_uses();  // which takes away what would stand before a statement and does nothing
+  if (changes > 0) count_uses();  // which takes away what would stand before a statement and does nothing
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
   std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
@@ -1066,6 +1065,7 @@ void Structurer::mark_statement_ends() {
       nothing.region = around;
       made_here = BlockId(static_cast<std::uint32_t>(nodes.size()));
       nodes.push_back(nothing);
+      ++changes;
     }
     return made_here;
   };

@@ -35,8 +35,7 @@ void Structurer::join_module_ends() {
   if (!end) return;
   count_uses();
   count_preds();
-  thread_empty_blocks();
-  merge_straight_lines();
+  tidy_jumps();
 }
 
 /// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a test whether the name is the builtin and a loop in
@@ -174,8 +173,8 @@ void Structurer::reshape() {
   if (drop_builtin_shortcuts() || !regions.empty()) classify_regions();  // exception-state bookkeeping goes first: it hides the real regions
   join_dropped_values();       // while copies still stand alone
   join_exit_copies();
-  thread_empty_blocks();
-  merge_straight_lines();
+  const std::uint32_t untidied = changes;
+  tidy_jumps();
   join_module_ends();
   fold_async_for();            // before folding: the handler's remainder becomes ordinary code
   fold_inlined_comprehensions();  // one may be the subject of a `match`
@@ -185,22 +184,20 @@ void Structurer::reshape() {
   strip_cleanups();            // compares copies of code, so expressions are folded on both sides
   join_copies_behind_cleanups();
   join_loop_tests();           // needs the loops' tests as one condition
-  thread_empty_blocks();
-  merge_straight_lines();
+  if (changes != untidied) tidy_jumps();
   fold_expressions();
   split_at_breaks();
   split_at_iterators();
 }
 
 void Structurer::run() {
-  const bool straight = nodes.size() == 1;
-  if (!straight) reshape();
+  if (nodes.size() > 1) reshape();
   mark_statement_ends();
-  if (!straight || nodes.size() > 1) {
+  if (changes > 0) {
     count_uses();
     count_preds();
-    return_at_once();
   }
+  if (nodes.size() > 1) return_at_once();
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();
