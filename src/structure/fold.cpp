@@ -740,6 +740,7 @@ class Folder {
 
   /// The test of a `while` loop, which 3.10 … 3.12 repeat at the loop's end: it belongs to the loop, not to an `if` around it.
   bool is_first_loop_test(BlockId b) {
+    if (latches_.empty()) return false;
     const Node& node = s_.nodes[b.index];
     for (int k = 0; k < 2; ++k) {
       auto latches = latches_.find(node.edges[k].to.index);
@@ -828,17 +829,18 @@ class Folder {
     headers_.assign(s_.nodes.size(), 0);
     latches_.clear();
     entered_by_.clear();
+    bool loops = false;
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
         if (number[node.edges[k].to.index] <= number[b.index]) {
-          headers_[node.edges[k].to.index] = 1;
+          headers_[node.edges[k].to.index] = loops = true;
           if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
         }
     }
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
-      for (int k = 0; k < node.edge_count() && node.term == TermKind::Branch; ++k)
+      for (int k = 0; loops && k < node.edge_count() && node.term == TermKind::Branch; ++k)
         if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to)) entered_by_[node.edges[k].to.index].push_back(b);
     }
     if (only) std::erase_if(order, [&](BlockId b) { return !(*only)[b.index]; });
@@ -864,6 +866,8 @@ void Structurer::fold_exception_types() {
     tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   if (tests.empty()) return;
+  count_uses();
+  count_preds();
   std::vector<std::vector<BlockId>> preds(nodes.size());
   const std::vector<BlockId> order = reverse_postorder_blocks();
   for (BlockId b : order)

@@ -7,6 +7,7 @@
 #include "structure/build.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 
@@ -366,14 +367,35 @@ bool Structurer::join_equal_ends() {
     BlockId block;
     std::size_t first;  // where the statement begins in the body
   };
+  struct Place {
+    std::uint32_t region;
+    TermKind term;
+    std::int32_t line;
+    auto operator<=>(const Place&) const = default;
+  };
+  const auto is_end = [&](const Node& node) {
+    return (node.term == TermKind::Return || node.term == TermKind::Raise || (node.term == TermKind::Reraise && !lifted.source_order)) && node.alive;
+  };
+  const auto place_of = [&](const Node& node) {
+    const bool anywhere = node.term == TermKind::Reraise || class_epilogue(node) < node.body.size();
+    return Place{node.region.index, node.term, anywhere ? 0 : node.term_line};
+  };
+  SmallVector<Place, 32> places;
+  for (const Node& node : nodes)
+    if (is_end(node)) places.push_back(place_of(node));
+  if (places.size() < 2) return false;
+  std::sort(places.begin(), places.end());
   std::map<std::vector<std::uint64_t>, std::vector<End>> groups;
   auto equal_const = [&](ValueId v) -> std::uint64_t {  // the operand is an index, so equal constants of one code object are the same one
     return (std::uint64_t{1} << 41) + at(resolve(v)).arg;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    const bool raises_again = node.term == TermKind::Reraise && !lifted.source_order;  // the end of a `finally`
-    if (!node.alive || (node.term != TermKind::Return && node.term != TermKind::Raise && !raises_again)) continue;
+    if (!is_end(node)) continue;
+    const Place place = place_of(node);
+    const auto [same, behind] = std::equal_range(places.begin(), places.end(), place);
+    if (behind - same < 2) continue;
+    const bool raises_again = node.term == TermKind::Reraise;  // the end of a `finally`
     // The return of a constant is cheap to repeat, and often implicit: it counts together with the statement before it.
     const bool constant = raises_again || (node.value && is_const(resolve(node.value)));
     std::size_t first = node.body.size();
@@ -407,7 +429,7 @@ bool Structurer::join_equal_ends() {
         if (node.body[k] == v) return k - first;
       return (std::uint64_t{1} << 40) + v.index;
     };
-    std::vector<std::uint64_t> key{node.region ? node.region.index : UINT32_MAX, static_cast<std::uint64_t>(node.term), static_cast<std::uint64_t>(line != 0 && !raises_again ? node.term_line : 0)};
+    std::vector<std::uint64_t> key{place.region, static_cast<std::uint64_t>(place.term), static_cast<std::uint64_t>(place.line)};
     key.push_back(constant && !raises_again ? equal_const(node.value) : node.value ? name(node.value) : UINT64_MAX);
     for (ValueId v : node.raise_args) key.push_back(name(v));
     for (std::size_t k = first; k < node.body.size(); ++k) {
@@ -558,9 +580,11 @@ void Structurer::join_exit_copies() {
   }
   bool any_finally = false;
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
-  struct Key {
-    std::uint64_t kind, value;
-    auto operator<=>(const Key&) const = default;
+  struct End {
+    std::uint64_t kind;
+    std::uint32_t value;
+    BlockId block;
+    auto operator<=>(const End&) const = default;
   };
   struct Before {
     BlockId block;             // where the way into a block comes from
@@ -586,7 +610,7 @@ void Structurer::join_exit_copies() {
         const std::uint32_t to = nodes[i].edges[k].to.index;
         before[to] = {BlockId(static_cast<std::uint32_t>(i)), nodes[i].term == TermKind::Branch && to == i + 1};
       }
-  std::map<Key, std::vector<BlockId>> groups;
+  SmallVector<End, 16> ends;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const BlockId b(static_cast<std::uint32_t>(i));
@@ -594,9 +618,9 @@ void Structurer::join_exit_copies() {
     const std::uint64_t region = std::uint64_t{node.region ? node.region.index : UINT32_MAX} << 8;
     ValueId value = resolve(node.value);
     if (node.term == TermKind::Reraise) {
-      groups[{region + 1, value.index}].push_back(b);
+      ends.push_back({region + 1, value.index, b});
     } else if (node.term == TermKind::Return && !is_const(value)) {
-      if (at(value).block != b && at(value).kind == ValueKind::Operation) groups[{region + 2, value.index}].push_back(b);
+      if (at(value).block != b && at(value).kind == ValueKind::Operation) ends.push_back({region + 2, value.index, b});
     } else if (node.term == TermKind::Return) {
       if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
@@ -607,13 +631,15 @@ void Structurer::join_exit_copies() {
       if (line != node.term_line) continue;
       // `if x: return` on one line is no implicit return: it stands right behind its test.
       if (silent && !any_finally && before[i].next_to_it) continue;
-      groups[{region + 3, 0}].push_back(b);
+      ends.push_back({region + 3, 0, b});
     }
   }
-  for (auto& [key, blocks] : groups) {
-    if (blocks.size() < 2) continue;
+  std::sort(ends.begin(), ends.end());
+  for (const End *from = ends.begin(), *behind = from; from != ends.end(); from = behind) {
+    while (behind != ends.end() && behind->kind == from->kind && behind->value == from->value) ++behind;
+    if (behind - from < 2) continue;
     any = true;
-    Node common = nodes[blocks[0].index];
+    Node common = nodes[from->block.index];
     common.params.clear();
     common.body.clear();
     common.value = resolve(common.value);
@@ -623,8 +649,8 @@ void Structurer::join_exit_copies() {
     }
     const BlockId end(static_cast<std::uint32_t>(nodes.size()));
     nodes.push_back(common);
-    for (BlockId b : blocks) {
-      Node& node = nodes[b.index];
+    for (const End& copy : std::span(from, behind)) {
+      Node& node = nodes[copy.block.index];
       node.term = TermKind::Jump;
       node.value = ValueId();
       node.edges[0] = Edge{end, {}};

@@ -97,8 +97,6 @@ class Regions {
         for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent) used[r.index] = 1;
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       if (!used[i]) s_.regions[i].kind = RegionKind::Erased;
-    s_.count_uses();
-    s_.count_preds();
   }
 
   void classify(RegionId r) {
@@ -936,6 +934,8 @@ class Regions {
   void tidy() {
     sweep();
     if (absorb_returns()) sweep();
+    s_.count_uses();
+    s_.count_preds();
     if (s_.tidy_jumps()) {
       s_.count_uses();
       s_.count_preds();
@@ -990,7 +990,6 @@ void Structurer::classify_regions() {
     if (node.alive) std::erase_if(node.body, [&](ValueId v) {
       return is_op(v, Op::POP_EXCEPT) || (is_op(v, Op::POP_TOP) && at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
     });
-  if (regions.empty()) return;
   count_uses();
   count_preds();
 }
