@@ -32,6 +32,7 @@ class LineCursor {
   // To the next range of code units; false at the end of the table.
   bool advance_lines();
   bool advance_locations();
+  bool advance_other_locations();
   /// Both below 65535.
   void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = (first + 1) << 16 | (end + 1); }
   std::uint32_t byte() { return at_ != stop_ ? *at_++ : 0; }

@@ -33,12 +33,11 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
     message = e.kids[1];
   }
   const Expr& e = r.ast[type];
-  if (test && e.origin.line > last_line(r.ast, test)) return Certainty::No;
-  if (e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError) return Certainty::Sure;
+  const bool sure = e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError;
   // A table row tells whether the version has an operation for it; the name means the statement only where there is none.
-  if (!has_assertion_constant(*r.ast.module) && r.is_name(type, "AssertionError") && static_cast<NameScope>(e.op) == NameScope::Global)
-    return Certainty::Likely;
-  return Certainty::No;
+  const bool likely = e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global && r.is_name(type, "AssertionError") && !has_assertion_constant(*r.ast.module);
+  if ((!sure && !likely) || (test && e.origin.line > last_line(r.ast, test))) return Certainty::No;
+  return sure ? Certainty::Sure : Certainty::Likely;
 }
 
 /// What must hold where `test` leads to the error: `not (a and b)` rather than `not a or not b`.

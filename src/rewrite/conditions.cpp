@@ -37,7 +37,7 @@ class Branches {
   Place place(StmtId id, std::uint32_t column) const {
     const Stmt& s = r_.ast[id];
     const std::optional<std::uint32_t> start = columns_.start(id);
-    if (start && *start >= column + columns_.step()) return Place::Inside;
+    if (start && *start > column && *start >= column + columns_.step()) return Place::Inside;
     if (s.kind == StmtKind::If) {
       const SourceSpan test = columns_.of(s.e[0]);
       if (test.line == 0 || test.first < column) return Place::Unknown;
@@ -62,7 +62,7 @@ class Branches {
   /// Takes the first statements from `rest`, in their order.
   static std::vector<StmtId> take(std::vector<StmtId>& rest, std::size_t count) {
     std::vector<StmtId> first(rest.rbegin(), rest.rbegin() + static_cast<std::ptrdiff_t>(count));
-    rest.resize(rest.size() - count);
+    rest.erase(rest.end() - static_cast<std::ptrdiff_t>(count), rest.end());
     return first;
   }
 
@@ -84,10 +84,15 @@ class Branches {
     return std::all_of(s.arms.begin(), s.arms.end(), [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
   }
 
+  /// Where what stands in its `else` or behind it may have stood in the other place, or in a handler of it.
+  bool may_share(const Stmt& s, bool last) const {
+    return last && s.orelse.empty() ? false : s.kind == StmtKind::Try || leaves(s);
+  }
+
   bool edit(std::vector<StmtId>& list) {
     if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try; })) return false;
     bool changed = columns_.known() && order(list);
-    const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::Try || nests(r_.ast[id]) || leaves(r_.ast[id]); });
+    const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) { return nests(r_.ast[id]) || may_share(r_.ast[id], id == list.back()); });
     const std::optional<std::uint32_t> column = asks ? column_of(list) : std::nullopt;
     if (column) nest(list, *column);
     if (changed) r_.jumps_settled = false;

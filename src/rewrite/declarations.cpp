@@ -54,7 +54,10 @@ struct Uses {
     }
   }
   void add_target(ExprId target) {
-    each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
+    if (!target) return;
+    const Expr& e = r.ast[target];
+    if (e.kind == ExprKind::Name) add_name(e, true);
+    else if (!e.kids.empty()) each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
   }
 
   void statement(StmtId id) {
@@ -146,10 +149,11 @@ struct Uses {
     if (r.role != Role::Function || (r.look().exprs & telling) != 0 || (r.object.flags & (kGenerator | kAsyncGenerator))) return true;
     for (CodeId at = r.object.parent; at; at = r.module[at].parent)
       if (r.module[at].flags & kOptimized) return true;
+    const std::uint32_t parameters = arguments();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const Slot& slot = r.object.slots[i];
       if (slot.kind & (kCell | kFree)) return true;
-      if (i >= arguments() && !(of(unmangled(r.module, r.code, slot.name)) & (kStoredFast | kStoredDeref))) return true;
+      if (i >= parameters && !(of(unmangled(r.module, r.code, slot.name)) & (kStoredFast | kStoredDeref))) return true;
     }
     return false;
   }

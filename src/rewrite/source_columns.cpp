@@ -139,6 +139,7 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
   for (std::uint32_t depth = 0;; ++depth) {
     const Stmt& s = r_.ast[id];
     const std::optional<std::uint32_t> own = simple_start(s);
+    if (own && depth == 0) return own;
     if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
     // `if a: return` says nothing of indentation.
