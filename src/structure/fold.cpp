@@ -201,9 +201,8 @@ class Folder {
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
-    const bool link = is_chain_link(a, first);
     for (int side = 0; side < 2; ++side) {  // 0: the arm is entered when true (and), 1: when false (or)
-      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       if (!is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
@@ -214,7 +213,7 @@ class Folder {
         // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that joins `other`.
         const int straight = side == 0 ? 1 : 0;
         const bool negated = k != straight;
-        const Edge joined = arm.edges[k], free = arm.edges[1 - k];
+        const Edge &joined = arm.edges[k], &free = arm.edges[1 - k];
         const bool carries = count_in(other, first) > 0;
         if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
         if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0)) continue;
@@ -224,7 +223,7 @@ class Folder {
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
         if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr)) : !one_jump(node, other, joined)) continue;
-        if (link && !e.external) continue;
+        if (!e.external && is_chain_link(a, first)) continue;
         // What the second test falls through to the first one jumps to, not to a copy of it that stands in the place of a jump.
         if (!e.external && s_.falls_known() && arm.falls == k && joined.to != other.to && s_.nodes[joined.to.index].term_line != arm.term_line) continue;
         // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
@@ -273,8 +272,8 @@ class Folder {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
     for (int side = 0; side < 2; ++side) {
-      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
-      if (count_in(other, first) != 1 || !is_arm_block(a, arm_edge)) continue;
+      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
+      if (other.args.empty() || count_in(other, first) != 1 || !is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
       if (arm.term != TermKind::Jump) continue;
@@ -532,7 +531,8 @@ class Folder {
     if (s_.options.made_by_dynamo) return false;  // lines tell that it is a copy
     const Node& node = s_.nodes[a.index];
     for (int side = 0; side < 2; ++side) {
-      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
+      if (other.args.empty()) continue;
       const Node& tail = s_.nodes[other.to.index];
       const bool returns = tail.term == TermKind::Return, jumps = tail.term == TermKind::Jump && tail.edges[0].args.empty() && !tail.body.empty();
       if (!(returns || jumps) || tail.params.size() != 1 || count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge)) continue;
@@ -587,7 +587,7 @@ class Folder {
     if (!s_.lifted.source_order || s_.options.made_by_dynamo) return false;
     const Node& node = s_.nodes[a.index];
     for (int side = 0; side < 2; ++side) {
-      const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other)) continue;
       const Node& beside = s_.nodes[other.to.index];
       if (beside.term != TermKind::Jump || beside.edges[0].args.size() != 1) continue;

@@ -690,12 +690,14 @@ void Structurer::join_loop_tests() {
   bool any = false;
   for (BlockId target : order) {
     // a loop's first block with a test before it and the same test behind it
+    const auto behind = [&](BlockId b) { return nodes[b.index].alive && nodes[b.index].term == TermKind::Branch && number[b.index] >= number[target.index]; };
+    if (std::none_of(preds[target.index].begin(), preds[target.index].end(), behind)) continue;
     const std::vector<BlockId> into = preds[target.index];
     std::vector<BlockId> before;
     for (BlockId b : into)
       if (number[b.index] < number[target.index]) before.push_back(b);
     for (BlockId last : into) {
-      if (!nodes[last.index].alive || nodes[last.index].term != TermKind::Branch || number[last.index] < number[target.index]) continue;
+      if (!behind(last)) continue;
       for (BlockId first : before) {
         if (!nodes[first.index].alive) continue;
         // Each test may stand at the end of a block that does other things before.

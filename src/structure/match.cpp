@@ -106,17 +106,16 @@ class Matcher {
 
   /// A pattern's own operation, or a value that is compared again in another block.
   bool worth_a_look() {
-    static constexpr OpSet patterns{Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_CLASS};
-    static constexpr OpSet tests{Op::COMPARE, Op::IS, Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_NAME, Op::STORE_GLOBAL};
+    static constexpr OpSet telling{Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_CLASS, Op::COMPARE,    Op::IS,
+                                   Op::STORE_FAST,     Op::STORE_DEREF,   Op::STORE_NAME,  Op::STORE_GLOBAL};
     std::map<std::uint32_t, BlockId> compared;  // values that are no operations
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       const Node& node = s_.nodes[i];
       if (!node.alive) continue;
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
-        if (value.kind != ValueKind::Operation) continue;
-        if (patterns[value.op]) return true;
-        if (!tests[value.op] || value.operands.empty()) continue;
+        if (!telling[value.op] || value.operands.empty()) continue;
+        if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
         ValueId first = resolve(value.operands[0]);
         const BlockId here(static_cast<std::uint32_t>(i));
         const Value& made = s_.at(first);

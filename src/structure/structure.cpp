@@ -69,6 +69,7 @@ void Structurer::split_at_breaks() {
   const std::size_t count = nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (!nodes[i].alive || nodes[i].match != UINT32_MAX) continue;
+    if (std::none_of(nodes[i].body.begin(), nodes[i].body.end(), [&](ValueId v) { return is_op(v, Op::POP_TOP); })) continue;
     std::size_t drop = SIZE_MAX, drops = 0, before = 0, after = 0;
     for (std::size_t k = 0; k < nodes[i].body.size(); ++k) {
       const ValueId v = nodes[i].body[k];
