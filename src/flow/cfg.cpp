@@ -234,7 +234,20 @@ void separate_handlers(Cfg& cfg) {
 
 }  // namespace
 
+/// One block, from the first instruction to the last, that nothing protects?
+bool is_straight(const InstrList& list) {
+  if (!list.rows.empty() || list.instrs.empty() || !ends_flow(list.instrs.back().op) || list.instrs.back().target != kNoTarget) return false;
+  return std::none_of(list.instrs.begin(), list.instrs.end() - 1, [](const Instr& instr) { return ends_block(instr.op); });
+}
+
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached) {
+  if (module[code].version >= PyVersion{3, 11} && is_straight(list)) {
+    Cfg cfg;
+    cfg.instrs = list.instrs;
+    cfg.blocks.push_back({0, static_cast<std::uint32_t>(list.instrs.size()), {}, {}, {}});
+    cfg.entry = BlockId(0);
+    return cfg;
+  }
   check_targets(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};

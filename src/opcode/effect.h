@@ -31,20 +31,19 @@ inline StackEffect stack_effect(const Instr& instr) {
 }
 
 /// Conditional: falls through or goes to `target`.
-inline bool is_branch(Op op) {
-  static constexpr OpSet branches{Op::FOR_ITER, Op::SEND, Op::BRANCH_FALSE, Op::BRANCH_TRUE, Op::BRANCH_NONE, Op::BRANCH_NOT_NONE,
-                                  Op::BRANCH_FALSE_OR_POP, Op::BRANCH_TRUE_OR_POP};
-  return branches[op];
-}
+inline constexpr OpSet kBranches{Op::FOR_ITER, Op::SEND, Op::BRANCH_FALSE, Op::BRANCH_TRUE, Op::BRANCH_NONE, Op::BRANCH_NOT_NONE,
+                                 Op::BRANCH_FALSE_OR_POP, Op::BRANCH_TRUE_OR_POP};
+inline bool is_branch(Op op) { return kBranches[op]; }
 
 /// Control never reaches the next instruction: JUMP, RETURN_VALUE, RAISE, RERAISE, and ≤ 3.7's BREAK_LOOP, CONTINUE_LOOP.
-inline bool ends_flow(Op op) {
-  static constexpr OpSet ends{Op::JUMP, Op::RETURN_VALUE, Op::RAISE, Op::RERAISE, Op::BREAK_LOOP, Op::CONTINUE_LOOP};
-  return ends[op];
-}
+inline constexpr OpSet kFlowEnds{Op::JUMP, Op::RETURN_VALUE, Op::RAISE, Op::RERAISE, Op::BREAK_LOOP, Op::CONTINUE_LOOP};
+inline bool ends_flow(Op op) { return kFlowEnds[op]; }
 
 /// Control goes elsewhere than only to the next instruction: a branch, or the end of the flow.
-inline bool ends_block(Op op) { return is_branch(op) || ends_flow(op); }
+inline bool ends_block(Op op) {
+  static constexpr OpSet ends = kBranches | kFlowEnds;
+  return ends[op];
+}
 
 /// No exception comes from executing `instr`, whatever the values are. What can strike anywhere (MemoryError, an asynchronous
 /// exception, a signal handler's) is not counted, and neither are errors in finalizers, which Python does not propagate.

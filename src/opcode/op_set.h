@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
 
 #include "opcode/op.h"
 
@@ -10,6 +12,11 @@ class OpSet {
  public:
   constexpr OpSet(std::initializer_list<Op> ops) {
     for (Op op : ops) has_[static_cast<std::uint8_t>(op)] = true;
+  }
+  constexpr OpSet operator|(const OpSet& other) const {
+    OpSet both = *this;
+    for (std::size_t i = 0; i < std::size(has_); ++i) both.has_[i] |= other.has_[i];
+    return both;
   }
   constexpr bool operator[](Op op) const { return has_[static_cast<std::uint8_t>(op)]; }
 

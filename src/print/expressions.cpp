@@ -65,7 +65,7 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
     open_group(Group::Optional, Row::Free);
   }
   visit({TaskKind::Compound, Prec::Test, allow, 0, id.index, {}});
-  run();
+  if (!at_cursor()) run();
   if (tuple || group) close_group();
 }
 
@@ -163,17 +163,12 @@ void Printer::add_items(std::span<const ExprId> kids, Prec min) {
   }
 }
 
-bool Printer::write_simple(ExprId id, Prec min) {
+bool Printer::write_other_simple(ExprId id, Prec min) {
   if (!id) {
     write("None");
     return true;
   }
   const Expr& e = ast_[id];
-  if (e.kind == ExprKind::Name) {
-    add_site(e);
-    write_name(StrId(e.a));
-    return true;
-  }
   if (e.kind == ExprKind::Attribute) {
     const Expr& value = ast_[e.kids[0]];
     if (value.kind != ExprKind::Name || min > Prec::Primary) return false;

@@ -300,8 +300,10 @@ void append_escaped(std::string& out, std::string_view text, Quote quote, Braces
   std::size_t run = 0;  // start of the text not yet copied
   std::size_t i = 0;
   auto flush = [&](std::size_t end) { out.append(text, run, end - run); };
+  const auto stands = [&](std::size_t at) { return kStandsForItself[static_cast<std::uint8_t>(text[at])]; };
   for (;;) {
-    while (i < text.size() && kStandsForItself[static_cast<std::uint8_t>(text[i])]) ++i;
+    while (text.size() - i >= 4 && (stands(i) & stands(i + 1) & stands(i + 2) & stands(i + 3))) i += 4;
+    while (i < text.size() && stands(i)) ++i;
     if (i >= text.size()) break;
     char c = text[i];
     auto byte = static_cast<std::uint8_t>(c);

@@ -126,7 +126,14 @@ class Printer {
   }
 
   /// Writes an expression at the cursor if that takes no tasks: a name, an attribute of one, a constant that holds no others. False: nothing is done.
-  bool write_simple(ExprId id, Prec min);
+  bool write_simple(ExprId id, Prec min) {
+    if (!id || ast_[id].kind != ExprKind::Name) return write_other_simple(id, min);
+    const Expr& e = ast_[id];
+    add_site(e);
+    write_name(StrId(e.a));
+    return true;
+  }
+  bool write_other_simple(ExprId id, Prec min);
   bool write_simple_constant(ConstId id, Prec min);
   void visit(const Task& task);  // Compound
   void visit_constant(const Task& task);
