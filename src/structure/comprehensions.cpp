@@ -194,11 +194,9 @@ void Structurer::fold_inlined_comprehensions() {
     };
     for (Node& node : nodes)
       if (node.alive) std::erase_if(node.body, of_restored);
-    count_uses();
-    count_preds();
+    recount();
     tidy_jumps();
-    count_uses();
-    count_preds();
+    recount();
   }
 }
 

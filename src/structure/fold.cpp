@@ -866,8 +866,7 @@ void Structurer::fold_exception_types() {
     tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   if (tests.empty()) return;
-  count_uses();
-  count_preds();
+  recount();
   std::vector<std::vector<BlockId>> preds(nodes.size());
   const std::vector<BlockId> order = reverse_postorder_blocks();
   for (BlockId b : order)

@@ -68,9 +68,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   set(named, StrId());
   set(built, ExprId());
   uses.reserve(with_added);
-  count_uses();
-  count_preds();
-  changes = 0;
+  recount();
 }
 
 void Structurer::forget_layout() {
@@ -230,6 +228,12 @@ void Structurer::count_preds() {
   ++nodes[entry.index].pred_count;
   for (StructRegion& region : regions)
     if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) ++nodes[region.handler.index].pred_count;
+}
+
+void Structurer::recount() {
+  count_uses();
+  count_preds();
+  counted_at = changes;
 }
 
 bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {

@@ -124,6 +124,7 @@ class Structurer {
   std::uint32_t temporaries = 0;
   std::vector<ValueId> named_values;         // those that temporary_for named, in order
   std::uint32_t changes = 0;                 // counts what changed the graph: a step that came to nothing comes to nothing again until this grows
+  std::uint32_t counted_at = UINT32_MAX;     // the changes at the end of the last recount()
   std::uint32_t folded_at = UINT32_MAX;      // the changes at which fold_expressions() last had nothing to do
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
@@ -161,6 +162,9 @@ class Structurer {
   std::vector<ValueId> results_of(ValueId op) const;
   void count_uses();
   void count_preds();
+  /// Both.
+  void recount();
+  bool counted() const { return changes == counted_at; }
   void add_edge_uses(const Edge& edge, int delta);
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;

@@ -49,8 +49,7 @@ void Structurer::fold_async_for() {
     any = true;
   }
   if (any) {
-    count_uses();
-    count_preds();
+    recount();
     tidy_jumps();
   }
 }
@@ -256,8 +255,7 @@ void Structurer::join_dropped_values() {
     }
   }
   if (!any) return;
-  count_uses();
-  count_preds();
+  recount();
 }
 
 /// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped below its value. Such a parameter, beside one that
@@ -657,8 +655,7 @@ void Structurer::join_exit_copies() {
     }
   }
   if (!any) return;
-  count_uses();
-  count_preds();
+  recount();
 }
 
 /// 3.10 copies a short end together with the body of the `finally` before it: what is left of each copy is one end. Later the end stands in no
@@ -666,8 +663,7 @@ void Structurer::join_exit_copies() {
 void Structurer::join_copies_behind_cleanups() {
   const bool any_finally = std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && !region.unbinds; });
   if (lifted.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six || !join_equal_ends()) return;
-  count_uses();
-  count_preds();
+  recount();
 }
 
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
@@ -725,8 +721,7 @@ void Structurer::join_loop_tests() {
     }
   }
   if (any) {
-    count_uses();
-    count_preds();
+    recount();
   }
 }
 

@@ -96,8 +96,7 @@ class Matcher {
         node.alive = false;
         node.body.clear();
       }
-    s_.count_uses();
-    s_.count_preds();
+    s_.recount();
     s_.thread_empty_blocks();
   }
 

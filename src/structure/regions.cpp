@@ -84,9 +84,11 @@ class Regions {
   /// Unreachable blocks go, so that they count nowhere.
   void sweep() {
     std::vector<std::uint8_t> seen(s_.nodes.size(), 0);
+    bool any = false;
     for (BlockId b : s_.reverse_postorder_blocks()) seen[b.index] = 1;
     for (std::size_t i = 0; i < s_.nodes.size(); ++i)
-      if (!seen[i]) {
+      if (!seen[i] && s_.nodes[i].alive) {
+        any = true;
         s_.nodes[i].alive = false;
         s_.nodes[i].body.clear();
       }
@@ -96,7 +98,11 @@ class Regions {
       if (node.alive)
         for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent) used[r.index] = 1;
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
-      if (!used[i]) s_.regions[i].kind = RegionKind::Erased;
+      if (!used[i] && s_.regions[i].kind != RegionKind::Erased) {
+        any = true;
+        s_.regions[i].kind = RegionKind::Erased;
+      }
+    if (any) ++s_.changes;
   }
 
   void classify(RegionId r) {
@@ -916,6 +922,7 @@ class Regions {
       }
       row = row_of(r);
       untidy = true;
+      ++s_.changes;
       if (region.kind == RegionKind::With) {
         strip_with(r);
       } else if (region.kind == RegionKind::Finally) {
@@ -933,12 +940,13 @@ class Regions {
  private:
   void tidy() {
     sweep();
-    if (absorb_returns()) sweep();
-    s_.count_uses();
-    s_.count_preds();
+    if (absorb_returns()) {
+      ++s_.changes;
+      sweep();
+    }
+    if (!s_.counted()) s_.recount();
     if (s_.tidy_jumps()) {
-      s_.count_uses();
-      s_.count_preds();
+      s_.recount();
     }
     index();
   }
@@ -990,8 +998,7 @@ void Structurer::classify_regions() {
     if (node.alive) std::erase_if(node.body, [&](ValueId v) {
       return is_op(v, Op::POP_EXCEPT) || (is_op(v, Op::POP_TOP) && at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
     });
-  count_uses();
-  count_preds();
+  recount();
 }
 
 /// Finds the blocks that stand behind statements where the bytecode tells (see Region::after, LoopSpan::after), and makes an empty one where
@@ -1000,7 +1007,7 @@ void Structurer::mark_statement_ends() {
   const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
-  if (changes > 0) count_uses();  // which takes away what would stand before a statement and does nothing
+  if (!counted()) recount();  // which takes away what would stand before a statement and does nothing
   std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
   std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;

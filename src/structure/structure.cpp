@@ -33,8 +33,7 @@ void Structurer::join_module_ends() {
     from.edges[0] = Edge{end, {}};
   }
   if (!end) return;
-  count_uses();
-  count_preds();
+  recount();
   tidy_jumps();
 }
 
@@ -194,10 +193,7 @@ void Structurer::reshape() {
 void Structurer::run() {
   if (nodes.size() > 1) reshape();
   mark_statement_ends();
-  if (changes > 0) {
-    count_uses();
-    count_preds();
-  }
+  if (!counted()) recount();
   if (nodes.size() > 1) return_at_once();
   const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
