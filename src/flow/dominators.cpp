@@ -16,11 +16,11 @@ Graph reversed(const Graph& graph) {
   Graph result;
   result.offsets.assign(n + 1, 0);
   result.edges.resize(graph.edges.size());
-  for (std::uint32_t to : graph.edges) ++result.offsets[to + 1];
+  for (std::uint32_t to : graph.edges) ++result.offsets[to];
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
-  std::vector<std::uint32_t> at(result.offsets.begin(), result.offsets.end() - 1);
-  for (std::uint32_t from = 0; from < n; ++from)
-    for (std::uint32_t to : graph.successors(from)) result.edges[at[to]++] = from;
+  // Each node's edges are filled in from their end, which leaves the offset at their beginning.
+  for (std::uint32_t from = n; from-- > 0;)
+    for (std::uint32_t to : graph.successors(from)) result.edges[--result.offsets[to]] = from;
   return result;
 }
 
@@ -58,20 +58,25 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
   dom.tree_in.assign(n, 0);
   dom.tree_out.assign(n, 0);
   // Semidominators need the preorder of the depth-first tree; everything below is in preorder numbers.
-  std::vector<std::uint32_t> pre(n, kNone), vertex, parent;
+  struct Vertex {
+    std::uint32_t node, parent;
+    std::uint32_t semi, label, ancestor = kNone, idom = kNone;
+    std::uint32_t bucket = kNone, bucket_next = kNone;
+  };
+  std::vector<Vertex> vertices;
+  std::vector<std::uint32_t> pre(n, kNone);
   {
     struct Frame {
       std::uint32_t node, left;
     };
     SmallVector<Frame, 64> stack;
     auto enter = [&](std::uint32_t node, std::uint32_t from) {
-      pre[node] = static_cast<std::uint32_t>(vertex.size());
-      vertex.push_back(node);
-      parent.push_back(from);
+      const auto number = static_cast<std::uint32_t>(vertices.size());
+      pre[node] = number;
+      vertices.push_back({.node = node, .parent = from, .semi = number, .label = number});
       stack.push_back({node, static_cast<std::uint32_t>(graph.successors(node).size())});
     };
-    vertex.reserve(n);
-    parent.reserve(n);
+    vertices.reserve(n);
     dom.order.reserve(n);
     enter(entry, kNone);
     while (!stack.empty()) {
@@ -91,61 +96,64 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
   for (std::uint32_t i = 0; i < count; ++i) dom.number[dom.order[i]] = i;
 
   const Graph back = reversed(graph);
-  std::vector<std::uint32_t> semi(count), label(count), ancestor(count, kNone), idom(count, kNone);
-  std::iota(semi.begin(), semi.end(), 0u);
-  std::iota(label.begin(), label.end(), 0u);
-  std::vector<std::uint32_t> bucket(count, kNone), bucket_next(count, kNone), path;
+  std::vector<std::uint32_t> path;
   auto evaluate = [&](std::uint32_t v) {
-    if (ancestor[v] == kNone) return v;
+    if (vertices[v].ancestor == kNone) return v;
     path.clear();
-    for (std::uint32_t u = v; ancestor[ancestor[u]] != kNone; u = ancestor[u]) path.push_back(u);
+    for (std::uint32_t u = v; vertices[vertices[u].ancestor].ancestor != kNone; u = vertices[u].ancestor) path.push_back(u);
     while (!path.empty()) {  // compress from the top down
-      const std::uint32_t u = path.back();
+      Vertex& u = vertices[path.back()];
       path.pop_back();
-      const std::uint32_t above = ancestor[u];
-      if (semi[label[above]] < semi[label[u]]) label[u] = label[above];
-      ancestor[u] = ancestor[above];
+      const Vertex& above = vertices[u.ancestor];
+      if (vertices[above.label].semi < vertices[u.label].semi) u.label = above.label;
+      u.ancestor = above.ancestor;
     }
-    return label[v];
+    return vertices[v].label;
   };
-  for (std::uint32_t w = count; w-- > 1;) {
-    for (std::uint32_t from : back.successors(vertex[w])) {
+  for (std::uint32_t i = count; i-- > 1;) {
+    Vertex& w = vertices[i];
+    for (std::uint32_t from : back.successors(w.node)) {
       if (pre[from] == kNone) continue;
-      semi[w] = std::min(semi[w], semi[evaluate(pre[from])]);
+      w.semi = std::min(w.semi, vertices[evaluate(pre[from])].semi);
     }
-    bucket_next[w] = bucket[semi[w]];
-    bucket[semi[w]] = w;
-    const std::uint32_t p = parent[w];
-    ancestor[w] = p;
-    for (std::uint32_t v = bucket[p]; v != kNone; v = bucket_next[v]) {
+    w.bucket_next = vertices[w.semi].bucket;
+    vertices[w.semi].bucket = i;
+    w.ancestor = w.parent;
+    Vertex& parent = vertices[w.parent];
+    for (std::uint32_t v = parent.bucket; v != kNone; v = vertices[v].bucket_next) {
       const std::uint32_t u = evaluate(v);
-      idom[v] = semi[u] < semi[v] ? u : p;
+      vertices[v].idom = vertices[u].semi < vertices[v].semi ? u : w.parent;
     }
-    bucket[p] = kNone;
+    parent.bucket = kNone;
   }
-  for (std::uint32_t w = 1; w < count; ++w) {
-    if (idom[w] != semi[w]) idom[w] = idom[idom[w]];
-    dom.idom[vertex[w]] = vertex[idom[w]];
+  for (std::uint32_t i = 1; i < count; ++i) {
+    Vertex& w = vertices[i];
+    if (w.idom != w.semi) w.idom = vertices[w.idom].idom;
+    dom.idom[w.node] = vertices[w.idom].node;
   }
 
   // Interval numbering without walking the tree: subtree sizes from the leaves up (a node comes after its dominator in reverse
   // postorder), then each node takes the next free interval of its dominator. Unreachable nodes get empty, distinct intervals.
-  std::vector<std::uint32_t> size(n, 1), next_in(n, 0);
-  for (std::uint32_t i = count; i-- > 1;) size[dom.idom[dom.order[i]]] += size[dom.order[i]];
+  struct Interval {
+    std::uint32_t size = 1, next_in = 0;
+  };
+  std::vector<Interval> intervals(n);
+  for (std::uint32_t i = count; i-- > 1;) intervals[dom.idom[dom.order[i]]].size += intervals[dom.order[i]].size;
   std::uint32_t unreachable = count + 1;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t node = dom.order[i];
+    Interval& own = intervals[node];
     if (i == 0) {
       dom.tree_in[node] = 1;
     } else {
-      const std::uint32_t up = dom.idom[node];
-      dom.tree_in[node] = next_in[up];
-      next_in[up] += size[node];
+      Interval& up = intervals[dom.idom[node]];
+      dom.tree_in[node] = up.next_in;
+      up.next_in += own.size;
     }
-    next_in[node] = dom.tree_in[node] + 1;
-    dom.tree_out[node] = dom.tree_in[node] + size[node] - 1;
+    own.next_in = dom.tree_in[node] + 1;
+    dom.tree_out[node] = dom.tree_in[node] + own.size - 1;
   }
-  for (std::uint32_t node = 0; node < n; ++node)
+  for (std::uint32_t node = 0; count < n && node < n; ++node)
     if (dom.number[node] == kNone) dom.tree_in[node] = dom.tree_out[node] = unreachable++;
   return dom;
 }
