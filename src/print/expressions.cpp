@@ -47,7 +47,7 @@ bool holds_constants(ConstKind kind) {
 
 void Printer::flush_sequence() {
   if (sequence_.empty()) return;
-  for (std::size_t i = sequence_.size(); i-- > 0;) tasks_.push_back(sequence_[i]);
+  tasks_.insert(tasks_.end(), sequence_.rbegin(), sequence_.rend());
   sequence_.clear();
 }
 

@@ -10,6 +10,7 @@
 #include "structure/build.h"
 #include "structure/graph.h"
 #include "support/error.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 namespace {
@@ -862,7 +863,7 @@ class Regions {
       Node& node = s_.nodes[i];
       if (!node.alive || node.term != TermKind::Jump) continue;
       auto quiet = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); }); };
-      std::vector<Edge> way{node.edges[0]};
+      SmallVector<Edge, 8> way{node.edges[0]};
       while (way.size() < 8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
         const Node& between = s_.nodes[way.back().to.index];
         if (between.term != TermKind::Jump || between.jump != JumpRole::Plain || between.match != UINT32_MAX || !quiet(between)) break;
@@ -917,6 +918,7 @@ class Regions {
       const bool in_row = plain(r) && row == row_of(r);
       if (untidy && !in_row) {
         tidy();
+        index();
         untidy = false;
         if (region.kind == RegionKind::Erased) continue;
       }
@@ -945,10 +947,7 @@ class Regions {
       sweep();
     }
     if (!s_.counted()) s_.recount();
-    if (s_.tidy_jumps()) {
-      s_.recount();
-    }
-    index();
+    if (s_.tidy_jumps()) s_.recount();
   }
 
   /// Where each region's own blocks and each context manager's exit calls are.
