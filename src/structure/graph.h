@@ -151,7 +151,8 @@ class Structurer {
   bool same_operation(const Value& a, const Value& b) const;
   /// The same operation of one place in the source, whatever its operands are: two copies that the compiler made.
   bool copied_operation(const Value& a, const Value& b) const {
-    return a.line == b.line && columns_of_copies(a) == columns_of_copies(b) && same_operation(a, b);
+    // A call with many keywords adds each to a dict, at the place of the keyword's value.
+    return (a.op == Op::MAP_ADD || (a.line == b.line && columns_of_copies(a) == columns_of_copies(b))) && same_operation(a, b);
   }
   ValueId add_value(const Value& value);
   /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
