@@ -131,7 +131,12 @@ class Structurer {
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
   /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
-  std::uint32_t nesting(ExprId e) { return ast[e].kids.empty() ? 1 : nesting_of_tree(e); }
+  std::uint32_t nesting(ExprId e) {
+    if (ast[e].kids.empty()) return 1;
+    const std::uint32_t known = nesting_by_operands(e);
+    return known != 0 ? known : nesting_of_tree(e);
+  }
+  std::uint32_t nesting_by_operands(ExprId e);
   std::uint32_t nesting_of_tree(ExprId e);
   static constexpr std::uint32_t kDeepest = 80;
   std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
