@@ -68,18 +68,25 @@ std::uint32_t SourceColumns::step() const {
 
 SourceSpan SourceColumns::of_roots() const {
   SourceSpan found;
-  while (!work_.empty()) {
-    const Expr& e = r_.ast[work_.back()];
-    work_.pop_back();
-    for (ExprId kid : e.kids)
-      if (kid) work_.push_back(kid);
-    const SourceSpan span = at(e.origin);
-    if (span.line == 0 || (found.line != 0 && span.line > found.line)) continue;
-    if (found.line == 0 || span.line < found.line) {
+  const auto add = [&](const Origin& origin) {
+    if (origin.code != r_.code || origin.columns == 0 || origin.line <= 0 || (found.line != 0 && origin.line > found.line)) return;
+    const SourceSpan span = at(origin);
+    if (span.line != found.line) {
       found = span;
     } else {
       found.first = std::min(found.first, span.first);
       found.end = std::max(found.end, span.end);
+    }
+  };
+  while (!work_.empty()) {
+    const Expr& e = r_.ast[work_.back()];
+    work_.pop_back();
+    add(e.origin);
+    for (ExprId id : e.kids) {
+      if (!id) continue;
+      const Expr& kid = r_.ast[id];
+      if (kid.kids.empty()) add(kid.origin);
+      else work_.push_back(id);
     }
   }
   return found;

@@ -351,6 +351,11 @@ bool Structurer::tidy_jumps() {
 }
 
 bool Structurer::thread_empty_blocks() {
+  const auto is_empty = [&](const Node& node) {  // dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling
+    return node.term == TermKind::Jump && node.jump == JumpRole::Plain && node.match == UINT32_MAX &&
+           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_op(v, Op::POP_TOP); });
+  };
+  if (std::none_of(nodes.begin(), nodes.end(), is_empty)) return false;
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
   // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
   // dropped.
@@ -378,9 +383,7 @@ bool Structurer::thread_empty_blocks() {
       for (int steps = 0; steps < 64; ++steps) {
         Edge& edge = node.edges[k];
         Node& empty = nodes[edge.to.index];
-        if (empty.term != TermKind::Jump || empty.jump != JumpRole::Plain || empty.match != UINT32_MAX || edge.to == entry || empty.edges[0].to == edge.to) break;
-        // Dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling.
-        if (std::any_of(empty.body.begin(), empty.body.end(), [&](ValueId v) { return !is_op(v, Op::POP_TOP); })) break;
+        if (!is_empty(empty) || edge.to == entry || empty.edges[0].to == edge.to) break;
         if (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) break;
         if (std::binary_search(drops_operands.begin(), drops_operands.end(), edge.to)) break;
         const Node& target = nodes[empty.edges[0].to.index];
