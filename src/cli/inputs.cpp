@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <unordered_set>
 
 #include "cli/interpreter.h"
@@ -112,22 +113,40 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const s
   return inputs;
 }
 
-std::vector<std::uint8_t> read_file(const fs::path& path) {
+namespace {
+
+struct FileBytes {
+  std::unique_ptr<std::uint8_t[]> bytes;
+  std::size_t size = 0;
+  operator std::span<const std::uint8_t>() const { return {bytes.get(), size}; }
+};
+
+FileBytes read_bytes(const fs::path& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) throw Error(path.string() + ": cannot be opened: " + std::strerror(errno));
   std::setvbuf(file.get(), nullptr, _IONBF, 0);
   std::error_code unknown;
   std::uintmax_t size = fs::file_size(path, unknown);  // no more than a hint: it need not be a regular file, and may grow
   if (unknown) size = 0;
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min<std::uintmax_t>(size, 16 << 20)) + 1);
-  std::size_t used = 0;
-  while (std::size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get())) {
-    used += got;
-    if (used == bytes.size()) bytes.resize(std::max<std::size_t>(64 * 1024, used * 2));
+  std::size_t room = static_cast<std::size_t>(std::min<std::uintmax_t>(size, 16 << 20)) + 1;
+  FileBytes all{std::make_unique_for_overwrite<std::uint8_t[]>(room)};
+  while (std::size_t got = std::fread(all.bytes.get() + all.size, 1, room - all.size, file.get())) {
+    all.size += got;
+    if (all.size < room) continue;
+    room = std::max<std::size_t>(64 * 1024, 2 * room);
+    std::unique_ptr<std::uint8_t[]> larger = std::make_unique_for_overwrite<std::uint8_t[]>(room);
+    std::memcpy(larger.get(), all.bytes.get(), all.size);
+    all.bytes = std::move(larger);
   }
   if (std::ferror(file.get())) throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
-  bytes.resize(used);
-  return bytes;
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> read_file(const fs::path& path) {
+  const FileBytes all = read_bytes(path);
+  return {all.bytes.get(), all.bytes.get() + all.size};
 }
 
 void write_file(const fs::path& path, std::string_view text) {
@@ -156,8 +175,8 @@ void write_file(const fs::path& path, std::string_view text) {
 
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
   if (!input.bytes.empty()) return read_pyc(input.bytes);
-  const std::vector<std::uint8_t> bytes = input.archive ? input.archive->read(input.archive->members()[input.member]) : read_file(input.path);
-  return marshal_version ? read_marshal(bytes, *marshal_version) : read_pyc(bytes);
+  const auto read = [&](std::span<const std::uint8_t> bytes) { return marshal_version ? read_marshal(bytes, *marshal_version) : read_pyc(bytes); };
+  return input.archive ? read(input.archive->read(input.archive->members()[input.member])) : read(read_bytes(input.path));
 }
 
 PyVersion parse_version(const std::string& text) {

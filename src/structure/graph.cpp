@@ -105,11 +105,11 @@ std::uint32_t Structurer::nesting_of_tree(ExprId e) {
 
 /// 0: of an operand it is not known yet.
 std::uint32_t Structurer::nesting_by_operands(ExprId e) {
-  constexpr std::size_t kLongDisplay = 32;
+  constexpr std::size_t kUsual = 256, kLongDisplay = 32;
   // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
   constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
                                              mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
-  if (nesting_of.size() <= e.index - first_expr) [[unlikely]] nesting_of.resize(std::max(ast.exprs.size() - first_expr, 2 * nesting_of.size()), 0);
+  if (nesting_of.size() <= e.index - first_expr) [[unlikely]] nesting_of.resize(std::max({kUsual, ast.exprs.size() - first_expr, 2 * nesting_of.size()}), 0);
   const Expr& tree = ast[e];
   std::uint32_t deepest = 1;
   std::size_t first = 0;
