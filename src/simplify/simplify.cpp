@@ -53,12 +53,13 @@ bool made_by_dynamo(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
   for (StrId name : code.names) {
     std::string_view text = module[name];
-    if (installed_by_dynamo(text) && !text.starts_with("__import_")) return true;
+    if (text.starts_with("__") && installed_by_dynamo(text) && !text.starts_with("__import_")) return true;
   }
   for (const Slot& slot : code.slots) {
     std::string_view text = slot.name.valid() ? module[slot.name] : std::string_view();
-    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack") || is_numbered(text, "graph_out_"))
-      return true;
+    if (text.starts_with('g') && is_numbered(text, "graph_out_")) return true;
+    if (!text.starts_with("__")) continue;
+    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack")) return true;
   }
   return false;
 }
