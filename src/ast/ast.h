@@ -52,6 +52,7 @@ struct Origin {
 struct Expr {
   ExprKind kind = ExprKind::Constant;
   std::uint8_t op = 0;
+  std::uint16_t nesting = 0;                 // structure/: how deep the operands nest (Structurer::nesting), 0 until somebody asks
   std::uint32_t a = UINT32_MAX;              // ConstId, StrId, CodeId or index, as ast.def says
   std::span<ExprId> kids;
   std::span<std::uint32_t> extra;
@@ -147,14 +148,34 @@ struct Ast {
 
   ExprId add(const Expr& e) {
     exprs.push_back(e);
+    exprs.back().nesting = 0;  // `e` may be a changed copy
     return ExprId(static_cast<std::uint32_t>(exprs.size() - 1));
   }
   StmtId add(const Stmt& s) {
     stmts.push_back(s);
     return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
   }
+  /// Over operands that lie in the arena. The node is made where it stays.
+  ExprId expr_over(ExprKind kind, std::span<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+    Expr& e = exprs.emplace_back();
+    e.kind = kind;
+    e.op = op;
+    e.a = a;
+    e.kids = kids;
+    e.origin = origin;
+    return ExprId(static_cast<std::uint32_t>(exprs.size() - 1));
+  }
+  ExprId expr(ExprKind kind, std::span<const ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+    return expr_over(kind, arena.copy(kids), a, op, origin);
+  }
   ExprId expr(ExprKind kind, std::initializer_list<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
-    return add(Expr{kind, op, a, arena.copy(kids), {}, origin});
+    return expr_over(kind, arena.copy(kids), a, op, origin);
+  }
+  StmtId stmt(StmtKind kind, Origin origin = {}) {
+    Stmt& s = stmts.emplace_back();
+    s.kind = kind;
+    s.origin = origin;
+    return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
   }
   ExprId name(StrId id, Origin origin = {}) { return expr(ExprKind::Name, {}, id.index, 0, origin); }
   ExprId constant(ConstId id, Origin origin = {}) { return expr(ExprKind::Constant, {}, id.index, 0, origin); }

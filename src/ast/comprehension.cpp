@@ -27,7 +27,7 @@ struct Matcher {
 
   void flush() {
     if (current.empty()) return;
-    clauses.push_back(ast.add(Expr{ExprKind::Comprehension, static_cast<std::uint8_t>(async), UINT32_MAX, ast.arena.copy(current), {}, origin}));
+    clauses.push_back(ast.expr(ExprKind::Comprehension, current, UINT32_MAX, static_cast<std::uint8_t>(async), origin));
     current.clear();
     async = false;
   }
@@ -133,7 +133,7 @@ struct Matcher {
     }
     flush();
     leaf.insert(leaf.end(), clauses.begin(), clauses.end());
-    return ast.add(Expr{kind, 0, UINT32_MAX, ast.arena.copy(leaf), {}, origin});
+    return ast.expr(kind, leaf, UINT32_MAX, 0, origin);
   }
 };
 

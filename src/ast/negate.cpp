@@ -17,7 +17,7 @@ ExprId inverted_comparison(Ast& ast, const Expr& e) {
   if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kKeepsNot) return {};
   auto inverted = [&](CompareOp op) {
     const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
-    return ast.add(Expr{ExprKind::Compare, e.op, e.a, e.kids, ast.arena.copy(ops), e.origin});
+    return ast.add(Expr{ExprKind::Compare, e.op, 0, e.a, e.kids, ast.arena.copy(ops), e.origin});
   };
   switch (static_cast<CompareOp>(e.extra[0])) {
     case CompareOp::Is: return inverted(CompareOp::IsNot);

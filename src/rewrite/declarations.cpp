@@ -364,7 +364,7 @@ void insert_declarations(Rewriter& r) {
   if (!r.unused_cells.empty()) {
     std::vector<ExprId> names;
     for (StrId name : r.unused_cells) names.push_back(name_expr(name));
-    const ExprId value = names.size() == 1 ? names[0] : r.ast.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, r.ast.arena.copy(names), {}, {}});
+    const ExprId value = names.size() == 1 ? names[0] : r.ast.expr(ExprKind::Tuple, names);
     r.ast.functions.push_back({});
     const StmtId id = r.add_statement(StmtKind::Expr);
     r.ast[id].e[0] = r.ast.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(r.ast.functions.size() - 1));

@@ -197,7 +197,7 @@ class Definer {
     const ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
     if (!value) return;
     const std::uint32_t function = make_function(id, {}, {});
-    Expr made{ExprKind::Lambda, 0, function, {}, {}, e.origin};
+    Expr made{ExprKind::Lambda, 0, 0, function, {}, {}, e.origin};
     const ExprId kids[] = {value};
     made.kids = ast_.arena.copy(kids);
     ast_[id] = made;
@@ -572,7 +572,7 @@ class Definer {
     s.kind = StmtKind::Assign;
     s.origin = e.origin;
     const StmtId made = define(StmtId::none(), s, name, d);
-    ast_[id] = Expr{ExprKind::Name, 0, name.index, {}, {}, e.origin};
+    ast_[id] = Expr{ExprKind::Name, 0, 0, name.index, {}, {}, e.origin};
     return made;
   }
 

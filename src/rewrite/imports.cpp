@@ -134,7 +134,7 @@ void restore_imports(Rewriter& r) {
       text.kind = ConstKind::Str;
       text.text = r.text(StrId(e.a));
       const ExprId kids[] = {function, r.ast.constant(r.module.add(text), e.origin), none, none, e.kids[1], e.kids[0]};
-      r.ast[id] = Expr{ExprKind::Call, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
+      r.ast[id] = Expr{ExprKind::Call, 0, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
     } else if (kind == ExprKind::ImportedName) {
       r.ast[id].kind = ExprKind::Attribute;
     }

@@ -29,7 +29,7 @@ class Rebuilder {
     }
     std::vector<ExprId> all = {function(load)};
     pass_arguments(all);
-    ExprId made = ast_.add(Expr{ExprKind::Call, 0, UINT32_MAX, ast_.arena.copy(all), {}, {}});
+    ExprId made = ast_.expr(ExprKind::Call, all);
     // The function stays what it was: a coroutine function, a generator function.
     if (object_.flags & kCoroutine) made = ast_.expr(ExprKind::Await, {made});
     else if (object_.flags & kGenerator) made = ast_.expr(ExprKind::YieldFrom, {made});
@@ -96,9 +96,9 @@ class Rebuilder {
   ExprId call(ExprId callee, std::initializer_list<ExprId> arguments) {
     std::vector<ExprId> kids = {callee};
     kids.insert(kids.end(), arguments.begin(), arguments.end());
-    return ast_.add(Expr{ExprKind::Call, 0, UINT32_MAX, ast_.arena.copy(kids), {}, {}});
+    return ast_.expr(ExprKind::Call, kids);
   }
-  ExprId tuple(const std::vector<ExprId>& items) { return ast_.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, ast_.arena.copy(items), {}, {}}); }
+  ExprId tuple(const std::vector<ExprId>& items) { return ast_.expr(ExprKind::Tuple, items); }
   ExprId lambda(ExprId value) {
     ast_.functions.push_back({});
     return ast_.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(ast_.functions.size() - 1));

@@ -77,9 +77,9 @@ void restore_percent_format(Rewriter& r, ExprId id) {
   text.kind = ConstKind::Str;
   text.text = r.module.arena.copy_string(*format);
   const ExprId left = r.ast.constant(r.module.add(text), e.origin);
-  const ExprId right = r.ast.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, r.ast.arena.copy(values), {}, e.origin});
+  const ExprId right = r.ast.expr(ExprKind::Tuple, values, UINT32_MAX, 0, e.origin);
   const ExprId operands[] = {left, right};
-  r.ast[id] = Expr{ExprKind::Binary, static_cast<std::uint8_t>(BinaryOp::Remainder), UINT32_MAX, r.ast.arena.copy(operands), {}, e.origin};
+  r.ast[id] = Expr{ExprKind::Binary, static_cast<std::uint8_t>(BinaryOp::Remainder), 0, UINT32_MAX, r.ast.arena.copy(operands), {}, e.origin};
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void restore_strings(Rewriter& r) {
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
       const ExprId part = r.ast.add(e);
-      r.ast[id] = Expr{ExprKind::JoinedStr, 0, UINT32_MAX, {}, {}, e.origin};
+      r.ast[id] = Expr{ExprKind::JoinedStr, 0, 0, UINT32_MAX, {}, {}, e.origin};
       const ExprId kids[] = {part};
       r.ast[id].kids = r.ast.arena.copy(kids);
       inside.insert(part.index);

@@ -12,6 +12,23 @@ namespace {
 /// How far ahead a pattern over several operations is looked for.
 constexpr std::size_t kLookAhead = 512;
 
+StmtId assignment(Ast& ast, std::span<const ExprId> targets, ExprId value, Origin origin) {
+  const StmtId id = ast.stmt(StmtKind::Assign, origin);
+  Stmt& st = ast[id];
+  st.list = ast.arena.copy(targets);
+  st.e[0] = value;
+  return id;
+}
+
+StmtId augmented_assignment(Ast& ast, std::uint8_t op, ExprId target, ExprId value, Origin origin) {
+  const StmtId id = ast.stmt(StmtKind::AugAssign, origin);
+  Stmt& st = ast[id];
+  st.flag = op;
+  st.e[0] = target;
+  st.e[1] = value;
+  return id;
+}
+
 }  // namespace
 
 bool yields_no_value(Op op, std::uint32_t aux) {
@@ -32,8 +49,8 @@ bool BlockBuilder::simple_store(ValueId v) const {
 }
 
 void BlockBuilder::seed(ValueId v, ExprId placeholder, bool once) {
-  pending_.push_back({v, placeholder, once ? 1 : s_.uses[v.index], {}});
-  if (s_.uses[v.index] == 0) pending_.pop_back();
+  const std::uint32_t uses = s_.uses[v.index];
+  if (uses > 0) pending_.push_back({v, placeholder, once ? 1 : uses});
 }
 
 void BlockBuilder::emit(StmtId statement) {
@@ -67,25 +84,31 @@ bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
 
 bool BlockBuilder::movable(const Pending& entry) const {
   const Value& value = s_.at(entry.value);
-  if (!entry.targets.empty() || value.kind != ValueKind::Operation) return false;
+  if (entry.targets != 0 || value.kind != ValueKind::Operation) return false;
   return value.op == Op::LOAD_CONST || value.op == Op::LOAD_FAST || value.op == Op::LOAD_CLOSURE || value.op == Op::LOAD_COMMON;
 }
 
-ExprId BlockBuilder::use(Pending& entry) {
-  if (entry.targets.size() == 1 && s_.ast[entry.targets[0]].kind == ExprKind::Name)
-    return s_.ast.expr(ExprKind::NamedExpr, {entry.targets[0], entry.expr}, UINT32_MAX, 0, origin(entry.value));
+BlockBuilder::Operands BlockBuilder::take_targets(const Pending& entry) {
+  Operands out;
+  if (entry.targets == 0) return out;
+  for (const Target& target : targets_)
+    if (target.value == entry.value) out.push_back(target.expr);
+  std::erase_if(targets_, [&](const Target& target) { return target.value == entry.value; });
+  return out;
+}
+
+ExprId BlockBuilder::use(const Pending& entry) {
+  if (entry.targets == 0) return entry.expr;
+  const Operands targets = take_targets(entry);
+  if (targets.size() == 1 && s_.ast[targets[0]].kind == ExprKind::Name)
+    return s_.ast.expr(ExprKind::NamedExpr, {targets[0], entry.expr}, UINT32_MAX, 0, origin(entry.value));
   return entry.expr;
 }
 
 StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
-  Stmt st;
-  st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.array<ExprId>(entry.targets.size() + 1);
-  std::copy(entry.targets.begin(), entry.targets.end(), st.list.begin());
-  st.list.back() = last;
-  st.e[0] = entry.expr;
-  st.origin = s_.ast[entry.expr].origin;
-  return s_.ast.add(st);
+  Operands targets = take_targets(entry);
+  targets.push_back(last);
+  return assignment(s_.ast, targets, entry.expr, s_.ast[entry.expr].origin);
 }
 
 /// Temporaries for pending_[0 … index], in order of evaluation.
@@ -104,33 +127,26 @@ void BlockBuilder::spill_through(std::size_t index) {
   }
   const bool together = s_.options.name_temporaries && index > 0 &&
                         std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                                    [](const Pending& p) { return p.remaining > 0 && p.targets.empty(); });
+                                    [](const Pending& p) { return p.remaining > 0 && p.targets == 0; });
   if (together) {  // evaluated in order, then named: `x, cond = graph_out_0[0], graph_out_0[1]`
     std::vector<ExprId> names, values;
     for (std::size_t i = 0; i <= index; ++i) {
       names.push_back(s_.ast.name(s_.temporary_for(pending_[i].value), origin(pending_[i].value)));
       values.push_back(pending_[i].expr);
     }
-    Expr left, right;
-    left.kind = right.kind = ExprKind::Tuple;
-    left.kids = s_.ast.arena.copy(names);
-    right.kids = s_.ast.arena.copy(values);
-    Stmt st;
-    st.kind = StmtKind::Assign;
-    st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(left)});
-    st.origin = s_.ast[values[0]].origin;
-    st.e[0] = s_.ast.add(right);
-    out.push_back(s_.ast.add(st));
-    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+    const ExprId left[] = {s_.ast.expr(ExprKind::Tuple, names)};
+    const ExprId right = s_.ast.expr(ExprKind::Tuple, values);
+    out.push_back(assignment(s_.ast, left, right, s_.ast[values[0]].origin));
+    pending_.erase(0, index + 1);
     return;
   }
   for (std::size_t i = 0; i <= index; ++i) {
-    Pending& entry = pending_[i];
+    const Pending& entry = pending_[i];
     if (entry.remaining == 0) continue;
     const ExprId name = s_.ast.name(s_.temporary_for(entry.value), origin(entry.value));
     out.push_back(assign_statement(entry, name));
   }
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+  pending_.erase(0, index + 1);
 }
 
 /// A statement comes between the values that are pending and their use: those that could tell get temporaries.
@@ -152,18 +168,31 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
   }
 }
 
+/// Nearly always the operands are the top of the pending values, in order, and nothing else uses them.
 BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> operands) {
-  if (operands.empty()) return {};
+  const std::size_t n = operands.size();
+  if (n > pending_.size()) return take_scattered(operands);
+  const Pending* const top = pending_.end() - n;
+  Operands kids;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (top[i].value != operands[i] || top[i].remaining != 1 || top[i].targets != 0) return take_scattered(operands);
+    kids.push_back(top[i].expr);
+  }
+  pending_.pop_back(n);
+  return kids;
+}
+
+BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   const auto refuse_null = [&](ValueId v) {
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   };
   Operands kids(operands.size());
-  // Fast way: the operands are the top of the pending values, in order.
+  // The top of the pending values in order, with some operands in between that wait elsewhere.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
   for (; i > 0; --i) {
     ValueId v = operands[i - 1];
-    if (top > 0 && pending_[top - 1].value == v && pending_[top - 1].remaining == 1 && pending_[top - 1].targets.empty()) {  // nearly always
+    if (top > 0 && pending_[top - 1].value == v && pending_[top - 1].remaining == 1 && pending_[top - 1].targets == 0) {
       --top;
       continue;
     }
@@ -180,9 +209,9 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
       continue;
     }
     if (top == 0 || pending_[top - 1].value != v) break;
-    Pending& entry = pending_[top - 1];
+    const Pending& entry = pending_[top - 1];
     if (entry.remaining > 1 && !s_.chained[v.index]) break;
-    if (entry.targets.size() > (s_.lifted.named_expressions ? 1 : 0)) break;
+    if (entry.targets > (s_.lifted.named_expressions ? 1 : 0)) break;
     --top;
   }
   if (i == 0) {
@@ -221,7 +250,7 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
       if (entry.value != v) continue;
       found = true;
       kids[k] = entry.expr;
-      if (--entry.remaining == 0) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(p) - 1);
+      if (--entry.remaining == 0) pending_.erase(p - 1, p);
       else kids[k] = s_.is_const(v) ? constant_again(v) : kids[k];
       break;
     }
@@ -238,10 +267,19 @@ BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> oper
   return kids;
 }
 
-ExprId BlockBuilder::take(ValueId v) {
-  const ValueId one[] = {s_.resolve(v)};
-  return take_operands(one)[0];
+ExprId BlockBuilder::take_one(ValueId v) {
+  if (!pending_.empty()) {
+    const Pending& top = pending_.back();
+    if (top.value == v && top.remaining == 1 && top.targets == 0) {
+      pending_.pop_back();
+      return top.expr;
+    }
+  }
+  const ValueId one[] = {v};
+  return take_scattered(one)[0];
 }
+
+ExprId BlockBuilder::take(ValueId v) { return take_one(s_.resolve(v)); }
 
 BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   SmallVector<ValueId, 8> list;
@@ -269,31 +307,33 @@ bool BlockBuilder::unseen(ExprId e) const {
 
 void BlockBuilder::finish() {
   if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it; simplify() moves that behind the iterator
-    const auto iterator = std::find_if(pending_.rbegin(), pending_.rend(), [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
-    if (iterator != pending_.rend() && std::all_of(pending_.rbegin(), iterator, [&](const Pending& p) { return p.targets.empty() && unseen(p.expr); }))
+    const std::reverse_iterator top(pending_.end()), bottom(pending_.begin());
+    const auto iterator = std::find_if(top, bottom, [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
+    if (iterator != bottom && std::all_of(top, iterator, [&](const Pending& p) { return p.targets == 0 && unseen(p.expr); }))
       std::rotate(iterator.base() - 1, iterator.base(), pending_.end());
   }
-  // The last pending value may be what the next block's loop or `with` starts from.
-  std::vector<Pending> keep;
+  // The last pending value may be what the next block's loop or `with` starts from; constants are made again.
+  Pending handed_on{};
   while (!pending_.empty()) {
-    Pending& entry = pending_.back();
+    const Pending& entry = pending_.back();
     const Value& value = s_.at(entry.value);
-    if (value.kind != ValueKind::Operation || !entry.targets.empty()) break;
-    bool handed_on = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || value.op == Op::GET_ITER || value.op == Op::GET_AITER ||
-                     (value.op == Op::LOAD_CONST);
-    if (!handed_on && value.op == Op::LOAD_FAST && entry.remaining == 1) handed_on = true;
-    if (!handed_on) break;
-    keep.push_back(std::move(entry));
+    if (value.kind != ValueKind::Operation || entry.targets != 0) break;
+    const bool is_constant = value.op == Op::LOAD_CONST;
+    if (!is_constant) {
+      const bool begins = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || value.op == Op::GET_ITER || value.op == Op::GET_AITER;
+      if (!begins && !(value.op == Op::LOAD_FAST && entry.remaining == 1)) break;
+      handed_on = entry;
+    }
     pending_.pop_back();
-    if (value.op != Op::LOAD_CONST) break;
+    if (!is_constant) break;
   }
   if (!pending_.empty()) spill_through(pending_.size() - 1);
-  for (Pending& entry : keep)
-    if (!s_.is_const(entry.value)) s_.built[entry.value.index] = entry.expr;
+  if (handed_on.value) s_.built[handed_on.value.index] = handed_on.expr;
 }
 
 void BlockBuilder::finish_all() {
-  std::erase_if(pending_, [&](const Pending& entry) { return entry.targets.empty() && s_.is_const(entry.value); });
+  const auto is_constant = [&](const Pending& entry) { return entry.targets == 0 && s_.is_const(entry.value); };
+  pending_.resize(static_cast<std::size_t>(std::remove_if(pending_.begin(), pending_.end(), is_constant) - pending_.begin()));
   if (!pending_.empty()) spill_through(pending_.size() - 1);
 }
 
@@ -363,71 +403,61 @@ void BlockBuilder::push(ValueId v, ExprId e) {
     return;
   }
   if (uses > 0) {
-    pending_.push_back({v, e, uses, {}});
+    pending_.push_back({v, e, uses});
     if (deep) spill_through(pending_.size() - 1);
     return;
   }
   spill_for_statement();
-  Stmt st;
-  st.kind = StmtKind::Expr;
-  st.e[0] = e;
-  st.origin = origin(v);
-  emit(s_.ast.add(st));
+  const StmtId st = s_.ast.stmt(StmtKind::Expr, origin(v));
+  s_.ast[st].e[0] = e;
+  emit(st);
 }
 
 /// Operations that are part of a statement's or assignment's shape. True when the operation is dealt with.
-bool BlockBuilder::part_of_a_shape(std::size_t position) {
-  static constexpr OpSet shapes{Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST, Op::UNPACK_SEQUENCE, Op::UNPACK_EX, Op::INPLACE, Op::LOAD_ATTR, Op::LOAD_SUBSCR,
-    Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
-    Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
-  const ValueId v = (*body_)[position];
-  const Value& value = s_.at(v);
-  const Op op = value.op;
-  if (!shapes[op]) return false;
-  if (op == Op::POP_EXCEPT || op == Op::POP_TOP) return true;
-  if (op == Op::LOAD_CONST) {
-    if (s_.uses[v.index] > 0) pending_.push_back({v, constant_again(v), s_.uses[v.index], {}});
-    return true;
+bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
+  switch (value.op) {
+    case Op::POP_EXCEPT: case Op::POP_TOP: return true;
+    case Op::LOAD_CONST:
+      if (s_.uses[v.index] > 0) pending_.push_back({v, constant_again(v), s_.uses[v.index]});
+      return true;
+    case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX:
+      return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) || unpack(position);
+    case Op::INPLACE: inplace(position); return true;
+    case Op::LOAD_ATTR: case Op::LOAD_SUBSCR: case Op::LOAD_SLICE:
+      return !expression_only_ && !pending_.empty() && pending_.back().remaining == 2 && augmented_load(position);
+    case Op::STORE_FAST: case Op::STORE_NAME: case Op::STORE_GLOBAL: case Op::STORE_DEREF: case Op::STORE_ATTR: case Op::STORE_SUBSCR: case Op::STORE_SLICE:
+      store(position);
+      return true;
+    case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
+      const Operands kids = take_operands(value.operands);
+      pending_.push_back({v, kids[0], 1});
+      return true;
+    }
+    case Op::GET_AWAITABLE: {  // of an `async with`: the awaitable is the result of entering
+      const Value& operand = s_.at(value.operands[0]);
+      if (operand.kind != ValueKind::Result || !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
+          pending_.back().value != operand.operands[0])
+        return false;
+      s_.built[v.index] = pending_.back().expr;
+      return true;
+    }
+    case Op::YIELD_FROM: {
+      const Value& operand = s_.at(value.operands[0]);
+      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.built[value.operands[0].index]) return false;
+      if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
+      return true;
+    }
+    case Op::IMPORT_NAME: {
+      // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
+      if (position + 1 >= body_->size()) return false;
+      const Value& next = s_.at((*body_)[position + 1]);
+      if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
+      const Operands kids = take_operands(value.operands);
+      s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
+      return true;
+    }
+    default: return false;
   }
-  if (op == Op::UNPACK_SEQUENCE || op == Op::UNPACK_EX)
-    return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) || unpack(position);
-  if (op == Op::INPLACE) {
-    inplace(position);
-    return true;
-  }
-  if (op == Op::LOAD_ATTR || op == Op::LOAD_SUBSCR || op == Op::LOAD_SLICE) return augmented_load(position);
-  if (is_store(op)) {
-    store(position);
-    return true;
-  }
-  if (op == Op::WITH_ENTER || op == Op::ASYNC_WITH_ENTER) {
-    const Operands kids = take_operands(value.operands);
-    pending_.push_back({v, kids[0], 1, {}});
-    return true;
-  }
-  if (op == Op::GET_AWAITABLE) {  // of an `async with`: the awaitable is the result of entering
-    const Value& operand = s_.at(value.operands[0]);
-    if (operand.kind != ValueKind::Result || !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
-        pending_.back().value != operand.operands[0])
-      return false;
-    s_.built[v.index] = pending_.back().expr;
-    return true;
-  }
-  if (op == Op::YIELD_FROM) {
-    const Value& operand = s_.at(value.operands[0]);
-    if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.built[value.operands[0].index]) return false;
-    if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
-    return true;
-  }
-  if (op == Op::IMPORT_NAME && position + 1 < body_->size()) {
-    // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
-    const Value& next = s_.at((*body_)[position + 1]);
-    if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
-    const Operands kids = take_operands(value.operands);
-    s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
-    return true;
-  }
-  return false;
 }
 
 /// The value is dropped behind the last store: what assigns is an expression, `(b := (a := 1))`.
@@ -445,51 +475,46 @@ void BlockBuilder::operation(std::size_t position) {
   const Value& value = s_.at(v);  // nothing here makes further values
   if (value.kind != ValueKind::Operation && value.kind != ValueKind::Select) return;
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
-  if (value.kind == ValueKind::Operation && part_of_a_shape(position)) return;
-  Operands kids = take_operands(value.operands);
-  if (failed && expression_only_) return;
   if (value.kind == ValueKind::Select) {
-    push(v, select_expression(v, kids[0]));
+    const ExprId operand = take_one(value.operands[0]);
+    if (!(failed && expression_only_)) push(v, select_expression(v, operand));
     return;
   }
+  if (part_of_a_shape(v, value, position)) return;
+  Operands kids = take_operands(value.operands);
+  if (failed && expression_only_) return;
   if (value.op == Op::YIELD_FROM) kids.resize(1);  // what is sent first is always None
-  if (yields_no_value(value.op, value.aux) || (s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM)) {
+  if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
     if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
     spill_for_statement();
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return;
   }
   const bool compares = value.op == Op::COMPARE || value.op == Op::IS || value.op == Op::CONTAINS;
-  if (expression_only_ && external && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
+  if (external && expression_only_ && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
     failed = true;
     return;
   }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
-  else if (s_.lifted.keeps_not && (value.op == Op::IS || value.op == Op::CONTAINS) && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
+  else if (compares && value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
   push(v, e);
 }
 
 // ------------------------------------------------------------------ stores
 
 void BlockBuilder::store(std::size_t position) {
-  ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
   for (AugStore& aug : augmented_) {
     if (aug.store != v) continue;
-    Pending entry = std::move(pending_.back());
+    const Expr& binary = s_.ast[pending_.back().expr];
     pending_.pop_back();
-    const Expr& binary = s_.ast[entry.expr];
-    Stmt st;
-    st.kind = StmtKind::AugAssign;
-    st.flag = binary.op;
-    st.e[0] = aug.target;
-    st.e[1] = binary.kids[1];
-    st.origin = origin(v);
+    const StmtId st = augmented_assignment(s_.ast, binary.op, aug.target, binary.kids[1], origin(v));
     aug = augmented_.back();
     augmented_.pop_back();
     spill_for_statement();
-    emit(s_.ast.add(st));
+    emit(st);
     return;
   }
   if (pending_.size() >= 2 && parallel_assignment(position)) return;
@@ -522,21 +547,20 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     Pending& entry = pending_.back();
     const Expr& e = s_.ast[entry.expr];
     const Expr& t = s_.ast[target];
-    if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.remaining == 1 && entry.targets.empty() && t.kind == ExprKind::Name && simple &&
+    if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.remaining == 1 && entry.targets == 0 && t.kind == ExprKind::Name && simple &&
         s_.ast[e.kids[0]].kind == ExprKind::Name && s_.ast[e.kids[0]].a == t.a) {
-      Stmt st;
-      st.kind = StmtKind::AugAssign;
-      st.flag = e.op;
-      st.e[0] = target;
-      st.e[1] = e.kids[1];
-      st.origin = origin(store_op);
+      const StmtId st = augmented_assignment(s_.ast, e.op, target, e.kids[1], origin(store_op));
       pending_.pop_back();
       spill_for_statement();
-      emit(s_.ast.add(st));
+      emit(st);
       return;
     }
-    if (--entry.remaining > 0) return entry.targets.push_back(target);
-    const Pending done = std::move(entry);
+    if (--entry.remaining > 0) {
+      ++entry.targets;
+      targets_.push_back({value, target});
+      return;
+    }
+    const Pending done = entry;
     pending_.pop_back();
     if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
     spill_for_statement();
@@ -545,17 +569,11 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     emit(statement);
     return;
   }
-  const ValueId one[] = {value};
-  ExprId e = take_operands(one)[0];
+  const ExprId e = take_one(value);
   if (failed && expression_only_) return;
   if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
   spill_for_statement();
-  Stmt st;
-  st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{target});
-  st.e[0] = e;
-  st.origin = origin(store_op);
-  emit(s_.ast.add(st));
+  emit(assignment(s_.ast, {&target, 1}, e, origin(store_op)));
 }
 
 void BlockBuilder::OpenUnpack::add_up_to(std::size_t end, ExprId target, Ast& ast) {
@@ -567,12 +585,8 @@ void BlockBuilder::close_unpack(ExprId target) {
   OpenUnpack open = std::move(unpacks_.back());
   unpacks_.pop_back();
   open.add_up_to(open.count, target, s_.ast);
-  Expr tuple;
-  tuple.kind = ExprKind::Tuple;
-  tuple.op = open.on_rows ? kOnRows : 0;
-  tuple.kids = s_.ast.arena.copy(open.elements);
-  tuple.origin = origin(open.op);
-  assign_target(s_.at(open.op).operands[0], s_.ast.add(tuple), open.op);
+  const ExprId tuple = s_.ast.expr(ExprKind::Tuple, open.elements, UINT32_MAX, open.on_rows ? kOnRows : 0, origin(open.op));
+  assign_target(s_.at(open.op).operands[0], tuple, open.op);
 }
 
 /// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+ rewrites it, a run of plain
@@ -592,7 +606,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       std::size_t at = m;
       for (std::size_t j = 0; j < m; ++j)
         if (pending_[base + j].value == stored) at = j;
-      all = at < m && !store_of[at] && pending_[base + at].remaining == 1 && pending_[base + at].targets.empty();
+      all = at < m && !store_of[at] && pending_[base + at].remaining == 1 && pending_[base + at].targets == 0;
       if (all) store_of[at] = body[position + k];
     }
     // 3.12+ stores locals in any order; others are stored in the order of the targets.
@@ -604,19 +618,10 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       values.push_back(pending_[base + j].expr);
     }
     pending_.resize(base);
-    Expr t;
-    t.kind = ExprKind::Tuple;
-    t.kids = s_.ast.arena.copy(targets);
-    Expr e;
-    e.kind = ExprKind::Tuple;
-    e.kids = s_.ast.arena.copy(values);
-    Stmt st;
-    st.kind = StmtKind::Assign;
-    st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(t)});
-    st.e[0] = s_.ast.add(e);
-    st.origin = origin(body[position]);
+    const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, values);
+    const StmtId st = assignment(s_.ast, {&target, 1}, source, origin(body[position]));
     spill_for_statement();
-    emit(s_.ast.add(st));
+    emit(st);
     skip_until_ = position + m;
     return true;
   }
@@ -648,23 +653,21 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   }
   if (found != count) return false;
   for (std::size_t j = base; j < top; ++j)
-    if (pending_[j].remaining != 1 || !pending_[j].targets.empty()) return false;
+    if (pending_[j].remaining != 1 || pending_[j].targets != 0) return false;
   if (expression_only_) {  // a statement
     failed = true;
     return true;
   }
   // The values move aside. Each store then assigns from a hole, and gives its target to the one assignment.
-  std::vector<Pending> values(std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(base)),
-                              std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(top)));
-  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(base), pending_.begin() + static_cast<std::ptrdiff_t>(top));
+  const std::vector<Pending> values(pending_.begin() + base, pending_.begin() + top), below(pending_.begin(), pending_.begin() + base);
+  pending_.erase(0, top);
   std::vector<ExprId> sources, targets;
   for (const Pending& value : values) sources.push_back(value.expr);
-  std::vector<Pending> below(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.begin() + static_cast<std::ptrdiff_t>(base)));
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(base));
   std::size_t i = position;
   for (const Pending& value : values) {
-    ExprId hole = s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
-    pending_.insert(pending_.begin(), {value.value, hole, 1, {}});
+    ExprId hole = s_.ast.expr(ExprKind::Raw, {});
+    const Pending first_value{value.value, hole, 1};
+    pending_.insert(0, {&first_value, 1});
     const std::size_t before = out.size();
     for (; i < body.size() && out.size() == before; ++i) operation(i);
     if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign || s_.ast[out.back()].e[0] != hole)
@@ -672,20 +675,11 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     targets.push_back(s_.ast[out.back()].list[0]);
     out.pop_back();
   }
-  pending_.insert(pending_.begin(), std::make_move_iterator(below.begin()), std::make_move_iterator(below.end()));
-  Expr t;
-  t.kind = ExprKind::Tuple;
-  t.kids = s_.ast.arena.copy(targets);
-  Expr e;
-  e.kind = ExprKind::Tuple;
-  e.kids = s_.ast.arena.copy(sources);
-  Stmt st;
-  st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(t)});
-  st.e[0] = s_.ast.add(e);
-  st.origin = origin(body[position]);
+  pending_.insert(0, below);
+  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, sources);
+  const StmtId st = assignment(s_.ast, {&target, 1}, source, origin(body[position]));
   spill_for_statement();
-  emit(s_.ast.add(st));
+  emit(st);
   skip_until_ = i;
   return true;
 }
@@ -744,8 +738,8 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
 }
 
 bool BlockBuilder::unpack(std::size_t position) {
-  ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
   if (expression_only_) {
     failed = true;
     return true;
@@ -757,29 +751,22 @@ bool BlockBuilder::unpack(std::size_t position) {
   }
   std::uint32_t count = element_count(value);
   if (count == 0) {
-    Expr tuple;
-    tuple.kind = ExprKind::Tuple;
-    assign_target(value.operands[0], s_.ast.add(tuple), v);
+    assign_target(value.operands[0], s_.ast.expr(ExprKind::Tuple, {}), v);
     return true;
   }
   // The source must be on top, so that the finished tuple can be assigned to it.
   if (!inner && (pending_.empty() || pending_.back().value != value.operands[0])) {
-    ExprId ready;
-    if (!operand_ready(value.operands[0], ready)) {
-      Operands kids = take_operands(value.operands);
-      pending_.push_back({value.operands[0], kids[0], 1, {}});
-    } else {
-      pending_.push_back({value.operands[0], ready, 1, {}});
-    }
+    ExprId source;
+    if (!operand_ready(value.operands[0], source)) source = take_one(value.operands[0]);
+    pending_.push_back({value.operands[0], source, 1});
   }
   unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, {}, false});
   return true;
 }
 
 void BlockBuilder::unpack_to_temporaries(ValueId op) {
-  const Value value = s_.at(op);
-  const ValueId one[] = {value.operands[0]};
-  ExprId e = take_operands(one)[0];
+  const Value& value = s_.at(op);
+  const ExprId e = take_one(value.operands[0]);
   std::uint32_t count = element_count(value);
   std::vector<ExprId> elements(count);
   for (ValueId r : s_.results_of(op)) {
@@ -787,32 +774,29 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
     if (index < count) elements[index] = s_.ast.name(s_.temporary_for(r));
   }
   for (ExprId& element : elements)
-    if (!element) element = s_.ast.name(s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
+    if (!element) {
+      s_.made_temporaries = true;
+      element = s_.ast.name(s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
+    }
   if (value.op == Op::UNPACK_EX) elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
-  Expr tuple;
-  tuple.kind = ExprKind::Tuple;
-  tuple.kids = s_.ast.arena.copy(elements);
-  Stmt st;
-  st.kind = StmtKind::Assign;
-  st.list = s_.ast.arena.copy(std::initializer_list<ExprId>{s_.ast.add(tuple)});
-  st.e[0] = e;
-  st.origin = origin(op);
+  const ExprId tuple = s_.ast.expr(ExprKind::Tuple, elements);
+  const StmtId st = assignment(s_.ast, {&tuple, 1}, e, origin(op));
   spill_for_statement();
-  emit(s_.ast.add(st));
+  emit(st);
 }
 
 // ------------------------------------------------------------------ augmented assignment
 
 /// `o.a += v`, `o[i] += v`: the object (and index) are used twice, by this load and by the store of the in-place result.
 bool BlockBuilder::augmented_load(std::size_t position) {
-  ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
-  std::size_t n = value.operands.size();
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
+  const std::size_t n = value.operands.size();
   if (expression_only_ || pending_.size() < n) return false;
   if (s_.uses[v.index] != 1) return false;
   for (std::size_t k = 0; k < n; ++k) {
     const Pending& entry = pending_[pending_.size() - n + k];
-    if (entry.value != value.operands[k] || entry.remaining != 2 || !entry.targets.empty()) return false;
+    if (entry.value != value.operands[k] || entry.remaining != 2 || entry.targets != 0) return false;
   }
   ValueId in_place, store;
   for (std::size_t i = position + 1; i < body_->size(); ++i) {
@@ -840,14 +824,14 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   pending_.resize(pending_.size() - n);
   ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   augmented_.push_back({store, e});
-  pending_.push_back({v, e, 1, {}});
+  pending_.push_back({v, e, 1});
   return true;
 }
 
 void BlockBuilder::inplace(std::size_t position) {
-  ValueId v = (*body_)[position];
-  const Value value = s_.at(v);
-  std::uint32_t uses = s_.uses[v.index];
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
+  const std::uint32_t uses = s_.uses[v.index];
   bool plain = false;  // stored at once to the variable that was read, or by the store of an augmented target
   if (uses == 1) {
     for (const AugStore& aug : augmented_) plain |= s_.resolve(s_.at(aug.store).operands[0]) == v;
@@ -861,7 +845,7 @@ void BlockBuilder::inplace(std::size_t position) {
   if (plain) {
     Operands kids = take_operands(value.operands);
     if (failed && expression_only_) return;
-    pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses, {}});
+    pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses});
     return;
   }
   if (expression_only_) {
@@ -870,20 +854,9 @@ void BlockBuilder::inplace(std::size_t position) {
   }
   Operands kids = take_operands(value.operands);
   spill_for_statement();
-  ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
-  Stmt copy;
-  copy.kind = StmtKind::Assign;
-  copy.list = s_.ast.arena.copy(std::initializer_list<ExprId>{temp});
-  copy.e[0] = kids[0];
-  copy.origin = origin(v);
-  emit(s_.ast.add(copy));
-  Stmt st;
-  st.kind = StmtKind::AugAssign;
-  st.flag = static_cast<std::uint8_t>(value.arg);
-  st.e[0] = temp;
-  st.e[1] = kids[1];
-  st.origin = origin(v);
-  emit(s_.ast.add(st));
+  const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
+  emit(assignment(s_.ast, {&temp, 1}, kids[0], origin(v)));
+  emit(augmented_assignment(s_.ast, static_cast<std::uint8_t>(value.arg), temp, kids[1], origin(v)));
 }
 
 }  // namespace depyf

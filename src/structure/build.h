@@ -16,7 +16,7 @@ class BlockBuilder {
   using Operands = SmallVector<ExprId, 8>;
 
   /// `expression_only`: nothing may become a statement; `failed` tells that something had to.
-  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) { pending_.reserve(8); }
+  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
 
   /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.
   void seed(ValueId v, ExprId placeholder, bool once = false);
@@ -31,7 +31,7 @@ class BlockBuilder {
   void finish_all();
   void emit(StmtId statement);
 
-  std::vector<StmtId> out;
+  SmallVector<StmtId, 16> out;
   bool failed = false;
   std::size_t pending_count() const { return pending_.size(); }
   ValueId external;               // expression_only: the value from outside that was used, if any
@@ -41,7 +41,11 @@ class BlockBuilder {
     ValueId value;
     ExprId expr;
     std::uint32_t remaining;      // uses not yet seen
-    std::vector<ExprId> targets;  // stores seen so far: a chained assignment, or a walrus
+    std::uint32_t targets = 0;    // stores seen so far, in targets_: a chained assignment, or a walrus
+  };
+  struct Target {
+    ValueId value;
+    ExprId expr;
   };
   struct OpenUnpack {
     ValueId op;
@@ -52,12 +56,15 @@ class BlockBuilder {
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(std::size_t position);
-  bool part_of_a_shape(std::size_t position);
+  bool part_of_a_shape(ValueId v, const Value& value, std::size_t position);
   ExprId select_expression(ValueId v, ExprId operand);
   void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
   Operands take_operands(std::span<const ValueId> operands);
-  ExprId use(Pending& entry);
+  Operands take_scattered(std::span<const ValueId> operands);
+  ExprId take_one(ValueId v);
+  ExprId use(const Pending& entry);
+  Operands take_targets(const Pending& entry);
   bool movable(const Pending& entry) const;
   bool unseen(ExprId e) const;
   void spill_through(std::size_t index);
@@ -83,7 +90,8 @@ class BlockBuilder {
   Structurer& s_;
   bool expression_only_;
   const std::vector<ValueId>* body_ = nullptr;
-  std::vector<Pending> pending_;
+  SmallVector<Pending, 16> pending_;
+  std::vector<Target> targets_;
   std::vector<OpenUnpack> unpacks_;
   std::size_t skip_until_ = 0;
   struct AugStore { ValueId store; ExprId target; };

@@ -20,13 +20,10 @@ bool named_like_temporary(const Module& module, const Expr& e, std::string_view 
 
 }  // namespace
 
-void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
-  const Module& module = *ast.module;
-  const std::span<const StmtId> body = ast.bodies[code.index].stmts;
-  if (std::none_of(ast.exprs.begin() + ast.bodies[code.index].first_expr, ast.exprs.end(),
-                   [&](const Expr& e) { return is_hole(e) || named_like_temporary(module, e, prefix); }))
-    return;
-  std::vector<StmtId> statements;
+void Structurer::check_temporaries() {
+  if (!made_temporaries) return;
+  const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
+  StmtIds statements;
   collect_statements(ast, body, statements);
   std::vector<ExprId> targets;
   auto add = [&](ExprId id) {
@@ -51,11 +48,10 @@ void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix) {
   }
   for (StmtId id : statements)
     if (ast[id].kind == StmtKind::Handler && ast[id].a != UINT32_MAX) stored.insert(ast[id].a);
-  for (const Slot& slot : module[code].slots) stored.insert(slot.name.index);
+  for (const Slot& slot : module[lifted.code].slots) stored.insert(slot.name.index);
   for (ExprId id : all) {
     const Expr& e = ast[id];
-    if (is_hole(e)) throw Error("structure: a hole was left in an expression");
-    if (!named_like_temporary(module, e, prefix) || stored.count(e.a)) continue;
+    if (!named_like_temporary(module, e, options.temp_prefix) || stored.count(e.a)) continue;
     throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) + " is read and never assigned");
   }
 }
@@ -113,27 +109,49 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 
 void Structurer::check_effects() {
   static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE};
-  const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
   std::vector<std::uint8_t> found(module[lifted.code].code.size() + 1, 0);  // by offset
-  auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
-  std::vector<StmtId> statements;
-  collect_statements(ast, body, statements);
+  const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
   std::size_t managers = 0;
-  for (StmtId id : statements) {
-    find(ast[id].origin);
-    if (ast[id].kind == StmtKind::With && ast[id].flag == 0) managers += ast[id].list.size() / 2;
+  bool holes = false;
+  SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
+  ExprIds expressions;
+  while (!lists.empty()) {
+    const std::span<const StmtId> list = lists.back();
+    lists.pop_back();
+    for (StmtId id : list) {
+      const Stmt& s = ast[id];
+      find(s.origin);
+      if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
+      append_roots(ast, id, expressions);
+      while (!expressions.empty()) {
+        const Expr& e = ast[expressions.back()];
+        expressions.pop_back();
+        find(e.origin);
+        holes |= is_hole(e);
+        for (ExprId kid : e.kids)
+          if (kid) expressions.push_back(kid);
+      }
+      for (const std::span<const StmtId> inner : {s.body, s.orelse, s.final, s.arms})
+        if (!inner.empty()) lists.push_back(inner);
+    }
   }
-  std::vector<ExprId> expressions;
-  for (StmtId id : statements) append_roots(ast, id, expressions);
-  collect_below(ast, expressions);
-  for (ExprId id : expressions) find(ast[id].origin);
-  for (BlockId b : reverse_postorder_blocks())
-    for (ValueId v : nodes[b.index].body) {
+  // The first operation of a body that is missing in the statements, or none.
+  const auto lost = [&](const Node& node) {
+    for (ValueId v : node.body) {
       const Value& value = at(v);
       if (value.kind != ValueKind::Operation) continue;
-      if (value.op == Op::WITH_ENTER && managers-- == 0) throw Error("structure: WITH_ENTER at offset " + std::to_string(value.offset) + " was lost");
-      if (effects[value.op] && !found[value.offset]) throw Error("structure: " + std::string(op_name(value.op)) + " at offset " + std::to_string(value.offset) + " was lost");
+      if (value.op == Op::WITH_ENTER && managers-- == 0) return v;
+      if (effects[value.op] && !found[value.offset]) return v;
     }
+    return ValueId();
+  };
+  const std::size_t written = managers;
+  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.alive && lost(node); })) {  // perhaps where nothing leads to
+    managers = written;
+    for (BlockId b : reverse_postorder_blocks())
+      if (const ValueId v = lost(nodes[b.index])) throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " + std::to_string(at(v).offset) + " was lost");
+  }
+  if (holes) throw Error("structure: a hole was left in an expression");
 }
 
 }  // namespace depyf

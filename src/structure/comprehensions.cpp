@@ -102,7 +102,7 @@ bool fold(Structurer& s, const Extent& extent) {
   }
   const std::uint32_t kept_temporaries = s.temporaries;
   const std::size_t kept_named = s.named_values.size();
-  const ExprId hole = s.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}});
+  const ExprId hole = s.ast.expr(ExprKind::Raw, {});
   s.built[iterator.index] = s.built[outer.index] = hole;
   ExprId expression;
   try {

@@ -87,8 +87,8 @@ class Dispatch {
     return ast_.constant(s_.module.add(c));
   }
   ExprId attribute(ExprId value, std::string_view id) { return ast_.expr(ExprKind::Attribute, {value}, s_.module.intern(id).index); }
-  ExprId call(std::vector<ExprId> kids) { return ast_.add(Expr{ExprKind::Call, 0, UINT32_MAX, ast_.arena.copy(kids), {}, {}}); }
-  ExprId tuple(const std::vector<ExprId>& items) { return ast_.add(Expr{ExprKind::Tuple, 0, UINT32_MAX, ast_.arena.copy(items), {}, {}}); }
+  ExprId call(std::vector<ExprId> kids) { return ast_.expr(ExprKind::Call, kids); }
+  ExprId tuple(const std::vector<ExprId>& items) { return ast_.expr(ExprKind::Tuple, items); }
   ExprId compare(CompareOp op, ExprId a, ExprId b) {
     const ExprId id = ast_.expr(ExprKind::Compare, {a, b});
     const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
@@ -680,7 +680,7 @@ class Dispatch {
     const Value v = s_.at(id);
     if (v.op == Op::MATCH_SEQUENCE || v.op == Op::MATCH_MAPPING) {
       const ExprId anything[] = {ast_.expr(ExprKind::MatchStar, {})};
-      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping, 0, UINT32_MAX, {}, {}, {}};
+      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping, 0, 0, UINT32_MAX, {}, {}, {}};
       if (v.op == Op::MATCH_SEQUENCE) pattern.kids = ast_.arena.copy(anything);
       match_one(kids[0], ast_.add(pattern), {{temporary(id), constant(ConstKind::True), constant(ConstKind::False)}}, out);
       return;
@@ -719,7 +719,7 @@ class Dispatch {
       }
       parts.push_back(ast_.expr(ExprKind::MatchAs, {}, ast_[variable].a, ast_[variable].op));
     }
-    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping, 0, UINT32_MAX, ast_.arena.copy(parts), {}, {}};
+    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping, 0, 0, UINT32_MAX, ast_.arena.copy(parts), {}, {}};
     pattern.extra = ast_.arena.copy(keywords);
     std::vector<Outcome> outcomes;
     if (v.aux == 1) {

@@ -829,7 +829,7 @@ class Emitter {
     StmtId statement;  // For, With or Handler that takes the target
   };
 
-  ExprId placeholder() { return s_.ast.add(Expr{ExprKind::Raw, 0, UINT32_MAX, {}, {}, {}}); }
+  ExprId placeholder() { return s_.ast.expr(ExprKind::Raw, {}); }
 
   /// The block's own statements. The builder is left so that the terminator can take its values.
   void build(std::uint32_t b, BlockBuilder& builder) {
@@ -850,7 +850,7 @@ class Emitter {
       Stmt& first = s_.ast[builder.out.front()];
       if (first.kind == StmtKind::Assign && first.e[0] == hole && first.list.size() == 1) {
         found = first.list[0];
-        builder.out.erase(builder.out.begin());
+        builder.out.erase(0, 1);
       }
     }
     if (!found) {

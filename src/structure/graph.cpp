@@ -109,17 +109,41 @@ std::uint32_t Structurer::nesting_by_operands(ExprId e) {
   // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
   constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
                                              mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
-  if (nesting_of.size() <= e.index - first_expr) [[unlikely]] nesting_of.resize(std::max({kUsual, ast.exprs.size() - first_expr, 2 * nesting_of.size()}), 0);
-  const Expr& tree = ast[e];
-  std::uint32_t deepest = 1;
-  std::size_t first = 0;
-  // A display that grew has its earlier version's items in the same place.
-  if (tree.kids.size() >= kLongDisplay) {
-    const auto earlier = displays.find(tree.kids.data());
-    if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
-      first = earlier->second.size;
-      deepest = earlier->second.deepest;
+  SmallVector<ExprId, 16> work;  // above e: what has to be known before
+  for (ExprId at = e;;) {
+    Expr& tree = ast[at];
+    std::uint32_t deepest = 1;
+    std::size_t first = 0;
+    // A display that grew has its earlier version's items in the same place.
+    if (tree.kids.size() >= kLongDisplay) {
+      const auto earlier = displays.find(tree.kids.data());
+      if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
+        first = earlier->second.size;
+        deepest = earlier->second.deepest;
+      }
     }
+    std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
+    bool known = true;
+    for (const ExprId kid : tree.kids.subspan(first)) {
+      if (kid) {
+        const Expr& operand = ast[kid];
+        const std::uint32_t inside = operand.kids.empty() ? 1 : operand.nesting;
+        if (inside == 0) {
+          if (known) work.push_back(at);
+          work.push_back(kid);
+          known = false;
+        }
+        deepest = std::max(deepest, inside + brackets);
+      }
+      brackets = 1;
+    }
+    if (known) {
+      if (tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
+      tree.nesting = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+    }
+    if (work.empty()) return tree.nesting;
+    at = work.back();
+    work.pop_back();
   }
   std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
   for (const ExprId kid : tree.kids.subspan(first)) {
@@ -166,6 +190,7 @@ ValueId Structurer::add_value(const Value& value) {
 StrId Structurer::temporary_for(ValueId v) {
   StrId& name = named[v.index];
   if (!name) {
+    made_temporaries = true;
     name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
     named_values.push_back(v);
   }

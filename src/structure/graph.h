@@ -122,6 +122,7 @@ class Structurer {
   std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
   std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
   std::uint32_t temporaries = 0;
+  bool made_temporaries = false;             // also such as were taken back
   std::vector<ValueId> named_values;         // those that temporary_for named, in order
   std::uint32_t changes = 0;                 // counts what changed the graph: a step that came to nothing comes to nothing again until this grows
   std::uint32_t counted_at = UINT32_MAX;     // the changes at the end of the last recount()
@@ -140,7 +141,6 @@ class Structurer {
   std::uint32_t nesting_of_tree(ExprId e);
   static constexpr std::uint32_t kDeepest = 80;
   std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
-  std::vector<std::uint16_t> nesting_of;     // by expression, from first_expr on; 0: not computed yet
   struct Nested {
     std::size_t size;
     std::uint32_t deepest;
@@ -227,8 +227,10 @@ class Structurer {
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
   void mark_statement_ends();     // regions.cpp
-  /// Throws Error where an operation that has an effect is in no statement (check.cpp).
+  /// These throw Error where an operation that has an effect is in no statement, or where a value was lost on the way: an expression has a hole, or
+  /// reads a temporary that nothing assigns (check.cpp).
   void check_effects();
+  void check_temporaries();
   /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).
   std::span<StmtId> emit(BlockId from, RegionId base, BlockId stop);
 };

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "ast/walk.h"
+#include "opcode/op_set.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
 
@@ -46,27 +48,36 @@ struct Maker {
 
   StrId slot_name(std::uint32_t slot) const {
     const CodeObject& code = module()[lifted.code];
-    if (slot >= code.slots.size())
-      throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(v.offset) + " does not exist; the code object has " +
-                  std::to_string(code.slots.size()));
+    if (slot >= code.slots.size()) [[unlikely]] no_slot(slot);
     return code.slots[slot].name;
+  }
+  [[noreturn, gnu::noinline]] void no_slot(std::uint32_t slot) const {
+    throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(v.offset) + " does not exist; the code object has " +
+                std::to_string(module()[lifted.code].slots.size()));
   }
 
   void need(std::size_t n) const {
-    if (kids.size() < n)
-      throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(kids.size()) +
-                  " operands, expected at least " + std::to_string(n));
+    if (kids.size() < n) [[unlikely]] too_few(n);
+  }
+  [[noreturn, gnu::noinline]] void too_few(std::size_t n) const {
+    throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(kids.size()) +
+                " operands, expected at least " + std::to_string(n));
   }
 
   ExprId node(ExprKind kind, std::span<const ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
-    return ast.add(Expr{kind, op, a, ast.arena.copy(operands), {}, origin()});
-  }
-  ExprId node(ExprKind kind, std::initializer_list<ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
     return ast.expr(kind, operands, a, op, origin());
   }
+  /// How many there are is known to the compiler.
+  template <std::size_t N>
+  ExprId node(ExprKind kind, const ExprId (&operands)[N], std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+    const std::span<ExprId> kids_of_node = ast.arena.array<ExprId>(N);
+    std::copy(operands, operands + N, kids_of_node.begin());
+    return ast.expr_over(kind, kids_of_node, a, op, origin());
+  }
+  ExprId leaf(ExprKind kind, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) { return ast.expr_over(kind, {}, a, op, origin()); }
   /// It has no place of its own.
   ExprId item_of_constant(ConstId item) { return ast.constant(item, {v.offset, v.line, lifted.code, 0}); }
-  ExprId name(StrId id, NameScope scope) { return node(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope)); }
+  ExprId name(StrId id, NameScope scope) { return leaf(ExprKind::Name, id.index, static_cast<std::uint8_t>(scope)); }
 
   const Const* constant(ExprId id) const {
     if (!id || ast[id].kind != ExprKind::Constant) return nullptr;
@@ -217,7 +228,7 @@ struct Maker {
     const Expr& e = ast[list];
     if (e.kind != ExprKind::List) return node(ExprKind::Tuple, {node(ExprKind::Starred, {list})});
     if (e.op & kFromConstant) return node(ExprKind::Tuple, {node(ExprKind::Starred, {ast.constant(ConstId(e.a), origin())})});
-    return ast.add(Expr{ExprKind::Tuple, static_cast<std::uint8_t>(e.op | kFromList), UINT32_MAX, e.kids, {}, origin()});
+    return ast.expr_over(ExprKind::Tuple, e.kids, UINT32_MAX, static_cast<std::uint8_t>(e.op | kFromList), origin());
   }
 
   // --- calls
@@ -244,7 +255,8 @@ struct Maker {
     const Const& names = names_tuple(kids.back());
     const std::span<const ExprId> args = kids.first(kids.size() - 1);
     if (names.items.size() + 1 > args.size()) throw Error("call at offset " + std::to_string(v.offset) + " names more arguments than it has");
-    std::vector<ExprId> all(args.begin(), args.end() - static_cast<std::ptrdiff_t>(names.items.size()));
+    ExprIds all;
+    all.append(args.first(args.size() - names.items.size()));
     for (std::size_t i = 0; i < names.items.size(); ++i) {
       const Const& key = module()[names.items[i]];
       const ExprId value = args[args.size() - names.items.size() + i];
@@ -317,8 +329,7 @@ struct Maker {
       const Value& callee = lifted[v.operands[0]];
       comprehension = callee.kind == ValueKind::Operation && (callee.op == Op::MAKE_FUNCTION || callee.op == Op::SET_FUNCTION_ATTRIBUTE);
     }
-    const bool takes_values = v.op == Op::CALL || v.op == Op::CALL_KW || v.op == Op::BUILD_TUPLE || v.op == Op::BUILD_LIST || v.op == Op::BUILD_MAP;
-    if (comprehension || !takes_values) return;
+    if (comprehension) return;
     std::vector<ExprId> changed;
     for (std::size_t i = v.op == Op::CALL; i < v.operands.size() && i < kids.size(); ++i) {
       const Value& operand = lifted[v.operands[i]];
@@ -333,7 +344,7 @@ struct Maker {
 
   /// A function of a live code object, which must stay that very object: a call of the type of functions, in words that nobody can rebind.
   ExprId function_of(ExprId code, ExprId closure) {
-    const auto raw = [&](const char* text) { return node(ExprKind::Raw, {}, ast.module->intern(text).index); };
+    const auto raw = [&](const char* text) { return leaf(ExprKind::Raw, ast.module->intern(text).index); };
     const ExprId none = ast.constant(ast.module->add(Const()), origin());
     return node(ExprKind::Call, {raw("(lambda: 0).__class__"), code, raw("(lambda: 0).__globals__"), none, none, closure});
   }
@@ -478,29 +489,28 @@ struct Maker {
   }
 
   StmtId assign(ExprId target, ExprId value) {
-    Stmt s;
-    s.origin = origin();
-    if (const Expr& e = ast[value]; e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0])) {
-      s.kind = StmtKind::AugAssign;
+    const Expr& e = ast[value];
+    const bool augmented = e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0]);
+    const StmtId id = ast.stmt(augmented ? StmtKind::AugAssign : StmtKind::Assign, origin());
+    Stmt& s = ast[id];
+    if (augmented) {
       s.flag = e.op;
       s.e = {target, e.kids[1], ExprId::none()};
     } else {
-      s.kind = StmtKind::Assign;
       const ExprId targets[] = {target};
       s.list = ast.arena.copy(targets);
       s.e[0] = value;
     }
-    return ast.add(s);
+    return id;
   }
 
   StmtId simple(StmtKind kind, ExprId e, std::uint8_t flag = 0, std::span<const ExprId> list = {}) {
-    Stmt s;
-    s.kind = kind;
+    const StmtId id = ast.stmt(kind, origin());
+    Stmt& s = ast[id];
     s.flag = flag;
     s.e[0] = e;
     s.list = ast.arena.copy(list);
-    s.origin = origin();
-    return ast.add(s);
+    return id;
   }
 
   StmtId append(std::uint8_t flag) {
@@ -531,18 +541,17 @@ ExprId Maker::expression() {
     return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
   }
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
-  spell_iterators();
-  if (is_starred_annotation(v)) {
-    need(1);
-    return node(ExprKind::Starred, {kids[0]});
-  }
   switch (v.op) {
+    case Op::UNPACK_SEQUENCE:
+      if (!is_starred_annotation(v)) break;
+      need(1);
+      return node(ExprKind::Starred, {kids[0]});
     case Op::LOAD_CONST:
       return ast.constant(ConstId(v.arg), origin());
     case Op::LOAD_COMMON:
-      return node(ExprKind::Common, {}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+      return leaf(ExprKind::Common, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
     case Op::LOAD_BUILD_CLASS:
-      return node(ExprKind::ClassBuilder, {});
+      return leaf(ExprKind::ClassBuilder);
     case Op::LOAD_FAST:
     case Op::LOAD_FAST_AND_CLEAR:
       return name(slot_name(v.arg), NameScope::Fast);
@@ -551,14 +560,14 @@ ExprId Maker::expression() {
     case Op::LOAD_CLASSDEREF:
       return name(slot_name(v.arg), NameScope::ClassDeref);
     case Op::LOAD_CLOSURE:
-      return node(ExprKind::CellRef, {}, slot_name(v.arg).index);
+      return leaf(ExprKind::CellRef, slot_name(v.arg).index);
     case Op::LOAD_GLOBAL:
       return name(StrId(v.arg), NameScope::Global);
     case Op::LOAD_NAME:
     case Op::LOAD_FROM_DICT_OR_GLOBALS:
       return name(StrId(v.arg), NameScope::Name);
     case Op::LOAD_LOCALS:
-      return node(ExprKind::LocalsDict, {});
+      return leaf(ExprKind::LocalsDict);
     case Op::LOAD_ATTR:
     case Op::LOAD_METHOD:
       need(1);
@@ -594,12 +603,15 @@ ExprId Maker::expression() {
       return node(ExprKind::Unary, {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
 
     case Op::BUILD_TUPLE:
+      spell_iterators();
       return node(ExprKind::Tuple, kids);
     case Op::BUILD_LIST:
+      spell_iterators();
       return node(ExprKind::List, kids);
     case Op::BUILD_SET:
       return node(ExprKind::Set, kids);
     case Op::BUILD_MAP:
+      spell_iterators();
       return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
     case Op::BUILD_CONST_KEY_MAP: {
       need(1);
@@ -675,8 +687,10 @@ ExprId Maker::expression() {
 
     case Op::CALL:
       need(1);
+      spell_iterators();
       return node(ExprKind::Call, kids);
     case Op::CALL_KW:
+      spell_iterators();
       return call_with_names();
     case Op::CALL_EX:
       return call_unpacked();
@@ -735,7 +749,7 @@ ExprId Maker::expression() {
     case Op::STORE_FAST: case Op::DELETE_FAST: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL:
     case Op::STORE_NAME: case Op::DELETE_NAME: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
     case Op::STORE_SLICE: case Op::GET_ANEXT: case Op::FOR_ITER: case Op::SEND: case Op::END_SEND: case Op::CLEANUP_THROW:
-    case Op::END_ASYNC_FOR: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER:
+    case Op::END_ASYNC_FOR: case Op::UNPACK_EX: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER:
     case Op::WITH_EXCEPT_START: case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO: case Op::POP_EXCEPT:
     case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH: case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS:
     case Op::PRINT_EXPR: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN:
@@ -750,39 +764,38 @@ ExprId Maker::expression() {
 }
 
 ExprId Maker::target() {
-  if (v.op == Op::STORE_FAST || v.op == Op::DELETE_FAST) return name(slot_name(v.arg), NameScope::Fast);
-  if (v.op == Op::STORE_DEREF || v.op == Op::DELETE_DEREF) return name(slot_name(v.arg), NameScope::Deref);
-  if (v.op == Op::STORE_GLOBAL || v.op == Op::DELETE_GLOBAL) return name(StrId(v.arg), NameScope::Global);
-  if (v.op == Op::STORE_NAME || v.op == Op::DELETE_NAME) return name(StrId(v.arg), NameScope::Name);
-  if (v.op == Op::STORE_ATTR || v.op == Op::DELETE_ATTR) {
-    need(1);
-    return node(ExprKind::Attribute, {kids[0]}, v.arg);
+  switch (v.op) {
+    case Op::STORE_FAST: case Op::DELETE_FAST: return name(slot_name(v.arg), NameScope::Fast);
+    case Op::STORE_DEREF: case Op::DELETE_DEREF: return name(slot_name(v.arg), NameScope::Deref);
+    case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: return name(StrId(v.arg), NameScope::Global);
+    case Op::STORE_NAME: case Op::DELETE_NAME: return name(StrId(v.arg), NameScope::Name);
+    case Op::STORE_ATTR: case Op::DELETE_ATTR:
+      need(1);
+      return node(ExprKind::Attribute, {kids[0]}, v.arg);
+    case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
+      need(2);
+      return node(ExprKind::Subscript, {kids[0], index(kids[1])});
+    case Op::STORE_SLICE:
+      need(3);
+      return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
+    default: no_source_form(v, "an assignment target");
   }
-  if (v.op == Op::STORE_SUBSCR || v.op == Op::DELETE_SUBSCR) {
-    need(2);
-    return node(ExprKind::Subscript, {kids[0], index(kids[1])});
-  }
-  if (v.op == Op::STORE_SLICE) {
-    need(3);
-    return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
-  }
-  no_source_form(v, "an assignment target");
 }
 
 StmtId Maker::statement() {
   if (v.kind != ValueKind::Operation) return simple(StmtKind::Expr, expression());
-  static constexpr Op stores[] = {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
-  static constexpr Op deletes[] = {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::DELETE_ATTR, Op::DELETE_SUBSCR};
+  static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
+  static constexpr OpSet deletes{Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::DELETE_ATTR, Op::DELETE_SUBSCR};
   // by the flag of Append
   static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
   constexpr std::uint32_t kEffect = 1u << 31;
-  if (std::find(std::begin(stores), std::end(stores), v.op) != std::end(stores)) {
+  if (stores[v.op]) {
     need(1);
     const ExprId value = kids[0];
     kids = kids.subspan(1);
     return assign(target(), value);
   }
-  if (std::find(std::begin(deletes), std::end(deletes), v.op) != std::end(deletes)) return delete_one(target());
+  if (deletes[v.op]) return delete_one(target());
   if (v.aux & kEffect) {
     const auto at = std::find(std::begin(appends), std::end(appends), v.op);
     if (at != std::end(appends)) return append(static_cast<std::uint8_t>(at - std::begin(appends)));
@@ -809,7 +822,7 @@ StmtId Maker::statement() {
   }
   if (v.op == Op::GET_ITER) {  // a loop or comprehension implies it; alone it has to be written
     need(1);
-    const ExprId iter = node(ExprKind::Name, {}, ast.module->intern("iter").index, static_cast<std::uint8_t>(NameScope::Global));
+    const ExprId iter = leaf(ExprKind::Name, ast.module->intern("iter").index, static_cast<std::uint8_t>(NameScope::Global));
     return simple(StmtKind::Expr, node(ExprKind::Call, {iter, kids[0]}));
   }
   return simple(StmtKind::Expr, expression());

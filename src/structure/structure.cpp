@@ -199,11 +199,9 @@ void Structurer::run() {
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();
   if (options.name_temporaries) name_temporaries(first_expr, first_stmt);
+  check_temporaries();
 }
 
-void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
-  Structurer(lifted, ast, options).run();
-  check_temporaries(ast, lifted.code, options.temp_prefix);
-}
+void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) { Structurer(lifted, ast, options).run(); }
 
 }  // namespace depyf

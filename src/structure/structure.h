@@ -32,9 +32,6 @@ void structure(Lifted& lifted, Ast& ast, const StructureOptions& options = {});
 /// Throws Error when the statements of a body are nested deeper than `indentation` levels, or than CPython lets loops, with and try statements be.
 void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation);
 
-/// Throws Error when statements read a temporary that none of them assigns: a value was lost on the way.
-void check_temporaries(const Ast& ast, CodeId code, std::string_view prefix);
-
 /// L5: the whole body as a loop over its blocks, for control flow that structure() threw at. `lifted` must be fresh: structure() changes it.
 /// Adds a Diagnostic with `reason`. Throws Error where an operation has no form outside of the statement that it belongs to.
 void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options, const std::string& reason);

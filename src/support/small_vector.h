@@ -40,6 +40,8 @@ class SmallVector {
   const T* end() const { return items_ + size_; }
   T& operator[](std::size_t i) { return items_[i]; }
   const T& operator[](std::size_t i) const { return items_[i]; }
+  T& front() { return items_[0]; }
+  const T& front() const { return items_[0]; }
   T& back() { return items_[size_ - 1]; }
   const T& back() const { return items_[size_ - 1]; }
 
@@ -50,6 +52,14 @@ class SmallVector {
   }
   void pop_back(std::size_t n = 1) { size_ -= n; }
   void clear() { size_ = 0; }
+  void erase(std::size_t first, std::size_t last) {
+    std::copy(items_ + last, items_ + size_, items_ + first);
+    size_ -= last - first;
+  }
+  void insert(std::size_t at, std::span<const T> items) {
+    append(items);
+    std::rotate(items_ + at, items_ + size_ - items.size(), items_ + size_);
+  }
   void append(std::span<const T> items) {
     if (size_ + items.size() > capacity_) [[unlikely]] grow(size_ + items.size());
     std::copy(items.begin(), items.end(), items_ + size_);

@@ -250,7 +250,7 @@ TEST(Print, SitesKnowTheirLines) {
   std::vector<ExprId> items;
   for (std::uint32_t i = 0; i < 3; ++i)  // too wide for one line
     items.push_back(t.ast.name(t.module.intern(std::string(40, static_cast<char>('a' + i))), {10 + 2 * i, 7, CodeId(0)}));
-  s.e[0] = t.ast.add(Expr{ExprKind::List, 0, UINT32_MAX, t.ast.arena.copy(items), {}, {16, 7, CodeId(0)}});
+  s.e[0] = t.ast.expr(ExprKind::List, items, UINT32_MAX, 0, {16, 7, CodeId(0)});
   std::vector<StmtId> stmts = {t.stmt(StmtKind::Pass), t.ast.add(s)};
   t.ast.bodies[0].stmts = t.ast.arena.copy(stmts);
   Source source = print_module(t.ast, t.options());
