@@ -58,17 +58,6 @@ void BlockBuilder::emit(StmtId statement) {
   out.push_back(statement);
 }
 
-void BlockBuilder::run(const std::vector<ValueId>& body) {
-  body_ = &body;
-  for (std::size_t i = 0; i < body.size() && !(failed && expression_only_); ++i) {
-    if (i < skip_until_) continue;
-    operation(i);
-  }
-  skip_until_ = 0;
-}
-
-ExprId BlockBuilder::constant_again(ValueId v) { return s_.ast.constant(ConstId(s_.at(v).arg), origin(v)); }
-
 /// True when `v` needs no pending entry: a temporary, a shared import, a value built in another block.
 bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
   if (s_.named[v.index]) {
@@ -169,24 +158,28 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
 }
 
 /// Nearly always the operands are the top of the pending values, in order, and nothing else uses them.
-BlockBuilder::Operands BlockBuilder::take_operands(std::span<const ValueId> operands) {
+std::span<const ExprId> BlockBuilder::take_operands(std::span<const ValueId> operands) {
   const std::size_t n = operands.size();
-  if (n > pending_.size()) return take_scattered(operands);
-  const Pending* const top = pending_.end() - n;
-  Operands kids;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (top[i].value != operands[i] || top[i].remaining != 1 || top[i].targets != 0) return take_scattered(operands);
-    kids.push_back(top[i].expr);
+  taken_.clear();
+  if (n <= pending_.size()) {
+    const Pending* entry = pending_.end() - n;
+    for (ValueId v : operands) {
+      if (entry->value != v || entry->remaining != 1 || entry->targets != 0) break;
+      taken_.push_back(entry++->expr);
+    }
   }
-  pending_.pop_back(n);
-  return kids;
+  if (taken_.size() == n) pending_.pop_back(n);
+  else take_scattered(operands);
+  return {taken_.data(), n};
 }
 
-BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> operands) {
+void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   const auto refuse_null = [&](ValueId v) {
     if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
   };
-  Operands kids(operands.size());
+  Operands& kids = taken_;
+  kids.clear();
+  kids.resize(operands.size());
   // The top of the pending values in order, with some operands in between that wait elsewhere.
   std::size_t top = pending_.size();
   std::size_t i = operands.size();
@@ -222,7 +215,7 @@ BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> ope
       kids[k] = use(pending_[at++]);
     }
     pending_.resize(top);
-    return kids;
+    return;
   }
   // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure value.
   std::for_each(operands.begin(), operands.end(), refuse_null);
@@ -237,7 +230,7 @@ BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> ope
   }
   if (spill > 0) {
     spill_through(spill - 1);
-    if (failed && expression_only_) return kids;
+    if (failed && expression_only_) return;
   }
   for (std::size_t k = 0; k < operands.size(); ++k) {
     ValueId v = operands[k];
@@ -251,12 +244,12 @@ BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> ope
       found = true;
       kids[k] = entry.expr;
       if (--entry.remaining == 0) pending_.erase(p - 1, p);
-      else kids[k] = s_.is_const(v) ? constant_again(v) : kids[k];
+      else kids[k] = s_.is_const(v) ? make_load(s_.ast, s_.lifted, v) : kids[k];
       break;
     }
     if (found) continue;
     if (s_.is_const(v)) {
-      kids[k] = constant_again(v);
+      kids[k] = make_load(s_.ast, s_.lifted, v);
     } else if (expression_only_) {
       if (external || k != 0) failed = true;
       external = v;
@@ -264,7 +257,6 @@ BlockBuilder::Operands BlockBuilder::take_scattered(std::span<const ValueId> ope
       kids[k] = s_.ast.name(s_.temporary_for(v), origin(v));
     }
   }
-  return kids;
 }
 
 ExprId BlockBuilder::take_one(ValueId v) {
@@ -275,8 +267,8 @@ ExprId BlockBuilder::take_one(ValueId v) {
       return top.expr;
     }
   }
-  const ValueId one[] = {v};
-  return take_scattered(one)[0];
+  take_scattered({&v, 1});
+  return taken_[0];
 }
 
 ExprId BlockBuilder::take(ValueId v) { return take_one(s_.resolve(v)); }
@@ -284,7 +276,9 @@ ExprId BlockBuilder::take(ValueId v) { return take_one(s_.resolve(v)); }
 BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   SmallVector<ValueId, 8> list;
   for (ValueId v : values) list.push_back(s_.resolve(v));
-  return take_operands(list);
+  Operands out;
+  out.append(take_operands(list));
+  return out;
 }
 
 /// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is hashed is constant.
@@ -416,10 +410,7 @@ void BlockBuilder::push(ValueId v, ExprId e) {
 /// Operations that are part of a statement's or assignment's shape. True when the operation is dealt with.
 bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
   switch (value.op) {
-    case Op::POP_EXCEPT: case Op::POP_TOP: return true;
-    case Op::LOAD_CONST:
-      if (s_.uses[v.index] > 0) pending_.push_back({v, constant_again(v), s_.uses[v.index]});
-      return true;
+    case Op::POP_EXCEPT: case Op::POP_TOP: case Op::LOAD_CONST: return true;  // a constant that nobody reads
     case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX:
       return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) || unpack(position);
     case Op::INPLACE: inplace(position); return true;
@@ -429,7 +420,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       store(position);
       return true;
     case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
-      const Operands kids = take_operands(value.operands);
+      const std::span<const ExprId> kids = take_operands(value.operands);
       pending_.push_back({v, kids[0], 1});
       return true;
     }
@@ -452,7 +443,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       if (position + 1 >= body_->size()) return false;
       const Value& next = s_.at((*body_)[position + 1]);
       if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
-      const Operands kids = take_operands(value.operands);
+      const std::span<const ExprId> kids = take_operands(value.operands);
       s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
       return true;
     }
@@ -470,35 +461,51 @@ void BlockBuilder::name_expressions(StmtId statement) {
   st.list = {};
 }
 
-void BlockBuilder::operation(std::size_t position) {
+/// Half of all operations load what the others work on.
+inline void BlockBuilder::operation(std::size_t position) {
+  static constexpr OpSet loads{Op::LOAD_CONST, Op::LOAD_FAST, Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_DEREF};
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);  // nothing here makes further values
-  if (value.kind != ValueKind::Operation && value.kind != ValueKind::Select) return;
+  const std::uint32_t uses = s_.uses[v.index];
+  if (value.kind == ValueKind::Operation && loads[value.op] && uses > 0) pending_.push_back({v, make_load(s_.ast, s_.lifted, v), uses});
+  else shaped_operation(v, value, position);
+}
+
+void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t position) {
+  const bool is_select = value.kind == ValueKind::Select;
+  if (value.kind != ValueKind::Operation && !is_select) return;
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
-  if (value.kind == ValueKind::Select) {
-    const ExprId operand = take_one(value.operands[0]);
-    if (!(failed && expression_only_)) push(v, select_expression(v, operand));
-    return;
-  }
-  if (part_of_a_shape(v, value, position)) return;
-  Operands kids = take_operands(value.operands);
+  if (!is_select && part_of_a_shape(v, value, position)) return;
+  std::span<const ExprId> kids = take_operands(value.operands);
   if (failed && expression_only_) return;
-  if (value.op == Op::YIELD_FROM) kids.resize(1);  // what is sent first is always None
+  if (is_select) return push(v, select_expression(v, kids[0]));
+  if (value.op == Op::YIELD_FROM) kids = kids.first(1);  // what is sent first is always None
   if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
     if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
     spill_for_statement();
-    emit(make_statement(s_.ast, s_.lifted, v, kids));
-    return;
+    return emit(make_statement(s_.ast, s_.lifted, v, kids));
   }
-  const bool compares = value.op == Op::COMPARE || value.op == Op::IS || value.op == Op::CONTAINS;
+  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
+  const bool compares = comparisons[value.op];
   if (external && expression_only_ && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
     failed = true;
     return;
   }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-  if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
-  else if (compares && value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
+  if (compares) {
+    if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
+    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
+  }
   push(v, e);
+}
+
+void BlockBuilder::run(const std::vector<ValueId>& body) {
+  body_ = &body;
+  for (std::size_t i = 0; i < body.size() && !(failed && expression_only_); ++i) {
+    if (i < skip_until_) continue;
+    operation(i);
+  }
+  skip_until_ = 0;
 }
 
 // ------------------------------------------------------------------ stores
@@ -518,7 +525,7 @@ void BlockBuilder::store(std::size_t position) {
     return;
   }
   if (pending_.size() >= 2 && parallel_assignment(position)) return;
-  Operands kids = take_operands(value.operands.subspan(1));
+  const std::span<const ExprId> kids = take_operands(value.operands.subspan(1));
   if (failed && expression_only_) return;
   ExprId target = make_target(s_.ast, s_.lifted, v, kids);
   assign_target(value.operands[0], target, v);
@@ -843,7 +850,7 @@ void BlockBuilder::inplace(std::size_t position) {
     }
   }
   if (plain) {
-    Operands kids = take_operands(value.operands);
+    const std::span<const ExprId> kids = take_operands(value.operands);
     if (failed && expression_only_) return;
     pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses});
     return;
@@ -852,7 +859,7 @@ void BlockBuilder::inplace(std::size_t position) {
     failed = true;
     return;
   }
-  Operands kids = take_operands(value.operands);
+  const std::span<const ExprId> kids = take_operands(value.operands);
   spill_for_statement();
   const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
   emit(assignment(s_.ast, {&temp, 1}, kids[0], origin(v)));

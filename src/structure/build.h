@@ -56,12 +56,14 @@ class BlockBuilder {
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(std::size_t position);
+  void shaped_operation(ValueId v, const Value& value, std::size_t position);
   bool part_of_a_shape(ValueId v, const Value& value, std::size_t position);
   ExprId select_expression(ValueId v, ExprId operand);
   void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
-  Operands take_operands(std::span<const ValueId> operands);
-  Operands take_scattered(std::span<const ValueId> operands);
+  /// What comes back is overwritten when the next operands are taken.
+  std::span<const ExprId> take_operands(std::span<const ValueId> operands);
+  void take_scattered(std::span<const ValueId> operands);
   ExprId take_one(ValueId v);
   ExprId use(const Pending& entry);
   Operands take_targets(const Pending& entry);
@@ -82,7 +84,6 @@ class BlockBuilder {
   /// To the targets seen so far and this one.
   StmtId assign_statement(const Pending& entry, ExprId last);
   void name_expressions(StmtId statement);
-  ExprId constant_again(ValueId v);
   Origin origin(ValueId v) const { return s_.origin(v); }
   static bool is_store(Op op);
   bool simple_store(ValueId v) const;
@@ -91,6 +92,7 @@ class BlockBuilder {
   bool expression_only_;
   const std::vector<ValueId>* body_ = nullptr;
   SmallVector<Pending, 16> pending_;
+  Operands taken_;
   std::vector<Target> targets_;
   std::vector<OpenUnpack> unpacks_;
   std::size_t skip_until_ = 0;

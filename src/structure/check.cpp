@@ -11,6 +11,10 @@ namespace depyf {
 
 namespace {
 
+constexpr NodeKinds kHoldLists = {.stmts = mask(StmtKind::For) | mask(StmtKind::While) | mask(StmtKind::If) | mask(StmtKind::With) | mask(StmtKind::Match) |
+                                           mask(StmtKind::Try) | mask(StmtKind::Handler) | mask(StmtKind::Case) | mask(StmtKind::FunctionDef) |
+                                           mask(StmtKind::ClassDef)};
+
 bool is_hole(const Expr& e) { return e.kind == ExprKind::Raw && e.a == UINT32_MAX; }
 
 /// A local that has a temporary's name.
@@ -70,6 +74,7 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
     if (at.blocks > kBlocks) throw Error("structure: more than 20 loops, with and try statements are nested");
     for (StmtId id : at.list) {
       const Stmt& s = ast[id];
+      if (!kHoldLists.has(s.kind)) continue;
       auto add = [&](std::span<const StmtId> list, std::uint32_t depth, std::uint32_t blocks) {
         if (!list.empty()) work.push_back({list, depth, blocks});
       };
@@ -98,10 +103,7 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
           break;
         }
         case StmtKind::FunctionDef: case StmtKind::ClassDef: add(s.body, in, 0); break;
-        case StmtKind::Return: case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias:
-        case StmtKind::Raise: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal:
-        case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler:
-        case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar: break;
+        default: break;
       }
     }
   }
@@ -127,10 +129,11 @@ void Structurer::check_effects() {
         const Expr& e = ast[expressions.back()];
         expressions.pop_back();
         find(e.origin);
-        holes |= is_hole(e);
+        if (e.kids.empty()) holes |= is_hole(e);
         for (ExprId kid : e.kids)
           if (kid) expressions.push_back(kid);
       }
+      if (!kHoldLists.has(s.kind)) continue;
       for (const std::span<const StmtId> inner : {s.body, s.orelse, s.final, s.arms})
         if (!inner.empty()) lists.push_back(inner);
     }

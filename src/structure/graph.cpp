@@ -92,73 +92,28 @@ ValueId Structurer::end_of_forwards(ValueId v) {
 std::uint32_t Structurer::nesting_of_tree(ExprId e) {
   SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
-    const ExprId at = work.back();
-    if (nesting_by_operands(at) != 0) {
-      work.pop_back();
-      continue;
-    }
-    for (const ExprId kid : ast[at].kids)
-      if (kid && nesting_of[kid.index - first_expr] == 0) work.push_back(kid);
-  }
-  return nesting_of[e.index - first_expr];
-}
-
-/// 0: of an operand it is not known yet.
-std::uint32_t Structurer::nesting_by_operands(ExprId e) {
-  constexpr std::size_t kUsual = 256, kLongDisplay = 32;
-  // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
-  constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
-                                             mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
-  SmallVector<ExprId, 16> work;  // above e: what has to be known before
-  for (ExprId at = e;;) {
-    Expr& tree = ast[at];
+    Expr& tree = ast[work.back()];
     std::uint32_t deepest = 1;
     std::size_t first = 0;
     // A display that grew has its earlier version's items in the same place.
-    if (tree.kids.size() >= kLongDisplay) {
+    const bool is_long = tree.kids.size() >= kLongDisplay;
+    if (is_long) {
       const auto earlier = displays.find(tree.kids.data());
       if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
         first = earlier->second.size;
         deepest = earlier->second.deepest;
       }
     }
-    std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
-    bool known = true;
-    for (const ExprId kid : tree.kids.subspan(first)) {
-      if (kid) {
-        const Expr& operand = ast[kid];
-        const std::uint32_t inside = operand.kids.empty() ? 1 : operand.nesting;
-        if (inside == 0) {
-          if (known) work.push_back(at);
-          work.push_back(kid);
-          known = false;
-        }
-        deepest = std::max(deepest, inside + brackets);
-      }
-      brackets = 1;
+    tree.nesting = nesting_by_operands(tree, first, deepest);
+    if (tree.nesting != 0) {
+      if (is_long) displays[tree.kids.data()] = {tree.kids.size(), tree.nesting};
+      work.pop_back();
+      continue;
     }
-    if (known) {
-      if (tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
-      tree.nesting = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
-    }
-    if (work.empty()) return tree.nesting;
-    at = work.back();
-    work.pop_back();
+    for (const ExprId kid : tree.kids.subspan(first))
+      if (kid && ast[kid].nesting == 0 && !ast[kid].kids.empty()) work.push_back(kid);
   }
-  std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
-  for (const ExprId kid : tree.kids.subspan(first)) {
-    if (kid) {
-      std::uint16_t& inside = nesting_of[kid.index - first_expr];
-      if (inside == 0) {
-        if (!ast[kid].kids.empty()) return 0;
-        inside = 1;
-      }
-      deepest = std::max(deepest, inside + brackets);
-    }
-    brackets = 1;
-  }
-  if (tree.kids.size() >= kLongDisplay) displays[tree.kids.data()] = {tree.kids.size(), deepest};
-  return nesting_of[e.index - first_expr] = static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+  return ast[e].nesting;
 }
 
 ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced) {

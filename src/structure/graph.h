@@ -133,13 +133,30 @@ class Structurer {
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
   /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
   std::uint32_t nesting(ExprId e) {
-    if (ast[e].kids.empty()) return 1;
-    const std::uint32_t known = nesting_by_operands(e);
-    return known != 0 ? known : nesting_of_tree(e);
+    Expr& tree = ast[e];
+    if (tree.nesting == 0 && tree.kids.size() < kLongDisplay) tree.nesting = nesting_by_operands(tree, 0, 1);
+    return tree.nesting != 0 ? tree.nesting : nesting_of_tree(e);
   }
-  std::uint32_t nesting_by_operands(ExprId e);
   std::uint32_t nesting_of_tree(ExprId e);
+  /// Of a node with its operands from `first` on; 0 where it is not known of one of them.
+  std::uint16_t nesting_by_operands(const Expr& tree, std::size_t first, std::uint32_t deepest) const {
+    // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
+    constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
+                                               mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
+    std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
+    for (std::size_t i = first; i < tree.kids.size(); ++i) {
+      if (const ExprId kid = tree.kids[i]) {
+        const Expr& operand = ast[kid];
+        const std::uint32_t inside = operand.kids.empty() ? 1 : operand.nesting;
+        if (inside == 0) return 0;
+        deepest = std::max(deepest, inside + brackets);
+      }
+      brackets = 1;
+    }
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
+  }
   static constexpr std::uint32_t kDeepest = 80;
+  static constexpr std::size_t kLongDisplay = 32;
   std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
   struct Nested {
     std::size_t size;

@@ -102,6 +102,16 @@ struct Maker {
     return id;
   }
 
+  ExprId load() {
+    switch (v.op) {
+      case Op::LOAD_FAST: return name(slot_name(v.arg), NameScope::Fast);
+      case Op::LOAD_DEREF: return name(slot_name(v.arg), NameScope::Deref);
+      case Op::LOAD_GLOBAL: return name(StrId(v.arg), NameScope::Global);
+      case Op::LOAD_NAME: return name(StrId(v.arg), NameScope::Name);
+      default: return ast.constant(ConstId(v.arg), origin());
+    }
+  }
+
   // --- displays
 
   /// `display` with `added` at its end, as a further version in the same storage while there is room.
@@ -547,23 +557,21 @@ ExprId Maker::expression() {
       need(1);
       return node(ExprKind::Starred, {kids[0]});
     case Op::LOAD_CONST:
-      return ast.constant(ConstId(v.arg), origin());
+    case Op::LOAD_FAST:
+    case Op::LOAD_DEREF:
+    case Op::LOAD_GLOBAL:
+    case Op::LOAD_NAME:
+      return load();
     case Op::LOAD_COMMON:
       return leaf(ExprKind::Common, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
     case Op::LOAD_BUILD_CLASS:
       return leaf(ExprKind::ClassBuilder);
-    case Op::LOAD_FAST:
     case Op::LOAD_FAST_AND_CLEAR:
       return name(slot_name(v.arg), NameScope::Fast);
-    case Op::LOAD_DEREF:
-      return name(slot_name(v.arg), NameScope::Deref);
     case Op::LOAD_CLASSDEREF:
       return name(slot_name(v.arg), NameScope::ClassDeref);
     case Op::LOAD_CLOSURE:
       return leaf(ExprKind::CellRef, slot_name(v.arg).index);
-    case Op::LOAD_GLOBAL:
-      return name(StrId(v.arg), NameScope::Global);
-    case Op::LOAD_NAME:
     case Op::LOAD_FROM_DICT_OR_GLOBALS:
       return name(StrId(v.arg), NameScope::Name);
     case Op::LOAD_LOCALS:
@@ -838,6 +846,8 @@ ExprId call_of_iter(Ast& ast, ExprId iterable) {
 ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[value], kids}.expression();
 }
+
+ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value) { return Maker{ast, lifted, lifted[value], {}}.load(); }
 
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[value], kids}.statement();
