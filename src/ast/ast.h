@@ -9,6 +9,7 @@
 
 #include "opcode/op.h"
 #include "pyc/code_object.h"
+#include "support/append.h"
 #include "support/arena.h"
 
 namespace depyf {
@@ -146,9 +147,9 @@ struct Ast {
   Stmt& operator[](StmtId id) { return stmts[id.index]; }
   const Stmt& operator[](StmtId id) const { return stmts[id.index]; }
 
-  ExprId add(const Expr& e) {
-    exprs.push_back(e);
-    exprs.back().nesting = 0;  // `e` may be a changed copy
+  ExprId add(Expr e) {
+    e.nesting = 0;  // it may be a changed copy
+    append(exprs) = e;
     return ExprId(static_cast<std::uint32_t>(exprs.size() - 1));
   }
   StmtId add(const Stmt& s) {
@@ -157,7 +158,7 @@ struct Ast {
   }
   /// Over operands that lie in the arena. The node is made where it stays.
   ExprId expr_over(ExprKind kind, std::span<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
-    Expr& e = exprs.emplace_back();
+    Expr& e = append(exprs);
     e.kind = kind;
     e.op = op;
     e.a = a;
@@ -172,7 +173,7 @@ struct Ast {
     return expr_over(kind, arena.copy(kids), a, op, origin);
   }
   StmtId stmt(StmtKind kind, Origin origin = {}) {
-    Stmt& s = stmts.emplace_back();
+    Stmt& s = append(stmts);
     s.kind = kind;
     s.origin = origin;
     return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));

@@ -31,10 +31,32 @@ struct Context {
   RegionId region;
 };
 
+/// What is still to be done. Nearly all of it is one of the first three kinds.
+struct Task {
+  enum Kind : std::uint8_t { Gen, Part, Edge, Other } kind;  // Other: the last of Emitter::others_
+  bool with_args = false;
+  std::uint8_t edge = 0;
+  std::uint32_t node = kNone, list = kNone;
+  Context context = {};
+};
+
+/// A list of statements that is being made: they are chained.
+struct List {
+  StmtId first, last;
+  std::uint32_t size = 0;
+};
+
+struct Fate {
+  StmtId next;           // in its list
+  bool ends = false;     // control never comes to what stands behind the statement
+  bool goes_on = false;  // it never ends, but the compiler goes on behind it
+};
+
 class Emitter {
  public:
   Emitter(Structurer& s, BlockId entry, RegionId base, BlockId stop)
-      : s_(s), entry_(entry), stop_(stop), base_(base), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())) {}
+      : s_(s), entry_(entry), stop_(stop), base_(base), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())),
+        first_stmt_(static_cast<std::uint32_t>(s.ast.stmts.size())) {}
 
   std::span<StmtId> run() {
     std::uint32_t top = list();
@@ -45,33 +67,42 @@ class Emitter {
       gen_part(entry_.index, top, context);
     } else {
       build_graph();
-      later([=, this] { gen(node_of_entry(), top, context); });
+      gen_later(node_of_entry(), top, context);
     }
     while (!work_.empty()) {
-      auto task = std::move(work_.back());
+      const Task task = work_.back();
       work_.pop_back();
-      task();
+      switch (task.kind) {
+        case Task::Gen: gen(task.node, task.list, task.context); break;
+        case Task::Part: gen_part(task.node, task.list, task.context); break;
+        case Task::Edge: go(BlockId(task.node), task.edge, task.list, task.context, task.with_args); break;
+        case Task::Other: {
+          const std::function<void()> other = std::move(others_.back());
+          others_.pop_back();
+          other();
+        }
+      }
     }
-    if (s_.lifted.ends_in_compound && entry_ == s_.entry) end_in_else(lists_[top]);
-    return s_.ast.arena.copy(lists_[top]);
+    const std::span<StmtId> body = close(top);
+    return s_.lifted.ends_in_compound && entry_ == s_.entry ? end_in_else(body) : body;
   }
 
  private:
   /// The function ends in a statement of several ways: what follows the last `if` whose body, or `try` whose handlers never go on was its `else`.
-  void end_in_else(std::vector<StmtId>& list) {
-    if (list.size() < 2) return;
-    if (s_.ast[list.back()].kind != StmtKind::Return) return;
+  std::span<StmtId> end_in_else(std::span<StmtId> list) {
+    if (list.size() < 2) return list;
+    if (s_.ast[list.back()].kind != StmtKind::Return) return list;
     for (std::size_t i = list.size() - 1; i-- > 0;) {
       Stmt& st = s_.ast[list[i]];
       auto ends = [&](std::span<const StmtId> body) { return !body.empty() && never_goes_on(body.back()); };
       if (!st.orelse.empty() || !st.final.empty()) continue;
       if (st.kind == StmtKind::If ? !ends(st.body) : st.kind != StmtKind::Try || ends(st.body)) continue;
       if (std::any_of(st.arms.begin(), st.arms.end(), [&](StmtId arm) { return !ends(s_.ast[arm].body); })) continue;
-      st.orelse = s_.ast.arena.copy(std::span<const StmtId>(list).subspan(i + 1));
+      st.orelse = list.subspan(i + 1);
       if (st.kind == StmtKind::If) st.flag = 1;
-      list.resize(i + 1);
-      return;
+      return list.first(i + 1);
     }
+    return list;
   }
 
   /// Does the order of offsets tell how it was written?
@@ -181,20 +212,20 @@ class Emitter {
     }
     for (auto [r, t] : exits_) add_order(try_node(r), t);
     // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
-    std::unordered_map<std::uint32_t, std::uint32_t> loop_of_iterator;
+    FlatMap<std::uint32_t> loop_of_iterator;
     for (std::uint32_t b = 0; b < blocks_; ++b)
       if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
-    for (std::uint32_t b = 0; b < blocks_; ++b) {
+    for (std::uint32_t b = 0; b < blocks_ && !loop_of_iterator.entries().empty(); ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
       if (in_source_order() && node.term == TermKind::Return && s_.is_function()) continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
-        auto loop = loop_of_iterator.find(s_.resolve(s_.at(v).operands[0]).index);
-        if (loop == loop_of_iterator.end() || (s_.is_function() && const_return(b) && written_in_loop(loop->second, s_.at(v).offset))) continue;
-        const bool only_leaves = v == node.body.back() && node.term == TermKind::Jump && targets_[std::size_t{b} * 2] == targets_[std::size_t{loop->second} * 2 + 1];
-        if (!only_leaves) add_order(loop->second, b);
+        const std::uint32_t* const loop = loop_of_iterator.at(s_.resolve(s_.at(v).operands[0]).index);
+        if (!loop || (s_.is_function() && const_return(b) && written_in_loop(*loop, s_.at(v).offset))) continue;
+        const bool only_leaves = v == node.body.back() && node.term == TermKind::Jump && targets_[std::size_t{b} * 2] == targets_[std::size_t{*loop} * 2 + 1];
+        if (!only_leaves) add_order(*loop, b);
       }
     }
     if (in_source_order()) {
@@ -302,6 +333,7 @@ class Emitter {
     forward_in_.assign(n, 0);
     header_.assign(n, 0);
     std::vector<Way> back;
+    back.reserve(ways_.size());
     for (const Way& way : ways_) {
       if (!way.real || dom_.number[way.from] == kNone) continue;
       back.push_back({way.to, way.from, true});
@@ -758,34 +790,51 @@ class Emitter {
   // ---------------------------------------------------------------- statements
 
   std::uint32_t list() {
-    lists_.emplace_back();
+    lists_.push_back({});
     return static_cast<std::uint32_t>(lists_.size() - 1);
   }
-  void later(std::function<void()> task) { work_.push_back(std::move(task)); }
-  std::span<StmtId> close(std::uint32_t l) { return s_.ast.arena.copy(lists_[l]); }
+  Fate& fate(StmtId st) {
+    const std::size_t at = st.index - first_stmt_;
+    if (fates_.size() <= at) fates_.resize(s_.ast.stmts.size() - first_stmt_);
+    return fates_[at];
+  }
+  void add(std::uint32_t l, StmtId st) {
+    List& list = lists_[l];
+    if (list.size++ == 0) list.first = st;
+    else fate(list.last).next = st;
+    list.last = st;
+  }
+  std::span<StmtId> close(std::uint32_t l) {
+    const std::span<StmtId> out = s_.ast.arena.array<StmtId>(lists_[l].size);
+    StmtId at = lists_[l].first;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = at;
+      if (i + 1 < out.size()) at = fate(at).next;
+    }
+    return out;
+  }
+  void later(std::function<void()> task) {
+    others_.push_back(std::move(task));
+    work_.push_back({Task::Other});
+  }
+  void gen_later(std::uint32_t n, std::uint32_t l, const Context& ctx) { work_.push_back({Task::Gen, false, 0, n, l, ctx}); }
+  void go_later(BlockId from, int k, std::uint32_t l, const Context& ctx, bool with_args = true) {
+    work_.push_back({Task::Edge, with_args, static_cast<std::uint8_t>(k), from.index, l, ctx});
+  }
 
   Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line, s_.lifted.code, node.term_columns}; }
 
-  StmtId statement(StmtKind kind, Origin origin = {}) {
-    Stmt st;
-    st.kind = kind;
-    st.origin = origin;
-    return s_.ast.add(st);
-  }
+  StmtId statement(StmtKind kind, Origin origin = {}) { return s_.ast.stmt(kind, origin); }
 
   bool never_goes_on(StmtId st) const {
-    const std::size_t at = st.index - s_.first_stmt;
-    return at < ends_.size() && ends_[at];
+    const std::size_t at = st.index - first_stmt_;
+    return at < fates_.size() && fates_[at].ends;
   }
-  bool terminates(std::uint32_t l) const { return !lists_[l].empty() && never_goes_on(lists_[l].back()); }
-  void mark_end(StmtId st) {
-    const std::uint32_t at = st.index - s_.first_stmt;
-    if (ends_.size() <= at) ends_.resize(at + 1, 0);
-    ends_[at] = 1;
-  }
+  bool terminates(std::uint32_t l) const { return lists_[l].size != 0 && never_goes_on(lists_[l].last); }
+  void mark_end(StmtId st) { fate(st).ends = true; }
   void append_end(std::uint32_t l, StmtKind kind, Origin origin = {}) {
     StmtId st = statement(kind, origin);
-    lists_[l].push_back(st);
+    add(l, st);
     mark_end(st);
   }
 
@@ -810,7 +859,7 @@ class Emitter {
     StmtId st = statement(StmtKind::Assign);
     s_.ast[st].list = s_.ast.arena.copy(std::initializer_list<ExprId>{tuple(targets)});
     s_.ast[st].e[0] = tuple(values);
-    lists_[l].push_back(st);
+    add(l, st);
   }
 
   /// Parameters of the block that edge k leads to which somebody reads, with their arguments.
@@ -822,6 +871,14 @@ class Emitter {
       params.push_back(to.params[i]);
       args.push_back(s_.resolve(edge.args[i]));
     }
+  }
+
+  /// Is there one?
+  bool hands_over(const Edge& edge) {
+    if (edge.args.empty()) return false;
+    std::vector<ValueId> params, args;
+    used_params(edge, params, args);
+    return !params.empty();
   }
 
   struct Seed {
@@ -868,8 +925,19 @@ class Emitter {
   }
 
   void flush(BlockBuilder& builder, std::uint32_t l) {
-    lists_[l].insert(lists_[l].end(), builder.out.begin(), builder.out.end());
+    for (StmtId st : builder.out) add(l, st);
     builder.out.clear();
+  }
+
+  /// The end of a block's own statements: what a jump hands over is evaluated last.
+  void finish_and_hand_over(BlockBuilder& builder, const Edge& edge, std::uint32_t l) {
+    std::vector<ValueId> params, args;
+    if (!edge.args.empty()) used_params(edge, params, args);
+    BlockBuilder::Operands values;
+    if (!args.empty()) values = builder.take_all(args);
+    builder.finish();
+    flush(builder, l);
+    assign_params(params, values, l);
   }
 
   // ---------------------------------------------------------------- nodes
@@ -904,7 +972,7 @@ class Emitter {
     return false;
   }
 
-  void gen(std::uint32_t n, std::uint32_t l, Context ctx) {
+  void gen(std::uint32_t n, std::uint32_t l, const Context& ctx) {
     if (n >= blocks_ + regions_) {
       go_to_end(n, l, ctx, {});
       return;
@@ -921,7 +989,7 @@ class Emitter {
   }
 
   /// n's own part, then `merges` one after the other.
-  void gen_sequence(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
+  void gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx, std::vector<std::uint32_t> merges) {
     if (is_block(n) && s_.nodes[n].match != kNone) {
       gen_match(n, l, ctx, std::move(merges));
       return;
@@ -932,15 +1000,15 @@ class Emitter {
       std::erase_if(merges, [&](std::uint32_t m) { return copied_return(m); });
     schedule(merges, l, ctx);
     if (!merges.empty()) part.follow = merges.front();
-    later([=, this] { gen_part(n, l, part); });
+    work_.push_back({Task::Part, false, 0, n, l, part});
   }
 
-  void schedule(const std::vector<std::uint32_t>& merges, std::uint32_t l, Context ctx) {
+  void schedule(std::span<const std::uint32_t> merges, std::uint32_t l, const Context& ctx) {
     for (std::size_t i = merges.size(); i > 0; --i) {
       Context c = ctx;
       if (i < merges.size()) c.follow = merges[i];
       std::uint32_t m = merges[i - 1];
-      later([=, this] { gen(m, l, c); });
+      gen_later(m, l, c);
     }
   }
 
@@ -949,20 +1017,14 @@ class Emitter {
     if (region_of(n) != ctx.region) throw Error("structure: code at offset " + std::to_string(place(n)) + " would be protected by another statement");
   }
 
-  void gen_part(std::uint32_t b, std::uint32_t l, Context ctx) {
+  void gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
     Node& node = s_.nodes[b];
-    if (!const_return(b) && !is_jump_statement(b)) check_place(b, ctx);
+    if (node.region != ctx.region && !const_return(b) && !is_jump_statement(b)) check_place(b, ctx);
     BlockBuilder builder(s_, false);
     build(b, builder);
     switch (node.term) {
       case TermKind::Jump: {
-        std::vector<ValueId> params, args;
-        used_params(node.edges[0], params, args);
-        BlockBuilder::Operands values;
-        if (!args.empty()) values = builder.take_all(args);
-        builder.finish();
-        flush(builder, l);
-        assign_params(params, values, l);
+        finish_and_hand_over(builder, node.edges[0], l);
         go(BlockId(b), 0, l, ctx, false);
         return;
       }
@@ -985,7 +1047,7 @@ class Emitter {
         flush(builder, l);
         StmtId st = statement(StmtKind::Return, end_origin(node));
         s_.ast[st].e[0] = value;
-        lists_[l].push_back(st);
+        add(l, st);
         if (s_.is_function()) mark_end(st);  // the end of a module or class is no statement
         return;
       }
@@ -995,7 +1057,7 @@ class Emitter {
         flush(builder, l);
         StmtId st = statement(StmtKind::Raise, end_origin(node));
         for (std::size_t i = 0; i < args.size() && i < 2; ++i) s_.ast[st].e[i] = args[i];
-        lists_[l].push_back(st);
+        add(l, st);
         mark_end(st);
         return;
       }
@@ -1034,10 +1096,10 @@ class Emitter {
   }
 
   /// What an edge becomes: nothing (fall off the end), continue, break, the target's own code, or a copy of it.
-  void go(BlockId from, int k, std::uint32_t l, Context ctx, bool with_args = true) {
+  void go(BlockId from, int k, std::uint32_t l, const Context& ctx, bool with_args = true) {
     const Edge& edge = s_.nodes[from.index].edges[k];
     std::uint32_t t = target(from, k);
-    if (with_args) {
+    if (with_args && !edge.args.empty()) {
       std::vector<ValueId> params, args;
       used_params(edge, params, args);
       std::vector<ExprId> values;
@@ -1058,13 +1120,13 @@ class Emitter {
     }
     if (role == JumpRole::Continue && t == ctx.header) {
       append_continue(l, ctx, origin);
-      s_.ast[lists_[l].back()].flag = 1;
+      s_.ast[lists_[l].last].flag = 1;
       return true;
     }
     return false;
   }
 
-  void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx, Origin origin) {
+  void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx, Origin origin) {
     if (t == ctx.follow) return;
     if (is_jump_statement(t)) {
       const std::uint32_t next = targets_[std::size_t{t} * 2];
@@ -1118,7 +1180,7 @@ class Emitter {
     return false;
   }
 
-  void copy(std::uint32_t t, std::uint32_t l, Context ctx, int depth) {
+  void copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int depth) {
     if (depth == 0) s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
     BlockBuilder builder(s_, false);
     const Node& node = s_.nodes[t];
@@ -1127,13 +1189,7 @@ class Emitter {
       return;
     }
     build(t, builder);
-    std::vector<ValueId> params, args;
-    used_params(node.edges[0], params, args);
-    BlockBuilder::Operands values;
-    if (!args.empty()) values = builder.take_all(args);
-    builder.finish();
-    flush(builder, l);
-    assign_params(params, values, l);
+    finish_and_hand_over(builder, node.edges[0], l);
     std::uint32_t next = targets_[std::size_t{t} * 2];
     if (next == ctx.follow || next == ctx.header || next == ctx.exit) {
       go_to(t, next, l, ctx, end_origin(node));
@@ -1152,15 +1208,13 @@ class Emitter {
     return node.term == TermKind::Return || node.term == TermKind::Raise;
   }
 
-  void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, Context ctx) {
+  void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Context& ctx) {
     const BlockId from(b);
     Node& node = s_.nodes[b];
     std::uint32_t yes = target(from, 0), no = target(from, 1);
     StmtId st = statement(StmtKind::If, end_origin(node));
     s_.ast[st].e[0] = test;
-    std::vector<ValueId> params, args;
-    used_params(node.edges[0], params, args);
-    bool yes_empty = yes == ctx.follow && params.empty();
+    const bool yes_empty = yes == ctx.follow && !hands_over(node.edges[0]);
     // The arm that stands first in the bytecode is the body; an arm without code is no body.
     int body = 0;
     auto place = [&](std::uint32_t t) { return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t; };
@@ -1183,13 +1237,13 @@ class Emitter {
     later([=, this] {
       if (terminates(then) && !else_written) {
         s_.ast[st].body = close(then);
-        lists_[l].push_back(st);
+        add(l, st);
         go(from, other, l, ctx);
         return;
       }
       later([=, this] {
         Stmt& done = s_.ast[st];
-        auto goes_on = [&](std::uint32_t part) { return !lists_[part].empty() && goes_on_.count(lists_[part].back().index) != 0; };
+        auto goes_on = [&](std::uint32_t part) { return lists_[part].size != 0 && fate(lists_[part].last).goes_on; };
         done.flag = goes_on(then) || else_written;
         if (terminates(then) && terminates(rest)) mark_end(st);
         done.body = close(then);
@@ -1203,16 +1257,14 @@ class Emitter {
           StmtId pass = statement(StmtKind::Pass);
           s_.ast[st].body = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
         }
-        lists_[l].push_back(st);
+        add(l, st);
       });
       go(from, other, rest, ctx);
     });
     const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && !node.edges[body].written.pass && node.edges[body].args.empty();
-    later([=, this] {
-      const WrittenJump& jump = s_.nodes[b].edges[body].written;
-      if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code, jump.columns});
-      else go(from, body, then, ctx);
-    });
+    const WrittenJump& jump = node.edges[body].written;
+    if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code, jump.columns});
+    else go_later(from, body, then, ctx);
   }
 
   // ---------------------------------------------------------------- match
@@ -1306,7 +1358,7 @@ class Emitter {
   }
 
   /// The cases from `n` on, like the arms of an `if`; what several bodies lead to stands after the statement.
-  void gen_match(std::uint32_t n, std::uint32_t l, Context ctx, std::vector<std::uint32_t> merges) {
+  void gen_match(std::uint32_t n, std::uint32_t l, const Context& ctx, std::vector<std::uint32_t> merges) {
     if (!s_.cases[s_.nodes[n].match].first) throw Error("structure: a case of a match is entered by itself");
     std::vector<CasePart> parts;
     std::unordered_set<std::uint32_t> linked;  // the cases and their guards
@@ -1403,18 +1455,18 @@ class Emitter {
     const auto close_match = [=, this](std::vector<CasePart> all, bool complete) {
       std::vector<StmtId> arms;
       bool all_end = complete;
-      if (complete && !exhaustive && lists_[all.back().list].empty()) all.pop_back();
+      if (complete && !exhaustive && lists_[all.back().list].size == 0) all.pop_back();
       for (const CasePart& part : all) {
         all_end &= terminates(part.list);
         StmtId one = statement(StmtKind::Case, part.origin);
         s_.ast[one].e[0] = part.pattern;
         s_.ast[one].e[1] = part.guard;
-        if (lists_[part.list].empty()) lists_[part.list].push_back(statement(StmtKind::Pass));
+        if (lists_[part.list].size == 0) add(part.list, statement(StmtKind::Pass));
         s_.ast[one].body = close(part.list);
         arms.push_back(one);
       }
       s_.ast[st].arms = s_.ast.arena.copy(arms);
-      lists_[l].push_back(st);
+      add(l, st);
       if (all_end && merges.empty()) mark_end(st);
     };
     later([=, this] {
@@ -1442,12 +1494,12 @@ class Emitter {
     for (std::size_t i = parts.size(); i > 0; --i) {
       const CasePart part = parts[i - 1];
       if (part.passes) continue;
-      if (part.from == kNone) later([=, this] { gen(otherwise, part.list, arm); });
-      else later([=, this] { go(BlockId(part.from), part.edge, part.list, arm); });
+      if (part.from == kNone) gen_later(otherwise, part.list, arm);
+      else go_later(BlockId(part.from), part.edge, part.list, arm);
     }
   }
 
-  void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx) { go_to(from, t, l, ctx, end_origin(s_.nodes[from])); }
+  void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx) { go_to(from, t, l, ctx, end_origin(s_.nodes[from])); }
 
   // ---------------------------------------------------------------- loops
 
@@ -1590,7 +1642,7 @@ class Emitter {
     return (own ? 0 : 1ull << 40) + (own ? dom_.number[t] : dom_.number.size() - dom_.number[t]);
   }
 
-  void gen_loop(std::uint32_t h, std::uint32_t l, Context ctx) {
+  void gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
     open_[h] = 1;
     if (is_block(h)) {
       Node& node = s_.nodes[h];
@@ -1621,20 +1673,18 @@ class Emitter {
     later([=, this] {
       Stmt& done = s_.ast[st];
       done.body = close(body);
-      lists_[l].push_back(st);
+      add(l, st);
       leave_by_break(st, h, shape, after, l, ctx);
     });
     if (is_try(h)) {
-      later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &shape_inside(h, inside)); });
+      later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &inside); });
     } else {
       gen_sequence(h, body, inner, inside);
     }
   }
 
-  std::vector<std::uint32_t>& shape_inside(std::uint32_t h, const std::vector<std::uint32_t>& inside) { return inside_[h] = inside; }
-
   /// After a loop: what `break` reaches, and what else stands behind.
-  void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after, std::uint32_t l, Context ctx) {
+  void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after, std::uint32_t l, const Context& ctx) {
     std::erase(after, kNone);
     if (exit != kNone && std::find(after.begin(), after.end(), exit) == after.end()) {
       if (after.empty()) {
@@ -1656,7 +1706,7 @@ class Emitter {
     leave_loop(h, exit, after, l, ctx);
   }
 
-  void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, Context ctx) {
+  void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx) {
     if (t == ctx.follow) return;
     go_to(from, t, l, ctx, {});
   }
@@ -1667,7 +1717,7 @@ class Emitter {
     return s_.ast.constant(s_.module.add(c));
   }
 
-  bool gen_while(std::uint32_t h, std::uint32_t l, Context ctx) {
+  bool gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
     Node& node = s_.nodes[h];
     const BlockId from(h);
     bool in0 = in_loop(target(from, 0), h), in1 = in_loop(target(from, 1), h);
@@ -1702,7 +1752,7 @@ class Emitter {
   }
 
   /// The body, the `else` and what follows of a `for` or a `while` with a test.
-  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape, std::uint32_t exit, std::uint32_t l, Context ctx) {
+  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape, std::uint32_t exit, std::uint32_t l, const Context& ctx) {
     const BlockId from(h);
     std::uint32_t body = list(), orelse = list();
     Context inner = ctx;
@@ -1722,7 +1772,7 @@ class Emitter {
       s_.ast[st].body = close(body);
       later([=, this] {
         s_.ast[st].orelse = close(orelse);
-        lists_[l].push_back(st);
+        add(l, st);
         if (shape.else_needed) {
           leave_by_break(st, h, shape, after, l, ctx);
         } else if (!after.empty() && after.front() == exit) {
@@ -1742,10 +1792,10 @@ class Emitter {
     schedule(inside, body, inner);
     Context first = inner;
     if (!inside.empty()) first.follow = inside.front();
-    later([=, this] { go(from, stay, body, first, false); });
+    go_later(from, stay, body, first, false);
   }
 
-  void gen_for(std::uint32_t h, std::uint32_t l, Context ctx) {
+  void gen_for(std::uint32_t h, std::uint32_t l, const Context& ctx) {
     Node& node = s_.nodes[h];
     const BlockId from(h);
     StmtId st = statement(StmtKind::For, end_origin(node));
@@ -1808,7 +1858,7 @@ class Emitter {
     std::uint32_t list;
   };
 
-  void gen_try(RegionId r, std::uint32_t l, Context ctx, const std::vector<std::uint32_t>* only = nullptr) {
+  void gen_try(RegionId r, std::uint32_t l, const Context& ctx, const std::vector<std::uint32_t>* only = nullptr) {
     const StructRegion& region = s_.regions[r.index];
     const std::uint32_t n = try_node(r);
     check_place(n, ctx);
@@ -1935,10 +1985,10 @@ class Emitter {
       later([=, this] {
         s_.ast[st].body = close(body);
         join_with_inner_with(st);
-        lists_[l].push_back(st);
+        add(l, st);
         if (next == kNone && terminates(body) && merges.empty()) mark_end(st);
       });
-      later([=, this] { gen(entry, body, inner); });
+      gen_later(entry, body, inner);
       return;
     }
 
@@ -1964,9 +2014,9 @@ class Emitter {
       }
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
       join_with_inner_try(st);
-      if (goes_on) goes_on_.insert(st.index);
+      if (goes_on) fate(st).goes_on = true;
       if (!goes_on && (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final)))) mark_end(st);
-      lists_[l].push_back(st);
+      add(l, st);
     });
     if (region.kind == RegionKind::Finally) {
       std::uint32_t handler = wrapped(region.parent, region.handler);
@@ -1974,7 +2024,7 @@ class Emitter {
       f.follow = end_node(r);
       f.in_finally = true;
       if (region.scope) f.region = region.scope;
-      later([=, this] { gen(handler, final, f); });
+      gen_later(handler, final, f);
     } else {
       const BlockId last = tests.back();
       if (bare != kNone || (is_test(last, region.handler) && !raises_again(target(last, 1), region))) {
@@ -1994,9 +2044,9 @@ class Emitter {
     if (otherwise != kNone) {
       Context e = ctx;
       e.follow = next;
-      later([=, this] { gen(otherwise, orelse, e); });
+      gen_later(otherwise, orelse, e);
     }
-    later([=, this] { gen(entry, body, inner); });
+    gen_later(entry, body, inner);
   }
 
   /// `try: try: … except …  finally: …` is one statement.
@@ -2076,7 +2126,7 @@ class Emitter {
     return node.term != TermKind::Branch || !is_test(b, handler);
   }
 
-  void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, Context ctx) {
+  void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, const Context& ctx) {
     const StructRegion& region = s_.regions[r.index];
     Node& node = s_.nodes[t.index];
     if (node.term == TermKind::Reraise && node.body.empty() && t != region.handler) return;
@@ -2183,7 +2233,6 @@ class Emitter {
   std::vector<std::uint32_t> targets_, forward_in_;
   std::vector<std::int8_t> else_of_;    // by block that ends in a test: which edge leads to a written `else`, or -1; see find_elses
   std::vector<std::uint32_t> phantom_;  // by region, see find_phantoms
-  std::unordered_set<std::uint32_t> goes_on_;  // statements that never end, behind which the compiler goes on
   std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
@@ -2192,13 +2241,14 @@ class Emitter {
   std::vector<std::uint32_t> left_;    // by header, see find_left
   std::uint32_t step_ = 0;             // see indentation
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
-  std::vector<std::vector<StmtId>> lists_;
-  std::vector<std::function<void()>> work_;
+  SmallVector<List, 32> lists_;
+  std::vector<Fate> fates_;            // by statement, from first_stmt_ on
+  const std::uint32_t first_stmt_;
+  SmallVector<Task, 32> work_;
+  std::vector<std::function<void()>> others_;
   FlatMap<Seed> seeds_;             // by the block that takes the value
   FlatMap<RegionId> finally_of_;    // by the handler's block
-  std::vector<std::uint8_t> ends_;             // by statement, from Structurer::first_stmt on
   FlatMap<std::uint8_t> open_;      // headers of the loops that are being made
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> inside_;
 };
 
 }  // namespace
