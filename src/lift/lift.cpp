@@ -25,6 +25,9 @@ constexpr std::size_t kHighest = 0x3FFF;  // Value::height
 constexpr OpSet kNeverRaises{
     Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::END_SEND, Op::LOAD_CONST, Op::LOAD_COMMON, Op::STORE_FAST, Op::LOAD_FAST_AND_CLEAR,
     Op::LOAD_CLOSURE, Op::JUMP, Op::RETURN_VALUE, Op::POP_EXCEPT, Op::PUSH_EXC_INFO};
+/// Half of all operations: one value, made of nothing on the stack.
+constexpr OpSet kLoads{Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST, Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE,
+    Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_LOCALS};
 constexpr OpSet kBuildsCollection{
     Op::BUILD_LIST, Op::BUILD_SET, Op::BUILD_MAP, Op::BUILD_CONST_KEY_MAP, Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
 constexpr OpSet kGrowsCollection{
@@ -88,6 +91,7 @@ class Lifter {
   bool has_params_ = false;
   bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
+  std::vector<ValueId> to_normalise_;
 
   std::uint32_t made_ = 0;  // of out_.values; behind them is room for more
   SmallVector<ValueId, 64> stack_;
@@ -279,6 +283,7 @@ class Lifter {
     made_ = 0;
     make_room(cfg_->instrs.size() + 8);
     has_params_ = tests_bools_ = false;
+    to_normalise_.clear();
     results_ = slots_ = 0;
     done_.assign(cfg_->size(), false);
     can_raise_block_.assign(cfg_->size(), false);
@@ -406,7 +411,8 @@ class Lifter {
     for (std::uint32_t i = source.first; i < source.end; ++i) {
       instr_ = &cfg_->instrs[i];
       if (source.region.valid() && !kNeverRaises[instr_->op]) record_handler_view();
-      ended = step(i + 1 == source.end);
+      if (kLoads[instr_->op]) push(emit(instr_->op, instr_->arg, instr_->aux, {}));
+      else ended = step(i + 1 == source.end);
     }
     lifted.body.assign(body_.begin(), body_.end());
     if (source.region.valid()) block().handler_args = out_.arena.copy(handler_view_);
@@ -632,9 +638,9 @@ class Lifter {
       case Op::BUILD_TEMPLATE: takes = 2; break;
 
       // NULLs are stripped in normalise(), when parameters that always are NULL are known.
-      case Op::CALL: takes = n + (in.aux == kPlain ? 1 : 2); break;
-      case Op::CALL_KW: takes = n + (in.aux == kPlain ? 2 : 3); break;
-      case Op::CALL_EX: takes = (in.aux == kPlain ? 2 : 3) + (n & 1); break;
+      case Op::CALL: takes = n + (in.aux == kPlain ? 1 : 2); normalise_later(); break;
+      case Op::CALL_KW: takes = n + (in.aux == kPlain ? 2 : 3); normalise_later(); break;
+      case Op::CALL_EX: takes = (in.aux == kPlain ? 2 : 3) + (n & 1); normalise_later(); break;
       case Op::MAKE_FUNCTION:
         takes = 1 + (in.aux == 1);
         for (std::uint32_t bit = 1; bit <= 16; bit <<= 1) takes += (in.arg & bit) != 0;
@@ -703,9 +709,10 @@ class Lifter {
         drop(n);
         emit(in.op, 0, 0, {});
         return false;
-      case Op::EXC_MATCH: takes = 2; break;
+      case Op::EXC_MATCH: takes = 2; normalise_later(); break;
       case Op::CHECK_EXC_MATCH: {
         ValueId type = pop();
+        normalise_later();
         push(emit(Op::EXC_MATCH, 0, 0, operands({peek(1), type})));
         return false;
       }
@@ -1006,14 +1013,15 @@ class Lifter {
     call.aux = 0;
   }
 
+  /// The operation that is made next has a normal form.
+  void normalise_later() { to_normalise_.push_back(ValueId(made_)); }
+
   void normalise() {
-    static constexpr OpSet has_normal_form{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::EXC_MATCH};
-    for (LiftedBlock& lifted : out_.blocks)
-      for (ValueId id : lifted.body)
-        if (Value& value = out_[id]; has_normal_form[value.op]) {
-          if (value.op == Op::EXC_MATCH) compare_exception(value);
-          else strip_nulls(value);
-        }
+    for (ValueId id : to_normalise_) {
+      Value& value = out_[id];
+      if (value.op == Op::EXC_MATCH) compare_exception(value);
+      else strip_nulls(value);
+    }
     if (tests_bools_) leave_bools_to_tests();
   }
 

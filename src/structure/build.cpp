@@ -389,7 +389,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
 }
 
 /// A value whose expression is known: an expression statement when nobody reads it.
-void BlockBuilder::push(ValueId v, ExprId e) {
+inline void BlockBuilder::push(ValueId v, ExprId e) {
   const std::uint32_t uses = s_.uses[v.index];
   const bool deep = s_.nesting(e) > Structurer::kDeepest;
   if (deep && expression_only_) {
@@ -461,6 +461,9 @@ void BlockBuilder::name_expressions(StmtId statement) {
   st.list = {};
 }
 
+/// A value with control flow inside, over the expression of what is evaluated first.
+void BlockBuilder::select(ValueId v, ExprId operand) { push(v, select_expression(v, operand)); }
+
 /// Half of all operations load what the others work on.
 inline void BlockBuilder::operation(std::size_t position) {
   static constexpr OpSet loads{Op::LOAD_CONST, Op::LOAD_FAST, Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_DEREF};
@@ -472,13 +475,19 @@ inline void BlockBuilder::operation(std::size_t position) {
 }
 
 void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t position) {
-  const bool is_select = value.kind == ValueKind::Select;
-  if (value.kind != ValueKind::Operation && !is_select) return;
+  static constexpr OpSet shapes{Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST, Op::UNPACK_SEQUENCE, Op::UNPACK_EX, Op::INPLACE, Op::LOAD_ATTR, Op::LOAD_SUBSCR,
+    Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
+    Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
-  if (!is_select && part_of_a_shape(v, value, position)) return;
+  if (value.kind != ValueKind::Operation) {
+    if (value.kind != ValueKind::Select) return;
+    const ExprId operand = take_one(value.operands[0]);
+    if (!(failed && expression_only_)) select(v, operand);
+    return;
+  }
+  if (shapes[value.op] && part_of_a_shape(v, value, position)) return;
   std::span<const ExprId> kids = take_operands(value.operands);
   if (failed && expression_only_) return;
-  if (is_select) return push(v, select_expression(v, kids[0]));
   if (value.op == Op::YIELD_FROM) kids = kids.first(1);  // what is sent first is always None
   if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
     if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);

@@ -59,6 +59,7 @@ class BlockBuilder {
   void shaped_operation(ValueId v, const Value& value, std::size_t position);
   bool part_of_a_shape(ValueId v, const Value& value, std::size_t position);
   ExprId select_expression(ValueId v, ExprId operand);
+  void select(ValueId v, ExprId operand);
   void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
   /// What comes back is overwritten when the next operands are taken.

@@ -110,11 +110,21 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 }
 
 void Structurer::check_effects() {
-  static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE};
+  static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
   std::vector<std::uint8_t> found(module[lifted.code].code.size() + 1, 0);  // by offset
   const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
   std::size_t managers = 0;
   bool holes = false;
+  const auto visit = [&](ExprId root, ExprIds& below) {
+    for (below.push_back(root); !below.empty();) {
+      const Expr& e = ast[below.back()];
+      below.pop_back();
+      find(e.origin);
+      if (e.kids.empty()) holes |= is_hole(e);
+      for (ExprId kid : e.kids)
+        if (kid) below.push_back(kid);
+    }
+  };
   SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
   ExprIds expressions;
   while (!lists.empty()) {
@@ -124,15 +134,9 @@ void Structurer::check_effects() {
       const Stmt& s = ast[id];
       find(s.origin);
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
-      append_roots(ast, id, expressions);
-      while (!expressions.empty()) {
-        const Expr& e = ast[expressions.back()];
-        expressions.pop_back();
-        find(e.origin);
-        if (e.kids.empty()) holes |= is_hole(e);
-        for (ExprId kid : e.kids)
-          if (kid) expressions.push_back(kid);
-      }
+      for (const std::span<const ExprId> roots : {std::span<const ExprId>(s.e), std::span<const ExprId>(s.list)})
+        for (ExprId root : roots)
+          if (root) visit(root, expressions);
       if (!kHoldLists.has(s.kind)) continue;
       for (const std::span<const StmtId> inner : {s.body, s.orelse, s.final, s.arms})
         if (!inner.empty()) lists.push_back(inner);
@@ -142,9 +146,8 @@ void Structurer::check_effects() {
   const auto lost = [&](const Node& node) {
     for (ValueId v : node.body) {
       const Value& value = at(v);
-      if (value.kind != ValueKind::Operation) continue;
-      if (value.op == Op::WITH_ENTER && managers-- == 0) return v;
-      if (effects[value.op] && !found[value.offset]) return v;
+      if (!effects[value.op] || value.kind != ValueKind::Operation) continue;
+      if (value.op == Op::WITH_ENTER ? managers-- == 0 : !found[value.offset]) return v;
     }
     return ValueId();
   };
