@@ -115,18 +115,15 @@ void Structurer::check_effects() {
   const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
   std::size_t managers = 0;
   bool holes = false;
-  const auto visit = [&](ExprId root, ExprIds& below) {
-    for (below.push_back(root); !below.empty();) {
-      const Expr& e = ast[below.back()];
-      below.pop_back();
-      find(e.origin);
-      if (e.kids.empty()) holes |= is_hole(e);
-      for (ExprId kid : e.kids)
-        if (kid) below.push_back(kid);
-    }
+  ExprIds inner;  // still to be looked into
+  const auto visit = [&](ExprId id) {
+    if (!id) return;
+    const Expr& e = ast[id];
+    find(e.origin);
+    if (!e.kids.empty()) inner.push_back(id);
+    else holes |= is_hole(e);
   };
   SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
-  ExprIds expressions;
   while (!lists.empty()) {
     const std::span<const StmtId> list = lists.back();
     lists.pop_back();
@@ -134,12 +131,16 @@ void Structurer::check_effects() {
       const Stmt& s = ast[id];
       find(s.origin);
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
-      for (const std::span<const ExprId> roots : {std::span<const ExprId>(s.e), std::span<const ExprId>(s.list)})
-        for (ExprId root : roots)
-          if (root) visit(root, expressions);
+      for (ExprId root : s.e) visit(root);
+      for (ExprId root : s.list) visit(root);
+      while (!inner.empty()) {
+        const Expr& e = ast[inner.back()];
+        inner.pop_back();
+        for (ExprId kid : e.kids) visit(kid);
+      }
       if (!kHoldLists.has(s.kind)) continue;
-      for (const std::span<const StmtId> inner : {s.body, s.orelse, s.final, s.arms})
-        if (!inner.empty()) lists.push_back(inner);
+      for (const std::span<const StmtId> held : {s.body, s.orelse, s.final, s.arms})
+        if (!held.empty()) lists.push_back(held);
     }
   }
   // The first operation of a body that is missing in the statements, or none.
