@@ -92,6 +92,8 @@ class Lifter {
   bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
   std::vector<ValueId> to_normalise_;
+  std::vector<std::uint32_t> headers_;  // blocks that were interpreted before one that leads to them
+  bool has_conflicts_ = false;
 
   std::uint32_t made_ = 0;  // of out_.values; behind them is room for more
   SmallVector<ValueId, 64> stack_;
@@ -284,6 +286,8 @@ class Lifter {
     make_room(cfg_->instrs.size() + 8);
     has_params_ = tests_bools_ = false;
     to_normalise_.clear();
+    headers_.clear();
+    has_conflicts_ = false;
     results_ = slots_ = 0;
     done_.assign(cfg_->size(), false);
     can_raise_block_.assign(cfg_->size(), false);
@@ -340,6 +344,7 @@ class Lifter {
     }
     if (exceptional && normal)
       throw UnusualCode("lift: at offset " + std::to_string(first_offset(b)) + ": an exception handler is also entered by a jump; no compiler makes that");
+    if (back) headers_.push_back(b);
     slots_ += depth;
     if (slots_ > kSlotBudget) throw Error("lift: the stack is too deep over too many blocks; the code object is damaged");
     stack_.resize(depth);
@@ -415,7 +420,10 @@ class Lifter {
       else ended = step(i + 1 == source.end);
     }
     lifted.body.assign(body_.begin(), body_.end());
-    if (source.region.valid()) block().handler_args = out_.arena.copy(handler_view_);
+    if (source.region.valid()) {
+      block().handler_args = out_.arena.copy(handler_view_);
+      has_conflicts_ |= std::find(handler_view_.begin(), handler_view_.end(), kConflict) != handler_view_.end();
+    }
     if (!ended) {
       if (!source.next.valid()) {
         if (instr_) fail_here("control falls off the end of the code");
@@ -871,7 +879,7 @@ class Lifter {
   bool settle_back_edges() {
     if (pessimistic_) return true;
     std::size_t before = forced_.size();
-    for (std::uint32_t b : order_) {
+    for (std::uint32_t b : headers_) {
       const std::vector<ValueId>& stack = out_.blocks[b].stack_in;
       bool raising = false;
       for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k)
@@ -1080,13 +1088,7 @@ class Lifter {
 
   /// Parameters that no value can stand for must be unused; they go away.
   void drop_conflicts() {
-    bool any = false;
-    for (LiftedBlock& lifted : out_.blocks) {
-      for (const Edge& edge : lifted.edges)
-        for (ValueId id : edge.args) any |= id == kConflict;
-      for (ValueId id : lifted.handler_args) any |= id == kConflict;
-    }
-    if (!any) return;
+    if (!has_conflicts_) return;
     std::vector<ValueId> work;
     std::vector<bool> live(out_.values.size(), false);
     auto use = [&](ValueId id) {
