@@ -47,7 +47,7 @@ struct Tree {
     return add(value);
   }
   ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
-    return ast.add(Expr{kind, op, a, ast.arena.copy(kids), {}, {}});
+    return ast.expr(kind, kids, a, op);
   }
   ExprId binary(BinaryOp op, ExprId a, ExprId b) { return make(ExprKind::Binary, {a, b}, UINT32_MAX, static_cast<std::uint8_t>(op)); }
   ExprId attribute(ExprId value, std::string_view text) { return make(ExprKind::Attribute, {value}, module.intern(text).index); }

@@ -66,7 +66,7 @@ struct Raw {
     return ast.expr(ExprKind::Name, {}, module.intern(text).index, static_cast<std::uint8_t>(scope));
   }
   ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
-    return ast.add(Expr{kind, op, a, ast.arena.copy(kids), {}, {}});
+    return ast.expr(kind, kids, a, op);
   }
   ExprId call(std::vector<ExprId> kids) { return make(ExprKind::Call, std::move(kids)); }
   ExprId value(CodeId code, ExprId defaults = {}, ExprId annotations = {}) {
