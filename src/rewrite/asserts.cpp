@@ -58,6 +58,25 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
   return id;
 }
 
+/// A `while True` that nothing leaves by `break`.
+bool is_endless(const Ast& ast, StmtId loop) {
+  const Stmt& s = ast[loop];
+  if (s.kind != StmtKind::While || ast[s.e[0]].kind != ExprKind::Constant || (*ast.module)[ConstId(ast[s.e[0]].a)].kind != ConstKind::True) return false;
+  SmallVector<std::span<const StmtId>, 16> work = {s.body};
+  while (!work.empty()) {
+    const std::span<const StmtId> list = work.back();
+    work.pop_back();
+    for (StmtId id : list) {
+      const Stmt& inner = ast[id];
+      if (inner.kind == StmtKind::Break) return false;
+      const bool is_loop = inner.kind == StmtKind::While || inner.kind == StmtKind::For;
+      if (!is_loop) work.push_back(inner.body);
+      for (const std::span<const StmtId> part : {inner.orelse, inner.arms, inner.final}) work.push_back(part);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void restore_asserts(Rewriter& r) {
@@ -87,7 +106,7 @@ void restore_asserts(Rewriter& r) {
           if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
         changed = true;
       } else if (s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message, s.e[0]) != Certainty::No &&
-                 never_ends(r.ast, s.body)) {  // all of the rest of the list went into the `if`
+                 !s.body.empty() && (never_ends(r.ast, s.body) || is_endless(r.ast, s.body.back()))) {  // all of the rest of the list went into the `if`
         out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
         out.insert(out.end(), s.body.begin(), s.body.end());
         changed = true;

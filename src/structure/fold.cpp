@@ -697,10 +697,10 @@ class Folder {
     if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {})) flip = 0;
     else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {})) flip = 1;
     if (flip < 0) return false;
-    // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are.
+    // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are; not those of an `assert`.
     if (!in_comprehension(a))
       for (int k = 0; k < 2; ++k)
-        if (is_loop_header(b.edges[k].to) && !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to)) return false;
+        if (is_loop_header(b.edges[k].to) && !fails_assertion(b.edges[1 - k].to) && !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to)) return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
@@ -725,6 +725,18 @@ class Folder {
     kill(no.to);
     set_branch(a, v, out_yes, out_no, goes_on);
     return true;
+  }
+
+  /// Does the block raise what an `assert` raises?
+  bool fails_assertion(BlockId b) {
+    const Node& node = s_.nodes[b.index];
+    const bool goes_on = !node.body.empty() && s_.is_op(node.body.back(), Op::RAISE);  // into dead code
+    const std::span<const ValueId> raised = goes_on ? s_.at(node.body.back()).operands : node.term == TermKind::Raise ? node.raise_args : std::span<ValueId>();
+    if (raised.size() != 1) return false;
+    ValueId type = s_.resolve(raised[0]);
+    if (s_.is_op(type, Op::CALL)) type = s_.resolve(s_.at(type).operands[0]);
+    if (s_.is_op(type, Op::LOAD_COMMON)) return static_cast<CommonConstant>(s_.at(type).arg) == CommonConstant::AssertionError;
+    return s_.lifted.source_order && s_.is_op(type, Op::LOAD_GLOBAL) && s_.module[StrId(s_.at(type).arg)] == "AssertionError";
   }
 
   /// Where there are no statements: in a comprehension's own code, or in the region of an inlined one (its handler begins with what LOAD_FAST_AND_CLEAR saved).
