@@ -155,7 +155,8 @@ class Lifter {
     std::vector<std::uint32_t> fill(incoming_at_.begin(), incoming_at_.end() - 1);
     for (std::uint32_t b = 0; b < n; ++b)
       each_edge(b, [&](std::uint32_t to, std::uint8_t edge) { incoming_[fill[to]++] = {b, edge}; });
-    order_ = reverse_postorder(graph_, cfg_->entry.index);
+    if (n == 1) order_.assign(1, 0);
+    else order_ = reverse_postorder(graph_, cfg_->entry.index);
   }
 
   /// The two successors in the order of LiftedBlock::edges, which for a conditional is {true, false}, not {fall-through, target}.
@@ -413,11 +414,13 @@ class Lifter {
     }
     body_.clear();
     bool ended = false;
-    for (std::uint32_t i = source.first; i < source.end; ++i) {
-      instr_ = &cfg_->instrs[i];
-      if (source.region.valid() && !kNeverRaises[instr_->op]) record_handler_view();
+    const bool is_protected = source.region.valid();
+    const Instr* const instrs = cfg_->instrs.data();
+    for (std::uint32_t i = source.first, end = source.end; i < end; ++i) {
+      instr_ = instrs + i;
+      if (is_protected && !kNeverRaises[instr_->op]) record_handler_view();
       if (kLoads[instr_->op]) push(emit(instr_->op, instr_->arg, instr_->aux, {}));
-      else ended = step(i + 1 == source.end);
+      else ended = step(i + 1 == end);
     }
     lifted.body.assign(body_.begin(), body_.end());
     if (source.region.valid()) {

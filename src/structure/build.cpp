@@ -461,13 +461,32 @@ void BlockBuilder::name_expressions(StmtId statement) {
   st.list = {};
 }
 
-/// A value with control flow inside, over the expression of what is evaluated first.
-void BlockBuilder::select(ValueId v, ExprId operand) { push(v, select_expression(v, operand)); }
+/// None where it is a statement, or failed.
+inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value, std::span<const ExprId> kids) {
+  if (value.op == Op::YIELD_FROM) kids = kids.first(1);  // what is sent first is always None
+  if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
+    if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
+    spill_for_statement();
+    emit(make_statement(s_.ast, s_.lifted, v, kids));
+    return {};
+  }
+  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
+  const bool compares = comparisons[value.op];
+  if (external && expression_only_ && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
+    failed = true;
+    return {};
+  }
+  const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
+  if (compares) {
+    if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
+    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
+  }
+  return e;
+}
 
 /// Half of all operations load what the others work on.
-inline void BlockBuilder::operation(std::size_t position) {
+inline void BlockBuilder::operation(ValueId v, std::size_t position) {
   static constexpr OpSet loads{Op::LOAD_CONST, Op::LOAD_FAST, Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_DEREF};
-  const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);  // nothing here makes further values
   const std::uint32_t uses = s_.uses[v.index];
   if (value.kind == ValueKind::Operation && loads[value.op] && uses > 0) pending_.push_back({v, make_load(s_.ast, s_.lifted, v), uses});
@@ -479,40 +498,19 @@ void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t p
     Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
     Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
   for (ValueId& operand : value.operands) operand = s_.resolve(operand);
-  if (value.kind != ValueKind::Operation) {
-    if (value.kind != ValueKind::Select) return;
-    const ExprId operand = take_one(value.operands[0]);
-    if (!(failed && expression_only_)) select(v, operand);
-    return;
-  }
-  if (shapes[value.op] && part_of_a_shape(v, value, position)) return;
-  std::span<const ExprId> kids = take_operands(value.operands);
+  const bool is_select = value.kind == ValueKind::Select;
+  if (value.kind == ValueKind::Operation ? shapes[value.op] && part_of_a_shape(v, value, position) : !is_select) return;
+  const std::span<const ExprId> kids = take_operands(value.operands);
   if (failed && expression_only_) return;
-  if (value.op == Op::YIELD_FROM) kids = kids.first(1);  // what is sent first is always None
-  if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
-    if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
-    spill_for_statement();
-    return emit(make_statement(s_.ast, s_.lifted, v, kids));
-  }
-  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
-  const bool compares = comparisons[value.op];
-  if (external && expression_only_ && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
-    failed = true;
-    return;
-  }
-  const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-  if (compares) {
-    if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
-    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
-  }
-  push(v, e);
+  if (const ExprId e = is_select ? select_expression(v, kids[0]) : plain_operation(v, value, kids)) push(v, e);
 }
 
 void BlockBuilder::run(const std::vector<ValueId>& body) {
   body_ = &body;
-  for (std::size_t i = 0; i < body.size() && !(failed && expression_only_); ++i) {
+  const std::span<const ValueId> operations(body);
+  for (std::size_t i = 0; i < operations.size() && !(failed && expression_only_); ++i) {
     if (i < skip_until_) continue;
-    operation(i);
+    operation(operations[i], i);
   }
   skip_until_ = 0;
 }
@@ -685,7 +683,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     const Pending first_value{value.value, hole, 1};
     pending_.insert(0, {&first_value, 1});
     const std::size_t before = out.size();
-    for (; i < body.size() && out.size() == before; ++i) operation(i);
+    for (; i < body.size() && out.size() == before; ++i) operation(body[i], i);
     if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign || s_.ast[out.back()].e[0] != hole)
       throw Error("structure: a parallel assignment of an unknown shape");
     targets.push_back(s_.ast[out.back()].list[0]);

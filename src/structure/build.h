@@ -55,11 +55,11 @@ class BlockBuilder {
     bool on_rows;                 // see kOnRows
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
-  void operation(std::size_t position);
+  void operation(ValueId v, std::size_t position);
   void shaped_operation(ValueId v, const Value& value, std::size_t position);
+  ExprId plain_operation(ValueId v, const Value& value, std::span<const ExprId> kids);
   bool part_of_a_shape(ValueId v, const Value& value, std::size_t position);
   ExprId select_expression(ValueId v, ExprId operand);
-  void select(ValueId v, ExprId operand);
   void push(ValueId v, ExprId e);
   bool operand_ready(ValueId v, ExprId& out);
   /// What comes back is overwritten when the next operands are taken.

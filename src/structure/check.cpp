@@ -66,7 +66,7 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
     std::span<const StmtId> list;
     std::uint32_t depth, blocks;
   };
-  std::vector<Nested> work{{ast.bodies[code.index].stmts, 1, 0}};
+  SmallVector<Nested, 32> work{{ast.bodies[code.index].stmts, 1, 0}};
   while (!work.empty()) {
     const Nested at = work.back();
     work.pop_back();
@@ -111,8 +111,8 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 
 void Structurer::check_effects() {
   static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
-  std::vector<std::uint8_t> found(module[lifted.code].code.size() + 1, 0);  // by offset
-  const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = 1; };
+  SmallVector<bool, 1024> found(module[lifted.code].code.size() + 1);  // by offset
+  const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = true; };
   std::size_t managers = 0;
   bool holes = false;
   ExprIds inner;  // still to be looked into

@@ -156,13 +156,14 @@ class Emitter {
 
   void build_graph() {
     targets_.assign(std::size_t{blocks_} * 2, kNone);
+    ways_.reserve(std::size_t{blocks_} * 2);
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
       if (region.kind == RegionKind::Finally) finally_of_[region.handler.index] = RegionId(r);
     }
     std::vector<std::uint32_t> entries_from_outside(regions_, 0);
     // entry of each region, and how often it is entered from outside
-    for (std::uint32_t b = 0; b < blocks_; ++b) {
+    for (std::uint32_t b = 0; b < blocks_ && regions_ != 0; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive) continue;
       for (int k = 0; k < node.edge_count(); ++k) enter(node.region, node.edges[k].to, entries_from_outside);
@@ -185,7 +186,7 @@ class Emitter {
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
         add_way(b, t);
-        leave_regions(node.region, t);
+        if (node.region) leave_regions(node.region, t);
       }
       if (node.term == TermKind::Reraise) {
         RegionId r = region_handled_by(node.value);
