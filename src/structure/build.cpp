@@ -95,6 +95,7 @@ ExprId BlockBuilder::use(const Pending& entry) {
 }
 
 StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
+  if (entry.targets == 0) return assignment(s_.ast, {&last, 1}, entry.expr, s_.ast[entry.expr].origin);
   Operands targets = take_targets(entry);
   targets.push_back(last);
   return assignment(s_.ast, targets, entry.expr, s_.ast[entry.expr].origin);
@@ -532,9 +533,10 @@ void BlockBuilder::store(std::size_t position) {
     return;
   }
   if (pending_.size() >= 2 && parallel_assignment(position)) return;
-  const std::span<const ExprId> kids = take_operands(value.operands.subspan(1));
+  std::span<const ExprId> kids;  // of the target; a name has none
+  if (value.operands.size() > 1) kids = take_operands(value.operands.subspan(1));
   if (failed && expression_only_) return;
-  ExprId target = make_target(s_.ast, s_.lifted, v, kids);
+  const ExprId target = make_target(s_.ast, s_.lifted, v, kids);
   assign_target(value.operands[0], target, v);
 }
 
