@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "flow/dominators.h"
 #include "structure/build.h"
@@ -796,7 +796,7 @@ class Emitter {
   }
   Fate& fate(StmtId st) {
     const std::size_t at = st.index - first_stmt_;
-    if (fates_.size() <= at) fates_.resize(s_.ast.stmts.size() - first_stmt_);
+    if (fates_.size() <= at) [[unlikely]] fates_.resize(2 * at + 16);
     return fates_[at];
   }
   void add(std::uint32_t l, StmtId st) {
@@ -808,10 +808,7 @@ class Emitter {
   std::span<StmtId> close(std::uint32_t l) {
     const std::span<StmtId> out = s_.ast.arena.array<StmtId>(lists_[l].size);
     StmtId at = lists_[l].first;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = at;
-      if (i + 1 < out.size()) at = fate(at).next;
-    }
+    for (StmtId& st : out) st = std::exchange(at, at == lists_[l].last ? at : fates_[at.index - first_stmt_].next);
     return out;
   }
   void later(std::function<void()> task) {
