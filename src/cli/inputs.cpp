@@ -175,8 +175,14 @@ void write_file(const fs::path& path, std::string_view text) {
 
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
   if (!input.bytes.empty()) return read_pyc(input.bytes);
-  const auto read = [&](std::span<const std::uint8_t> bytes) { return marshal_version ? read_marshal(bytes, *marshal_version) : read_pyc(bytes); };
-  return input.archive ? read(input.archive->read(input.archive->members()[input.member])) : read(read_bytes(input.path));
+  const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
+    return marshal_version ? read_marshal(bytes, *marshal_version, lasting) : read_pyc(bytes, lasting);
+  };
+  if (input.archive) return read(input.archive->read(input.archive->members()[input.member]), false);
+  FileBytes file = read_bytes(input.path);
+  Module module = read(file, true);
+  module.source = std::move(file.bytes);
+  return module;
 }
 
 PyVersion parse_version(const std::string& text) {

@@ -91,6 +91,7 @@ struct CodeObject {
 /// A tree of code objects with its constants and strings. Ids index into it. Nested code objects have
 /// SMALLER ids than the one that holds them (children are completed first), so a loop by id is post-order.
 struct Module {
+  std::unique_ptr<std::uint8_t[]> source;  // of a file: its bytes, to which texts and code refer
   Arena arena;
   PyVersion version;
   StableVector<Const, 64> consts;

@@ -492,15 +492,14 @@ void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varn
   code.nlocals = static_cast<std::uint32_t>(varnames.size());
 }
 
-Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version) {
+Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version, bool lasting) {
   if (!is_supported(version)) {
     throw Error("cannot read code of Python " + std::to_string(version.major) + "." + std::to_string(version.minor) +
                 ": supported are " + supported_versions());
   }
   Module module;
   module.version = version;
-  const std::span<const std::uint8_t> copy = module.arena.copy(bytes);
-  Reader(module, copy).read_root();
+  Reader(module, lasting ? bytes : module.arena.copy(bytes)).read_root();
   return module;
 }
 

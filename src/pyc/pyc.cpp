@@ -30,7 +30,7 @@ std::optional<PyVersion> version_of_magic(std::uint16_t magic) {
   return std::nullopt;
 }
 
-Module read_pyc(std::span<const std::uint8_t> bytes) {
+Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting) {
   if (bytes.size() < 4) {
     throw Error("not a .pyc file: only " + std::to_string(bytes.size()) +
                 " bytes, while the magic number alone takes 4; is the file truncated?");
@@ -68,7 +68,7 @@ Module read_pyc(std::span<const std::uint8_t> bytes) {
                 ", of which PEP 552 defines only the two lowest bits; if the file comes out of an application bundle its header may be cut: "
                 "strip the header and name the Python version (--python 3." + std::to_string(version->minor) + ")");
   }
-  return read_marshal(bytes.subspan(kHeaderSize), *version);
+  return read_marshal(bytes.subspan(kHeaderSize), *version, lasting);
 }
 
 }  // namespace depyf

@@ -10,11 +10,12 @@ namespace depyf {
 /// Reads a `.pyc` file of CPython 3.7 … 3.15 (magic number, PEP 552 header, marshal data).
 /// Throws Error on a wrong or unknown magic number, or truncated or corrupt data; sizes in the input are not trusted.
 /// Facts: Lib/importlib/_bootstrap_external.py (magic), Python/marshal.c (format).
-Module read_pyc(std::span<const std::uint8_t> bytes);
+/// The bytes are copied, unless `lasting` says that they outlive the Module.
+Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting = false);
 
-/// Reads marshalled code of a known version. The bytes are copied: the Module does not refer to them afterwards.
+/// Reads marshalled code of a known version. The bytes are treated likewise.
 /// Throws Error as read_pyc does, and when the version is not one of 3.7 … 3.15.
-Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version);
+Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version, bool lasting = false);
 
 /// The version whose release writes `magic` (the first two bytes of a .pyc file, little-endian).
 std::optional<PyVersion> version_of_magic(std::uint16_t magic);
