@@ -832,29 +832,33 @@ class Folder {
     return any;
   }
 
-  /// The same of all blocks, or of those alone that are marked in `only`.
-  bool run(const std::vector<std::uint8_t>* only = nullptr) {
-    std::vector<BlockId> order = s_.reverse_postorder_blocks();
+  void find_loops(const std::vector<BlockId>& order) {
     std::vector<std::uint32_t>& number = number_;
     number.assign(s_.nodes.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
     headers_.assign(s_.nodes.size(), 0);
-    latches_.clear();
-    entered_by_.clear();
-    bool loops = false;
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
         if (number[node.edges[k].to.index] <= number[b.index]) {
-          headers_[node.edges[k].to.index] = loops = true;
+          headers_[node.edges[k].to.index] = 1;
           if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
         }
     }
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
-      for (int k = 0; loops && k < node.edge_count() && node.term == TermKind::Branch; ++k)
+      for (int k = 0; k < node.edge_count() && node.term == TermKind::Branch; ++k)
         if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to)) entered_by_[node.edges[k].to.index].push_back(b);
     }
+  }
+
+  /// The same of all blocks, or of those alone that are marked in `only`.
+  bool run(const std::vector<std::uint8_t>* only = nullptr) {
+    std::vector<BlockId> order = s_.reverse_postorder_blocks();
+    headers_.clear();
+    latches_.clear();
+    entered_by_.clear();
+    if (s_.any_edge_back()) find_loops(order);
     if (only) std::erase_if(order, [&](BlockId b) { return !(*only)[b.index]; });
     return run(order);
   }

@@ -302,6 +302,13 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   return order;
 }
 
+bool Structurer::any_edge_back() const {
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (int k = 0; k < nodes[i].edge_count(); ++k)
+      if (nodes[i].edges[k].to.index <= i) return true;
+  return false;
+}
+
 /// By node: does control get there from the entry, past no handler?
 std::vector<std::uint8_t> Structurer::reached_without_exceptions() const {
   std::vector<std::uint8_t> reached(nodes.size(), 0);

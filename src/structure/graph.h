@@ -199,6 +199,8 @@ class Structurer {
   bool merge_straight_lines();
   bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor
   std::vector<BlockId> reverse_postorder_blocks();
+  /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its nodes are.
+  bool any_edge_back() const;
   bool same_const(ConstId a, ConstId b) const;
   bool same_tree(ExprId a, ExprId b);
   std::size_t test_length(BlockId b);
