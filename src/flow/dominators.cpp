@@ -30,9 +30,9 @@ std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t e
   };
   std::vector<std::uint32_t> order;
   order.reserve(graph.size());
-  std::vector<bool> seen(graph.size(), false);
+  SmallVector<std::uint8_t, 256> seen(graph.size());
   SmallVector<Frame, 64> stack;
-  seen[entry] = true;
+  seen[entry] = 1;
   stack.push_back({entry, static_cast<std::uint32_t>(graph.successors(entry).size())});
   while (!stack.empty()) {
     Frame& top = stack.back();
@@ -43,7 +43,7 @@ std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t e
     }
     const std::uint32_t next = graph.successors(top.node)[--top.left];
     if (seen[next]) continue;
-    seen[next] = true;
+    seen[next] = 1;
     stack.push_back({next, static_cast<std::uint32_t>(graph.successors(next).size())});
   }
   std::reverse(order.begin(), order.end());

@@ -270,7 +270,7 @@ void Structurer::merge(BlockId a) {
 }
 
 std::vector<BlockId> Structurer::reverse_postorder_blocks() {
-  std::vector<std::uint8_t> seen(nodes.size(), 0);
+  SmallVector<std::uint8_t, 256> seen(nodes.size());
   std::vector<BlockId> order(nodes.size());  // filled from the end
   std::size_t first = order.size();
   struct Visit {

@@ -84,7 +84,7 @@ class Regions {
 
   /// Unreachable blocks go, so that they count nowhere.
   void sweep() {
-    std::vector<std::uint8_t> seen(s_.nodes.size(), 0);
+    SmallVector<std::uint8_t, 256> seen(s_.nodes.size());
     bool any = false;
     for (BlockId b : s_.reverse_postorder_blocks()) seen[b.index] = 1;
     for (std::size_t i = 0; i < s_.nodes.size(); ++i)
@@ -94,7 +94,7 @@ class Regions {
         s_.nodes[i].body.clear();
       }
     // a region that protects nothing any more
-    std::vector<std::uint8_t> used(s_.regions.size(), 0);
+    SmallVector<std::uint8_t, 64> used(s_.regions.size());
     for (const Node& node : s_.nodes)
       if (node.alive)
         for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent) used[r.index] = 1;
