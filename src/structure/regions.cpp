@@ -1007,22 +1007,43 @@ void Structurer::mark_statement_ends() {
   const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
   if (!counted()) recount();  // which takes away what would stand before a statement and does nothing
-  std::unordered_map<std::uint32_t, std::vector<BlockId>> begins;
-  std::unordered_map<std::uint32_t, std::pair<BlockId, ValueId>> offsets;  // where the code of each offset is
+  struct Begin {
+    std::uint32_t offset;
+    BlockId block;
+    auto operator<=>(const Begin&) const = default;
+  };
+  std::vector<Begin> begins;  // of blocks, sorted
+  const auto begin_at = [&](std::uint32_t offset) {
+    const auto first = std::lower_bound(begins.begin(), begins.end(), offset, [](const Begin& begin, std::uint32_t at) { return begin.offset < at; });
+    const auto behind = std::find_if(first, begins.end(), [&](const Begin& begin) { return begin.offset != offset; });
+    return std::span<const Begin>(first, behind);
+  };
+  struct Place {
+    bool known = false;
+    BlockId block;
+    ValueId value;
+  };
+  std::vector<Place> places(module[lifted.code].code.size() / 2 + 1);  // by offset: where its code is
+  const auto place_at = [&](std::uint32_t offset) -> Place* { return offset / 2 < places.size() ? &places[offset / 2] : nullptr; };
+  const auto add_place = [&](std::uint32_t offset, BlockId block, ValueId value) {
+    if (Place* place = place_at(offset); place && !place->known) *place = {true, block, value};
+  };
+  const auto is_known = [&](std::uint32_t offset) { return place_at(offset) && place_at(offset)->known; };
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
   std::unordered_map<std::uint32_t, BlockId> iterates;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     if (!node.alive) continue;
-    begins[node.body.empty() ? node.term_offset : at(node.body.front()).offset].push_back(BlockId(static_cast<std::uint32_t>(i)));
     const BlockId b(static_cast<std::uint32_t>(i));
+    begins.push_back({first_offset(b), b});
     if (node.term == TermKind::ForIter && !iterates.emplace(node.term_offset, b).second) iterates[node.term_offset] = BlockId();  // copies
-    for (ValueId v : node.body) offsets.emplace(at(v).offset, std::make_pair(b, v));
-    offsets.emplace(node.term_offset, std::make_pair(BlockId(), ValueId()));
+    for (ValueId v : node.body) add_place(at(v).offset, b, v);
+    add_place(node.term_offset, BlockId(), ValueId());
   }
+  std::sort(begins.begin(), begins.end());
   auto alone_at = [&](std::uint32_t offset) {
-    auto begin = begins.find(offset);
-    return begin != begins.end() && begin->second.size() == 1 ? begin->second[0] : BlockId();
+    const auto begin = begin_at(offset);
+    return begin.size() == 1 ? begin[0].block : BlockId();
   };
   // where each region is entered
   std::vector<BlockId> entered(regions.size());
@@ -1038,18 +1059,18 @@ void Structurer::mark_statement_ends() {
   // the block at an offset, for a statement in region `around`
   auto find = [&](std::uint32_t after, RegionId around) {
     BlockId found;
-    bool known = offsets.count(after) != 0;
+    bool known = is_known(after);
     if (auto setup = setups.find(after); setup != setups.end()) {
       known = true;
       for (std::uint32_t q : setup->second)
         if (is_ancestor(regions[q].parent, around)) found = entered[q];
-    } else if (auto begin = begins.find(after); begin != begins.end()) {
-      for (BlockId b : begin->second)
-        if (is_ancestor(nodes[b.index].region, around)) found = b;
+    } else {
+      for (const Begin& begin : begin_at(after))
+        if (is_ancestor(nodes[begin.block.index].region, around)) found = begin.block;
     }
-    if (!found && known && offsets[after].second && setups.find(after) == setups.end()) {
+    if (!found && is_known(after) && place_at(after)->value && setups.find(after) == setups.end()) {
       // in the middle of a block, because nothing else leads there: the block is split, so that the statement's end can be named
-      const auto [b, v] = offsets[after];
+      const auto [in_code, b, v] = *place_at(after);
       Node& node = nodes[b.index];
       auto place = std::find(node.body.begin(), node.body.end(), v);
       if (place == node.body.end() || place == node.body.begin() || node.match != UINT32_MAX || !is_ancestor(node.region, around)) return found;
@@ -1058,8 +1079,10 @@ void Structurer::mark_statement_ends() {
           if (std::find(node.body.begin(), place, resolve(operand)) != place) return found;  // no statement begins here
       if (node.value && std::find(node.body.begin(), place, resolve(node.value)) != place) return found;
       found = split_test(b, static_cast<std::size_t>(node.body.end() - place));
-      begins[after].push_back(found);
-      for (ValueId moved : nodes[found.index].body) offsets[at(moved).offset] = {found, moved};
+      const Begin begin{after, found};
+      begins.insert(std::upper_bound(begins.begin(), begins.end(), begin), begin);
+      for (ValueId moved : nodes[found.index].body)
+        if (Place* moved_to = place_at(at(moved).offset)) *moved_to = {true, found, moved};
     }
     if (found || known) return found;
     BlockId& made_here = made[(std::uint64_t{after} << 32) | (around ? around.index : UINT32_MAX)];
@@ -1079,7 +1102,7 @@ void Structurer::mark_statement_ends() {
     if (!begin) continue;
     BlockId& behind = elses[span.begin];
     behind = alone_at(span.end);
-    if (!behind && begins.count(span.end) == 0 && offsets.count(span.end) != 0) behind = find(span.end, nodes[begin.index].region);
+    if (!behind && begin_at(span.end).empty() && is_known(span.end)) behind = find(span.end, nodes[begin.index].region);
   }
   ends_behind.assign(regions.size(), BlockId());
   for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
@@ -1096,9 +1119,9 @@ void Structurer::mark_statement_ends() {
     } else if (auto iterator = iterates.find(loop.begin); iterator != iterates.end() && iterator->second) {
       around = nodes[iterator->second.index].region;
     } else {
-      auto begin = begins.find(loop.begin);
-      if (begin == begins.end() || begin->second.size() != 1) continue;
-      around = nodes[begin->second[0].index].region;
+      const BlockId begin = alone_at(loop.begin);
+      if (!begin) continue;
+      around = nodes[begin.index].region;
     }
     loops_behind[i] = find(loop.after, around);
   }
