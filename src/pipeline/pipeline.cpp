@@ -67,6 +67,7 @@ struct Heeded {
   bool unreached = true;  // statements (Cfg::unreached)
   bool elses = true;      // jumps over an `else` (Cfg::elses)
   bool layout = true;     // where code stands (StructureOptions::layout_tells), of all code
+  bool copies = true;     // that ends are alike (StructureOptions::joins_ends)
 };
 
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
@@ -94,6 +95,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool
   if (dynamo) simplify(lifted, module, simplify_options(dynamo));
   StructureOptions structuring = structure_options(dynamo, options);
   structuring.layout_tells = heeded.layout;
+  structuring.joins_ends = heeded.copies;
   if (unstructured.empty()) structure(lifted, ast, structuring);
   else structure_as_dispatch(lifted, ast, structuring, unstructured);
   check_nesting(ast, code, indentation);
@@ -172,6 +174,7 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
       if (heeded.unreached) heeded = {.unreached = false};
       else if (sound && heeded.elses) heeded = {.unreached = false, .elses = false};
       else if (sound && heeded.layout) heeded = {.unreached = false, .elses = false, .layout = false};
+      else if (sound && heeded.copies) heeded = {.unreached = false, .elses = false, .layout = false, .copies = false};
       else break;
     }
     reason += (reason.empty() ? "" : "; ") + failure;

@@ -572,6 +572,10 @@ bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
 void Structurer::join_exit_copies() {
   if (!options.made_by_dynamo) drop_unread_params();
   bool any = join_ends_of_parameters();
+  if (!options.joins_ends) {
+    if (any) count_uses(), count_preds();
+    return;
+  }
   if (!lifted.source_order) {
     any |= join_equal_ends();
     any |= join_returns_behind_regions();

@@ -22,6 +22,8 @@ struct StructureOptions {
   const std::vector<std::pair<std::string, std::vector<std::string>>>* callee_parameters = nullptr;
   /// Where code stands (its order up to 3.9, its lines and columns) tells how it was written; else control flow alone does.
   bool layout_tells = true;
+  /// Ends that are the same code are taken for copies of one, which the compiler made. Where no statements lead there from each copy, they stay apart.
+  bool joins_ends = true;
 };
 
 /// Turns the graph into raw statements (if, while, for, try, with, match …), by dominators and handler regions.
