@@ -204,7 +204,7 @@ void Structurer::join_dropped_values() {
       copies.push_back(arm_block);
     }
   };
-  std::vector<BlockId> meeting(nodes.size());  // by test: where its value meets the other operand's
+  SmallVector<BlockId, 64> meeting(nodes.size());  // by test: where its value meets the other operand's
   std::vector<BlockId> copies;
   bool any = false;
   for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
@@ -261,7 +261,7 @@ void Structurer::join_dropped_values() {
 /// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped below its value. Such a parameter, beside one that
 /// is read, is none.
 void Structurer::drop_unread_params() {
-  std::vector<std::uint8_t> wanted(nodes.size(), 0);
+  SmallVector<std::uint8_t, 256> wanted(nodes.size());
   bool any = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<ValueId>& params = nodes[i].params;
@@ -592,7 +592,7 @@ void Structurer::join_exit_copies() {
     BlockId block;             // where the way into a block comes from
     bool next_to_it = false;   // from the block before it
   };
-  std::vector<Before> before(nodes.size());
+  SmallVector<Before, 64> before(nodes.size());
   auto quiet = [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); };  // a `return` itself drops iterators
   // The line before block `b`, past blocks that do nothing.
   auto line_before = [&](std::size_t b) {
@@ -672,10 +672,7 @@ void Structurer::join_copies_behind_cleanups() {
 
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
 void Structurer::join_loop_tests() {
-  bool goes_back = false;  // as each loop does somewhere, in whatever order its blocks are
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (int k = 0; k < nodes[i].edge_count(); ++k) goes_back |= nodes[i].edges[k].to.index <= i;
-  if (!goes_back) return;
+  if (!any_edge_back()) return;
   std::vector<BlockId> order = reverse_postorder_blocks();
   std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
