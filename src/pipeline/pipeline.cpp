@@ -208,14 +208,14 @@ Decompiled decompile(Module& module, const DecompileOptions& options) {
   const auto count = static_cast<std::uint32_t>(module.codes.size());
   std::size_t bytes = 0;
   for (std::uint32_t id = 0; id < count; ++id) bytes += module[CodeId(id)].code.size();
-  ast.exprs.reserve(bytes / 4);  // about as many as there will be: nodes that move when there is no room for more cost time
-  ast.stmts.reserve(bytes / 16);
   DecompileOptions last = options;
   last.ladder = 6;
   const auto decompile_all = [&](const std::vector<std::uint8_t>& flat) {
     ast = Ast();
     ast.module = &module;
     ast.bodies.resize(module.codes.size());
+    ast.exprs.reserve(bytes / 4);  // about as many as there will be: nodes that have to move cost time
+    ast.stmts.reserve(bytes / 16);
     for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
     for (std::uint32_t id = 0; id < count; ++id) {
       const CodeId code(id);
