@@ -79,12 +79,71 @@ bool is_definition(const Rewriter& r, ExprId value) {
   }
 }
 
+/// A tuple of constants as Python writes it, from behind its `(` on: what `...` in it is called there is written as `...`. `end`: behind its `)`. Empty where the
+/// text is something else.
+std::string constant_tuple(std::string_view text, std::size_t begin, std::size_t& end) {
+  std::string out;
+  std::size_t depth = 1, commas = 0;
+  for (std::size_t i = begin; i < text.size();) {
+    const char c = text[i];
+    std::size_t next = i + 1;
+    if (c == ')' && --depth == 0) {
+      end = next;
+      return commas != 0 && out.back() != ',' ? out : std::string();
+    }
+    if (c == '(') ++depth;
+    if (c == ',' && depth == 1) ++commas;
+    if (c == '\'' || c == '"') {
+      while (next < text.size() && text[next] != c) next += text[next] == '\\' ? 2 : 1;
+      if (next++ >= text.size()) return {};
+    } else if (is_identifier(text.substr(i, 1)) || (c >= '0' && c <= '9')) {
+      while (next < text.size() && (is_identifier(text.substr(next, 1)) || (text[next] >= '0' && text[next] <= '9'))) ++next;
+      const std::string_view word = text.substr(i, next - i);
+      const bool prefix = next < text.size() && (text[next] == '\'' || text[next] == '"');
+      if (word == "Ellipsis") {
+        out += "...";
+        i = next;
+        continue;
+      }
+      if (is_identifier(word) && word != "None" && word != "True" && word != "False" && !prefix) return {};
+    } else if (std::string_view("(), .+-").find(c) == std::string_view::npos && c != ')') {
+      return {};
+    }
+    out += text.substr(i, next - i);
+    i = next;
+  }
+  return {};
+}
+
+/// Up to 3.8 the text of an annotation has a tuple of constants in a subscript as the tuple is: `Callable[(Ellipsis, None)]` for `Callable[..., None]`.
+std::string written_annotation(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t next = i + 1;
+    if (text[i] == '\'' || text[i] == '"') {
+      while (next < text.size() && text[next] != text[i]) next += text[next] == '\\' ? 2 : 1;
+      next = std::min(next + 1, text.size());
+    } else if (text.substr(i, 2) == "[(") {
+      const std::string items = constant_tuple(text, i + 2, next);
+      if (!items.empty() && next < text.size() && text[next] == ']') {
+        out += "[" + items;
+        i = next;
+        continue;
+      }
+      next = i + 1;
+    }
+    out += text.substr(i, next - i);
+    i = next;
+  }
+  return out;
+}
+
 }  // namespace
 
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text) {
   const Const* c = r.constant(value);
   if (!from_text || !c || c->kind != ConstKind::Str) return value;
-  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(c->text).index, 0, r.ast[value].origin);
+  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(written_annotation(c->text)).index, 0, r.ast[value].origin);
 }
 
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {

@@ -10,3 +10,7 @@ def f(a: int, b: dict[str, int] | None = None) -> tuple[int, ...]:
 
 class C:
     y: C
+
+
+def constants(a: Callable[..., None], b: Literal['a (b', 'c']) -> Callable[..., Tuple[1, ...]]:
+    return a
