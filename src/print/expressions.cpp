@@ -141,6 +141,12 @@ bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
   }
 }
 
+std::size_t Printer::operands_on_first_row(const Expr& e) const {
+  for (std::size_t i = e.kids.size() - 1; i > 0; --i)
+    if (const Expr& kid = ast_[e.kids[i]]; kid.kind == ExprKind::BoolOp && kid.a == kOnSameRow) return i;
+  return 0;
+}
+
 bool Printer::is_constant_display(const Expr& e) const {
   if (e.kids.size() < 6) return false;
   for (ExprId kid : e.kids) {
@@ -218,10 +224,11 @@ void Printer::visit(const Task& task) {
   const bool row_tells = e.kind == ExprKind::BoolOp && at_least(10) && !at_least(12);
   const bool on_rows = (tuple && e.op == kOnRows && at_least(13)) || (row_tells && e.a == kBeginsRow);
   bool parens = on_rows || parenthesised(task, e, prec);
+  const std::size_t held = row_tells ? operands_on_first_row(e) : 0;
   std::uint8_t allow = task.allow;
   if (parens) {
     bool comma = tuple && e.kids.size() > 1;
-    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : row_tells && e.a == kOnSameRow ? Group::Rows : Group::NoComma;
+    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : held || (row_tells && e.a == kOnSameRow) ? Group::Rows : Group::NoComma;
     add_open('(', group, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }
@@ -307,11 +314,11 @@ void Printer::visit(const Task& task) {
       break;
     }
     case ExprKind::BoolOp:
-      if (soft) add_group(Group::Soft);
+      if (soft) add_group(held ? Group::Rows : Group::Soft);
       for (std::size_t i = 0; i < e.kids.size(); ++i) {
         if (i) {
           add_text(" ");
-          if (parts) add_part();
+          if (parts) add_part(i <= held ? Row::Same : Row::Free);
           add_text(e.op == 0 ? "and " : "or ");
         }
         add_expr(e.kids[i], tighter(prec));

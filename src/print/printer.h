@@ -154,6 +154,8 @@ class Printer {
   void add_slice(const Expr& e);
   void add_dotted_name(StrId id);
   bool is_constant_display(const Expr& e) const;
+  /// Of a BoolOp: up to which operand no row may end (see kOnSameRow), 0 where any may.
+  std::size_t operands_on_first_row(const Expr& e) const;
   bool takes_optional_group(ExprId id) const;
   bool parenthesised(const Task& task, const Expr& e, Prec prec) const;
   bool has_starred(std::span<const ExprId> kids) const;

@@ -198,6 +198,9 @@ class Folder {
     return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False;
   }
 
+  /// Is it a value of `and` or `or` that is tested once more?
+  bool is_merged(ValueId v) const { return s_.at(v).kind == ValueKind::Select && s_.selects[s_.select_of[v.index]].merged; }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -238,6 +241,7 @@ class Folder {
           }
         }
         if (e.external) s_.chained[e.external.index] = 1;
+        if (is_merged(second) && s_.ast[e.expr].kind == ExprKind::BoolOp) s_.ast[e.expr].a = kBeginsRow;
         Select sel;
         const bool is_and = (side == 0) != negate_first;
         sel.kind = is_and ? Select::And : Select::Or;

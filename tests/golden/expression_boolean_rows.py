@@ -59,3 +59,21 @@ def too_long_for_one_row(order, request, parameters):
                 or order)
         and parameters.post
     )
+
+
+def inner_on_a_row_of_its_own(host, pattern):
+    return (
+        pattern[0] == '.'
+        and (
+            host.endswith(pattern)
+            or host == pattern[1:]
+        )
+        or pattern == host
+    )
+
+
+def inner_on_the_row_of_the_first(stop_price, trigger, is_profit, kind):
+    return (
+        stop_price is not None or trigger is not None and not is_profit or kind == 'stopLoss'
+                or kind == 'stopLossLimit'
+    )
