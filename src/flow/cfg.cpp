@@ -261,6 +261,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unr
   cfg.continue_in_finally = version >= PyVersion{3, 8};
   cfg.named_expressions = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};
+  cfg.one_test_on_a_row = version >= PyVersion{3, 10} && version < PyVersion{3, 12};
   cfg.keeps_not = version >= PyVersion{3, 14};
   cfg.turns_tests = version >= PyVersion{3, 12};
   const bool branches_on_bools = version >= PyVersion{3, 13};

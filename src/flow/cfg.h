@@ -61,6 +61,7 @@ struct Cfg {
   std::vector<Region> regions;  // parents before children
   BlockId entry;
   bool folds_displays = false;  // 3.14+: the constants that a display begins with come as one
+  bool one_test_on_a_row = false;  // 3.10, 3.11: a value that two operators jump on is tested once where both are of one row, else twice
   bool keeps_not = false;       // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
   bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body

@@ -277,6 +277,7 @@ class Lifter {
     out_.continue_in_finally = cfg_->continue_in_finally;
     out_.named_expressions = cfg_->named_expressions;
     out_.folds_displays = cfg_->folds_displays;
+    out_.one_test_on_a_row = cfg_->one_test_on_a_row;
     out_.keeps_not = cfg_->keeps_not;
     out_.loops = cfg_->loops;
     out_.elses = cfg_->elses;

@@ -108,7 +108,7 @@ struct Lifted {
   bool continue_in_finally = true;
   bool named_expressions = true;  // see Cfg
   bool folds_displays = false;   // see Cfg
-  bool keeps_not = false;        // see Cfg
+  bool one_test_on_a_row = false, keeps_not = false;  // see Cfg
   std::vector<LoopSpan> loops;   // see Cfg
   std::vector<ElseSpan> elses;   // see Cfg
   bool ends_in_compound = false; // see Cfg

@@ -221,14 +221,14 @@ void Printer::visit(const Task& task) {
   }
   Prec prec = precedence(ast_, id);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
-  const bool row_tells = e.kind == ExprKind::BoolOp && at_least(10) && !at_least(12);
-  const bool on_rows = (tuple && e.op == kOnRows && at_least(13)) || (row_tells && e.a == kBeginsRow);
+  const bool operands = e.kind == ExprKind::BoolOp;
+  const bool on_rows = (tuple && e.op == kOnRows && at_least(13)) || (operands && e.a == kBeginsRow);
   bool parens = on_rows || parenthesised(task, e, prec);
-  const std::size_t held = row_tells ? operands_on_first_row(e) : 0;
+  const std::size_t held = operands ? operands_on_first_row(e) : 0;
   std::uint8_t allow = task.allow;
   if (parens) {
     bool comma = tuple && e.kids.size() > 1;
-    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : held || (row_tells && e.a == kOnSameRow) ? Group::Rows : Group::NoComma;
+    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : held || (operands && e.a == kOnSameRow) ? Group::Rows : Group::NoComma;
     add_open('(', group, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }

@@ -358,12 +358,12 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   const ExprId first = select.negate_first ? negate(s_.ast, operand) : operand;
   auto operands_of = [&](ExprId e) {
     const Expr& whole = s_.ast[e];
-    return whole.kind == ExprKind::BoolOp && whole.op == op ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end()) : std::vector<ExprId>{e};
+    return whole.kind == ExprKind::BoolOp && whole.op == op && whole.a != kBeginsRow ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end()) : std::vector<ExprId>{e};
   };
   // `(a or b) or c` tests twice
   const ValueId tested = s_.resolve(s_.at(v).operands[0]);
   const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.select_of[tested.index]].merged;
-  if (merged && s_.ast[first].kind == ExprKind::BoolOp) s_.ast[first].a = kBeginsRow;
+  if (merged && s_.lifted.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp) s_.ast[first].a = kBeginsRow;
   std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first), right = operands_of(select.rest);
   if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
     Expr chain = s_.ast[list.back()];
@@ -378,7 +378,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     right.erase(right.begin());
   }
   list.insert(list.end(), right.begin(), right.end());
-  if (select.merged)  // as a value: the operands but the last one, where they are operations too, jump to the next one's test
+  if (select.merged && s_.lifted.one_test_on_a_row)  // as a value: the operands but the last one, where they are operations too, jump to the next one's test
     for (std::size_t i = 0; i + 1 < list.size(); ++i)
       for (ExprId e = list[i]; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX; e = s_.ast[e].kids[0]) s_.ast[e].a = kOnSameRow;
   if (list.size() == 1) return list[0];

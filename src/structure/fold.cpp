@@ -241,7 +241,7 @@ class Folder {
           }
         }
         if (e.external) s_.chained[e.external.index] = 1;
-        if (is_merged(second) && s_.ast[e.expr].kind == ExprKind::BoolOp) s_.ast[e.expr].a = kBeginsRow;
+        if (s_.lifted.one_test_on_a_row && is_merged(second) && s_.ast[e.expr].kind == ExprKind::BoolOp) s_.ast[e.expr].a = kBeginsRow;
         Select sel;
         const bool is_and = (side == 0) != negate_first;
         sel.kind = is_and ? Select::And : Select::Or;

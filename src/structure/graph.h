@@ -227,6 +227,7 @@ class Structurer {
   bool falls_known() const { return !lifted.source_order && !options.made_by_dynamo; }
   bool same_exit(BlockId a, BlockId b);
   bool written_apart(BlockId a, BlockId b);
+  bool is_written_return(const Node& node) const;
   std::size_t class_epilogue(const Node& node) const;
   void drop_unread_params();      // loops.cpp
   bool join_ends_of_parameters();

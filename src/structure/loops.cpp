@@ -566,6 +566,13 @@ bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
   return true;
 }
 
+/// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that of what comes before it.
+bool Structurer::is_written_return(const Node& node) const {
+  if (!has_width_of(node.term_columns, {"return"})) return false;
+  const auto before = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); });
+  return before == node.body.rend() || at(*before).line != node.term_line || at(*before).columns != node.term_columns;
+}
+
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one
 /// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
 /// implicit `return None`, which takes its line from what stands before it.
@@ -584,16 +591,30 @@ void Structurer::join_exit_copies() {
   for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct End {
     std::uint64_t kind;
-    std::uint32_t value;
+    std::uint64_t value;
     BlockId block;
     auto operator<=>(const End&) const = default;
   };
+  constexpr std::uint64_t kWritten = 4;
   struct Before {
     BlockId block;             // where the way into a block comes from
     bool next_to_it = false;   // from the block before it
   };
   SmallVector<Before, 64> before(nodes.size());
   auto quiet = [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); };  // a `return` itself drops iterators
+  std::vector<BlockId> behind_loop;  // by iterator: where its loop leads when it ends
+  // Does the operation drop the iterator of a loop which code follows? Without columns (3.10) nothing tells `break` and all of that in an `else` from `return`,
+  // which is usual.
+  const auto leaves_loop_before_code = [&](ValueId v) {
+    if (!is_op(v, Op::POP_TOP)) return false;
+    if (behind_loop.empty()) {
+      behind_loop.resize(lifted.values.size());
+      for (const Node& node : nodes)
+        if (node.alive && node.term == TermKind::ForIter) behind_loop[resolve(node.value).index] = node.edges[1].to;
+    }
+    const BlockId behind = behind_loop[resolve(at(v).operands[0]).index];
+    return behind && !(nodes[behind.index].term == TermKind::Return && std::all_of(nodes[behind.index].body.begin(), nodes[behind.index].body.end(), quiet));
+  };
   // The line before block `b`, past blocks that do nothing.
   auto line_before = [&](std::size_t b) {
     for (int steps = 0; steps < 8; ++steps) {
@@ -627,7 +648,11 @@ void Structurer::join_exit_copies() {
       if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
-        if (!is_const(v)) line = at(v).line;
+        if (!is_const(v) && !(node.term_columns == 0 && leaves_loop_before_code(v))) line = at(v).line;
+      if (is_written_return(node)) {
+        ends.push_back({region + kWritten, (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns, b});
+        continue;
+      }
       const bool silent = line == 0;
       if (silent) line = node.in_place ? line_before(i) : before[i].block ? nodes[before[i].block.index].term_line : 0;
       if (line != node.term_line) continue;
@@ -649,7 +674,24 @@ void Structurer::join_exit_copies() {
       common.value = add_value(at(common.value));
       common.body.push_back(common.value);
     }
+    // What a written return drops on its way belongs to it.
+    const auto last_drop = [&](BlockId block) {
+      const auto& body = nodes[block.index].body;
+      const auto at_end = std::find_if_not(body.rbegin(), body.rend(), [&](ValueId v) { return is_const(v); });
+      return at_end != body.rend() && is_op(*at_end, Op::POP_TOP) ? resolve(at(*at_end).operands[0]) : ValueId();
+    };
+    while ((from->kind & 0xFF) == kWritten) {
+      const ValueId dropped = last_drop(from->block);
+      if (!dropped || !std::all_of(from, behind, [&](const End& copy) { return last_drop(copy.block) == dropped; })) break;
+      for (const End* copy = from; copy != behind; ++copy) {
+        auto& body = nodes[copy->block.index].body;
+        const auto drop = std::find_if(body.rbegin(), body.rend(), [&](ValueId v) { return is_op(v, Op::POP_TOP); }).base() - 1;
+        if (copy == from) common.body.insert(common.body.begin(), *drop);
+        body.erase(drop);
+      }
+    }
     const BlockId end(static_cast<std::uint32_t>(nodes.size()));
+    for (ValueId v : common.body) lifted.values[v.index].block = end;
     nodes.push_back(common);
     for (const End& copy : std::span(from, behind)) {
       Node& node = nodes[copy.block.index];

@@ -18,6 +18,16 @@ def solve(rm, check, symmetric):
     rv = (0, 1)
     for rmi in rm:
         rv = combine(rv, rmi)
+# if ==3.10
+        if rv is None:
+            return None
+        n, m = rv
+        n = n % m
+    if symmetric:
+        return symmetric_residue(n, m), m
+    return n, m
+# end
+# if <=3.9
         if rv is None:
             break
         n, m = rv
@@ -26,3 +36,14 @@ def solve(rm, check, symmetric):
         if symmetric:
             return symmetric_residue(n, m), m
         return n, m
+# end
+# if >=3.11
+        if rv is None:
+            break
+        n, m = rv
+        n = n % m
+    else:
+        if symmetric:
+            return symmetric_residue(n, m), m
+        return n, m
+# end

@@ -8,10 +8,17 @@ def f(rs, s):
             match r.value:
                 case N(value=None) | None:
                     pass
+# if ==3.10
+                case _:
+                    return
+        s.b()
+# end
+# if >=3.11
                 case _:
                     break
         else:
             s.b()
+# end
 
 
 def g(rs, s):
