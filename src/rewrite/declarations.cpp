@@ -291,6 +291,9 @@ void find_declarations(Rewriter& r) {
     if (!global && !nonlocal && !unbound) continue;
     const std::string_view text = r.module[id];
     if (compiler_name(text, r.role == Role::Class && !(use & kStored))) continue;
+    // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c, compiler_assert).
+    const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) && (r.role == Role::Class || r.role == Role::Module) && !has_assertion_constant(r.module);
+    if (asserts) continue;
     if (global) add_once(globals, id);
     if (nonlocal) add_once(nonlocals, id);
     if (unbound && !(text.starts_with("__") && text.ends_with("__")) && enclosing_function_has(r.module, r.code, id)) add_once(r.unbound, id);
