@@ -1131,7 +1131,7 @@ class Emitter {
       if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t]))) go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
       return;
     }
-    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow))) return;
+    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !s_.is_written_return(s_.nodes[t])) return;
     if (t == ctx.header) {
       append_continue(l, ctx, origin);
       return;

@@ -38,3 +38,16 @@ def cases(node):
                 return
     z(x)
 # end
+
+
+# if >=3.11
+def in_nested_if(self):
+    if self.p is not None:
+        w(self)
+        if self.c():
+            return
+        self.r()
+        if self.t is not None:
+            self.s = 1
+        self.k()
+# end
