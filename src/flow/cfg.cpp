@@ -236,12 +236,12 @@ void separate_handlers(Cfg& cfg) {
 
 /// One block, from the first instruction to the last, that nothing protects?
 bool is_straight(const InstrList& list) {
-  if (!list.rows.empty() || list.instrs.empty() || !ends_flow(list.instrs.back().op) || list.instrs.back().target != kNoTarget) return false;
-  return std::none_of(list.instrs.begin(), list.instrs.end() - 1, [](const Instr& instr) { return ends_block(instr.op); });
+  if (!list.rows.empty() || list.instrs.empty() || (list.instrs.back().op != Op::RETURN_VALUE && list.instrs.back().op != Op::RAISE)) return false;
+  return std::all_of(list.instrs.begin(), list.instrs.end() - 1, [](const Instr& instr) { return acts_on_values_alone(instr.op); });
 }
 
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached) {
-  if (module[code].version >= PyVersion{3, 11} && is_straight(list)) {
+  if (is_straight(list)) {
     Cfg cfg;
     cfg.instrs = list.instrs;
     cfg.blocks.push_back({0, static_cast<std::uint32_t>(list.instrs.size()), {}, {}, {}});

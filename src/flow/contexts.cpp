@@ -18,6 +18,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::uint32_t kStateBit = 0x80000000u;
 /// CO_MAXBLOCKS of Include/cpython/frameobject.h: the interpreter aborts beyond.
 constexpr std::uint32_t kMaxBlocks = 20;
+constexpr std::uint64_t kDeepest = 0x1000000;  // of the stack
 
 /// What lies on the block stack, or what the interpreter keeps on the value stack to remember how a `finally` body was entered.
 enum class Entered : std::uint8_t {
@@ -65,6 +66,8 @@ class Expansion {
   Expansion(const Module& module, CodeId code, const InstrList& list, bool unreached)
       : module_(module), code_(code), list_(list), unreached_(unreached), minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
+    states_.reserve(list.instrs.size() / 2 + 8);
+    out_.steps.reserve(list.instrs.size() / 2 + 8);
     budget_ = 64 * list.instrs.size() + 20000;
     find_leads();
     find_setups();
@@ -99,14 +102,18 @@ class Expansion {
 
   void find_leads() {
     const std::uint32_t n = static_cast<std::uint32_t>(list_.instrs.size());
-    entered_.assign(n, 0);
+    begins_.assign(n, 0);
     for (std::uint32_t i = 0; i < n; ++i) {
       const Instr& instr = list_.instrs[i];
+      if (acts_on_values_alone(instr.op)) continue;
+      begins_[i] = 1;
       if (instr.target != kNoTarget) {
         leads_.push_back(i);
-        entered_[instr.target] = 1;
+        begins_[instr.target] = 1;
       } else if (instr.op == Op::POP_FINALLY && i + 1 + kFinallyTail < n) {
-        entered_[i + 1 + kFinallyTail] = 1;
+        begins_[i + 1 + kFinallyTail] = 1;
+      } else if (instr.op == Op::RETURN_VALUE && i > 0 && list_.instrs[i - 1].op == Op::LOAD_CONST) {
+        begins_[i - 1] = 1;  // go_on_behind_handlers looks for the constant of a `return` by itself
       }
     }
   }
@@ -127,6 +134,8 @@ class Expansion {
       const Instr& instr = list_.instrs[i];
       if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH) finally_body_[instr.target] = true;
     }
+    for (std::uint32_t i = 0; i < list_.instrs.size(); ++i)
+      if (marks_normal_entry(i)) begins_[i] = 1;
   }
 
   /// 3.7 spells END_ASYNC_FOR out, and protects the loop's target too:
@@ -168,7 +177,8 @@ class Expansion {
       async_[s + 4] = Async::Stored;
       async_[end] = Async::Left;
       async_[h] = Async::Handler;
-      if (t + 5 < n) entered_[t + 5] = 1;
+      for (std::size_t i : {s + 4, end, h, t + 5})
+        if (i < n) begins_[i] = 1;
     }
   }
 
@@ -205,10 +215,12 @@ class Expansion {
       begins_two_loops_.assign(n, false);
       for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
     }
+    std::vector<std::uint32_t> begins;
     std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
     for (std::uint32_t i = 0; i < n; ++i) {
       while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
       if (loop_end[i] > i) {
+        begins.push_back(i);
         LoopSpan span{instrs[i].offset, instrs[loop_end[i] - 1].offset};
         if (!setups.empty() && !setups.back().second) {
           setups.back().second = true;
@@ -216,32 +228,39 @@ class Expansion {
         }
         out_.loops.push_back(span);
       }
-      if (instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
+      if (minor_ <= 7 && instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
     }
-    std::vector<bool> targeted(n, false);
-    for (std::uint32_t i : leads_) targeted[instrs[i].target] = true;
+    std::vector<std::uint8_t> targeted(n, 0);
+    for (std::uint32_t i : leads_) targeted[instrs[i].target] = 1;
     auto ends_behind_jump = [&](std::uint32_t i) {
       if (i == 0 || i + 1 >= n || targeted[i + 1]) return false;
       return instrs[i + 1].op == Op::POP_EXCEPT || (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK && instrs[i - 1].op == Op::POP_BLOCK);
     };
-    std::vector<std::uint32_t> open, begun;  // ends and beginnings of the loops around i
-    bool unwound = false;             // right behind the copy or the call of a cleanup
-    for (std::uint32_t i = 0; i < n; ++i) {
-      while (!open.empty() && open.back() <= i) {
-        open.pop_back();
-        begun.pop_back();
+    auto unwound = [&](std::uint32_t i) {  // right behind the copy or the call of a cleanup
+      while (i-- > 0) {
+        if (i > 0 && is_comparison(i - 1)) continue;
+        const Op op = instrs[i].op;
+        if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) return true;
+        if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) return false;
       }
-      if (loop_end[i] > i) {
-        open.push_back(loop_end[i]);
-        begun.push_back(i);
+      return false;
+    };
+    std::vector<std::uint32_t> open;  // beginnings of the loops around a jump
+    std::size_t next = 0;             // in `begins`
+    auto close = [&](std::uint32_t i) {
+      while (!open.empty() && loop_end[open.back()] <= i) open.pop_back();
+    };
+    for (std::uint32_t i : leads_) {
+      if (instrs[i].op != Op::JUMP) continue;
+      for (; next < begins.size() && begins[next] <= i; ++next) {
+        close(begins[next]);
+        open.push_back(begins[next]);
       }
-      const Op op = instrs[i].op;
+      close(i);
       if (i > 0 && is_comparison(i - 1)) continue;
-      if (op == Op::JUMP && instrs[i].target > i && !open.empty() && instrs[i].target >= open.back()) jump_role_[i] = JumpRole::Break;
-      else if (op == Op::JUMP && instrs[i].target <= i && !begun.empty() && instrs[i].target < begun.back()) jump_role_[i] = JumpRole::Break;
-      else if (op == Op::JUMP && instrs[i].target <= i && (unwound || ends_behind_jump(i))) jump_role_[i] = JumpRole::Continue;
-      if (op == Op::CALL_FINALLY || op == Op::POP_FINALLY) unwound = true;
-      else if (op != Op::POP_EXCEPT && op != Op::POP_BLOCK && op != Op::POP_TOP) unwound = false;
+      const std::uint32_t target = instrs[i].target;
+      if (!open.empty() && (target > i ? target >= loop_end[open.back()] : target < open.back())) jump_role_[i] = JumpRole::Break;
+      else if (target <= i && (unwound(i) || ends_behind_jump(i))) jump_role_[i] = JumpRole::Continue;
     }
   }
 
@@ -478,10 +497,8 @@ class Expansion {
   /// What `instr` does to the stack.
   void take_effect(const Instr& instr) {
     const StackEffect effect = stack_effect(instr);
-    if (effect.pops > depth_) [[unlikely]] fail_underflow(effect.pops);
-    const std::uint64_t below = depth_ - effect.pops;
-    if (below + std::max(effect.pushes, effect.target_pushes) > 0x1000000) [[unlikely]] fail_overflow();
-    depth_ = static_cast<std::uint32_t>(below + effect.pushes);
+    if (effect.pops > depth_ || depth_ + std::max(effect.pushes, effect.target_pushes) > kDeepest) [[unlikely]] fail_depth(*here_, depth_, effect.pops);
+    depth_ = static_cast<std::uint32_t>(depth_ - effect.pops + effect.pushes);
     spend(*here_);
   }
   /// A step of the last `count` instructions that were made.
@@ -493,14 +510,14 @@ class Expansion {
     if (states_[current_].first == kNone) states_[current_].first = id;
     last_ = id;
   }
-  void spend(const Instr& instr) {
-    if (budget_ == 0) [[unlikely]] fail_blow_up(instr);
-    --budget_;
+  void spend(const Instr& instr, std::size_t count = 1) {
+    if (budget_ < count) [[unlikely]] fail_blow_up(instr);
+    budget_ -= count;
   }
-  [[noreturn]] void fail_underflow(std::uint64_t pops) const {
-    fail(*here_, "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth_));
+  [[noreturn]] void fail_depth(const Instr& instr, std::uint64_t depth, std::uint64_t pops) const {
+    if (pops > depth) fail(instr, "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth));
+    fail(instr, "makes the stack deeper than 16 million values");
   }
-  [[noreturn]] void fail_overflow() const { fail(*here_, "makes the stack deeper than 16 million values"); }
   [[noreturn]] void fail_blow_up(const Instr& instr) const {
     fail(instr, "is copied too often: `finally` bodies nest too deep to be expanded");
   }
@@ -643,18 +660,12 @@ class Expansion {
     fail(*here_, "is outside of a loop");
   }
 
-  /// Acts on the stack alone. (What acts on blocks or leads elsewhere stands from JUMP on in op.def, but for these.)
-  static bool is_plain(Op op) {
-    static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER, Op::SEND, Op::RAISE, Op::RERAISE};
-    return op < Op::JUMP && !others[op];
-  }
-
   /// 3.8's `return`, `break` or `continue` in a `finally` body goes on under one context whichever way the body was entered. Its tail stays
   /// with each copy of the body, as in 3.9, up to the first instruction that needs more than that.
   void leave_finally(std::uint32_t index) {
     for (std::uint32_t count = 0; count < kFinallyTail && index < list_.instrs.size(); ++count, ++index) {
       const Instr& instr = list_.instrs[index];
-      if (instr.op != Op::RETURN_VALUE && !is_plain(instr.op)) break;
+      if (instr.op != Op::RETURN_VALUE && !acts_on_values_alone(instr.op)) break;
       here_ = &instr;
       emit(instr);
       if (instr.op == Op::RETURN_VALUE) return;
@@ -964,26 +975,22 @@ class Expansion {
   void walk_plain(std::uint32_t index) {
     const Instr *const first = &list_.instrs[index], *const end = list_.instrs.data() + list_.instrs.size();
     const Instr* instr = first;
+    const std::uint32_t state = current_;
+    std::uint64_t depth = depth_;
     for (;;) {
-      here_ = instr;
-      take_effect(*instr++);
+      const StackEffect effect = stack_effect(*instr);
+      if (effect.pops > depth || depth + effect.pushes > kDeepest) [[unlikely]] fail_depth(*instr, depth, effect.pops);
+      depth += effect.pushes - effect.pops;
       ++index;
-      if (instr == end || inline_state_[index] != kNone || entered_[index] || !goes_on_plainly(instr, end)) break;
-      spend(*instr);
-      inline_state_[index] = current_;
+      if (++instr == end || begins_[index] || inline_state_[index] != kNone) break;
+      inline_state_[index] = state;
     }
+    here_ = instr - 1;
+    depth_ = static_cast<std::uint32_t>(depth);
+    spend(*here_, 2 * static_cast<std::size_t>(instr - first));
     out_.made.insert(out_.made.end(), first, instr);
     add_step(static_cast<std::size_t>(instr - first));
     go(index);
-  }
-
-  /// Does what comes before go on to this one, as one plain operation to the next?
-  bool goes_on_plainly(const Instr* instr, const Instr* end) const {
-    if (!is_plain(instr->op)) return false;
-    const auto index = [&] { return static_cast<std::uint32_t>(instr - list_.instrs.data()); };
-    if (!async_.empty() && async_[index()] != Async::No) return false;
-    // go_on_behind_handlers looks for the constant of a `return` by itself
-    return instr->op != Op::LOAD_CONST || (!marks_normal_entry(index()) && (instr + 1 == end || instr[1].op != Op::RETURN_VALUE));
   }
 
   void need_target(const Instr& instr) const {
@@ -1048,7 +1055,7 @@ class Expansion {
   /// How many instructions behind POP_FINALLY stay with each copy of the body, at most.
   static constexpr std::uint32_t kFinallyTail = 16;
   std::vector<std::uint32_t> leads_;        // the instructions with a target
-  std::vector<std::uint8_t> entered_;               // by instruction: not only from the one before
+  std::vector<std::uint8_t> begins_;        // by instruction: it does not just follow on the one before, as one plain operation on another
   std::vector<std::uint32_t> first_setup_;  // of each handler; empty where there is none
   std::vector<bool> finally_body_;
   std::vector<Async> async_;

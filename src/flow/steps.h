@@ -6,6 +6,7 @@
 
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
+#include "opcode/op_set.h"
 
 namespace depyf {
 
@@ -37,6 +38,12 @@ struct Steps {
   bool unreached = false;
   bool ends_in_compound = false;
 };
+
+/// Neither branches nor acts on blocks or handlers. (What does so stands from JUMP on in op.def, but for these.)
+inline bool acts_on_values_alone(Op op) {
+  static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER, Op::SEND, Op::RAISE, Op::RERAISE};
+  return op < Op::JUMP && !others[op];
+}
 
 /// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and
 /// all that acts on the block stack is resolved. In 3.9 and 3.10 that copies nothing; in 3.7 and 3.8 a `finally` body is copied once
