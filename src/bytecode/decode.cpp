@@ -12,6 +12,7 @@
 #include "bytecode/virtual_slots.h"
 #include "opcode/effect.h"
 #include "opcode/tables.h"
+#include "support/append.h"
 #include "support/error.h"
 #include "support/flat_map.h"
 
@@ -73,14 +74,15 @@ class Decoder {
   }
 
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::uint32_t target = kNoTarget) {
-    out_.instrs.push_back({op, arg, aux, target, 2 * start_, line_, columns_});
+    append(out_.instrs, Instr{op, arg, aux, target, 2 * start_, line_, columns_});
   }
 
   void walk() {
     const std::span<const std::uint8_t> bytes = code_.code;
     const auto count = static_cast<std::uint32_t>(bytes.size() / 2);
-    std::vector<std::uint32_t>& units = scratch_.units;
-    units.assign(std::size_t{count} + 1, kCache);
+    scratch_.units.assign(std::size_t{count} + 1, kCache);
+    std::uint32_t* const units = scratch_.units.data();
+    const VersionTable& table = *table_;
     scratch_.jumps.clear();
     out_.instrs.reserve(minor_ >= 11 ? count / 2 + 8 : count + 8);
     for (std::uint32_t unit = 0; unit < count;) {
@@ -89,7 +91,7 @@ class Decoder {
       units[unit] = here;
       std::uint8_t opcode = bytes[2 * std::size_t{unit}];
       std::uint32_t operand = bytes[2 * std::size_t{unit} + 1];
-      while (opcode == table_->extended_arg) {
+      while (opcode == table.extended_arg) [[unlikely]] {
         if (++unit == count) {
           unit_ = start_;
           fail("the code ends behind it; an operation must follow");
@@ -101,7 +103,7 @@ class Decoder {
       unit_ = unit;
       line_ = lines_.at(start_);
       columns_ = lines_.columns();
-      const OpcodeInfo& info = table_->opcodes[opcode];
+      const OpcodeInfo& info = table.opcodes[opcode];
       ++unit;
       next_ = unit + info.caches;
       if (next_ > count) fail("its inline cache goes beyond the end of the code");
@@ -195,7 +197,7 @@ class Decoder {
   }
 
   /// Makes the operations of one instruction; the last one behind the switch.
-  void translate(const OpcodeInfo& info, std::uint8_t opcode, std::uint32_t operand) {
+  [[gnu::always_inline]] inline void translate(const OpcodeInfo& info, std::uint8_t opcode, std::uint32_t operand) {
     Op op = info.op;
     std::uint32_t arg = info.arg, aux = info.aux, target = kNoTarget;
     const auto become = [&](Op other, std::uint32_t its_arg, std::uint32_t its_aux = 0) {

@@ -8,6 +8,7 @@ LineCursor::LineCursor(const CodeObject& code) : at_(code.linetable.data()), sto
   encoding_ = code.version.minor >= 11   ? Encoding::Locations
               : code.version.minor == 10 ? Encoding::Ranges
                                          : Encoding::Lnotab;
+  long_ = encoding_ == Encoding::Locations && code.linetable.size() > 2 ? stop_ - 2 : at_;
   line_ = static_cast<std::int32_t>(code.firstlineno);
   if (encoding_ == Encoding::Lnotab) last_ = line_;
 }
@@ -63,28 +64,8 @@ bool LineCursor::advance_lines() {
   return false;
 }
 
-/// A first byte has the kind and the number of code units; what follows depends on the kind. Nearly all are short.
-bool LineCursor::advance_locations() {
-  const std::uint8_t* const at = at_;
-  if (stop_ - at < 3) return advance_other_locations();
-  const std::uint32_t first = at[0], kind = first >> 3 & 15;
-  if (kind < 10) {
-    const std::uint32_t from = kind << 3 | at[1] >> 4;
-    set_columns(from, from + (at[1] & 15));
-    at_ = at + 2;
-  } else if (kind <= 12) {
-    add(static_cast<std::int32_t>(kind - 10));
-    set_columns(at[1], at[2]);
-    at_ = at + 3;
-  } else {
-    return advance_other_locations();
-  }
-  end_ += (first & 7) + 1U;
-  current_ = line_;
-  return true;
-}
-
-bool LineCursor::advance_other_locations() {
+/// A first byte has the kind and the number of code units; what follows depends on the kind.
+bool LineCursor::advance_location() {
   if (at_ == stop_) return false;
   const std::uint8_t first = *at_++;
   const std::uint32_t kind = first >> 3 & 15;

@@ -16,7 +16,7 @@ class LineCursor {
   /// The line of the code unit (two bytes) at `unit`; 0 for none. Calls must not go backwards.
   std::int32_t at(std::uint32_t unit) {
     while (unit >= end_) {
-      if (!(encoding_ == Encoding::Locations ? advance_locations() : advance_lines())) return last_;
+      if (!advance_short_location() && !advance()) return last_;
     }
     return current_;
   }
@@ -30,9 +30,29 @@ class LineCursor {
  private:
   enum class Encoding : std::uint8_t { Lnotab, Ranges, Locations };
   // To the next range of code units; false at the end of the table.
+  bool advance() { return encoding_ == Encoding::Locations ? advance_location() : advance_lines(); }
   bool advance_lines();
-  bool advance_locations();
-  bool advance_other_locations();
+  bool advance_location();
+  /// Nearly all locations (3.11+) are of two or three bytes; false: this one is not, or the table is about to end.
+  bool advance_short_location() {
+    const std::uint8_t* const at = at_;
+    if (at >= long_) return false;
+    const std::uint32_t first = at[0], kind = first >> 3 & 15;
+    if (kind < 10) {
+      const std::uint32_t from = kind << 3 | at[1] >> 4;
+      set_columns(from, from + (at[1] & 15));
+      at_ = at + 2;
+    } else if (kind <= 12) {
+      add(static_cast<std::int32_t>(kind - 10));
+      set_columns(at[1], at[2]);
+      at_ = at + 3;
+    } else {
+      return false;
+    }
+    end_ += (first & 7) + 1U;
+    current_ = line_;
+    return true;
+  }
   /// Both below 65535.
   void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = (first + 1) << 16 | (end + 1); }
   std::uint32_t byte() { return at_ != stop_ ? *at_++ : 0; }
@@ -42,6 +62,7 @@ class LineCursor {
   void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
 
   const std::uint8_t *at_, *stop_;  // what is left of the table
+  const std::uint8_t* long_;        // from here on the table has no room for any short location
   Encoding encoding_;
   std::uint32_t end_ = 0;      // first unit behind the current range
   std::uint64_t address_ = 0;  // in bytes

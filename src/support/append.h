@@ -16,4 +16,12 @@ template <class T>
   return items.emplace_back();
 }
 
+/// The same for an item that is known.
+template <class T>
+[[gnu::always_inline]] inline void append(std::vector<T>& items, const T& item) {
+  if (items.size() == items.capacity()) [[unlikely]] double_capacity(items);
+  if (items.size() == items.capacity()) __builtin_unreachable();
+  items.push_back(item);
+}
+
 }  // namespace depyf
