@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,9 +26,30 @@ constexpr std::size_t kHighest = 0x3FFF;  // Value::height
 constexpr OpSet kNeverRaises{
     Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::END_SEND, Op::LOAD_CONST, Op::LOAD_COMMON, Op::STORE_FAST, Op::LOAD_FAST_AND_CLEAR,
     Op::LOAD_CLOSURE, Op::JUMP, Op::RETURN_VALUE, Op::POP_EXCEPT, Op::PUSH_EXC_INFO};
-/// Half of all operations: one value, made of nothing on the stack.
-constexpr OpSet kLoads{Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST, Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE,
-    Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_LOCALS};
+/// What is nothing but an operation, with so many operands whatever the instruction says: nearly all there is.
+struct Fixed {
+  bool is = false;
+  std::uint8_t operands = 0;
+  bool has_result = false;
+};
+constexpr std::array<Fixed, 256> kFixed = [] {
+  std::array<Fixed, 256> table;
+  const auto add = [&](std::uint8_t operands, bool has_result, std::initializer_list<Op> ops) {
+    for (Op op : ops) table[static_cast<std::uint8_t>(op)] = {true, operands, has_result};
+  };
+  add(0, true, {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST, Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE, Op::LOAD_GLOBAL,
+                Op::LOAD_NAME, Op::LOAD_LOCALS});
+  add(1, true, {Op::LOAD_FROM_DICT_OR_GLOBALS, Op::LOAD_ATTR, Op::UNARY, Op::LIST_TO_TUPLE, Op::CONVERT, Op::GET_ITER, Op::GET_YIELD_FROM_ITER, Op::GET_AITER,
+                Op::GET_AWAITABLE, Op::YIELD_VALUE});
+  add(2, true, {Op::LOAD_SUBSCR, Op::BINARY, Op::INPLACE, Op::IS, Op::CONTAINS, Op::BUILD_TEMPLATE, Op::YIELD_FROM, Op::IMPORT_NAME, Op::PREP_RERAISE_STAR});
+  add(3, true, {Op::LOAD_SLICE});
+  add(0, false, {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::SETUP_ANNOTATIONS});
+  add(1, false, {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::DELETE_ATTR, Op::IMPORT_STAR, Op::PRINT_EXPR});
+  add(2, false, {Op::STORE_ATTR, Op::DELETE_SUBSCR});
+  add(3, false, {Op::STORE_SUBSCR});
+  add(4, false, {Op::STORE_SLICE});
+  return table;
+}();
 constexpr OpSet kBuildsCollection{
     Op::BUILD_LIST, Op::BUILD_SET, Op::BUILD_MAP, Op::BUILD_CONST_KEY_MAP, Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
 constexpr OpSet kGrowsCollection{
@@ -96,6 +118,7 @@ class Lifter {
   bool has_conflicts_ = false;
 
   std::uint32_t made_ = 0;  // of out_.values; behind them is room for more
+  std::size_t room_ = 0;    // for so many
   SmallVector<ValueId, 64> stack_;
   std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
   std::vector<ValueId> replacement_;
@@ -172,31 +195,30 @@ class Lifter {
   // ---------------------------------------------------------------- values
 
   ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
-    if (made_ == out_.values.size()) [[unlikely]] make_room(made_ + made_ / 2);
+    if (made_ == room_) [[unlikely]] make_room(made_ + made_ / 2);
+    const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
     Value& value = out_.values[made_];
     value.kind = kind;
     value.op = op;
+    value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
     value.arg = arg;
     value.aux = aux;
-    value.operands = operands;
-    place(value);
-    return ValueId(made_++);
-  }
-  void place(Value& value) const {
-    const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
-    value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
+    value.block = block_;
+    if (instr_) {
+      value.offset = instr_->offset;
+      value.line = instr_->line;
+      value.columns = instr_->columns;
+    }
     value.rotated = rotated_;
     value.dropped = false;
-    value.block = block_;
-    if (!instr_) return;
-    value.offset = instr_->offset;
-    value.line = instr_->line;
-    value.columns = instr_->columns;
+    value.operands = operands;
+    return ValueId(made_++);
   }
   /// Out of line, so that what adds a value stays small.
   [[gnu::noinline]] void make_room(std::size_t values) {
     out_.values.resize(values);
     aliased_.resize(values);
+    room_ = values;
   }
 
   ValueId emit(Op op, std::uint32_t arg, std::uint32_t aux, std::span<ValueId> operands) {
@@ -245,7 +267,7 @@ class Lifter {
     return stack_[stack_.size() - n];
   }
 
-  std::span<ValueId> take(std::size_t n) {
+  [[gnu::always_inline]] inline std::span<ValueId> take(std::size_t n) {
     if (n == 0) return {};
     need(n);
     const std::size_t first = stack_.size() - n;
@@ -420,8 +442,13 @@ class Lifter {
     for (std::uint32_t i = source.first, end = source.end; i < end; ++i) {
       instr_ = instrs + i;
       if (is_protected && !kNeverRaises[instr_->op]) record_handler_view();
-      if (kLoads[instr_->op]) push(emit(instr_->op, instr_->arg, instr_->aux, {}));
-      else ended = step(i + 1 == end);
+      const Fixed& fixed = kFixed[static_cast<std::uint8_t>(instr_->op)];
+      if (!fixed.is) {
+        ended = step(i + 1 == end);
+        continue;
+      }
+      const ValueId id = emit(instr_->op, instr_->arg, instr_->aux, take(fixed.operands));
+      if (fixed.has_result) push(id);
     }
     lifted.body.assign(body_.begin(), body_.end());
     if (source.region.valid()) {
@@ -545,8 +572,8 @@ class Lifter {
     if (!last) fail_here("a control instruction inside a block");
   }
 
-  /// Interprets *instr_. True when it ended the block.
-  bool step(bool last) {
+  /// Interprets *instr_, which is not of kFixed. True when it ended the block.
+  [[gnu::noinline]] bool step(bool last) {
     const Instr& in = *instr_;
     const Block& source = (*cfg_)[block_];
     const std::uint64_t n = in.arg;
@@ -589,14 +616,16 @@ class Lifter {
       case Op::END_FOR: drop(n); return false;
 
       case Op::LOAD_CONST: case Op::LOAD_COMMON: case Op::LOAD_BUILD_CLASS: case Op::LOAD_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::LOAD_DEREF:
-      case Op::LOAD_CLOSURE: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_LOCALS:
-        break;
-      case Op::LOAD_CLASSDEREF: takes = in.aux == 1 ? 1 : 0; break;
-      case Op::LOAD_FROM_DICT_OR_GLOBALS: takes = 1; break;
-      case Op::STORE_FAST: case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: takes = 1; has_result = false; break;
-      case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL: case Op::DELETE_NAME: has_result = false; break;
+      case Op::LOAD_CLOSURE: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_LOCALS: case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::STORE_FAST:
+      case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL:
+      case Op::DELETE_NAME: case Op::LOAD_ATTR: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::LOAD_SUBSCR: case Op::STORE_SUBSCR:
+      case Op::DELETE_SUBSCR: case Op::LOAD_SLICE: case Op::STORE_SLICE: case Op::UNARY: case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS:
+      case Op::LIST_TO_TUPLE: case Op::CONVERT: case Op::BUILD_TEMPLATE: case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER:
+      case Op::GET_AWAITABLE: case Op::YIELD_VALUE: case Op::YIELD_FROM: case Op::IMPORT_NAME: case Op::IMPORT_STAR: case Op::PREP_RERAISE_STAR:
+      case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR:
+        break;  // of kFixed: they do not come here
 
-      case Op::LOAD_ATTR: takes = 1; break;
+      case Op::LOAD_CLASSDEREF: takes = in.aux == 1 ? 1 : 0; break;
       case Op::LOAD_METHOD: {
         std::span<ValueId> list = take(1);
         push_pair(emit(in.op, in.arg, 0, list), in.aux != kNullAbove);
@@ -614,14 +643,6 @@ class Lifter {
         push_pair(emit(in.op, in.arg, in.aux, list), false);
         return false;
       }
-      case Op::STORE_ATTR: takes = 2; has_result = false; break;
-      case Op::DELETE_ATTR: takes = 1; has_result = false; break;
-      case Op::LOAD_SUBSCR: takes = 2; break;
-      case Op::STORE_SUBSCR: takes = 3; has_result = false; break;
-      case Op::DELETE_SUBSCR: takes = 2; has_result = false; break;
-      case Op::LOAD_SLICE: takes = 3; break;
-      case Op::STORE_SLICE: takes = 4; has_result = false; break;
-
       case Op::TO_BOOL:
         tests_bools_ = true;
         takes = 1;
@@ -630,9 +651,6 @@ class Lifter {
         tests_bools_ |= in.aux != 0;
         takes = 2;
         break;
-      case Op::UNARY: takes = 1; break;
-      case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS: takes = 2; break;
-
       case Op::BUILD_TUPLE: case Op::BUILD_LIST: case Op::BUILD_SET: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
       case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK:
         takes = n;
@@ -643,11 +661,8 @@ class Lifter {
         grow_collection(1);
         return false;
       case Op::MAP_ADD: grow_collection(2); return false;
-      case Op::LIST_TO_TUPLE: takes = 1; break;
       case Op::FORMAT: takes = in.aux == 1 ? 2 : 1; break;
-      case Op::CONVERT: takes = 1; break;
       case Op::BUILD_INTERPOLATION: takes = in.aux == 1 ? 3 : 2; break;
-      case Op::BUILD_TEMPLATE: takes = 2; break;
 
       // NULLs are stripped in normalise(), when parameters that always are NULL are known.
       case Op::CALL: takes = n + (in.aux == kPlain ? 1 : 2); normalise_later(); break;
@@ -676,11 +691,9 @@ class Lifter {
         return false;
       }
 
-      case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_AWAITABLE: case Op::YIELD_VALUE: takes = 1; break;
       case Op::GET_ANEXT: case Op::GET_LEN: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::IMPORT_FROM:
         push(emit(in.op, in.arg, in.aux, operands({peek(1)})));
         return false;
-      case Op::YIELD_FROM: takes = 2; break;
       case Op::END_SEND: {
         ValueId top = pop();
         drop(1);
@@ -697,9 +710,6 @@ class Lifter {
       }
       case Op::UNPACK_SEQUENCE: results_op(take(1), n); return false;
       case Op::UNPACK_EX: results_op(take(1), n + in.aux + 1); return false;
-
-      case Op::IMPORT_NAME: takes = 2; break;
-      case Op::IMPORT_STAR: takes = 1; has_result = false; break;
 
       case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
         std::span<ValueId> list = take(1);
@@ -729,9 +739,6 @@ class Lifter {
         return false;
       }
       case Op::CHECK_EG_MATCH: results_op(take(2), 2); return false;
-      case Op::PREP_RERAISE_STAR: takes = 2; break;
-      case Op::SETUP_ANNOTATIONS: has_result = false; break;
-      case Op::PRINT_EXPR: takes = 1; has_result = false; break;
 
       case Op::MATCH_KEYS: {
         std::span<ValueId> list = operands({peek(2), peek(1)});

@@ -33,14 +33,14 @@ enum class ValueKind : std::uint8_t {
 struct Value {
   ValueKind kind = ValueKind::Operation;
   Op op = Op::UNKNOWN;
-  std::uint16_t height : 14 = 0;   // Operation: how many values the stack held when it was made, those that it takes off not counted
-  std::uint16_t rotated : 1 = 0;   // Operation: values on the stack were swapped right before it
-  std::uint16_t dropped : 1 = 0;   // a POP_TOP in the region that made it takes it off the stack
+  std::uint16_t height = 0;      // Operation: how many values the stack held when it was made, those that it takes off not counted
   std::uint32_t arg = 0, aux = 0;
   BlockId block;
   std::uint32_t offset = 0;
   std::int32_t line = 0;
   std::uint32_t columns = 0;     // LineCursor::columns()
+  bool rotated = false;          // Operation: values on the stack were swapped right before it
+  bool dropped = false;          // a POP_TOP in the region that made it takes it off the stack
   std::span<ValueId> operands;   // in stack order, deepest first; NULLs and keyword-name tuples as documented at lift()
 };
 
