@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pyc/pyc.h"
+#include "support/append.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -92,10 +93,17 @@ class Reader {
     return *at_++;
   }
   std::uint32_t u32() {
-    if (left() < 4) fail("the data ends in the middle of a number");
+    if (left() < 4) [[unlikely]] fail_number();
     const std::uint32_t value = at_[0] | at_[1] << 8 | at_[2] << 16 | static_cast<std::uint32_t>(at_[3]) << 24;
     at_ += 4;
     return value;
+  }
+  [[noreturn]] void fail_depth() const {
+    fail("objects nested more than " + std::to_string(kMaxDepth) + " deep, which CPython does not read either");
+  }
+  [[noreturn]] void fail_number() const { fail("the data ends in the middle of a number"); }
+  [[noreturn]] void fail_length(std::uint32_t n) const {
+    fail("a length of " + std::to_string(n) + " where " + std::to_string(left()) + " bytes are left");
   }
   std::uint64_t u64() {
     const std::uint64_t low = u32();
@@ -110,7 +118,7 @@ class Reader {
   }
   /// A count of things that take at least one byte each.
   std::uint32_t count(std::uint32_t n) const {
-    if (n > left()) fail("a length of " + std::to_string(n) + " where " + std::to_string(left()) + " bytes are left");
+    if (n > left()) [[unlikely]] fail_length(n);
     return n;
   }
   std::uint32_t natural(const char* what) {
@@ -134,14 +142,12 @@ class Reader {
     return value;
   }
 
-  Const long_int() {
+  void long_int(Const& value) {
     const std::int32_t signed_count = static_cast<std::int32_t>(u32());
     const bool negative = signed_count < 0;
     const std::uint64_t digits = negative ? -static_cast<std::int64_t>(signed_count) : signed_count;
     if (digits * 2 > left()) fail("an int of " + std::to_string(digits) + " digits where " + std::to_string(left()) + " bytes are left");
     const auto digit = [&](std::uint64_t i) -> std::uint32_t { return at_[2 * i] | at_[2 * i + 1] << 8; };
-    Const value;
-    value.kind = ConstKind::Int;
     for (std::uint64_t i = 0; i < digits; ++i) {
       if (digit(i) >= 1U << 15) fail("an int with a digit of more than 15 bits");
     }
@@ -173,14 +179,15 @@ class Reader {
       }
     }
     at_ += digits * 2;
-    return value;
   }
 
-  Const string(std::string_view bytes, bool latin1) {
-    Const value;
-    value.kind = ConstKind::Str;
-    value.text = bytes;
-    if (is_ascii(bytes)) return value;
+  ConstId string(std::string_view bytes, bool latin1, bool flagged) {
+    const ConstId id = keep(ConstKind::Str, flagged);
+    last().text = is_ascii(bytes) ? bytes : other_text(bytes, latin1);
+    return id;
+  }
+  /// UTF-8 of what is not ASCII.
+  [[gnu::noinline]] std::string_view other_text(std::string_view bytes, bool latin1) {
     if (latin1) {
       std::string wide;
       for (char c : bytes) {
@@ -192,11 +199,10 @@ class Reader {
           wide += static_cast<char>(0x80 | (code & 0x3F));
         }
       }
-      value.text = module_.arena.copy_string(wide);
-    } else if (!is_utf8(bytes)) {
-      fail("a str that is not UTF-8");
+      return module_.arena.copy_string(wide);
     }
-    return value;
+    if (!is_utf8(bytes)) fail("a str that is not UTF-8");
+    return bytes;
   }
 
   /// Reads objects until the outermost one is complete.
@@ -204,7 +210,6 @@ class Reader {
     for (;;) {
       const std::uint8_t code = byte();
       const bool flagged = (code & kFlagRef) != 0;
-      Const value;
       ConstId id;
       switch (code & ~kFlagRef) {
         case '0':
@@ -219,49 +224,45 @@ class Reader {
         case '.': id = singleton(ConstKind::Ellipsis, flagged); break;
         case 'S': id = singleton(ConstKind::StopIteration, flagged); break;
         case 'i':
-          value.kind = ConstKind::Int;
-          value.integer = static_cast<std::int32_t>(u32());
-          id = keep(value, flagged);
+          id = keep(ConstKind::Int, flagged);
+          last().integer = static_cast<std::int32_t>(u32());
           break;
         case 'I':
-          value.kind = ConstKind::Int;
-          value.integer = static_cast<std::int64_t>(u64());
-          id = keep(value, flagged);
+          id = keep(ConstKind::Int, flagged);
+          last().integer = static_cast<std::int64_t>(u64());
           break;
-        case 'l': id = keep(long_int(), flagged); break;
+        case 'l':
+          id = keep(ConstKind::Int, flagged);
+          long_int(last());
+          break;
         case 'f':
-          value.kind = ConstKind::Float;
-          value.re = float_text();
-          id = keep(value, flagged);
+          id = keep(ConstKind::Float, flagged);
+          last().re = float_text();
           break;
         case 'g':
-          value.kind = ConstKind::Float;
-          value.re = f64();
-          id = keep(value, flagged);
+          id = keep(ConstKind::Float, flagged);
+          last().re = f64();
           break;
         case 'x':
-          value.kind = ConstKind::Complex;
-          value.re = float_text();
-          value.im = float_text();
-          id = keep(value, flagged);
+          id = keep(ConstKind::Complex, flagged);
+          last().re = float_text();
+          last().im = float_text();
           break;
         case 'y':
-          value.kind = ConstKind::Complex;
-          value.re = f64();
-          value.im = f64();
-          id = keep(value, flagged);
+          id = keep(ConstKind::Complex, flagged);
+          last().re = f64();
+          last().im = f64();
           break;
         case 's':
-          value.kind = ConstKind::Bytes;
-          value.text = text(u32());
-          id = keep(value, flagged);
+          id = keep(ConstKind::Bytes, flagged);
+          last().text = text(u32());
           break;
         case 't':
-        case 'u': id = keep(string(text(u32()), false), flagged); break;
+        case 'u': id = string(text(u32()), false, flagged); break;
         case 'a':
-        case 'A': id = keep(string(text(u32()), true), flagged); break;
+        case 'A': id = string(text(u32()), true, flagged); break;
         case 'z':
-        case 'Z': id = keep(string(text(byte()), true), flagged); break;
+        case 'Z': id = string(text(byte()), true, flagged); break;
         case 'r': {
           const std::uint32_t index = u32();
           if (index >= refs_.size()) fail("a reference to object " + std::to_string(index) + " of " + std::to_string(refs_.size()));
@@ -287,7 +288,7 @@ class Reader {
       for (;;) {
         if (id.valid()) {
           if (frames_.empty()) return id;
-          values_.push_back(id);
+          append(values_, id);
           if (frames_.back().remaining != kUntilNull) --frames_.back().remaining;
         }
         Frame& frame = frames_.back();
@@ -298,11 +299,15 @@ class Reader {
     }
   }
 
-  ConstId keep(const Const& value, bool flagged) {
+  /// A constant that last() is then.
+  ConstId keep(ConstKind kind, bool flagged) {
+    Const value;
+    value.kind = kind;
     const ConstId id = module_.add(value);
-    if (flagged) refs_.push_back(id);
+    if (flagged) append(refs_, id);
     return id;
   }
+  Const& last() { return module_.consts[module_.consts.size() - 1]; }
   ConstId singleton(ConstKind kind, bool flagged) {
     ConstId& id = singletons_[static_cast<std::size_t>(kind)];
     if (!id) {
@@ -314,8 +319,8 @@ class Reader {
     return id;
   }
   void open(Shape shape, std::uint32_t remaining, bool flagged) {
-    if (frames_.size() >= kMaxDepth) fail("objects nested more than " + std::to_string(kMaxDepth) + " deep, which CPython does not read either");
-    frames_.push_back({shape, remaining, static_cast<std::uint32_t>(values_.size()), UINT32_MAX});
+    if (frames_.size() >= kMaxDepth) [[unlikely]] fail_depth();
+    append(frames_, Frame{shape, remaining, static_cast<std::uint32_t>(values_.size()), UINT32_MAX});
     if (flagged) {
       frames_.back().ref = static_cast<std::uint32_t>(refs_.size());
       refs_.emplace_back();
