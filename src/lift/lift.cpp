@@ -7,6 +7,7 @@
 #include "flow/dominators.h"
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
+#include "support/append.h"
 #include "support/error.h"
 #include "support/small_vector.h"
 
@@ -117,8 +118,8 @@ class Lifter {
   std::vector<std::uint32_t> headers_;  // blocks that were interpreted before one that leads to them
   bool has_conflicts_ = false;
 
-  std::uint32_t made_ = 0;  // of out_.values; behind them is room for more
-  std::size_t room_ = 0;    // for so many
+  std::uint32_t made_ = 0;  // so many values
+  std::size_t room_ = 0;    // for so many, here and in aliased_
   SmallVector<ValueId, 64> stack_;
   std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
   std::vector<ValueId> replacement_;
@@ -147,6 +148,11 @@ class Lifter {
     graph_.edges.clear();
     graph_.offsets.assign(1, 0);
     handler_region_.assign(n, RegionId::none());
+    if (const Block& first = cfg_->blocks[0]; n == 1 && !first.next.valid() && !first.target.valid() && !first.region.valid()) {
+      incoming_at_.assign(2, 0);
+      order_.assign(1, 0);
+      return;
+    }
     for (std::uint32_t i = 0; i < cfg_->regions.size(); ++i) {
       const Region& region = cfg_->regions[i];
       RegionId& at = handler_region_.at(region.handler.index);
@@ -197,7 +203,7 @@ class Lifter {
   ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
     if (made_ == room_) [[unlikely]] make_room(made_ + made_ / 2);
     const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
-    Value& value = out_.values[made_];
+    Value& value = append(out_.values);
     value.kind = kind;
     value.op = op;
     value.height = static_cast<std::uint16_t>(std::min(height, kHighest));
@@ -210,13 +216,12 @@ class Lifter {
       value.columns = instr_->columns;
     }
     value.rotated = rotated_;
-    value.dropped = false;
     value.operands = operands;
     return ValueId(made_++);
   }
   /// Out of line, so that what adds a value stays small.
   [[gnu::noinline]] void make_room(std::size_t values) {
-    out_.values.resize(values);
+    out_.values.reserve(values);
     aliased_.resize(values);
     room_ = values;
   }
@@ -325,7 +330,6 @@ class Lifter {
       interpret_block();
       done_[b] = true;
     }
-    out_.values.resize(made_);
   }
 
   std::span<ValueId>& args_of(const Incoming& in) {
@@ -1145,6 +1149,10 @@ class Lifter {
 
   /// Edges carry whole stacks until here; what remains is one argument for each parameter.
   void compress_edges() {
+    if (!has_params_) {
+      for (LiftedBlock& lifted : out_.blocks) lifted.edges[0].args = lifted.edges[1].args = lifted.handler_args = {};
+      return;
+    }
     for (LiftedBlock& lifted : out_.blocks) {
       for (Edge& edge : lifted.edges)
         if (edge.to.valid()) compress(edge.args, edge.to);

@@ -52,7 +52,7 @@ std::uint32_t SourceColumns::step() const {
   collect_statements(r_.ast, r_.body, all);
   std::vector<std::uint32_t> starts;
   for (StmtId id : all)
-    if (const std::optional<std::uint32_t> column = simple_start(r_.ast[id])) starts.push_back(*column);
+    if (const std::optional<std::uint32_t> column = simple_start(id)) starts.push_back(*column);
   if (starts.size() < 2) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
@@ -108,7 +108,8 @@ std::int32_t SourceColumns::line(StmtId id) const {
   return own.line == 0 || (span.line != 0 && span.line < own.line) ? span.line : own.line;
 }
 
-std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
+std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
+  const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
   switch (s.kind) {
     case StmtKind::Return: {
@@ -124,14 +125,14 @@ std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
     case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
     case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
-      for (ExprId id : s.list) work_.push_back(id);
-      for (ExprId id : s.e)
-        if (id) work_.push_back(id);
-      SourceSpan span = of_roots();
-      if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
-      if (span.line == 0) return {};
-      if (s.kind != StmtKind::Delete) return span.first;
-      return span.first >= kBeforeTarget ? std::optional(span.first - kBeforeTarget) : std::nullopt;
+      const std::uint32_t first = r_.ast.bodies[r_.code.index].first_stmt;
+      if (id.index < first) return start_of_roots(s);
+      if (starts_.empty()) starts_.resize(r_.ast.stmts.size() - first);
+      const std::size_t place = id.index - first;
+      if (place >= starts_.size()) return start_of_roots(s);
+      Start& known = starts_[place];
+      if (!known.looked) known = {true, start_of_roots(s)};
+      return known.column;
     }
     case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::For: case StmtKind::While:
     case StmtKind::If: case StmtKind::With: case StmtKind::Match: case StmtKind::Try: case StmtKind::Assert: case StmtKind::Global:
@@ -142,10 +143,22 @@ std::optional<std::uint32_t> SourceColumns::simple_start(const Stmt& s) const {
   return {};
 }
 
+std::optional<std::uint32_t> SourceColumns::start_of_roots(const Stmt& s) const {
+  for (ExprId id : s.list) work_.push_back(id);
+  for (ExprId id : s.e)
+    if (id) work_.push_back(id);
+  SourceSpan span = of_roots();
+  const SourceSpan own = at(s.origin);
+  if (own.line != 0 && own.line == span.line) span.first = std::min(span.first, own.first);
+  if (span.line == 0) return {};
+  if (s.kind != StmtKind::Delete) return span.first;
+  return span.first >= kBeforeTarget ? std::optional(span.first - kBeforeTarget) : std::nullopt;
+}
+
 std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
   for (std::uint32_t depth = 0;; ++depth) {
     const Stmt& s = r_.ast[id];
-    const std::optional<std::uint32_t> own = simple_start(s);
+    const std::optional<std::uint32_t> own = simple_start(id);
     if (own && depth == 0) return own;
     if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};

@@ -46,7 +46,8 @@ class SourceColumns {
  private:
   SourceSpan of(StmtId statement) const;  // of the expressions that it holds itself
   SourceSpan of_roots() const;            // of what work_ holds, which is empty afterwards
-  std::optional<std::uint32_t> simple_start(const Stmt& s) const;
+  std::optional<std::uint32_t> simple_start(StmtId statement) const;
+  std::optional<std::uint32_t> start_of_roots(const Stmt& s) const;  // of a statement that is nothing but expressions
 
   void find_jumps() const;
   void find_others() const;
@@ -58,6 +59,11 @@ class SourceColumns {
   mutable bool jumps_found_ = false, others_found_ = false;
   mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
   mutable std::uint32_t step_ = 0;
+  struct Start {
+    bool looked = false;
+    std::optional<std::uint32_t> column;
+  };
+  mutable std::vector<Start> starts_;  // by statement of the body: start_of_roots(), which nothing changes any more where starts are asked for
 };
 
 }  // namespace depyf
