@@ -126,10 +126,9 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
     case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
       const std::uint32_t first = r_.ast.bodies[r_.code.index].first_stmt;
-      if (id.index < first) return start_of_roots(s);
       if (starts_.empty()) starts_.resize(r_.ast.stmts.size() - first);
-      const std::size_t place = id.index - first;
-      if (place >= starts_.size()) return start_of_roots(s);
+      const std::size_t place = std::size_t{id.index} - first;
+      if (place >= starts_.size()) return start_of_roots(s);  // of a nested body, or made later
       Start& known = starts_[place];
       if (!known.looked) known = {true, start_of_roots(s)};
       return known.column;
