@@ -20,13 +20,8 @@ std::string at(const Module& module, CodeId code, std::uint32_t offset) {
   return (name ? std::string(module[name]) : std::string("<code>")) + " at offset " + std::to_string(offset);
 }
 
-void check_targets(const Module& module, CodeId code, const InstrList& list) {
+void check_rows(const Module& module, CodeId code, const InstrList& list) {
   const auto n = static_cast<std::uint32_t>(list.instrs.size());
-  if (n == 0) throw Error(at(module, code, 0) + ": no instructions; a code object needs at least a RETURN_VALUE");
-  for (const Instr& instr : list.instrs)
-    if (instr.target != kNoTarget && instr.target >= n)
-      throw Error(at(module, code, instr.offset) + ": " + std::string(op_name(instr.op)) + " to instruction " +
-                  std::to_string(instr.target) + " of " + std::to_string(n));
   for (const ExceptionRow& row : list.rows)
     if (row.begin > row.end || row.end > n || row.target >= n)
       throw Error(at(module, code, 0) + ": exception table row " + std::to_string(row.begin) + "-" + std::to_string(row.end) +
@@ -49,7 +44,9 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
   for (std::uint32_t i = 0; i < n; ++i) {
     if (!ends_block(instrs[i].op)) continue;
     begin_at(i + 1);
-    if (instrs[i].target != kNoTarget) begin_at(instrs[i].target);
+    if (instrs[i].target == kNoTarget) continue;
+    if (instrs[i].target >= n) fail_target(module, code, list, instrs[i]);
+    begin_at(instrs[i].target);
   }
   for (const ExceptionRow& row : list.rows)
     for (std::uint32_t i : {row.begin, row.end, row.target}) begin_at(i);
@@ -234,6 +231,11 @@ void separate_handlers(Cfg& cfg) {
 
 }  // namespace
 
+void fail_target(const Module& module, CodeId code, const InstrList& list, const Instr& instr) {
+  throw Error(at(module, code, instr.offset) + ": " + std::string(op_name(instr.op)) + " to instruction " + std::to_string(instr.target) + " of " +
+              std::to_string(list.instrs.size()));
+}
+
 /// One block, from the first instruction to the last, that nothing protects?
 bool is_straight(const InstrList& list) {
   if (!list.rows.empty() || list.instrs.empty() || (list.instrs.back().op != Op::RETURN_VALUE && list.instrs.back().op != Op::RAISE)) return false;
@@ -248,7 +250,8 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
     cfg.entry = BlockId(0);
     return cfg;
   }
-  check_targets(module, code, list);
+  if (list.instrs.empty()) throw Error(at(module, code, 0) + ": no instructions; a code object needs at least a RETURN_VALUE");
+  check_rows(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};
   return assemble(table ? steps_of_rows(module, code, list) : expand_contexts(module, code, list, unreached));

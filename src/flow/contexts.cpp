@@ -108,6 +108,7 @@ class Expansion {
       if (acts_on_values_alone(instr.op)) continue;
       begins_[i] = 1;
       if (instr.target != kNoTarget) {
+        if (instr.target >= n) fail_target(module_, code_, list_, instr);
         leads_.push_back(i);
         begins_[instr.target] = 1;
       } else if (instr.op == Op::POP_FINALLY && i + 1 + kFinallyTail < n) {

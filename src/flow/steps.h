@@ -39,6 +39,9 @@ struct Steps {
   bool ends_in_compound = false;
 };
 
+/// Throws Error: `instr` leads to no instruction of the list.
+[[noreturn]] void fail_target(const Module& module, CodeId code, const InstrList& list, const Instr& instr);
+
 /// Neither branches nor acts on blocks or handlers. (What does so stands from JUMP on in op.def, but for these.)
 inline bool acts_on_values_alone(Op op) {
   static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER, Op::SEND, Op::RAISE, Op::RERAISE};

@@ -454,7 +454,8 @@ class Lifter {
       const ValueId id = emit(instr_->op, instr_->arg, instr_->aux, take(fixed.operands));
       if (fixed.has_result) push(id);
     }
-    lifted.body.assign(body_.begin(), body_.end());
+    lifted.body.resize(body_.size());  // and not assign(), which goes one by one
+    std::copy(body_.begin(), body_.end(), lifted.body.begin());
     if (source.region.valid()) {
       block().handler_args = out_.arena.copy(handler_view_);
       has_conflicts_ |= std::find(handler_view_.begin(), handler_view_.end(), kConflict) != handler_view_.end();
