@@ -568,7 +568,7 @@ bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
 
 /// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that of what comes before it.
 bool Structurer::is_written_return(const Node& node) const {
-  if (!has_width_of(node.term_columns, {"return"})) return false;
+  if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
   const auto before = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); });
   return before == node.body.rend() || at(*before).line != node.term_line || at(*before).columns != node.term_columns;
 }
@@ -592,6 +592,7 @@ void Structurer::join_exit_copies() {
   struct End {
     std::uint64_t kind;
     std::uint64_t value;
+    std::uint32_t constant;  // that is returned
     BlockId block;
     auto operator<=>(const End&) const = default;
   };
@@ -641,16 +642,18 @@ void Structurer::join_exit_copies() {
     const std::uint64_t region = std::uint64_t{node.region ? node.region.index : UINT32_MAX} << 8;
     ValueId value = resolve(node.value);
     if (node.term == TermKind::Reraise) {
-      ends.push_back({region + 1, value.index, b});
+      ends.push_back({region + 1, value.index, 0, b});
     } else if (node.term == TermKind::Return && !is_const(value)) {
-      if (at(value).block != b && at(value).kind == ValueKind::Operation) ends.push_back({region + 2, value.index, b});
+      if (at(value).block != b && at(value).kind == ValueKind::Operation) ends.push_back({region + 2, value.index, 0, b});
     } else if (node.term == TermKind::Return) {
-      if (lifted.source_order || module[ConstId(at(value).arg)].kind != ConstKind::None) continue;
+      if (lifted.source_order) continue;
+      const bool none = module[ConstId(at(value).arg)].kind == ConstKind::None;
+      if (!none && node.term_columns == 0) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
         if (!is_const(v) && !(node.term_columns == 0 && leaves_loop_before_code(v))) line = at(v).line;
-      if (is_written_return(node)) {
-        ends.push_back({region + kWritten, (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns, b});
+      if (!none || is_written_return(node)) {
+        ends.push_back({region + kWritten, (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns, at(value).arg, b});
         continue;
       }
       const bool silent = line == 0;
@@ -658,12 +661,12 @@ void Structurer::join_exit_copies() {
       if (line != node.term_line) continue;
       // `if x: return` on one line is no implicit return: it stands right behind its test.
       if (silent && !any_finally && before[i].next_to_it) continue;
-      ends.push_back({region + 3, 0, b});
+      ends.push_back({region + 3, 0, 0, b});
     }
   }
   std::sort(ends.begin(), ends.end());
   for (const End *from = ends.begin(), *behind = from; from != ends.end(); from = behind) {
-    while (behind != ends.end() && behind->kind == from->kind && behind->value == from->value) ++behind;
+    while (behind != ends.end() && behind->kind == from->kind && behind->value == from->value && behind->constant == from->constant) ++behind;
     if (behind - from < 2) continue;
     any = true;
     Node common = nodes[from->block.index];
