@@ -953,6 +953,13 @@ class Emitter {
   /// A return that the optimiser may have copied.
   bool copied_return(std::uint32_t n) const { return !in_source_order() && const_return(n); }
 
+  /// Is the return at t, where `from` leads, no copy of an implicit one, which has the place of what comes before it? Without columns (3.10) the row tells.
+  bool is_written_return(std::uint32_t from, std::uint32_t t) const {
+    const Node &node = s_.nodes[t], &before = s_.nodes[from];
+    if (node.term_columns != 0) return s_.is_written_return(node);
+    return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 && node.term_line > before.term_line && !node.behind_copy;
+  }
+
   /// Children in the dominator tree that stand after n's statement.
   std::vector<std::uint32_t> merges_of(std::uint32_t n) const {
     std::vector<std::uint32_t> out;
@@ -1131,7 +1138,7 @@ class Emitter {
       if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t]))) go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
       return;
     }
-    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !s_.is_written_return(s_.nodes[t])) return;
+    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !is_written_return(from, t)) return;
     if (t == ctx.header) {
       append_continue(l, ctx, origin);
       return;

@@ -40,7 +40,7 @@ def cases(node):
 # end
 
 
-# if >=3.11
+# if >=3.10
 def in_nested_if(self):
     if self.p is not None:
         w(self)
