@@ -20,6 +20,15 @@ StmtId assignment(Ast& ast, std::span<const ExprId> targets, ExprId value, Origi
   return id;
 }
 
+StmtId assignment(Ast& ast, ExprId target, ExprId value, Origin origin) {
+  const StmtId id = ast.stmt(StmtKind::Assign, origin);
+  Stmt& st = ast[id];
+  st.list = ast.arena.array<ExprId>(1);
+  st.list[0] = target;
+  st.e[0] = value;
+  return id;
+}
+
 StmtId augmented_assignment(Ast& ast, std::uint8_t op, ExprId target, ExprId value, Origin origin) {
   const StmtId id = ast.stmt(StmtKind::AugAssign, origin);
   Stmt& st = ast[id];
@@ -60,12 +69,13 @@ void BlockBuilder::emit(StmtId statement) {
 
 /// True when `v` needs no pending entry: a temporary, a shared import, a value built in another block.
 bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
-  if (s_.named[v.index]) {
-    out = s_.ast.name(s_.named[v.index], origin(v));
+  const ValueFacts& known = s_.known(v);
+  if (known.named) {
+    out = s_.ast.name(known.named, origin(v));
     return true;
   }
-  if (s_.built[v.index]) {
-    out = s_.built[v.index];
+  if (known.built) {
+    out = known.built;
     return true;
   }
   return false;
@@ -95,7 +105,7 @@ ExprId BlockBuilder::use(const Pending& entry) {
 }
 
 StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
-  if (entry.targets == 0) return assignment(s_.ast, {&last, 1}, entry.expr, s_.ast[entry.expr].origin);
+  if (entry.targets == 0) return assignment(s_.ast, last, entry.expr, s_.ast[entry.expr].origin);
   Operands targets = take_targets(entry);
   targets.push_back(last);
   return assignment(s_.ast, targets, entry.expr, s_.ast[entry.expr].origin);
@@ -204,7 +214,7 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
     }
     if (top == 0 || pending_[top - 1].value != v) break;
     const Pending& entry = pending_[top - 1];
-    if (entry.remaining > 1 && !s_.chained[v.index]) break;
+    if (entry.remaining > 1 && !s_.known(v).chained) break;
     if (entry.targets > (s_.lifted.named_expressions ? 1 : 0)) break;
     --top;
   }
@@ -231,7 +241,7 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   }
   if (spill > 0) {
     spill_through(spill - 1);
-    if (failed && expression_only_) return;
+    if (failed) return;
   }
   for (std::size_t k = 0; k < operands.size(); ++k) {
     ValueId v = operands[k];
@@ -323,7 +333,7 @@ void BlockBuilder::finish() {
     if (!is_constant) break;
   }
   if (!pending_.empty()) spill_through(pending_.size() - 1);
-  if (handed_on.value) s_.built[handed_on.value.index] = handed_on.expr;
+  if (handed_on.value) s_.note(handed_on.value).built = handed_on.expr;
 }
 
 void BlockBuilder::finish_all() {
@@ -334,7 +344,7 @@ void BlockBuilder::finish_all() {
 
 /// The expression of a value with control flow inside, over the expression of what is evaluated first.
 ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
-  const Select& select = s_.selects[s_.select_of[v.index]];
+  const Select& select = s_.selects[s_.known(v).select];
   switch (select.kind) {
     case Select::Prebuilt: {  // a comprehension; the operand is the iterable of its first `for`
       Expr whole = s_.ast[select.rest];
@@ -362,7 +372,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   };
   // `(a or b) or c` tests twice
   const ValueId tested = s_.resolve(s_.at(v).operands[0]);
-  const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.select_of[tested.index]].merged;
+  const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.known(tested).select].merged;
   if (merged && s_.lifted.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp) s_.ast[first].a = kBeginsRow;
   std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first), right = operands_of(select.rest);
   if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
@@ -431,12 +441,12 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       if (operand.kind != ValueKind::Result || !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
           pending_.back().value != operand.operands[0])
         return false;
-      s_.built[v.index] = pending_.back().expr;
+      s_.note(v).built = pending_.back().expr;
       return true;
     }
     case Op::YIELD_FROM: {
       const Value& operand = s_.at(value.operands[0]);
-      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.built[value.operands[0].index]) return false;
+      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.known(value.operands[0]).built) return false;
       if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
       return true;
     }
@@ -446,7 +456,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       const Value& next = s_.at((*body_)[position + 1]);
       if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
       const std::span<const ExprId> kids = take_operands(value.operands);
-      s_.built[v.index] = make_expression(s_.ast, s_.lifted, v, kids);
+      s_.note(v).built = make_expression(s_.ast, s_.lifted, v, kids);
       return true;
     }
     default: return false;
@@ -499,18 +509,19 @@ void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t p
   static constexpr OpSet shapes{Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST, Op::UNPACK_SEQUENCE, Op::UNPACK_EX, Op::INPLACE, Op::LOAD_ATTR, Op::LOAD_SUBSCR,
     Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
     Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
-  for (ValueId& operand : value.operands) operand = s_.resolve(operand);
+  if (s_.forwarded_since_count)
+    for (ValueId& operand : value.operands) operand = s_.resolve(operand);
   const bool is_select = value.kind == ValueKind::Select;
   if (value.kind == ValueKind::Operation ? shapes[value.op] && part_of_a_shape(v, value, position) : !is_select) return;
   const std::span<const ExprId> kids = take_operands(value.operands);
-  if (failed && expression_only_) return;
+  if (failed) return;
   if (const ExprId e = is_select ? select_expression(v, kids[0]) : plain_operation(v, value, kids)) push(v, e);
 }
 
 void BlockBuilder::run(const std::vector<ValueId>& body) {
   body_ = &body;
   const std::span<const ValueId> operations(body);
-  for (std::size_t i = 0; i < operations.size() && !(failed && expression_only_); ++i) {
+  for (std::size_t i = 0; i < operations.size() && !failed; ++i) {
     if (i < skip_until_) continue;
     operation(operations[i], i);
   }
@@ -536,7 +547,7 @@ void BlockBuilder::store(std::size_t position) {
   if (pending_.size() >= 2 && parallel_assignment(position)) return;
   std::span<const ExprId> kids;  // of the target; a name has none
   if (value.operands.size() > 1) kids = take_operands(value.operands.subspan(1));
-  if (failed && expression_only_) return;
+  if (failed) return;
   const ExprId target = make_target(s_.ast, s_.lifted, v, kids);
   assign_target(value.operands[0], target, v);
 }
@@ -587,10 +598,10 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     return;
   }
   const ExprId e = take_one(value);
-  if (failed && expression_only_) return;
+  if (failed) return;
   if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
   spill_for_statement();
-  emit(assignment(s_.ast, {&target, 1}, e, origin(store_op)));
+  emit(assignment(s_.ast, target, e, origin(store_op)));
 }
 
 void BlockBuilder::OpenUnpack::add_up_to(std::size_t end, ExprId target, Ast& ast) {
@@ -636,7 +647,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     }
     pending_.resize(base);
     const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, values);
-    const StmtId st = assignment(s_.ast, {&target, 1}, source, origin(body[position]));
+    const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
     spill_for_statement();
     emit(st);
     skip_until_ = position + m;
@@ -694,7 +705,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   }
   pending_.insert(0, below);
   const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, sources);
-  const StmtId st = assignment(s_.ast, {&target, 1}, source, origin(body[position]));
+  const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
   spill_for_statement();
   emit(st);
   skip_until_ = i;
@@ -797,7 +808,7 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
     }
   if (value.op == Op::UNPACK_EX) elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
   const ExprId tuple = s_.ast.expr(ExprKind::Tuple, elements);
-  const StmtId st = assignment(s_.ast, {&tuple, 1}, e, origin(op));
+  const StmtId st = assignment(s_.ast, tuple, e, origin(op));
   spill_for_statement();
   emit(st);
 }
@@ -861,7 +872,7 @@ void BlockBuilder::inplace(std::size_t position) {
   }
   if (plain) {
     const std::span<const ExprId> kids = take_operands(value.operands);
-    if (failed && expression_only_) return;
+    if (failed) return;
     pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses});
     return;
   }
@@ -872,7 +883,7 @@ void BlockBuilder::inplace(std::size_t position) {
   const std::span<const ExprId> kids = take_operands(value.operands);
   spill_for_statement();
   const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
-  emit(assignment(s_.ast, {&temp, 1}, kids[0], origin(v)));
+  emit(assignment(s_.ast, temp, kids[0], origin(v)));
   emit(augmented_assignment(s_.ast, static_cast<std::uint8_t>(value.arg), temp, kids[1], origin(v)));
 }
 

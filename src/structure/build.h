@@ -15,7 +15,7 @@ class BlockBuilder {
  public:
   using Operands = SmallVector<ExprId, 8>;
 
-  /// `expression_only`: nothing may become a statement; `failed` tells that something had to.
+  /// `expression_only`: nothing may become a statement; `failed`, which else is never set, tells that something had to.
   BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
 
   /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.

@@ -112,16 +112,19 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
 void Structurer::check_effects() {
   static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
   SmallVector<bool, 1024> found(module[lifted.code].code.size() + 1);  // by offset
-  const auto find = [&](const Origin& origin) { found[std::min<std::size_t>(origin.offset, found.size() - 1)] = true; };
+  const auto find = [found = found.data(), last = found.size() - 1](const Origin& origin) { found[std::min<std::size_t>(origin.offset, last)] = true; };
   std::size_t managers = 0;
   bool holes = false;
-  ExprIds inner;  // still to be looked into
-  const auto visit = [&](ExprId id) {
-    if (!id) return;
-    const Expr& e = ast[id];
-    find(e.origin);
-    if (!e.kids.empty()) inner.push_back(id);
-    else holes |= is_hole(e);
+  SmallVector<std::span<const ExprId>, 64> inner;  // still to be looked into
+  const Expr* const exprs = ast.exprs.data();
+  const auto visit = [&](std::span<const ExprId> ids) {
+    for (ExprId id : ids) {
+      if (!id) continue;
+      const Expr& e = exprs[id.index];
+      find(e.origin);
+      if (!e.kids.empty()) inner.push_back(e.kids);
+      else holes |= is_hole(e);
+    }
   };
   SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
   while (!lists.empty()) {
@@ -131,12 +134,12 @@ void Structurer::check_effects() {
       const Stmt& s = ast[id];
       find(s.origin);
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
-      for (ExprId root : s.e) visit(root);
-      for (ExprId root : s.list) visit(root);
+      visit(s.e);
+      visit(s.list);
       while (!inner.empty()) {
-        const Expr& e = ast[inner.back()];
+        const std::span<const ExprId> kids = inner.back();
         inner.pop_back();
-        for (ExprId kid : e.kids) visit(kid);
+        visit(kids);
       }
       if (!kHoldLists.has(s.kind)) continue;
       for (const std::span<const StmtId> held : {s.body, s.orelse, s.final, s.arms})

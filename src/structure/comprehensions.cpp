@@ -94,16 +94,17 @@ bool fold(Structurer& s, const Extent& extent) {
     outer = s.resolve(s.at(iterator).operands[0]);
   }
   // Statements of the loop, up to its exit.
-  std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.built[iterator.index]}, {outer, s.built[outer.index]}};
+  std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.known(iterator).built}, {outer, s.known(outer).built}};
   for (BlockId b : members) {
-    for (ValueId v : s[b].body) kept_built.emplace_back(v, s.built[v.index]);
-    for (ValueId v : s[b].params) kept_built.emplace_back(v, s.built[v.index]);
-    if (s[b].item) kept_built.emplace_back(s[b].item, s.built[s[b].item.index]);
+    for (ValueId v : s[b].body) kept_built.emplace_back(v, s.known(v).built);
+    for (ValueId v : s[b].params) kept_built.emplace_back(v, s.known(v).built);
+    if (s[b].item) kept_built.emplace_back(s[b].item, s.known(s[b].item).built);
   }
   const std::uint32_t kept_temporaries = s.temporaries;
   const std::size_t kept_named = s.named_values.size();
   const ExprId hole = s.ast.expr(ExprKind::Raw, {});
-  s.built[iterator.index] = s.built[outer.index] = hole;
+  s.note(iterator).built = hole;
+  s.note(outer).built = hole;
   ExprId expression;
   try {
     const Excerpt excerpt(s, extent);
@@ -112,7 +113,8 @@ bool fold(Structurer& s, const Extent& extent) {
   } catch (const Error&) {
     expression = ExprId();
   }
-  for (const auto& [value, built] : kept_built) s.built[value.index] = built;
+  for (const auto& [value, built] : kept_built)
+    if (s.known(value).built != built) s.note(value).built = built;
   s.forget_temporaries(kept_named, kept_temporaries);
   if (!expression) return false;
   // One value in place of the loop.
@@ -120,7 +122,7 @@ bool fold(Structurer& s, const Extent& extent) {
   select.kind = Select::Prebuilt;
   select.rest = expression;
   const ValueId id = s.add_select(select, before, outer, collection);
-  s.forward[collection.index] = id;
+  s.replace_by(collection, id);
   for (BlockId b : members) {
     s[b].alive = false;
     s[b].body.clear();

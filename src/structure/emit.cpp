@@ -328,16 +328,14 @@ class Emitter {
   /// Dominators, in-edges and loop headers.
   void analyse() {
     const std::uint32_t n = blocks_ + 2 * regions_;
-    graph_ = adjacency(n, ways_);
+    graph_ = graph_of_ways(n);
     dom_ = dominators(graph_, node_of_entry());
     // in-edges that are no back edges
     forward_in_.assign(n, 0);
     header_.assign(n, 0);
-    std::vector<Way> back;
-    back.reserve(ways_.size());
+    const auto is_way = [&](const Way& way) { return way.real && dom_.number[way.from] != kNone; };
     for (const Way& way : ways_) {
-      if (!way.real || dom_.number[way.from] == kNone) continue;
-      back.push_back({way.to, way.from, true});
+      if (!is_way(way)) continue;
       if (dom_.number[way.to] <= dom_.number[way.from]) {
         if (!dom_.dominates(way.to, way.from)) throw Error("structure: the control flow is irreducible");
         header_[way.to] = 1;
@@ -345,13 +343,16 @@ class Emitter {
         ++forward_in_[way.to];
       }
     }
-    auto in_order = [](const Way& a, const Way& b) { return a.to < b.to; };
-    if (!std::is_sorted(back.begin(), back.end(), in_order)) std::stable_sort(back.begin(), back.end(), in_order);
-    preds_ = adjacency(n, back);
-    back.clear();
-    for (std::uint32_t u : dom_.order)
-      if (dom_.idom[u] != kNone) back.push_back({dom_.idom[u], u, true});
-    children_ = adjacency(n, back);
+    const auto in_order = [](const Way& a, const Way& b) { return a.from < b.from; };
+    if (!std::is_sorted(ways_.begin(), ways_.end(), in_order)) std::stable_sort(ways_.begin(), ways_.end(), in_order);
+    preds_ = adjacency(n, ways_.size(), [&](auto add) {
+      for (const Way& way : ways_)
+        if (is_way(way)) add(way.to, way.from);
+    });
+    children_ = adjacency(n, dom_.order.size(), [&](auto add) {
+      for (std::uint32_t u : dom_.order)
+        if (dom_.idom[u] != kNone) add(dom_.idom[u], u);
+    });
   }
 
   std::span<const std::uint32_t> preds(std::uint32_t n) const { return preds_.successors(n); }
@@ -635,7 +636,7 @@ class Emitter {
     };
     const bool whole = entry_ == s_.entry;
     const std::uint32_t n = blocks_ + 2 * regions_;
-    const Graph graph = adjacency(n, ways_);
+    const Graph graph = graph_of_ways(n);
     loop_end_.assign(n, 0);
     break_.assign(n, kNone);
     std::vector<Span> loops, breaks;
@@ -731,14 +732,22 @@ class Emitter {
   void add_way(std::uint32_t from, std::uint32_t to) { ways_.push_back({from, to, true}); }
   void add_order(std::uint32_t from, std::uint32_t to) { ways_.push_back({from, to, false}); }
 
-  /// The edges of each node stay in their order.
-  static Graph adjacency(std::uint32_t n, const std::vector<Way>& ways) {
+  Graph graph_of_ways(std::uint32_t n) const {
+    return adjacency(n, ways_.size(), [&](auto add) {
+      for (const Way& way : ways_) add(way.from, way.to);
+    });
+  }
+  /// Of at most `most` edges, which `each` hands over, in the same order each time it is called; those of one node stay in their order.
+  template <class Each>
+  static Graph adjacency(std::uint32_t n, std::size_t most, const Each& each) {
     Graph g;
     g.offsets.assign(n + 2, 0);
-    g.edges.resize(ways.size());
-    for (const Way& way : ways) ++g.offsets[way.from + 2];
+    g.edges.resize(most);
+    std::uint32_t* const behind = g.offsets.data() + 2;
+    each([&](std::uint32_t from, std::uint32_t) { ++behind[from]; });
     for (std::uint32_t i = 2; i < n + 2; ++i) g.offsets[i] += g.offsets[i - 1];
-    for (const Way& way : ways) g.edges[g.offsets[way.from + 1]++] = way.to;
+    std::uint32_t *const next = g.offsets.data() + 1, *const edges = g.edges.data();
+    each([&](std::uint32_t from, std::uint32_t to) { edges[next[from]++] = to; });
     g.offsets.pop_back();
     return g;
   }
@@ -839,7 +848,7 @@ class Emitter {
   ExprId reference(ValueId v) {
     v = s_.resolve(v);
     if (s_.is_const(v)) return s_.ast.constant(ConstId(s_.at(v).arg), s_.origin(v));
-    if (s_.built[v.index] && !s_.named[v.index]) return s_.built[v.index];
+    if (s_.known(v).built && !s_.known(v).named) return s_.known(v).built;
     return s_.ast.name(s_.temporary_for(v));
   }
 
@@ -1806,7 +1815,7 @@ class Emitter {
     StmtId st = statement(StmtKind::For, end_origin(node));
     s_.ast[st].flag = node.async_for;
     ValueId iterator = s_.resolve(node.value);
-    ExprId iterable = s_.built[iterator.index];
+    ExprId iterable = s_.known(iterator).built;
     if (!iterable) iterable = s_.ast.name(s_.temporary_for(iterator));
     s_.ast[st].e[1] = iterable;
     std::uint32_t body = target(from, 0), exit = target(from, 1);
@@ -1978,7 +1987,7 @@ class Emitter {
       Stmt& with = s_.ast[st];
       with.flag = region.async;
       with.list = s_.ast.arena.copy(std::initializer_list<ExprId>{ExprId(), ExprId()});
-      ExprId manager = s_.built[region.with_enter.index];
+      ExprId manager = s_.known(region.with_enter).built;
       s_.ast[st].list[0] = manager ? manager : s_.ast.name(s_.temporary_for(region.with_enter));
       s_.ast[st].origin = s_.origin(region.with_enter);
       ValueId result = with_result(region);

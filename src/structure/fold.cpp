@@ -172,7 +172,7 @@ class Folder {
     for (std::size_t i = 0; i < to.params.size(); ++i) {
       const ValueId arg = s_.resolve(edge.args[i]), param = to.params[i];
       s_.uses[arg.index] += s_.uses[param.index] - 1;
-      s_.forward[param.index] = arg;
+      s_.replace_by(param, arg);
     }
     to.params.clear();
     edge.args = {};
@@ -190,7 +190,7 @@ class Folder {
     if (!right_side(test)) return false;
     const ValueId left = s_.resolve(v.operands[0]);
     const Value& value = s_.at(left);
-    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) && !s_.chained[left.index];
+    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) && !s_.known(left).chained;
   }
 
   bool is_false(ValueId v) const {
@@ -199,7 +199,7 @@ class Folder {
   }
 
   /// Is it a value of `and` or `or` that is tested once more?
-  bool is_merged(ValueId v) const { return s_.at(v).kind == ValueKind::Select && s_.selects[s_.select_of[v.index]].merged; }
+  bool is_merged(ValueId v) const { return s_.at(v).kind == ValueKind::Select && s_.selects[s_.known(v).select].merged; }
 
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
@@ -240,7 +240,7 @@ class Folder {
             negate_first = true;
           }
         }
-        if (e.external) s_.chained[e.external.index] = 1;
+        if (e.external) s_.note(e.external).chained = true;
         if (s_.lifted.one_test_on_a_row && is_merged(second) && s_.ast[e.expr].kind == ExprKind::BoolOp) s_.ast[e.expr].a = kBeginsRow;
         Select sel;
         const bool is_and = (side == 0) != negate_first;
@@ -294,7 +294,7 @@ class Folder {
       Arm e = as_expression(b, second, 1);
       if (!e || !chain_fits(e, first)) continue;
       if (e.external && side != 0) continue;
-      if (e.external) s_.chained[e.external.index] = 1;
+      if (e.external) s_.note(e.external).chained = true;
       Select sel;
       sel.kind = side == 0 ? Select::And : Select::Or;
       sel.chained = static_cast<bool>(e.external);
@@ -330,7 +330,7 @@ class Folder {
       if (s_.at(second).kind != ValueKind::Select && s_.at(second).block != arm_edge.to) continue;
       Arm e = as_expression(arm_edge.to, second, 1);
       if (!e || !chain_fits(e, first) || (e.external && side != 0)) continue;
-      if (e.external) s_.chained[e.external.index] = 1;
+      if (e.external) s_.note(e.external).chained = true;
       Select sel;
       sel.kind = side == 0 ? Select::And : Select::Or;
       sel.chained = static_cast<bool>(e.external);
@@ -624,7 +624,7 @@ class Folder {
     const ValueId second = arm.body.back();
     const Arm e = as_expression(arm_edge.to, second, 0);
     if (!e || !e.external || !chain_fits(e, first)) return false;
-    s_.chained[e.external.index] = 1;
+    s_.note(e.external).chained = true;
     Select sel;
     sel.kind = Select::And;
     sel.chained = true;
@@ -781,7 +781,7 @@ class Folder {
       const Node& node = s_.nodes[b.index];
       if (!node.alive || node.term != TermKind::Branch) return false;
       const ValueId value = s_.resolve(node.value);
-      if (s_.at(value).kind != ValueKind::Select || s_.selects[s_.select_of[value.index]].kind != Select::IfExp) return false;
+      if (s_.at(value).kind != ValueKind::Select || s_.selects[s_.known(value).select].kind != Select::IfExp) return false;
       const BlockId x = node.edges[0].to, y = node.edges[1].to, p = arm.edges[0].to, q = arm.edges[1].to;
       return (x == p && y == q) || (x == q && y == p);
     });
@@ -794,7 +794,11 @@ class Folder {
     if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
     const bool yes = is_arm_block(a, node.edges[0]), no = is_arm_block(a, node.edges[1]);
     if ((!yes && !no) || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
-    if (join_values(a) || join_returns(a) || join_conditions(a) || join_copied_tail(a)) return true;
+    const auto is_arm = [&](bool is_block, int side, TermKind term) { return is_block && s_.nodes[node.edges[side].to.index].term == term; };
+    const auto any_arm = [&](TermKind term) { return is_arm(yes, 0, term) || is_arm(no, 1, term); };
+    const bool hands_over = !node.edges[0].args.empty() || !node.edges[1].args.empty();
+    if ((hands_over && join_values(a)) || (any_arm(TermKind::Return) && join_returns(a)) || (any_arm(TermKind::Branch) && join_conditions(a)) || (hands_over && join_copied_tail(a)))
+      return true;
     return (yes && no && join_returning_arm(a)) || join_chain_statement(a) || (yes && no && (join_tails(a) || conditional_value(a) || conditional_condition(a)));
   }
 

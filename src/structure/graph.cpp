@@ -16,25 +16,8 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   body.code = l.code;
   body.first_expr = first_expr;
   body.first_stmt = first_stmt;
-  nodes.resize(l.blocks.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    LiftedBlock& block = l.blocks[i];
-    Node& node = nodes[i];
-    node.params = std::move(block.params);
-    node.body = std::move(block.body);
-    node.term = block.term;
-    node.jump = block.jump;
-    node.value = block.value;
-    node.item = block.item;
-    node.raise_args = block.raise_args;
-    node.edges[0] = block.edges[0];
-    node.edges[1] = block.edges[1];
-    node.falls = block.falls;
-    node.region = block.region;
-    node.term_offset = block.term_offset;
-    node.term_line = block.term_line;
-    node.term_columns = block.term_columns;
-  }
+  nodes.reserve(l.blocks.size());
+  for (LiftedBlock& block : l.blocks) nodes.emplace_back(std::move(block));
   for (Node& node : nodes)
     node.leads_ahead = l.source_order && node.term == TermKind::Jump && node.jump == JumpRole::Plain && first_offset(node.edges[0].to) > node.term_offset;
   regions.reserve(l.regions.size());
@@ -58,17 +41,10 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
         arg = nothing;
       }
   const std::size_t n = l.values.size(), with_added = n + n / 8 + 8;  // see add_value
-  const auto set = [&](auto& table, auto item) {
-    table.reserve(with_added);
-    table.assign(n, item);
-  };
-  set(forward, ValueId());
-  set(select_of, UINT32_MAX);
-  set(chained, std::uint8_t{0});
-  set(named, StrId());
-  set(built, ExprId());
+  forward.reserve(with_added);
+  forward.assign(n, ValueId());
   uses.reserve(with_added);
-  recount();
+  if (regions.empty()) recount();  // else classify_regions() does
 }
 
 void Structurer::forget_layout() {
@@ -126,7 +102,7 @@ ValueId Structurer::add_select(const Select& select, BlockId block, ValueId oper
   const ValueId operands[] = {operand};
   value.operands = lifted.arena.copy(operands);
   const ValueId id = add_value(value);
-  select_of[id.index] = static_cast<std::uint32_t>(selects.size());
+  note(id).select = static_cast<std::uint32_t>(selects.size());
   selects.push_back(select);
   return id;
 }
@@ -134,16 +110,12 @@ ValueId Structurer::add_select(const Select& select, BlockId block, ValueId oper
 ValueId Structurer::add_value(const Value& value) {
   ValueId id = lifted.add(value);
   forward.emplace_back();
-  select_of.push_back(UINT32_MAX);
-  chained.push_back(0);
-  named.emplace_back();
-  built.emplace_back();
   uses.push_back(0);
   return id;
 }
 
 StrId Structurer::temporary_for(ValueId v) {
-  StrId& name = named[v.index];
+  StrId& name = note(v).named;
   if (!name) {
     made_temporaries = true;
     name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
@@ -153,7 +125,7 @@ StrId Structurer::temporary_for(ValueId v) {
 }
 
 void Structurer::forget_temporaries(std::size_t kept, std::uint32_t count) {
-  for (std::size_t i = kept; i < named_values.size(); ++i) named[named_values[i].index] = StrId();
+  for (std::size_t i = kept; i < named_values.size(); ++i) note(named_values[i]).named = StrId();
   named_values.resize(kept);
   temporaries = count;
 }
@@ -175,24 +147,30 @@ void Structurer::add_edge_uses(const Edge& edge, int delta) {
 
 void Structurer::count_uses() {
   ++changes;
+  forwarded_since_count = false;
   uses.assign(lifted.values.size(), 0);
   SmallVector<ValueId, 64> constants;
-  const auto count = [&](ValueId& v) {
-    v = resolve(v);
-    ++uses[v.index];
+  // What the tables hold is not in the way of what is written, so that they are looked up once.
+  std::uint32_t* const counts = uses.data();
+  const ValueId* const forwards = forward.data();
+  const Value* const values = lifted.values.data();
+  const auto count = [&](std::span<ValueId> read) {
+    for (ValueId& v : read) {
+      if (!v) continue;
+      if (forwards[v.index]) [[unlikely]] v = end_of_forwards(v);
+      ++counts[v.index];
+    }
   };
   for (Node& node : nodes) {
     if (!node.alive) continue;
     for (ValueId v : node.body) {
-      const Value& value = lifted.values[v.index];
+      const Value& value = values[v.index];
       if (value.op == Op::LOAD_CONST) constants.push_back(v);
-      for (ValueId& operand : value.operands)
-        if (operand) count(operand);
+      count(value.operands);
     }
-    if (node.value) count(node.value);
-    for (ValueId& v : node.raise_args) count(v);
-    for (int i = 0; i < node.edge_count(); ++i)
-      for (ValueId& arg : node.edges[i].args) count(arg);
+    count({&node.value, 1});
+    count(node.raise_args);
+    for (int i = 0; i < node.edge_count(); ++i) count(node.edges[i].args);
   }
   // A constant that nobody reads is nothing, and would keep a block from being empty.
   const auto unread = [&](ValueId v) { return uses[v.index] == 0 && is_const(v); };
@@ -244,7 +222,7 @@ void Structurer::merge(BlockId a) {
     ValueId arg = resolve(edge.args[i]);
     ValueId param = next.params[i];
     uses[arg.index] += uses[param.index] - 1;
-    forward[param.index] = arg;
+    replace_by(param, arg);
   }
   for (ValueId v : next.body) lifted.values[v.index].block = a;
   node.body.insert(node.body.end(), next.body.begin(), next.body.end());
@@ -270,7 +248,7 @@ void Structurer::merge(BlockId a) {
 }
 
 std::vector<BlockId> Structurer::reverse_postorder_blocks() {
-  SmallVector<std::uint8_t, 256> seen(nodes.size());
+  SmallVector<bool, 256> seen(nodes.size());
   std::vector<BlockId> order(nodes.size());  // filled from the end
   std::size_t first = order.size();
   struct Visit {
@@ -279,10 +257,13 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     int left;         // normal edges still to be visited, from the last one on
   };
   SmallVector<Visit, 64> stack;
-  auto push = [&](BlockId b) {
-    if (!b || seen[b.index]) return;
-    seen[b.index] = 1;
-    stack.push_back({b, nodes[b.index].region, nodes[b.index].edge_count()});
+  const Node* const graph = nodes.data();
+  const auto push = [&](BlockId b) {
+    if (seen[b.index]) return;
+    seen[b.index] = true;
+    const Node& node = graph[b.index];
+    if (!node.region && node.edge_count() == 0) order[--first] = b;
+    else stack.push_back({b, node.region, node.edge_count()});
   };
   push(entry);
   while (!stack.empty()) {
@@ -290,9 +271,9 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     if (top.region) {  // handlers first, so that they come late in the order
       const StructRegion& region = regions[top.region.index];
       top.region = region.parent;
-      if (region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) push(region.handler);
+      if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) push(region.handler);
     } else if (top.left > 0) {
-      push(nodes[top.block.index].edges[--top.left].to);
+      push(graph[top.block.index].edges[--top.left].to);
     } else {
       order[--first] = top.block;
       stack.pop_back();
@@ -342,7 +323,13 @@ bool Structurer::thread_empty_blocks() {
     return node.term == TermKind::Jump && node.jump == JumpRole::Plain && node.match == UINT32_MAX &&
            std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_op(v, Op::POP_TOP); });
   };
-  if (std::none_of(nodes.begin(), nodes.end(), is_empty)) return false;
+  SmallVector<bool, 256> empties(nodes.size());
+  bool none = true;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    empties[i] = is_empty(nodes[i]);
+    none &= !empties[i];
+  }
+  if (none) return false;
   // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
   // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
   // dropped.
@@ -369,8 +356,9 @@ bool Structurer::thread_empty_blocks() {
     for (int k = 0; k < node.edge_count(); ++k) {
       for (int steps = 0; steps < 64; ++steps) {
         Edge& edge = node.edges[k];
+        if (!empties[edge.to.index]) break;
         Node& empty = nodes[edge.to.index];
-        if (!is_empty(empty) || edge.to == entry || empty.edges[0].to == edge.to) break;
+        if (edge.to == entry || empty.edges[0].to == edge.to) break;
         if (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) break;
         if (std::binary_search(drops_operands.begin(), drops_operands.end(), edge.to)) break;
         const Node& target = nodes[empty.edges[0].to.index];

@@ -11,6 +11,7 @@
 #include "ast/ast.h"
 #include "lift/lifted.h"
 #include "structure/structure.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 
@@ -41,7 +42,16 @@ struct StructRegion {
   bool is_star() const { return static_cast<bool>(unhandled); }
 };
 
+/// By TermKind.
+inline constexpr std::uint8_t kEdgeCounts[] = {1, 2, 2, 2, 0, 0, 0, 0};
+static_assert(static_cast<int>(TermKind::Jump) == 0 && static_cast<int>(TermKind::Send) == 3 && static_cast<int>(TermKind::Unreachable) == 7);
+
 struct Node {
+  Node() = default;
+  explicit Node(LiftedBlock&& block)
+      : params(std::move(block.params)), body(std::move(block.body)), term(block.term), value(block.value), item(block.item), raise_args(block.raise_args),
+        edges{block.edges[0], block.edges[1]}, falls(block.falls), region(block.region), term_offset(block.term_offset), term_line(block.term_line),
+        term_columns(block.term_columns), jump(block.jump) {}
   std::vector<ValueId> params;
   std::vector<ValueId> body;
   TermKind term = TermKind::Unreachable;
@@ -61,14 +71,7 @@ struct Node {
   bool behind_copy = false;       // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;         // ForIter of an `async for`
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
-  int edge_count() const {
-    switch (term) {
-      case TermKind::Jump: return 1;
-      case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: return 2;
-      case TermKind::Return: case TermKind::Raise: case TermKind::Reraise: case TermKind::Unreachable: return 0;
-    }
-    return 0;
-  }
+  int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
 };
 
 /// An expression with control flow inside: `first` (the tested value) is its one operand, the rest is built already.
@@ -95,6 +98,14 @@ inline bool has_width_of(std::uint32_t columns, std::initializer_list<std::strin
 }
 inline bool is_jump_width(std::uint32_t columns) { return has_width_of(columns, {"break", "continue"}); }
 
+/// What is known of a value besides its uses: of most, nothing.
+struct ValueFacts {
+  std::uint32_t select = UINT32_MAX;  // index in Structurer::selects
+  StrId named;                        // the temporary that holds it
+  ExprId built;                       // expression left for another block (iterators, context managers)
+  bool chained = false;               // right side of a comparison that the next comparison takes up
+};
+
 /// State shared by the steps of structure/.
 class Structurer {
  public:
@@ -110,14 +121,12 @@ class Structurer {
   std::vector<Node> nodes;
   std::vector<StructRegion> regions;
   BlockId entry;
-  std::vector<ValueId> forward;              // parameter -> the value that replaced it
+  std::vector<ValueId> forward;              // parameter -> the value that replaced it, see replace_by
+  bool forwarded_since_count = false;        // else what the nodes' operations read is resolved
   std::vector<std::uint32_t> uses;           // by value
-  std::vector<std::uint8_t> chained;         // by value: right side of a comparison that the next comparison takes up
   std::vector<Select> selects;
   std::vector<MatchCase> cases;              // see Node::match
-  std::vector<std::uint32_t> select_of;      // by value: index in selects, UINT32_MAX
-  std::vector<StrId> named;                  // by value: the temporary that holds it
-  std::vector<ExprId> built;                 // by value: expression left for another block (iterators, context managers)
+  FlatMap<ValueFacts> facts;                 // by value; read by known(), written by note()
   std::vector<BlockId> ends_behind;          // by region: what stands behind the statement, see mark_statement_ends
   std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
   std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
@@ -130,6 +139,16 @@ class Structurer {
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
+  const ValueFacts& known(ValueId v) const {
+    static constexpr ValueFacts nothing;
+    const ValueFacts* const found = facts.at(v.index);
+    return found ? *found : nothing;
+  }
+  ValueFacts& note(ValueId v) { return facts[v.index]; }
+  void replace_by(ValueId parameter, ValueId v) {
+    forward[parameter.index] = v;
+    forwarded_since_count = true;
+  }
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
   /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
   std::uint32_t nesting(ExprId e) {

@@ -77,7 +77,7 @@ bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
     const Value &p = at(v), &q = at(w);
     if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
     if (p.kind == ValueKind::Select) {
-      const Select &m = selects[select_of[v.index]], &n = selects[select_of[w.index]];
+      const Select &m = selects[known(v).select], &n = selects[known(w).select];
       if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !same_tree(m.rest, n.rest) || !same_tree(m.orelse, n.orelse)) return false;
     } else if (p.op == Op::LOAD_CONST ? !same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
       return false;
@@ -721,17 +721,25 @@ void Structurer::join_loop_tests() {
   std::vector<BlockId> order = reverse_postorder_blocks();
   std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
-  const bool tests_at_end = std::any_of(order.begin(), order.end(), [&](BlockId b) {
+  // a loop's first block with a test before it and a test behind it
+  SmallVector<std::uint8_t, 256> tests(nodes.size());
+  constexpr std::uint8_t kBefore = 1, kBehind = 2;
+  bool any_target = false;
+  for (BlockId b : order) {
     const Node& node = nodes[b.index];
-    return node.term == TermKind::Branch && (number[node.edges[0].to.index] <= number[b.index] || number[node.edges[1].to.index] <= number[b.index]);
-  });
-  if (!tests_at_end) return;
+    if (node.term != TermKind::Branch) continue;
+    for (const Edge& edge : node.edges) {
+      std::uint8_t& of_target = tests[edge.to.index];
+      of_target |= number[b.index] < number[edge.to.index] ? kBefore : kBehind;
+      any_target |= of_target == (kBefore | kBehind);
+    }
+  }
+  if (!any_target) return;
   std::vector<std::vector<BlockId>> preds(nodes.size());
   for (BlockId b : order)
     for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);
   bool any = false;
   for (BlockId target : order) {
-    // a loop's first block with a test before it and the same test behind it
     const auto behind = [&](BlockId b) { return nodes[b.index].alive && nodes[b.index].term == TermKind::Branch && number[b.index] >= number[target.index]; };
     if (std::none_of(preds[target.index].begin(), preds[target.index].end(), behind)) continue;
     const std::vector<BlockId> into = preds[target.index];

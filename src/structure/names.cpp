@@ -18,7 +18,7 @@ bool is_identifier(std::string_view text) {
 void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt) {
   std::unordered_map<std::uint32_t, std::string> wanted;  // temporary -> name
   std::unordered_set<std::uint32_t> temporaries_used;
-  for (ValueId v : named_values) temporaries_used.insert(named[v.index].index);
+  for (ValueId v : named_values) temporaries_used.insert(known(v).named.index);
   auto is_temporary = [&](ExprId e) { return e && ast[e].kind == ExprKind::Name && temporaries_used.count(ast[e].a) != 0; };
   auto want = [&](ExprId e, std::string_view name) {
     if (is_temporary(e) && is_identifier(name)) wanted.emplace(ast[e].a, name);
@@ -48,7 +48,7 @@ void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_
     }
   for (std::uint32_t i = first_stmt; i < ast.stmts.size(); ++i)
     if (ast.stmts[i].kind == StmtKind::Return) want(ast.stmts[i].e[0], "result");
-  for (ValueId v : named_values) wanted.emplace(named[v.index].index, "value");
+  for (ValueId v : named_values) wanted.emplace(known(v).named.index, "value");
 
   // Names that mean something here already.
   std::unordered_set<std::uint32_t> taken;
@@ -67,7 +67,7 @@ void Structurer::name_temporaries(std::uint32_t first_expr, std::uint32_t first_
 
   std::unordered_map<std::uint32_t, std::uint32_t> renamed;
   for (ValueId v : named_values) {
-    const StrId temporary = named[v.index];
+    const StrId temporary = known(v).named;
     if (renamed.count(temporary.index)) continue;
     const std::string& stem = wanted[temporary.index];
     StrId name = module.intern(stem);

@@ -48,19 +48,18 @@ struct Maker {
 
   StrId slot_name(std::uint32_t slot) const {
     const CodeObject& code = module()[lifted.code];
-    if (slot >= code.slots.size()) [[unlikely]] no_slot(slot);
+    if (slot >= code.slots.size()) [[unlikely]] no_slot(slot, v.offset, code.slots.size());
     return code.slots[slot].name;
   }
-  [[noreturn, gnu::noinline]] void no_slot(std::uint32_t slot) const {
-    throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(v.offset) + " does not exist; the code object has " +
-                std::to_string(module()[lifted.code].slots.size()));
+  [[noreturn, gnu::noinline]] static void no_slot(std::uint32_t slot, std::uint32_t offset, std::size_t count) {
+    throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(offset) + " does not exist; the code object has " + std::to_string(count));
   }
 
   void need(std::size_t n) const {
-    if (kids.size() < n) [[unlikely]] too_few(n);
+    if (kids.size() < n) [[unlikely]] too_few(v, kids.size(), n);
   }
-  [[noreturn, gnu::noinline]] void too_few(std::size_t n) const {
-    throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(kids.size()) +
+  [[noreturn, gnu::noinline]] static void too_few(const Value& v, std::size_t count, std::size_t n) {
+    throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(count) +
                 " operands, expected at least " + std::to_string(n));
   }
 
@@ -103,13 +102,20 @@ struct Maker {
   }
 
   ExprId load() {
+    Expr& e = depyf::append(ast.exprs);
+    e.kind = v.op == Op::LOAD_CONST ? ExprKind::Constant : ExprKind::Name;
+    e.origin = origin();
+    e.a = v.arg;
     switch (v.op) {
-      case Op::LOAD_FAST: return name(slot_name(v.arg), NameScope::Fast);
-      case Op::LOAD_DEREF: return name(slot_name(v.arg), NameScope::Deref);
-      case Op::LOAD_GLOBAL: return name(StrId(v.arg), NameScope::Global);
-      case Op::LOAD_NAME: return name(StrId(v.arg), NameScope::Name);
-      default: return ast.constant(ConstId(v.arg), origin());
+      case Op::LOAD_FAST: case Op::LOAD_DEREF:
+        e.op = static_cast<std::uint8_t>(v.op == Op::LOAD_FAST ? NameScope::Fast : NameScope::Deref);
+        e.a = slot_name(v.arg).index;
+        break;
+      case Op::LOAD_GLOBAL: e.op = static_cast<std::uint8_t>(NameScope::Global); break;
+      case Op::LOAD_NAME: e.op = static_cast<std::uint8_t>(NameScope::Name); break;
+      default: break;
     }
+    return ExprId(static_cast<std::uint32_t>(ast.exprs.size() - 1));
   }
 
   // --- displays
@@ -340,14 +346,18 @@ struct Maker {
       comprehension = callee.kind == ValueKind::Operation && (callee.op == Op::MAKE_FUNCTION || callee.op == Op::SET_FUNCTION_ATTRIBUTE);
     }
     if (comprehension) return;
-    std::vector<ExprId> changed;
-    for (std::size_t i = v.op == Op::CALL; i < v.operands.size() && i < kids.size(); ++i) {
-      const Value& operand = lifted[v.operands[i]];
-      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_ITER || operand.aux == kIteratorWritten) continue;
-      if (changed.empty()) changed.assign(kids.begin(), kids.end());
-      changed[i] = call_of_iter(ast, kids[i]);
-    }
-    if (!changed.empty()) kids = ast.arena.copy(changed);
+    const auto is_iterator = [&](ValueId operand) {
+      const Value& value = lifted[operand];
+      return value.op == Op::GET_ITER && value.kind == ValueKind::Operation && value.aux != kIteratorWritten;
+    };
+    const std::span<const ValueId> operands = v.operands.first(std::min(v.operands.size(), kids.size()));
+    std::size_t i = v.op == Op::CALL;
+    while (i < operands.size() && !is_iterator(operands[i])) ++i;
+    if (i >= operands.size()) return;
+    const std::span<ExprId> changed = ast.arena.copy(kids);
+    for (; i < operands.size(); ++i)
+      if (is_iterator(operands[i])) changed[i] = call_of_iter(ast, kids[i]);
+    kids = changed;
   }
 
   // --- functions

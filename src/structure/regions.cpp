@@ -243,7 +243,7 @@ class Regions {
       test.edges[0] = Edge{clause.body, {}};
       test.edges[1] = Edge{clause.next, {}};
       test.params.clear();
-      s_.forward[taken.index] = exception;
+      s_.replace_by(taken, exception);
       for (BlockId b : clause.ends) {
         forget_list(b);
         s_.nodes[b.index].edges[0] = Edge{behind, {}};
@@ -557,7 +557,7 @@ class Regions {
     const Value &x = s_.at(a), &y = s_.at(b);
     if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
     if (x.kind == ValueKind::Select) {
-      const Select &m = s_.selects[s_.select_of[a.index]], &n = s_.selects[s_.select_of[b.index]];
+      const Select &m = s_.selects[s_.known(a).select], &n = s_.selects[s_.known(b).select];
       if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
     } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
       return false;
@@ -802,7 +802,7 @@ class Regions {
         for (std::size_t p = 0; from != to && p < s_.nodes[from.index].params.size(); ++p) {
           const ValueId param = s_.nodes[from.index].params[p], given = s_.resolve(edge.args[p]);
           if (s_.resolve(param) == given) continue;  // also the parameter itself, around a loop
-          if (!s_.forward[param.index]) s_.forward[param.index] = given;
+          if (!s_.forward[param.index]) s_.replace_by(param, given);
           else throw Error("structure: several ways into one copy of a `finally` body hand on different values");
         }
         const std::size_t wanted = s_.nodes[to.index].params.size();

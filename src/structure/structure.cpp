@@ -134,7 +134,7 @@ void Structurer::drop_constant_params() {
       here.block = BlockId(b);
       const ValueId loaded = add_value(here);
       nodes[b].body.insert(nodes[b].body.begin(), loaded);
-      forward[nodes[b].params[p - 1].index] = loaded;
+      replace_by(nodes[b].params[p - 1], loaded);
       nodes[b].params.erase(nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
       for (const Way& way : ways[b]) {
         std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(), nodes[way.node].edges[way.k].args.end());
