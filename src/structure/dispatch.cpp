@@ -818,6 +818,7 @@ class Dispatch {
 
 void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options, const std::string& reason) {
   Structurer s(lifted, ast, options);
+  if (!s.counted()) s.recount();
   const std::span<StmtId> stmts = Dispatch(s).run();
   ast.bodies[lifted.code.index].stmts = stmts;
   s.diagnose(5, 0, reason);

@@ -384,7 +384,8 @@ class Folder {
         break;
       case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: case TermKind::Reraise: case TermKind::Unreachable: return false;
     }
-    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && (s_.lifted.source_order && b.term == TermKind::Return ? ends_expression(a, b, c) : b.term_line == c.term_line && b.term_columns == c.term_columns);
+    const bool ends_of_one = s_.lifted.source_order && b.term == TermKind::Return ? ends_expression(a, b, c) : b.term_line == c.term_line && b.term_columns == c.term_columns;
+    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && ends_of_one;
     if (b.term == TermKind::Raise && !same_statement) return false;
     constexpr std::size_t kLongest = 32;
     std::size_t longest = 0;  // so many operations at the end are the same in both

@@ -44,7 +44,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   forward.reserve(with_added);
   forward.assign(n, ValueId());
   uses.reserve(with_added);
-  if (regions.empty()) recount();  // else classify_regions() does
+  if (regions.empty()) recount();  // else classify_regions() does, and structure_as_dispatch()
 }
 
 void Structurer::forget_layout() {

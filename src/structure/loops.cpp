@@ -580,7 +580,7 @@ void Structurer::join_exit_copies() {
   if (!options.made_by_dynamo) drop_unread_params();
   bool any = join_ends_of_parameters();
   if (!options.joins_ends) {
-    if (any) count_uses(), count_preds();
+    if (any) recount();
     return;
   }
   if (!lifted.source_order) {
