@@ -133,6 +133,7 @@ void Structurer::check_effects() {
     for (StmtId id : list) {
       const Stmt& s = ast[id];
       find(s.origin);
+      if ((s.kind == StmtKind::Break || s.kind == StmtKind::Continue) && id != list.back()) throw Error("structure: code that is reached stands behind a jump");
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
       visit(s.e);
       visit(s.list);

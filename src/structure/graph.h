@@ -266,7 +266,7 @@ class Structurer {
   void classify_regions();        // regions.cpp
   void strip_cleanups();          // regions.cpp
   void mark_statement_ends();     // regions.cpp
-  /// These throw Error where an operation that has an effect is in no statement, or where a value was lost on the way: an expression has a hole, or
+  /// These throw Error where an operation that has an effect is in no statement, or in one that a jump hides, or where a value was lost on the way: an expression has a hole, or
   /// reads a temporary that nothing assigns (check.cpp).
   void check_effects();
   void check_temporaries();
