@@ -35,6 +35,11 @@ def test_random_graphs(version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_graph_whose_break_hid_statements(version):
+    run(version, "graph", 1, 8400550)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_random_source(version):
     run(version, "source", 300, 0)
 
