@@ -9,6 +9,7 @@ not exercised. Exit status 1 when there is such an opcode.
 Needs neither a build nor other interpreters: opcodes come from src/opcode/tables and src/opcode/semantics.def, and the files are the
 .pyc files below tests/golden and tests/fixtures, whose bytecode is read here.
 """
+
 from __future__ import print_function
 
 import os
@@ -34,11 +35,15 @@ class Table(object):
     def __init__(self, minor):
         self.opcodes = {}
         with open(os.path.join(OPCODES, "tables", "py3%d.def" % minor)) as file:
-            for number, name, caches in re.findall(r"^OPCODE\( *(\d+), (\w+), \w+, \w+, (\d+),", file.read(), re.MULTILINE):
+            for number, name, caches in re.findall(
+                r"^OPCODE\( *(\d+), (\w+), \w+, \w+, (\d+),", file.read(), re.MULTILINE
+            ):
                 self.opcodes[int(number)] = (name, int(caches))
         self.known = set()
         with open(os.path.join(OPCODES, "semantics.def")) as file:
-            for name, first, last in re.findall(r"^ROW\((\w+), +(\d+), +(\w+),", file.read(), re.MULTILINE):
+            for name, first, last in re.findall(
+                r"^ROW\((\w+), +(\d+), +(\w+),", file.read(), re.MULTILINE
+            ):
                 if int(first) <= minor <= (LAST if last == "kNewest" else int(last)):
                     self.known.add(name)
         self.used = {}  # name -> files
@@ -147,7 +152,10 @@ def main(arguments):
         minors = [sys.version_info[1]]
     for minor in minors:
         if not FIRST <= minor <= LAST:
-            print("Python 3.%d is not supported; 3.%d to 3.%d are" % (minor, FIRST, LAST), file=sys.stderr)
+            print(
+                "Python 3.%d is not supported; 3.%d to 3.%d are" % (minor, FIRST, LAST),
+                file=sys.stderr,
+            )
             return 2
     tables = {minor: Table(minor) for minor in minors}
     scan(tables)
@@ -173,10 +181,20 @@ def main(arguments):
             exercised += bool(files)
             if only_missing and known and files:
                 continue
-            shown = files[0] + (" and %d more" % (len(files) - 1) if len(files) > 1 else "") if files else "NOT EXERCISED"
-            lines.append("%5d  %-36s %-15s %s" % (number, name, "decompiled" if known else "NOT DECOMPILED", shown))
+            shown = (
+                files[0] + (" and %d more" % (len(files) - 1) if len(files) > 1 else "")
+                if files
+                else "NOT EXERCISED"
+            )
+            lines.append(
+                "%5d  %-36s %-15s %s"
+                % (number, name, "decompiled" if known else "NOT DECOMPILED", shown)
+            )
         total_missing += 2 * count - decompiled - exercised
-        print("Python 3.%d: %d opcodes, %d decompiled, %d exercised" % (minor, count, decompiled, exercised))
+        print(
+            "Python 3.%d: %d opcodes, %d decompiled, %d exercised"
+            % (minor, count, decompiled, exercised)
+        )
         for line in lines:
             print(line)
     return 1 if total_missing else 0

@@ -19,7 +19,13 @@ def run(command, folder, **extra):
     env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "cache"), **extra)
     begin = processor()
     done = subprocess.run(
-        command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+        command,
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
     )
     return processor() - begin, done.stdout
 
@@ -38,7 +44,9 @@ def size(folder):
 
 def row(name, seconds, files, count, lines, extra=""):
     """One row of the table."""
-    print("| %s | %.1f | %d | %.0f | %d | %s |" % (name, seconds, files, count / 1024, lines, extra))
+    print(
+        "| %s | %.1f | %d | %.0f | %d | %s |" % (name, seconds, files, count / 1024, lines, extra)
+    )
 
 
 def main():
@@ -56,20 +64,45 @@ def main():
                 stream.write(text + "\nmain()\n")
         plain, _ = run([sys.executable, "toy.py"], folders["plain"])
         print("the program alone: %.1f s" % plain)
-        print("| | seconds more than alone | files | KiB | lines of output | of it the tool itself |")
+        print(
+            "| | seconds more than alone | files | KiB | lines of output | of it the tool itself |"
+        )
         print("| --- | --- | --- | --- | --- | --- |")
         seconds, _ = run([sys.executable, "toy.py"], folders["trace"], TORCH_TRACE="trace")
-        log = os.path.join(folders["trace"], "trace", os.listdir(os.path.join(folders["trace"], "trace"))[0])
+        log = os.path.join(
+            folders["trace"], "trace", os.listdir(os.path.join(folders["trace"], "trace"))[0]
+        )
         tool = shutil.which("tlparse") or os.path.join(os.path.dirname(sys.executable), "tlparse")
         parse, _ = run([tool, log, "-o", "out", "--no-browser"], folders["trace"])
-        row("TORCH_TRACE and tlparse", seconds - plain + parse, *size(os.path.join(folders["trace"], "out")), 0, "%.1f s" % parse)
-        seconds, out = run([sys.executable, "toy.py"], folders["logs"], TORCH_LOGS="+dynamo,graph_breaks,recompiles,guards,aot_graphs,output_code")
+        row(
+            "TORCH_TRACE and tlparse",
+            seconds - plain + parse,
+            *size(os.path.join(folders["trace"], "out")),
+            0,
+            "%.1f s" % parse,
+        )
+        seconds, out = run(
+            [sys.executable, "toy.py"],
+            folders["logs"],
+            TORCH_LOGS="+dynamo,graph_breaks,recompiles,guards,aot_graphs,output_code",
+        )
         row("TORCH_LOGS", seconds - plain, 0, len(out.encode()), len(out.splitlines()))
         seconds, out = run([sys.executable, "toy.py"], folders["debug"], TORCH_COMPILE_DEBUG="1")
-        row("TORCH_COMPILE_DEBUG", seconds - plain, *size(os.path.join(folders["debug"], "torch_compile_debug")), len(out.splitlines()))
+        row(
+            "TORCH_COMPILE_DEBUG",
+            seconds - plain,
+            *size(os.path.join(folders["debug"], "torch_compile_debug")),
+            len(out.splitlines()),
+        )
         seconds, out = run([sys.executable, "-m", "depyf", "run", "toy.py"], folders["depyf"])
         again, _ = run([sys.executable, "-m", "depyf", "report", "depyf_dump"], folders["depyf"])
-        row("depyf run", seconds - plain, *size(os.path.join(folders["depyf"], "depyf_dump")), len(out.splitlines()), "%.1f s to build the page again" % again)
+        row(
+            "depyf run",
+            seconds - plain,
+            *size(os.path.join(folders["depyf"], "depyf_dump")),
+            len(out.splitlines()),
+            "%.1f s to build the page again" % again,
+        )
     finally:
         shutil.rmtree(base)
 

@@ -7,6 +7,7 @@ counted as a difference: what bytecode does not have (annotations of local varia
 before it makes code (constants, `x in [1, 2]`), and the spelling of f-strings. Prints the share of equal functions, and the first differences by kind,
 most frequent first.
 """
+
 import argparse
 import ast
 import collections
@@ -37,18 +38,24 @@ class Normalised(ast.NodeTransformer):
 
     def folded(self, node):
         self.generic_visit(node)
-        operands = [getattr(node, name) for name in ("left", "right", "operand") if hasattr(node, name)]
+        operands = [
+            getattr(node, name) for name in ("left", "right", "operand") if hasattr(node, name)
+        ]
         if not all(isinstance(operand, ast.Constant) for operand in operands):
             return node
         try:
-            return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval"), {}))
+            return ast.Constant(
+                eval(compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval"), {})
+            )
         except Exception:  # 1 / 0 is left to the program
             return node
 
     def visit_Compare(self, node):
         self.generic_visit(node)
         for i, operator in enumerate(node.ops):
-            if isinstance(operator, (ast.In, ast.NotIn)) and isinstance(node.comparators[i], ast.List):
+            if isinstance(operator, (ast.In, ast.NotIn)) and isinstance(
+                node.comparators[i], ast.List
+            ):
                 node.comparators[i] = ast.Tuple(node.comparators[i].elts, ast.Load())
         return node
 
@@ -118,7 +125,11 @@ def difference(one, other):
             if field not in IGNORED_FIELDS:
                 found = difference(getattr(one, field, None), getattr(other, field, None))
                 if found:
-                    return "%s.%s: %s" % (type(one).__name__, field, found) if ": " not in found else found
+                    return (
+                        "%s.%s: %s" % (type(one).__name__, field, found)
+                        if ": " not in found
+                        else found
+                    )
         return None
     return None if one == other else "another %s" % type(one).__name__
 
@@ -134,11 +145,17 @@ def library():
 
 def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--depyf", default=os.path.join(root, "build", "depyf"), help="the native command")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--depyf", default=os.path.join(root, "build", "depyf"), help="the native command"
+    )
     parser.add_argument("--files", type=int, default=120, help="how many files (default: 120)")
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--show", type=int, default=20, help="how many kinds of differences (default: 20)")
+    parser.add_argument(
+        "--show", type=int, default=20, help="how many kinds of differences (default: 20)"
+    )
     options = parser.parse_args()
     files = sorted(library())
     files = random.Random(options.seed).sample(files, min(options.files, len(files)))
@@ -153,18 +170,38 @@ def main():
                 written = functions(ast.parse(source))
             except (py_compile.PyCompileError, SyntaxError, ValueError):
                 continue
-            made = subprocess.run([options.depyf, "decompile", target], stdout=subprocess.PIPE, universal_newlines=True)
+            made = subprocess.run(
+                [options.depyf, "decompile", "--no-check", target],
+                stdout=subprocess.PIPE,
+                universal_newlines=True,
+            )
             restored = functions(ast.parse(made.stdout))
             for key, function in written.items():
                 total += 1
                 other = restored.get(key)
-                kind = "function lost" if other is None else difference(normalised(function), normalised(other))
+                kind = (
+                    "function lost"
+                    if other is None
+                    else difference(normalised(function), normalised(other))
+                )
                 if kind is None:
                     equal += 1
                 else:
-                    kinds[kind].append("%s:%d %s" % (os.path.basename(path), function.lineno, key[0].lstrip(".")))
-    print("Python %d.%d, %d files (seed %d): %d of %d functions have the tree of their source (%.2f %%)"
-          % (sys.version_info[0], sys.version_info[1], len(files), options.seed, equal, total, 100.0 * equal / max(total, 1)))
+                    kinds[kind].append(
+                        "%s:%d %s" % (os.path.basename(path), function.lineno, key[0].lstrip("."))
+                    )
+    print(
+        "Python %d.%d, %d files (seed %d): %d of %d functions have the tree of their source (%.2f %%)"
+        % (
+            sys.version_info[0],
+            sys.version_info[1],
+            len(files),
+            options.seed,
+            equal,
+            total,
+            100.0 * equal / max(total, 1),
+        )
+    )
     for kind, places in sorted(kinds.items(), key=lambda item: -len(item[1]))[: options.show]:
         print("%5d  %s  (%s)" % (len(places), kind, places[0]))
 

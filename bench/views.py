@@ -54,7 +54,12 @@ TABS = {
     "/files": "files (artifacts)",
 }
 #: views of the compile with large texts
-LARGE = {"/code": "20,000 lines of graph and kernel", "/graph": "graph of 4,000 operations", "/guards": "5,000 guards", "/time": "400 events"}
+LARGE = {
+    "/code": "20,000 lines of graph and kernel",
+    "/graph": "graph of 4,000 operations",
+    "/guards": "5,000 guards",
+    "/time": "400 events",
+}
 
 
 def multiplied(folder, count):
@@ -82,7 +87,12 @@ def multiplied(folder, count):
 
 def with_large_texts(run, count):
     """Puts large texts into the last compiles of a run, each with texts of its own; returns their keys."""
-    entries = [entry for function in run["functions"] for entry in function["entries"] if len(entry["guards"]) > 1]
+    entries = [
+        entry
+        for function in run["functions"]
+        for entry in function["entries"]
+        if len(entry["guards"]) > 1
+    ]
     return [_enlarged(entry) for entry in entries[-count:]]
 
 
@@ -91,19 +101,29 @@ def _enlarged(entry):
     graph = ["class GraphModule(torch.nn.Module):", '    def forward(self, L_x_: "f32[10]"):']
     for number in range(4000):
         graph += [
-            "        # File: /srv/model/layers.py:%d in forward, code: x = torch.sin(x)" % (number % 900),
-            '        sin_%d: "f32[10]" = torch.sin(%s)' % (number, "sin_%d" % (number - 1) if number else "L_x_"),
+            "        # File: /srv/model/layers.py:%d in forward, code: x = torch.sin(x)"
+            % (number % 900),
+            '        sin_%d: "f32[10]" = torch.sin(%s)'
+            % (number, "sin_%d" % (number - 1) if number else "L_x_"),
             "        ",
         ]
     graph.append("        return (sin_3999,)")
-    kernel = ["import torch", "def call(args):"] + ["    buf%d = extern_kernels.mm(arg%d, arg%d)  # a call" % (n, n, n) for n in range(20000)]
+    kernel = ["import torch", "def call(args):"] + [
+        "    buf%d = extern_kernels.mm(arg%d, arg%d)  # a call" % (n, n, n) for n in range(20000)
+    ]
     own = "# of compile %s\n" % key
-    kinds = {"Captured_Graph": "\n".join(graph) + "\n" + "# padding\n" * 8000 + own, "kernel": "\n".join(kernel) + "\n" + own}
+    kinds = {
+        "Captured_Graph": "\n".join(graph) + "\n" + "# padding\n" * 8000 + own,
+        "kernel": "\n".join(kernel) + "\n" + own,
+    }
     for artifact in entry["artifacts"]:
         if artifact["stage"] in kinds and not artifact["index"]:
             artifact["text"] = kinds.pop(artifact["stage"])
     guard = entry["guards"][0]
-    entry["guards"] = [dict(guard, text="L['x%d'] == %d" % (n, n), expression=None, source="L['x%d']" % n) for n in range(5000)]
+    entry["guards"] = [
+        dict(guard, text="L['x%d'] == %d" % (n, n), expression=None, source="L['x%d']" % n)
+        for n in range(5000)
+    ]
     entry["events"] = [["event %d" % (n % 40), n * 10, 9 * (1 + n % 7)] for n in range(1000)]
     return key
 
@@ -127,7 +147,12 @@ def timed_views(browser, run, place, rounds, told=None):
     def add(name, times):
         clock = [row[0] for row in times]
         rows.append(
-            {"view": name, "ms": statistics.median(clock), "worst": max(clock), "processor": statistics.median(row[1] for row in times)}
+            {
+                "view": name,
+                "ms": statistics.median(clock),
+                "worst": max(clock),
+                "processor": statistics.median(row[1] for row in times),
+            }
         )
         if told is not None:
             told(rows[-1])
@@ -158,13 +183,23 @@ def timed_views(browser, run, place, rounds, told=None):
             shown.goto("about:blank")
             before = processor()
             shown.goto(path.as_uri())
-            paint = shown.evaluate("performance.getEntriesByName('first-contentful-paint').map((one) => one.startTime)[0]")
+            paint = shown.evaluate(
+                "performance.getEntriesByName('first-contentful-paint').map((one) => one.startTime)[0]"
+            )
             paints.append((paint, processor() - before))
         add("first view of the page", paints)
         end = time.monotonic() + 60
-        while shown.evaluate("document.documentElement.dataset.ready") != "true" and time.monotonic() < end:
+        while (
+            shown.evaluate("document.documentElement.dataset.ready") != "true"
+            and time.monotonic() < end
+        ):
             shown.wait_for_timeout(20)
-        keys = [entry["compile_id"] for function in run["functions"] if not function["is_resume"] for entry in function["entries"]]
+        keys = [
+            entry["compile_id"]
+            for function in run["functions"]
+            if not function["is_resume"]
+            for entry in function["entries"]
+        ]
         keys = [key for key in keys if key not in large]
         picked = [keys[number * (len(keys) - 1) // max(1, rounds - 1)] for number in range(rounds)]
         back = []
@@ -177,12 +212,17 @@ def timed_views(browser, run, place, rounds, told=None):
         add("back to the overview", back)
         for tab, name in LARGE.items():
             times = []
-            for key in large[rounds:] if tab == "/graph" else large[:rounds]:  # no graph that was read for another view
+            for key in (
+                large[rounds:] if tab == "/graph" else large[:rounds]
+            ):  # no graph that was read for another view
                 times.append(opened("compile/" + key + tab))
                 opened("")
             add(name, times)
         opened("compile/" + large[0] + "/time")
-        add("flame graph, an event alone", [timed(CLICK, ".flame rect:last-of-type") for _ in range(rounds)])
+        add(
+            "flame graph, an event alone",
+            [timed(CLICK, ".flame rect:last-of-type") for _ in range(rounds)],
+        )
         for word, name in (("torch.abs", "search, many places"), ("zzzz", "search, none")):
             times = []
             for number in range(rounds):
@@ -205,11 +245,17 @@ def main():
     options = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    executable = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if executable is None:
         sys.exit("error: there is no Chromium (Debian, Ubuntu: apt-get install chromium)")
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+        )
         print("| view | ms | worst | processor time, ms |")
         print("| --- | --- | --- | --- |")
         timed_views(
@@ -217,11 +263,16 @@ def main():
             multiplied(options.dump, options.compiles),
             place,
             options.rounds,
-            lambda row: print("| %(view)s | %(ms).0f | %(worst).0f | %(processor).0f |" % row, flush=True),
+            lambda row: print(
+                "| %(view)s | %(ms).0f | %(worst).0f | %(processor).0f |" % row, flush=True
+            ),
         )
         browser.close()
         size = os.path.getsize(os.path.join(place, "index.html"))
-    print("\n%d compiles, a page of %.0f MiB, medians of %d" % (options.compiles, size / 2**20, options.rounds))
+    print(
+        "\n%d compiles, a page of %.0f MiB, medians of %d"
+        % (options.compiles, size / 2**20, options.rounds)
+    )
 
 
 if __name__ == "__main__":

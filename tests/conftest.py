@@ -44,8 +44,14 @@ def _start(executable, folder):
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Debian's Chromium, driven by Playwright."""
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (requirements-test.txt)")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed (requirements-test.txt)"
+    )
+    executable = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if executable is None:
         pytest.skip("no Chromium (Debian, Ubuntu: apt-get install chromium)")
     process, address = _start(executable, tmp_path_factory.mktemp("chromium"))

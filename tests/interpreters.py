@@ -1,4 +1,5 @@
 """The CPython interpreters of this machine, as scripts/generate_opcode_tables finds them."""
+
 import importlib.machinery
 import importlib.util
 import os
@@ -15,7 +16,9 @@ def interpreters():
     if _found is None:
         path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
         loader = importlib.machinery.SourceFileLoader("generate_opcode_tables", path)
-        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        module = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader(loader.name, loader)
+        )
         loader.exec_module(module)
         _found = dict(module.interpreters())
     return _found

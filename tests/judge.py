@@ -13,6 +13,7 @@ its number among its namesakes, and is judged by itself.
 
     python3.X judge.py [-O LEVEL] < LIST     lines "original.pyc<TAB>output.py"; writes one JSON object a line
 """
+
 import argparse
 import json
 import marshal
@@ -87,7 +88,12 @@ def constant_key(value):
     if kind is complex:
         return ("complex", constant_key(value.real), constant_key(value.imag))
     if kind is slice:
-        return ("slice", constant_key(value.start), constant_key(value.stop), constant_key(value.step))
+        return (
+            "slice",
+            constant_key(value.start),
+            constant_key(value.stop),
+            constant_key(value.step),
+        )
     return (kind.__name__, value)
 
 
@@ -140,11 +146,11 @@ class Graph:
 
     def __init__(self, code):
         self.code = code
-        self.names = []        # opcode names, for messages
+        self.names = []  # opcode names, for messages
         self.labels = []
-        self.jumps = []        # byte offset of the jump target, or None
-        self.kinds = []        # 0 plain, 1 unconditional jump, 2 ends, 3 and 5 condition that jumps when true or false,
-                               # 4 invisible, 6 goes on or jumps, 7 jumps only
+        self.jumps = []  # byte offset of the jump target, or None
+        self.kinds = []  # 0 plain, 1 unconditional jump, 2 ends, 3 and 5 condition that jumps when true or false,
+        # 4 invisible, 6 goes on or jumps, 7 jumps only
         self.offsets = []
         self._decode()
         self._resolve()
@@ -182,7 +188,13 @@ class Graph:
                 add(name, None, start, 4)
                 continue
             if name in JUMPS:
-                target = arg * UNIT if op in JABS else at - arg * UNIT if op in BACKWARD else at + arg * UNIT
+                target = (
+                    arg * UNIT
+                    if op in JABS
+                    else at - arg * UNIT
+                    if op in BACKWARD
+                    else at + arg * UNIT
+                )
                 add(name, None, start, 1, target)
                 continue
             if name in PAIRS:
@@ -195,7 +207,13 @@ class Graph:
                 add("RETURN_VALUE", ("RETURN_VALUE", 0), start, 2)
                 continue
             if name in BRANCHES:
-                target = arg * UNIT if op in JABS else at - arg * UNIT if op in BACKWARD else at + arg * UNIT
+                target = (
+                    arg * UNIT
+                    if op in JABS
+                    else at - arg * UNIT
+                    if op in BACKWARD
+                    else at + arg * UNIT
+                )
                 test, when = BRANCHES[name]
                 add(name, ("BRANCH", test), start, 3 if when else 5, target)
                 continue
@@ -204,7 +222,13 @@ class Graph:
             if name == SMALL_INT:
                 add("LOAD_CONST", ("LOAD_CONST", ("int", arg)), start)
             elif op in JREL or op in JABS:
-                target = arg * UNIT if op in JABS else at - arg * UNIT if op in BACKWARD else at + arg * UNIT
+                target = (
+                    arg * UNIT
+                    if op in JABS
+                    else at - arg * UNIT
+                    if op in BACKWARD
+                    else at + arg * UNIT
+                )
                 add(name, (name, 0), start, 7 if name == "CONTINUE_LOOP" else 6, target)
             elif op in CONST:
                 add(name, (name, self._constant(arg, consts, children)), start)
@@ -216,7 +240,12 @@ class Graph:
             elif op in FREE:
                 add(name, (name, deref[arg]), start)
             else:
-                add(name, (name, arg if op >= HAVE_ARGUMENT or VERSION >= (3, 13) else 0), start, 2 if name in ENDS else 0)
+                add(
+                    name,
+                    (name, arg if op >= HAVE_ARGUMENT or VERSION >= (3, 13) else 0),
+                    start,
+                    2 if name in ENDS else 0,
+                )
         self._blank()
 
     def _constant(self, index, consts, children):
@@ -304,6 +333,7 @@ class Graph:
                     return line
             return found
         import dis
+
         for start, line in dis.findlinestarts(self.code):
             if start <= offset:
                 found = line
@@ -328,7 +358,11 @@ def graph_difference(a, b):
             if x[0] == y[0]:
                 return "another handler at %s" % a.names[i], "%r became %r%s" % (x[1], y[1], where)
             if x[0][0] == y[0][0]:
-                return "another operand of %s" % x[0][0], "%r became %r%s" % (x[0][1:], y[0][1:], where)
+                return "another operand of %s" % x[0][0], "%r became %r%s" % (
+                    x[0][1:],
+                    y[0][1:],
+                    where,
+                )
             return "%s became %s" % (x[0][0], y[0][0]), "%r became %r%s" % (x[0], y[0], where)
         for pair in zip(a.successors(i), b.successors(j)):
             if pair not in seen:
@@ -339,7 +373,14 @@ def graph_difference(a, b):
 
 def header_difference(a, b):
     """None when what a caller sees of two code objects is the same, else (reason, detail)."""
-    fields = ["co_name", "co_qualname", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags"]
+    fields = [
+        "co_name",
+        "co_qualname",
+        "co_argcount",
+        "co_posonlyargcount",
+        "co_kwonlyargcount",
+        "co_flags",
+    ]
     for field in fields:
         x, y = getattr(a, field, None), getattr(b, field, None)
         if x != y:
@@ -355,7 +396,9 @@ def header_difference(a, b):
 
 
 def docstring(code):
-    if not code.co_flags & 2:  # CO_NEWLOCALS: a function; a class or module stores its docstring by instructions
+    if (
+        not code.co_flags & 2
+    ):  # CO_NEWLOCALS: a function; a class or module stores its docstring by instructions
         return None
     if VERSION >= (3, 14) and not code.co_flags & 0x4000000:
         return None
@@ -382,7 +425,12 @@ def code_objects(root):
         keys = child_keys(code)
         for index in sorted(keys, reverse=True):
             name, number = keys[index]
-            pending.append(("%s/%s%s" % (path, name, "#%d" % (number + 1) if number else ""), code.co_consts[index]))
+            pending.append(
+                (
+                    "%s/%s%s" % (path, name, "#%d" % (number + 1) if number else ""),
+                    code.co_consts[index],
+                )
+            )
     return out
 
 
@@ -406,7 +454,7 @@ def compare_code(a, b):
 def failure_marker(code):
     for value in code.co_consts:
         if isinstance(value, str) and value.startswith("depyf could not decompile this code: "):
-            return "not decompiled: " + value[len("depyf could not decompile this code: "):]
+            return "not decompiled: " + value[len("depyf could not decompile this code: ") :]
     return None
 
 
@@ -424,7 +472,9 @@ def compare_files(pyc, output, optimize=-1):
     try:
         with open(output, "rb") as f:
             source = f.read()
-        theirs = dict(code_objects(compile(source, output, "exec", dont_inherit=True, optimize=optimize)))
+        theirs = dict(
+            code_objects(compile(source, output, "exec", dont_inherit=True, optimize=optimize))
+        )
         row["compiles"] = True
     except OSError:
         row["error"] = "no output"
@@ -444,7 +494,12 @@ def compare_files(pyc, output, optimize=-1):
             result = (False, False, "the file does not compile", "")
         elif other is None:
             wrong_parent = path.rpartition("/")[0] in wrong
-            result = (False, False, "missing below a wrong parent" if wrong_parent else "missing", "")
+            result = (
+                False,
+                False,
+                "missing below a wrong parent" if wrong_parent else "missing",
+                "",
+            )
         else:
             result = compare_code(code, other)
         strict, lenient, reason, detail = result
@@ -452,7 +507,16 @@ def compare_files(pyc, output, optimize=-1):
             wrong.add(path)
         equal_strict = equal_strict and strict
         equal_lenient = equal_lenient and lenient
-        row["codes"].append([getattr(code, "co_qualname", path.strip("/").replace("/", ".") or "<module>"), code.co_firstlineno, strict, lenient, reason, detail])
+        row["codes"].append(
+            [
+                getattr(code, "co_qualname", path.strip("/").replace("/", ".") or "<module>"),
+                code.co_firstlineno,
+                strict,
+                lenient,
+                reason,
+                detail,
+            ]
+        )
     row["extra"] = sorted(theirs)
     row["strict"] = equal_strict and not theirs
     row["lenient"] = equal_lenient and not theirs

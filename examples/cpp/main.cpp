@@ -13,11 +13,13 @@ int main(int argc, char** argv) {
   }
   std::ifstream file(argv[1], std::ios::binary);
   const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
-  const depyf::Bytecode bytecode{{reinterpret_cast<const std::uint8_t*>(content.data()), content.size()}};
+  const depyf::Bytecode bytecode{
+      {reinterpret_cast<const std::uint8_t*>(content.data()), content.size()}};
   try {
     const depyf::SourceText source = depyf::decompile_source(bytecode);
     std::cout << source.text;
-    for (const depyf::Finding& finding : source.findings) std::cerr << finding.code << ": " << finding.message << "\n";
+    for (const depyf::Finding& finding : source.findings)
+      std::cerr << finding.code << ": " << finding.message << "\n";
     return source.complete() ? 0 : 1;
   } catch (const depyf::Error& error) {
     std::cerr << argv[1] << ": " << error.what() << "\n";

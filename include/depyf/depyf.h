@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// depyf for C++ programs: Python source from the bytecode of CPython 3.7 to 3.15, and the proof that two pieces of bytecode do the same.
+/// depyf for C++ programs: Python source from the bytecode of CPython 3.7 to 3.15, and the proof
+/// that two pieces of bytecode do the same.
 ///
-/// Nothing that is read is executed, and no size in it is trusted. Every function may run on several threads at once. The library needs
-/// the C++20 standard library alone.
+/// Nothing that is read is executed, and no size in it is trusted. Every function may run on
+/// several threads at once. The library needs the C++20 standard library alone.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,7 +15,8 @@
 
 namespace depyf {
 
-/// The bytes of a `.pyc` file, header included; or marshal data (`marshal.dumps(code)`) with the minor version of the Python 3 that wrote it.
+/// The bytes of a `.pyc` file, header included; or marshal data (`marshal.dumps(code)`) with the
+/// minor version of the Python 3 that wrote it.
 struct Bytecode {
   std::span<const std::uint8_t> bytes;
   int marshal_minor = 0;  ///< 0: `bytes` is a .pyc file; 12: marshal data of Python 3.12
@@ -37,7 +39,8 @@ struct SourceLine {
 struct Finding {
   enum class Kind : std::uint8_t {
     Note,    ///< a limit of CPython that the source may meet
-    Ladder,  ///< a code object that no structured source expresses: it became a loop over its blocks (5), or is rebuilt from its bytes (6)
+    Ladder,  ///< a code object that no structured source expresses: it became a loop over its
+             ///< blocks (5), or is rebuilt from its bytes (6)
     Broken,  ///< damaged bytecode: a body that raises stands in its place
   };
   Kind kind = Kind::Note;
@@ -63,7 +66,8 @@ struct SourceText {
 /// Source of a whole module. Throws Error where the input is no bytecode of a supported version.
 SourceText decompile_source(const Bytecode& bytecode, const SourceOptions& options = {});
 
-/// The instructions of every code object, in version-free notation, one a line. Throws Error as decompile_source does.
+/// The instructions of every code object, in version-free notation, one a line. Throws Error as
+/// decompile_source does.
 std::string disassemble(const Bytecode& bytecode);
 
 /// How much alike two pieces of bytecode are, from the strongest claim to none.
@@ -71,12 +75,18 @@ enum class Likeness : std::uint8_t {
   Identical,   ///< the same instructions and operands in the same order
   Exact,       ///< the same graph of instructions: only layout differs
   Equivalent,  ///< the same effects in the same order on the same values
-  Different,   ///< not proven to do the same
+  Different,   ///< a program tells them apart: another constant, another operation
+  Unproven,    ///< neither is known; Comparison::detail says where the proof ends
 };
 
 struct Comparison {
-  Likeness likeness = Likeness::Different;
-  std::string detail;  ///< Different: the first place where they part, in words
+  Likeness likeness = Likeness::Unproven;
+  /// Different, Unproven: the first place where they part, in words. Else what was ignored, if
+  /// anything: names of locals that only one of them has.
+  std::string detail;
+
+  /// Do the two do the same, as far as is known?
+  bool proven() const { return likeness < Likeness::Different; }
 };
 
 /// May `b` stand in for `a`? Both of one Python version. Throws Error as decompile_source does.

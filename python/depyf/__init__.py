@@ -44,7 +44,16 @@ _LAZY_TORCH = {
     "prepare_debug": "depyf.torch",
     "uninstall": "depyf.torch",
 }
-_LAZY_MODULES = ("cli", "code_transform", "decompiler", "explain", "optimization", "recompile", "torch", "utils")
+_LAZY_MODULES = (
+    "cli",
+    "code_transform",
+    "decompiler",
+    "explain",
+    "optimization",
+    "recompile",
+    "torch",
+    "utils",
+)
 
 
 def __getattr__(name):

@@ -70,7 +70,11 @@ def _parser():
     )
     diff.add_argument("--page", metavar="FILE", help="write the differences as an HTML page too")
     diff.add_argument(
-        "--lines", type=int, default=40, metavar="N", help="lines of each text difference (default 40)"
+        "--lines",
+        type=int,
+        default=40,
+        metavar="N",
+        help="lines of each text difference (default 40)",
     )
     diff.add_argument("a", metavar="DUMP_A")
     diff.add_argument("b", metavar="DUMP_B")
@@ -81,9 +85,7 @@ def main(argv=None):
     """Run the command with `argv` (without the program's name); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] not in _OURS:
-        from depyf import _core
-
-        code = _core.main(arguments)
+        code = _core_command(arguments)
         if arguments in (["--help"], ["-h"]):
             _quietly(lambda: print(_HELP, end=""))
         return code
@@ -110,6 +112,38 @@ def main(argv=None):
 
     command = difference.report_command if options.verb == "report" else difference.diff_command
     return _quietly(lambda: command(options))
+
+
+def _core_command(arguments):
+    # type: (list) -> int
+    """The core's subcommands; they check their output with this process's own compiler."""
+    import marshal
+    import signal
+    import threading
+    import warnings
+
+    from depyf import _core
+
+    def compiled(source, filename, optimize):
+        # type: (bytes, str, int) -> bytes
+        return marshal.dumps(
+            compile(source, filename, "exec", dont_inherit=True, optimize=optimize)
+        )
+
+    # The core runs no bytecode in between, so that Python would see Ctrl-C only at the end.
+    handler = None
+    if threading.current_thread() is threading.main_thread():
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        # Those about the source are its author's; with -W error they would be exceptions.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _core.main(arguments, compiled)
+    finally:
+        if handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _quietly(command):

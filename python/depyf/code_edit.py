@@ -37,7 +37,7 @@ def replace(code, **changes):
     return types.CodeType(*[changes.get(name, getattr(code, name)) for name in names])
 
 
-def _instructions(bytecode):
+def instructions(bytecode):
     """(first unit, last unit, opcode, argument) of each instruction; EXTENDED_ARG included."""
     argument = 0
     first = None
@@ -53,7 +53,7 @@ def _instructions(bytecode):
         first = None
 
 
-def _encode(op, argument):
+def encode(op, argument):
     """The units of one instruction."""
     units = [(op, argument & 0xFF)]
     argument >>= 8
@@ -119,7 +119,7 @@ def place_constants(code, constants):
         consts = list(consts)
         positions = {}
         bytecode = bytearray(current.co_code)
-        for first, last, op, argument in _instructions(current.co_code):
+        for first, last, op, argument in instructions(current.co_code):
             with_null = False
             if op == load_global and _NULL_BIT:
                 argument, with_null = argument >> 1, bool(argument & 1)
@@ -131,7 +131,7 @@ def place_constants(code, constants):
             if name not in positions:
                 positions[name] = len(consts)
                 consts.append(constants[name])
-            units = _encode(_LOAD_CONST, positions[name])
+            units = encode(_LOAD_CONST, positions[name])
             if with_null:
                 null = [(_OP["PUSH_NULL"], 0)]
                 units = units + null if _NULL_ABOVE else null + units
@@ -165,7 +165,7 @@ def reorder_cells(code, cellvars, freevars):
     position = {name: i for i, name in enumerate(layout(cellvars, freevars))}
     moved = [position[name] for name in layout(code.co_cellvars, code.co_freevars)]
     bytecode = bytearray(code.co_code)
-    for first, last, op, argument in _instructions(code.co_code):
+    for first, last, op, argument in instructions(code.co_code):
         if not (op in _HAS_FREE or (_ONE_ARRAY and op in _HAS_LOCAL)):
             continue
         if opcode.opname[op].count("_FAST") > 1:
@@ -174,11 +174,52 @@ def reorder_cells(code, cellvars, freevars):
             continue
         if argument < local_count:
             continue
-        units = _encode(op, local_count + moved[argument - local_count])
+        units = encode(op, local_count + moved[argument - local_count])
         # A jump may lead to the first EXTENDED_ARG; leading zeros keep the instruction's length.
         missing = last + 1 - first - len(units)
         _write(bytecode, first, last + 1 - first, [(_EXTENDED_ARG, 0)] * missing + units)
     return replace(code, co_code=bytes(bytecode), co_cellvars=cellvars, co_freevars=freevars)
+
+
+def with_names(code, names):
+    """`code` with every name that is a key of `names` replaced by what it maps to.
+
+    Names of attributes, globals, variables and functions, and texts that hold one, such as those of
+    the keywords of a call. The nested code objects are treated alike.
+    """
+    if not names:
+        return code
+
+    def text(value):
+        found = names.get(value)
+        if found is None and "." in value:
+            found = ".".join(names.get(part, part) for part in value.split("."))
+        return value if found is None else found
+
+    def constant(value):
+        if type(value) is str:
+            return names.get(value, value)
+        if type(value) is tuple and any(type(item) in (str, tuple) for item in value):
+            changed = tuple(constant(item) for item in value)
+            return value if all(a is b for a, b in zip(changed, value)) else changed
+        return value
+
+    def rebuild(current, consts):
+        functions = {c.co_name for c in current.co_consts if isinstance(c, types.CodeType)}
+        consts = tuple(
+            text(c) if type(c) is str and c.rpartition(".")[2] in functions else constant(c)
+            for c in consts
+        )
+        changes = {
+            what: tuple(names.get(name, name) for name in getattr(current, what))
+            for what in ("co_names", "co_varnames", "co_cellvars", "co_freevars")
+        }
+        changes["co_name"] = text(current.co_name)
+        if hasattr(current, "co_qualname"):
+            changes["co_qualname"] = text(current.co_qualname)
+        return replace(with_consts(current, consts), **changes)
+
+    return rebuilt(code, rebuild)
 
 
 def rename_qualified(code, old_prefix, new_prefix):
@@ -197,10 +238,9 @@ def rename_qualified(code, old_prefix, new_prefix):
             ends.add(current.co_name)
         if sys.version_info < (3, 11):
             ends.update(c.co_name for c in consts if isinstance(c, types.CodeType))
+        ends = tuple("." + name for name in ends)
         consts = tuple(
-            new + c[len(old) :]
-            if type(c) is str and c.startswith(old) and c.rpartition(".")[2] in ends
-            else c
+            new + c[len(old) :] if type(c) is str and c.startswith(old) and c.endswith(ends) else c
             for c in consts
         )
         current = with_consts(current, consts)

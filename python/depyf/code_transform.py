@@ -2,6 +2,7 @@
 
 import ast
 
+from depyf.compiling import parse
 from depyf.recompile import _FACTORY, _function_in, _indented, declaration, first_statement
 
 
@@ -16,7 +17,7 @@ def fix_irregular_code(old_bytecode, src_code, add_local_variables=None, add_cel
     variables by name; `depyf.recompile.recompile` keeps any order, and proves its result.
     Raises SyntaxError for source that cannot be parsed, ValueError where it holds no function.
     """
-    tree = ast.parse(src_code)
+    tree = parse(src_code)
     functions = [s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not functions:
         raise ValueError("the source holds no function definition at its outermost level")

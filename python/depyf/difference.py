@@ -107,7 +107,11 @@ class Difference:
                 out.append("")
                 out.append(
                     shown(current or "the run")
-                    + ("  (%s)" % place(change.place[0], change.place[1], links) if change.place else "")
+                    + (
+                        "  (%s)" % place(change.place[0], change.place[1], links)
+                        if change.place
+                        else ""
+                    )
                 )
             out.append("  %s %s" % (change.sign, shown(change.what)))
             more = change.lines[:lines]
@@ -137,7 +141,9 @@ class _Texts:
         for artifact in entry.get("artifacts") or ():
             if artifact["kind"] in _COMPARED and artifact.get("path"):
                 found[artifact["stage"], artifact["index"]] = artifact["path"]
-            elif artifact["kind"] in _COMPARED and "text" in artifact:  # read from a log, which has no files
+            elif (
+                artifact["kind"] in _COMPARED and "text" in artifact
+            ):  # read from a log, which has no files
                 self.texts[id(artifact)] = artifact["text"]
                 found[artifact["stage"], artifact["index"]] = id(artifact)
         return found
@@ -164,13 +170,23 @@ class _Texts:
         return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())
 
     def breaks(self, entry):
-        return [normal(_break_words(words.of_break(one)), self.ranks) for one in entry.get("breaks") or ()]
+        return [
+            normal(_break_words(words.of_break(one)), self.ranks)
+            for one in entry.get("breaks") or ()
+        ]
 
     def reasons(self, entry):
         """Why it was compiled again, for each earlier entry, in words that stay where a line moves or functions are counted otherwise."""
         said = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
         return [
-            normal("%s%s (%s)" % ("entry %s: " % one["tried"].rpartition("/")[2] if one["tried"] else "", one["words"].replace("`", ""), one["failed"]))
+            normal(
+                "%s%s (%s)"
+                % (
+                    "entry %s: " % one["tried"].rpartition("/")[2] if one["tried"] else "",
+                    one["words"].replace("`", ""),
+                    one["failed"],
+                )
+            )
             for one in said
         ]
 
@@ -181,7 +197,11 @@ class _Texts:
 
 def _break_words(said):
     at = ", at `%s`" % said["source"] if said["source"] else ""
-    return "%s%s%s" % (said["why"].replace("`", "").rstrip("."), at, " (%s)" % said["what"] if said["what"] not in said["why"] else "")
+    return "%s%s%s" % (
+        said["why"].replace("`", "").rstrip("."),
+        at,
+        " (%s)" % said["what"] if said["what"] not in said["why"] else "",
+    )
 
 
 def _failure_words(entry):
@@ -255,10 +275,15 @@ _FEW = 12
 def _compare_lists(result, name, where, word, a, b):
     before, after = collections.Counter(a), collections.Counter(b)
     # what says only that an attribute is not there comes last
-    items = sorted((item for item in before | after if before[item] != after[item]), key=lambda item: (item.startswith("hasattr("), item))
+    items = sorted(
+        (item for item in before | after if before[item] != after[item]),
+        key=lambda item: (item.startswith("hasattr("), item),
+    )
     signed = [("-" if before[item] > after[item] else "+", _one_line(item)) for item in items]
     if len(signed) <= _FEW:
-        result.changes += [Change(sign, name, "%s: %s" % (word, item), (), where) for sign, item in signed]
+        result.changes += [
+            Change(sign, name, "%s: %s" % (word, item), (), where) for sign, item in signed
+        ]
         return
     gone = sum(1 for sign, _ in signed if sign == "-")
     what = "%ss: %d vanished, %d appeared" % (word, gone, len(signed) - gone)
@@ -271,14 +296,18 @@ def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
         what = "compile %s" % entry["compile_id"]
         reasons = (texts_b if a is None else texts_a).reasons(entry)
         if reasons:
-            what += ", because %s" % _one_line(reasons[0].partition(": ")[2] if reasons[0].startswith("entry ") else reasons[0])
+            what += ", because %s" % _one_line(
+                reasons[0].partition(": ")[2] if reasons[0].startswith("entry ") else reasons[0]
+            )
         if entry.get("failure"):
             what += ", which failed: %s" % _failure_words(entry)
         result.changes.append(Change(sign, name, what, (), where))
         return
     if bool(a.get("failure")) != bool(b.get("failure")):
         sign, failed = ("-", a) if a.get("failure") else ("+", b)
-        result.changes.append(Change(sign, name, "failure of the compile: %s" % _failure_words(failed), (), where))
+        result.changes.append(
+            Change(sign, name, "failure of the compile: %s" % _failure_words(failed), (), where)
+        )
     _compare_lists(result, name, where, "graph break", texts_a.breaks(a), texts_b.breaks(b))
     if deep:
         _compare_lists(result, name, where, "guard", texts_a.guards(a), texts_b.guards(b))
@@ -315,7 +344,9 @@ def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
             continue
         label = "%s %d" % key if key[1] else stage
         if key not in there_a or key not in there_b:
-            side, missing = ("a", a.get("missing")) if key not in there_a else ("b", b.get("missing"))
+            side, missing = (
+                ("a", a.get("missing")) if key not in there_a else ("b", b.get("missing"))
+            )
             if missing and (stage in missing or key[1] == 0):
                 reason = missing.get(stage) or next(iter(missing.values()))
                 labels = result.absent.setdefault((side, reason), {}).setdefault(name, [])
@@ -327,7 +358,9 @@ def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
         one, other = texts_a.graph_or_kernel(a, key), texts_b.graph_or_kernel(b, key)
         if one != other:
             changed.append((label, one, other))
-    result.changes += [Change(sign, name, ", ".join(labels), (), where) for sign, labels in alone.items() if labels]
+    result.changes += [
+        Change(sign, name, ", ".join(labels), (), where) for sign, labels in alone.items() if labels
+    ]
     if changed:
         # what follows the first stage that differs differs because of it
         label, one, other = changed[0]
@@ -348,10 +381,14 @@ def _collectives(texts, document):
 
 def _cache_results(document):
     results = [
-        event["result"] for _, entry in summary.all_entries(document) for event in entry.get("cache") or ()
+        event["result"]
+        for _, entry in summary.all_entries(document)
+        for event in entry.get("cache") or ()
     ]
     return ", ".join(
-        "%d %s" % (results.count(word), word) for word in ("hit", "miss", "bypass") if word in results
+        "%d %s" % (results.count(word), word)
+        for word in ("hit", "miss", "bypass")
+        if word in results
     )
 
 
@@ -411,12 +448,20 @@ def compare(a, b, ranks=False):
             _compare_entries(
                 result, texts_a, texts_b, name, where, entry_a, entry_b, deep=not ranks
             )
-    failures_a = sorted(_failure_words(entry) for entry in a["unattributed"] if entry.get("failure"))
-    failures_b = sorted(_failure_words(entry) for entry in b["unattributed"] if entry.get("failure"))
+    failures_a = sorted(
+        _failure_words(entry) for entry in a["unattributed"] if entry.get("failure")
+    )
+    failures_b = sorted(
+        _failure_words(entry) for entry in b["unattributed"] if entry.get("failure")
+    )
     _compare_lists(result, "", None, "not compiled", failures_a, failures_b)
     for (side, reason), functions in result.absent.items():
-        stages = "; ".join("%s of %s" % (", ".join(labels), name) for name, labels in functions.items())
-        result.notes.append("not made by %s, and so not compared: %s (%s)" % (getattr(result, side), stages, reason))
+        stages = "; ".join(
+            "%s of %s" % (", ".join(labels), name) for name, labels in functions.items()
+        )
+        result.notes.append(
+            "not made by %s, and so not compared: %s (%s)" % (getattr(result, side), stages, reason)
+        )
     return result
 
 
@@ -483,7 +528,10 @@ def compare_ranks(documents):
 
 def _load_any(path):
     """The document of a dump's folder, or of a log of TORCH_TRACE."""
-    if os.path.exists(os.path.join(path, summary.MANIFEST)) or os.path.basename(path) == summary.MANIFEST:
+    if (
+        os.path.exists(os.path.join(path, summary.MANIFEST))
+        or os.path.basename(path) == summary.MANIFEST
+    ):
         return summary.load(path)
     from depyf.report import ReportError, document
 
@@ -569,7 +617,9 @@ def report_command(options):
             if len(sources) == 1:
                 page = report.build(sources[0])
             else:
-                target = options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
+                target = (
+                    options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
+                )
                 page = report.build(sources, os.path.join(target or ".", "index.html"))
         except Exception as error:  # the text below is still of use
             sys.stderr.write(
@@ -626,18 +676,33 @@ def page(results):
         return escape(shown(value))
 
     def sign(one):
-        return '<span class="sign %s">%s</span>' % (_WORDS[one][1], "&minus;" if one == "-" else one)
+        return '<span class="sign %s">%s</span>' % (
+            _WORDS[one][1],
+            "&minus;" if one == "-" else one,
+        )
 
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width"><title>depyf diff</title>',
-        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What changed</h1></header><main>" % _STYLE,
+        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What changed</h1></header><main>"
+        % _STYLE,
     ]
     for result in results:
-        out.append("<section><p>%s%s<br>%s%s</p>" % (sign("-"), text(result.a), sign("+"), text(result.b)))
-        counts = [(word, sum(1 for change in result.changes if change.sign == one)) for one, (word, _) in _WORDS.items()]
-        out.append("<p><strong>%s</strong></p>" % (", ".join("%d %s" % (count, word) for word, count in counts if count) or "No differences."))
+        out.append(
+            "<section><p>%s%s<br>%s%s</p>" % (sign("-"), text(result.a), sign("+"), text(result.b))
+        )
+        counts = [
+            (word, sum(1 for change in result.changes if change.sign == one))
+            for one, (word, _) in _WORDS.items()
+        ]
+        out.append(
+            "<p><strong>%s</strong></p>"
+            % (
+                ", ".join("%d %s" % (count, word) for word, count in counts if count)
+                or "No differences."
+            )
+        )
         out += ["<p class=note>%s</p>" % text(note) for note in result.notes]
         current = None
         for change in result.changes:
@@ -645,14 +710,27 @@ def page(results):
                 current = change.function
                 out.append("</section><section><h2>%s</h2>" % text(current or "The run"))
                 if change.place:
-                    out.append("<p class=place>%s:%d</p>" % (text(short_path(change.place[0])), change.place[1]))
-            head = "%s%s <span class=note>(%s)</span>" % (sign(change.sign), text(change.what), _WORDS[change.sign][0])
+                    out.append(
+                        "<p class=place>%s:%d</p>"
+                        % (text(short_path(change.place[0])), change.place[1])
+                    )
+            head = "%s%s <span class=note>(%s)</span>" % (
+                sign(change.sign),
+                text(change.what),
+                _WORDS[change.sign][0],
+            )
             if not change.lines:
                 out.append("<p class=item>%s</p>" % head)
                 continue
-            rows = ["<span%s>%s</span>" % (_KINDS.get(line[:1], ""), text(line) or " ") for line in change.lines]
+            rows = [
+                "<span%s>%s</span>" % (_KINDS.get(line[:1], ""), text(line) or " ")
+                for line in change.lines
+            ]
             opened = " open" if len(change.lines) <= 60 else ""
-            out.append("<details%s><summary>%s</summary><pre>%s</pre></details>" % (opened, head, "".join(rows)))
+            out.append(
+                "<details%s><summary>%s</summary><pre>%s</pre></details>"
+                % (opened, head, "".join(rows))
+            )
         out.append("</section>")
     out.append("</main></body></html>\n")
     return "\n".join(out)

@@ -35,7 +35,8 @@ def _script(path):
             source = stream.read()
     except OSError as error:
         raise LaunchError(
-            "can't open file %r: [Errno %s] %s" % (os.path.abspath(path), error.errno, error.strerror)
+            "can't open file %r: [Errno %s] %s"
+            % (os.path.abspath(path), error.errno, error.strerror)
         )
     full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     loader = importlib.machinery.SourceFileLoader("__main__", full)
@@ -311,4 +312,6 @@ def open_page(page, folder, stream):
         stream.write("depyf: there is nothing to open\n")
         return
     if not webbrowser.open(Path(target).absolute().as_uri()):
-        stream.write("depyf: no browser was found; open %s\n" % place(target, None, hyperlinks(stream)))
+        stream.write(
+            "depyf: no browser was found; open %s\n" % place(target, None, hyperlinks(stream))
+        )

@@ -92,7 +92,9 @@ class _Dumper:
         try:
             folder = run.dump(folder)
         except Exception as error:
-            report.sections.append(("depyf", "the dump failed: %s: %s" % (type(error).__name__, error)))
+            report.sections.append(
+                ("depyf", "the dump failed: %s: %s" % (type(error).__name__, error))
+            )
             return
         from depyf import launch, summary
 

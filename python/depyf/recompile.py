@@ -10,26 +10,32 @@ import ast
 import keyword
 import os
 import re
-import tempfile
+import sys
+import textwrap
 import types
 from collections import deque, namedtuple
 
 from depyf import _core
+from depyf.assembler import with_locals
+from depyf.compiling import Loud, compile_text, compile_tree, parse
+from depyf.files import write_atomically
 from depyf.code_edit import (
     CannotEdit,
     place_constants,
     rename_qualified,
     reorder_cells,
     replace,
+    with_names,
 )
+from depyf.terminal import shown
+from depyf.frame_contract import argument_names, violation
+from depyf.lifetimes import consume, used_locals
 
 _CO_NESTED = 0x10
 _CO_NOFREE = 0x40
 _CO_ITERABLE_COROUTINE = 0x100
 _CO_METHOD = 0x8000000
 _CO_HAS_DOCSTRING = 0x4000000
-_CO_VARARGS = 0x4
-_CO_VARKEYWORDS = 0x8
 # Flags with which a source is compiled. Nested scopes share their bit with CO_NESTED, and
 # barry_as_FLUFL changes how `!=` is spelt.
 _FUTURE_FLAGS = 0
@@ -38,33 +44,37 @@ for _name in __future__.all_feature_names:
         _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag
 _ALL_FUTURE_FLAGS = _FUTURE_FLAGS | __future__.barry_as_FLUFL.compiler_flag
 # Flags that follow from where a function stands or what marked it, not from what it does.
-_ADOPTED_FLAGS = (
-    _CO_NESTED | _CO_NOFREE | _CO_ITERABLE_COROUTINE | _CO_METHOD | _ALL_FUTURE_FLAGS
-)
+_ADOPTED_FLAGS = _CO_NESTED | _CO_NOFREE | _CO_ITERABLE_COROUTINE | _CO_METHOD | _ALL_FUTURE_FLAGS
 
 # The function's name while it is compiled: it must not capture a name that the body uses.
 _BODY = "__depyf_body__"
 _FACTORY = "__depyf_factory__"
 
+# To ask a later Python for `ast.Str` makes it warn, and 3.14 has none.
+_LITERAL = ast.Constant if sys.version_info >= (3, 8) else ast.Str
+
 PROVEN = ("identical", "exact", "equivalent")
+# Functions that show the locals of the frame that calls them.
+_OBSERVERS = (locals, vars, dir, eval, exec, sys._getframe)
 
 
 class Recompiled(
     namedtuple(
         "Recompiled",
-        "code source path verdict detail function_name line_map constants diagnostics",
+        "code source path verdict detail function_name line_map constants diagnostics names",
     )
 ):
     """What `recompile` made.
 
     code: the drop-in code object, None where it is not proven to do the same;
     source: the text, as in the file; path: the file, or None;
-    verdict: 'identical', 'exact', 'equivalent', 'different', or 'failed' where there is nothing
-    to compare; detail: why, in words;
+    verdict: 'identical', 'exact', 'equivalent'; 'unproven', 'different', or 'failed' where there is
+    nothing to compare; detail: why, in words;
     function_name: its name in the source;
     line_map: list of (line, bytecode offsets, original line, qualified name);
     constants: placeholder name in the source -> the object that stands there;
-    diagnostics: list of (kind, qualified name, offset, message).
+    diagnostics: list of (kind, qualified name, offset, message);
+    names: name in the source -> the name of the bytecode that no source can hold.
     """
 
     __slots__ = ()
@@ -84,7 +94,9 @@ def recompile(
     indentation=4,
     temp_prefix="__temp_",
     callee_parameters=None,
-    dynamo=False
+    dynamo=False,
+    scope=None,
+    own_locals=(),
 ):
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -93,7 +105,10 @@ def recompile(
     the very objects of the original. `name` names the function in the source. With
     `filename_template`, whose `%s` becomes that name, the source is written there in one step,
     so that a debugger finds the lines that run; a source that is not proven says so in its first
-    line, and `code` is None. `dynamo` says that torch wrote the code, also where no name in it does.
+    line, and `code` is None. `dynamo` says that torch wrote the code, also where no name in it does,
+    and that the globals in it which have names of torch's are those that torch installed. With
+    `scope`, the globals of the frame, that is looked up. `own_locals` are names of locals that the
+    program has itself, which count also where they look like torch's.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -104,9 +119,15 @@ def recompile(
     if filename_template is not None:
         path = os.path.abspath(filename_template.replace("%s", function_name))
 
+    own_locals = tuple(own_locals)
+    if scope is not None:
+        dynamo = dynamo and _holds_installed(scope, original_code)
+        if _names_observer(scope, original_code):
+            own_locals += original_code.co_varnames
     result = None
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):
+        names = {}
         decompiled = _core.decompile(
             original_code,
             indentation,
@@ -117,9 +138,25 @@ def recompile(
             callee_parameters or {},
             0,
             dynamo,
+            True,
+            (),
+            names,
+            # Which NaNs are one object counts: `nan in l`, `d[nan]`.
+            nan_literals=False,
+            # Names of torch's are believed where they make the source readable, which is proven.
+            ordinary=faithful and not dynamo,
+            own_locals=own_locals,
         )
         attempt = _attempt(
-            original_code, reference, path, decompiled, function_name, indentation, dynamo
+            original_code,
+            reference,
+            path,
+            decompiled,
+            function_name,
+            indentation,
+            dynamo,
+            names,
+            own_locals,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -127,22 +164,71 @@ def recompile(
         if attempt.proven:
             break
     if path is not None:
-        _write_atomically(path, result.source)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_atomically(path, result.source)
     return result
 
 
-def _attempt(original, reference, path, decompiled, function_name, indentation, dynamo):
+def _holds_installed(scope, code):
+    """Whether every global of torch's naming that `code` uses is in `scope` as torch installs it."""
+    for name in code.co_names:
+        value = scope.get(name)
+        if re.match(r"__import_.", name) and name != "__import__":
+            if not isinstance(value, types.ModuleType):
+                return False
+        elif re.match(r"__(compiled_fn|resume_at)_\d", name) and not (
+            callable(value) or isinstance(value, types.CodeType)
+        ):
+            return False
+    return True
+
+
+def _names_observer(scope, code):
+    """Whether a global that `code` uses is, by whatever name, a function that shows locals."""
+    values = [scope[name] for name in code.co_names if name in scope]
+    return any(value is observer for value in values for observer in _OBSERVERS)
+
+
+def _attempt(
+    original,
+    reference,
+    path,
+    decompiled,
+    function_name,
+    indentation,
+    dynamo,
+    names=None,
+    own_locals=(),
+):
     source, line_map, constants, diagnostics = decompiled
+    names = {} if names is None else names
     verdict, detail, code = "failed", "", None
+    consumed = ()
     filename = path or "<decompiled %s>" % function_name
     flags = original.co_flags & _FUTURE_FLAGS
+    cells, frees = _spelt_variables(reference, source, names)
     try:
-        source, added_lines = _as_module(source, reference, filename, flags, indentation)
+        source, added_lines = _as_module(source, frees, filename, flags, indentation)
         if added_lines:
             line_map = _shifted(line_map, added_lines)
-        candidate = _compile(source, original, reference, filename, flags, function_name)
+        arguments = (source, original, cells, frees, filename, flags, function_name, names)
+        try:
+            candidate = _compile(*arguments)
+        except Loud:
+            if dynamo:
+                raise  # in the user's program, where nobody asked for a warning
+            with_warnings = True
+            candidate = _compile(*arguments, with_warnings=with_warnings)
         candidate = _fit(candidate, reference, constants)
-        verdict, detail = _core.compare(original, _dressed(candidate, original), dynamo=dynamo)
+        if dynamo:
+            candidate, consumed = consume(candidate, used_locals(original))
+        verdict, detail = _core.compare(
+            original,
+            _dressed(candidate, original),
+            dynamo=dynamo,
+            lifetimes=dynamo,
+            own_locals=own_locals,
+        )
         candidate = _dressed(candidate, reference)
         if verdict in PROVEN:
             code = candidate
@@ -157,13 +243,13 @@ def _attempt(original, reference, path, decompiled, function_name, indentation, 
     if code is None:
         header = "# NOT PROVEN to do what the bytecode does (%s): %s\n" % (
             verdict,
-            " ".join(detail.split()),
+            shown(" ".join(detail.split())),
         )
         source = header + source
         line_map = _shifted(line_map, 1)
     return Recompiled(
         code,
-        source + _legend(source, constants),
+        source + _legend(source, constants, names) + _lifetime_note(consumed),
         path,
         verdict,
         detail,
@@ -171,6 +257,7 @@ def _attempt(original, reference, path, decompiled, function_name, indentation, 
         line_map,
         constants,
         diagnostics,
+        names,
     )
 
 
@@ -180,28 +267,83 @@ class _Misfit(Exception):
 
 def _identifier(name):
     """`name`, or where it is no identifier (`<lambda>`) the nearest one."""
-    spelt = re.sub(r"\W", "_", name).strip("_") if not name.isidentifier() else name
-    if not spelt.isidentifier() or keyword.iskeyword(spelt):
-        spelt = "_" + spelt
-    return spelt
+    if _is_writable(name):
+        return name
+    spelt = re.sub(r"[^0-9A-Za-z_]", "_", name).strip("_")[:60]
+    return spelt if _is_writable(spelt) else "_" + spelt
 
 
 def _shifted(line_map, lines):
     return [(entry[0] + lines,) + tuple(entry[1:]) for entry in line_map]
 
 
-def _legend(source, constants):
-    """Comment lines that say which object each placeholder in `source` is."""
-    lines = [
-        "#   %s: %s\n" % (placeholder, _brief(value))
-        for placeholder, value in constants.items()
-        if placeholder in source
-    ]
-    if not lines:
+def _spelt_variables(reference, source, names):
+    """The cell and the free variables of `reference` as the source calls them.
+
+    Those that it does not mention get a name in `names` where they need one.
+    """
+    spelt = {name: spelling for spelling, name in names.items()}
+    number = 0
+    for name in reference.co_cellvars + reference.co_freevars:
+        if name in spelt or _is_writable(name):
+            continue
+        while "_variable_%d" % number in source:
+            number += 1
+        spelt[name] = "_variable_%d" % number
+        names[spelt[name]] = name
+        number += 1
+    cells = tuple(spelt.get(name, name) for name in reference.co_cellvars)
+    return cells, tuple(spelt.get(name, name) for name in reference.co_freevars)
+
+
+def _is_writable(name):
+    """Does `name` in a source give this very name?"""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return False
+    if all(ord(character) < 128 for character in name):
+        return True
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", name) == name
+
+
+def _legend(source, constants, names):
+    """Comment lines that say what each placeholder in `source` is."""
+    return _legend_of_names(source, names) + _legend_of_constants(source, constants)
+
+
+def _rows_of_legend(source, title, shown):
+    """Comment lines under `title`: what each name stands for, of those that occur in `source`."""
+    lines = ["#   %s: %s\n" % (name, text) for name, text in shown if name in source]
+    return "\n# %s\n%s" % (title, "".join(lines)) if lines else ""
+
+
+def _legend_of_names(source, names):
+    shown = ((spelling, _brief_text(name)) for spelling, name in sorted(names.items()))
+    title = "Names of the bytecode that no source can hold, by those that stand for them above:"
+    return _rows_of_legend(source, title, shown)
+
+
+def _brief_text(text):
+    return ascii(text if len(text) <= 200 else text[:200] + "...")
+
+
+def _legend_of_constants(source, constants):
+    shown = ((placeholder, _brief(value)) for placeholder, value in constants.items())
+    title = "Objects that the bytecode itself holds, by the names that stand for them above:"
+    return _rows_of_legend(source, title, shown)
+
+
+def _lifetime_note(names):
+    """Comment lines that say which locals die earlier than the source says."""
+    if not names:
         return ""
-    return "\n# Objects that the bytecode itself holds, by the names that stand for them above:\n" + (
-        "".join(lines)
+    text = (
+        "The bytecode that runs clears each of these locals where it is last read, as a value on "
+        "the stack of torch's code ends there: %s." % ", ".join(names)
     )
+    lines = textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)
+    return "\n" + "".join("# %s\n" % line for line in lines)
 
 
 def _brief(value):
@@ -214,21 +356,23 @@ def _brief(value):
         text = type.__repr__(value)
     elif kind is types.BuiltinFunctionType:
         text = value.__qualname__
+    elif kind in (float, complex):
+        text = repr(value)
     elif kind in (tuple, list, dict, set, frozenset):
         text = "of length %d" % len(value)
     return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
 
 
-def _as_module(source, reference, filename, flags, indentation):
+def _as_module(source, frees, filename, flags, indentation):
     """`source` so that it is a valid file: a function that rebinds free variables needs a scope.
 
     Returns it with the number of lines put in front.
     """
-    if reference.co_freevars:
+    if frees:
         try:
-            compile(source, filename, "exec", flags, True, 0)
+            compile_text(source, filename, flags, to_run=False)
         except SyntaxError:
-            head = "def %s(%s):\n" % (_FACTORY, ", ".join(reference.co_freevars))
+            head = "def %s(%s):\n" % (_FACTORY, ", ".join(frees))
             return head + _indented(source, " " * indentation), 1
     return source, 0
 
@@ -255,17 +399,29 @@ def _indented(source, margin):
     )
 
 
-def _compile(source, original, reference, filename, flags, function_name):
-    """The code object of `source`'s function, with exactly the variables of `reference`."""
-    cells, frees = set(reference.co_cellvars), set(reference.co_freevars)
+def _compile(
+    source, original, cells, frees, filename, flags, function_name, names, with_warnings=False
+):
+    """The code object of `source`'s function, with exactly these variables.
+
+    Raises Loud where CPython would warn of the source, unless it may: `with_warnings`.
+    """
     if not frees:
-        module = compile(source, filename, "exec", flags, True, 0)
+        if with_warnings:
+            module = compile(source, filename, "exec", flags, True, 0)
+        else:
+            module = compile_text(source, filename, flags)
         code = _find(module, function_name)
-        if code is not None and set(code.co_cellvars) == cells and not code.co_freevars:
+        if code is not None and set(code.co_cellvars) == set(cells) and not code.co_freevars:
+            code = with_names(code, names)
             return rename_qualified(code, _qualname(code), _original_qualname(original))
-    tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, True, 0)
-    _declare(tree, function_name, reference)
-    code = _find(compile(tree, filename, "exec", flags, True, 0), _BODY)
+    tree = parse(source, filename, flags)
+    _declare(tree, function_name, cells, frees)
+    if with_warnings:
+        module = compile(tree, filename, "exec", flags, True, 0)
+    else:
+        module = compile_tree(tree, filename, flags)
+    code = with_names(_find(module, _BODY), names)
     prefix = _FACTORY + ".<locals>." + _BODY if frees else _BODY
     return rename_qualified(code, prefix, _original_qualname(original))
 
@@ -316,8 +472,8 @@ def declaration(local_names, cells, frees):
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
 
 
-def _declare(tree, function_name, reference):
-    """Rename the function in `tree` to _BODY and give it the variables of `reference`."""
+def _declare(tree, function_name, cells, frees):
+    """Rename the function in `tree` to _BODY and give it these cell and free variables."""
     owner = tree
     function = _function_in(owner, function_name)
     if function is None:
@@ -330,22 +486,25 @@ def _declare(tree, function_name, reference):
     body = function.body
     # At the first statement's line: a debugger that stops there has something to show.
     start = first_statement(body)
-    text = declaration((), reference.co_cellvars, reference.co_freevars)
+    text = declaration((), cells, frees)
     extra = ast.parse(text).body
     for statement in extra:
         for node in ast.walk(statement):
             if hasattr(node, "lineno"):
                 ast.copy_location(node, body[start])
     function.body = body[:start] + extra + body[start:]
-    if reference.co_freevars and owner is tree:
-        factory = ast.parse("def %s(%s): pass" % (_FACTORY, ", ".join(reference.co_freevars)))
+    if frees and owner is tree:
+        factory = ast.parse("def %s(%s): pass" % (_FACTORY, ", ".join(frees)))
         factory.body[0].body = [function]
         owner.body[owner.body.index(function)] = factory.body[0]
 
 
 def _function_in(owner, name):
     for statement in reversed(owner.body):
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == name:
+        if (
+            isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and statement.name == name
+        ):
             return statement
     return None
 
@@ -364,17 +523,11 @@ def first_statement(body):
 
 
 def _is_docstring(statement):
-    return isinstance(statement, ast.Expr) and isinstance(
-        statement.value, (ast.Constant, getattr(ast, "Str", ast.Constant))
-    )
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, _LITERAL)
 
 
 def _fit(code, reference, constants):
     """`code` as a drop-in for `reference`. Raises _Misfit or CannotEdit."""
-    for what in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"):
-        found, expected = getattr(code, what, 0), getattr(reference, what, 0)
-        if found != expected:
-            raise _Misfit("%s is %d, expected %d" % (what, found, expected))
     if (code.co_flags ^ reference.co_flags) & ~(_ADOPTED_FLAGS | _CO_HAS_DOCSTRING):
         raise _Misfit("co_flags is %#x, expected %#x" % (code.co_flags, reference.co_flags))
     for what in ("co_cellvars", "co_freevars"):
@@ -383,15 +536,16 @@ def _fit(code, reference, constants):
             raise _Misfit("%s is %r, expected %r" % (what, found, expected))
     code = place_constants(code, constants)
     code = reorder_cells(code, reference.co_cellvars, reference.co_freevars)
-    if code.co_cellvars != reference.co_cellvars or code.co_freevars != reference.co_freevars:
-        raise _Misfit("the order of cell variables %r is not reached" % (reference.co_cellvars,))
-
-    arguments = code.co_argcount + code.co_kwonlyargcount
-    arguments += bool(code.co_flags & _CO_VARARGS) + bool(code.co_flags & _CO_VARKEYWORDS)
-    if code.co_varnames[:arguments] != reference.co_varnames[:arguments]:
+    arguments = argument_names(reference)
+    if len(argument_names(code)) == len(arguments) and argument_names(code) != arguments:
         # Names that no source can spell, such as `.0`; locals are reached by position.
-        names = reference.co_varnames[:arguments] + code.co_varnames[arguments:]
-        code = replace(code, co_varnames=names)
+        code = replace(code, co_varnames=arguments + code.co_varnames[len(arguments) :])
+    if argument_names(code) == arguments:
+        # The original's locals have the slots that they had: torch fills them from another frame.
+        code = with_locals(code, reference.co_varnames)
+    wrong = violation(reference, code)
+    if wrong is not None:
+        raise _Misfit("the recompiled code has another frame: " + wrong)
     return code
 
 
@@ -404,20 +558,3 @@ def _dressed(code, like):
     if hasattr(code, "co_qualname"):
         changes["co_qualname"] = like.co_qualname
     return replace(code, **changes)
-
-
-def _write_atomically(path, text):
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".depyf-", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        # mkstemp makes private files; a dump is as readable as any other file of the user.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -9,7 +9,6 @@ from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION
 from depyf.terminal import parse_place, place, shown
 
 
-
 class DumpError(Exception):
     """A folder holds no dump that can be read; the message says what was expected."""
 
@@ -46,11 +45,12 @@ def load(folder):
     if "functions" not in document:
         raise DumpError(
             "%s: the dump is not complete, and nothing was compiled in it yet: the program was ended before its block, "
-            "or is still running"
-            % path
+            "or is still running" % path
         )
     document["folder"] = os.path.dirname(os.path.abspath(path))
-    for name in document.get("earlier") or ():  # other blocks of the program that wrote to the folder before
+    for name in (
+        document.get("earlier") or ()
+    ):  # other blocks of the program that wrote to the folder before
         if os.path.basename(name) != name:
             continue
         try:
@@ -75,14 +75,18 @@ def _by_rank(folder, pattern):
 
 def rank_of(folder):
     """The rank whose folder this is, by its name; None for the dump of one process."""
-    match = re.match(r"^rank_(\d+)$", os.path.basename(os.path.normpath(folder))) if folder else None
+    match = (
+        re.match(r"^rank_(\d+)$", os.path.basename(os.path.normpath(folder))) if folder else None
+    )
     return int(match.group(1)) if match else None
 
 
 def ranks(folder):
     """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
     folders = _by_rank(folder, r"^rank_(\d+)$")
-    return {rank: path for rank, path in folders if os.path.exists(os.path.join(path, MANIFEST))} or rank_logs(folder)
+    return {
+        rank: path for rank, path in folders if os.path.exists(os.path.join(path, MANIFEST))
+    } or rank_logs(folder)
 
 
 def rank_logs(folder):
@@ -156,9 +160,14 @@ def counts(document):
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
     with_code = [entry for _, entry in entries if entry.get("name")]
     failed = {_failed_function(entry) for entry in document["unattributed"]} - {None}
-    whole = {(one["name"], one["filename"], one["firstlineno"]) for one in document["functions"] if not one["is_resume"]}
+    whole = {
+        (one["name"], one["filename"], one["firstlineno"])
+        for one in document["functions"]
+        if not one["is_resume"]
+    }
     return {
-        "functions": len(failed - whole) + sum(1 for function in document["functions"] if not function["is_resume"]),
+        "functions": len(failed - whole)
+        + sum(1 for function in document["functions"] if not function["is_resume"]),
         "compiles": len(entries),
         "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
         "recompiles": sum(1 for _, entry in entries if entry.get("reasons")),
@@ -207,7 +216,10 @@ def summary(document, report=None, links=False):
     ]
     if number["code"]:  # a log of TORCH_TRACE has none
         code = _many(number["code"], "decompiled code object")
-        lines.append("       %d of %s proven equal to torch's, %d replaced by it" % (number["proven"], code, number["replaced"]))
+        lines.append(
+            "       %d of %s proven equal to torch's, %d replaced by it"
+            % (number["proven"], code, number["replaced"])
+        )
     from depyf.report import overview
 
     most = overview.causes(overview.nodes_of([document]))
@@ -240,15 +252,26 @@ def _cause(cause, links):
     words = found["words"] if cause["kind"] == "recompile" else found["why"]
     kind, where = "graph break", (found["file"], found["line"])
     if cause["kind"] != "break":
-        kind, where = ("recompile" if cause["kind"] == "recompile" else "not compiled"), cause["nodes"][0].place
+        kind, where = (
+            ("recompile" if cause["kind"] == "recompile" else "not compiled"),
+            cause["nodes"][0].place,
+        )
     if cause["kind"] == "failure" and found["line"]:
         words = "because of line %d: %s" % (found["line"], words)
     caller = (found["caller"] if kind != "recompile" else cause["nodes"][0].caller)[:2]
     if caller[1]:
         words = "(from %s) %s" % (place(caller[0], caller[1]), words)
     more = ", and %d more like it" % (cause["count"] - 1) if cause["count"] > 1 else ""
-    line = "%6.2f s  %s  %s%s%s" % (cause["cost"], kind, place(where[0], where[1], links) + " " if where[0] else "", textwrap.shorten(_plain(words), 200, placeholder=" …").rstrip("." if more else ""), more)
-    return line, textwrap.shorten(_plain(found["help"][0]), 160, placeholder=" …") if found["help"] else ""
+    line = "%6.2f s  %s  %s%s%s" % (
+        cause["cost"],
+        kind,
+        place(where[0], where[1], links) + " " if where[0] else "",
+        textwrap.shorten(_plain(words), 200, placeholder=" …").rstrip("." if more else ""),
+        more,
+    )
+    return line, textwrap.shorten(_plain(found["help"][0]), 160, placeholder=" …") if found[
+        "help"
+    ] else ""
 
 
 def breaks_text(document, links=False):
@@ -259,18 +282,32 @@ def breaks_text(document, links=False):
     for _, entry in all_entries(document):
         for graph_break in entry.get("breaks") or ():
             said = words.of_break(graph_break)
-            where = (said["file"], said["line"]) if said["line"] else user_line(graph_break.get("user_stack"))
-            head = "%s: %s" % (place(where[0], where[1], links) if where else "?", shown(said["what"]))
-            found.setdefault((head, said["why"], said["explanation"]), (said, []))[1].append(entry["compile_id"])
+            where = (
+                (said["file"], said["line"])
+                if said["line"]
+                else user_line(graph_break.get("user_stack"))
+            )
+            head = "%s: %s" % (
+                place(where[0], where[1], links) if where else "?",
+                shown(said["what"]),
+            )
+            found.setdefault((head, said["why"], said["explanation"]), (said, []))[1].append(
+                entry["compile_id"]
+            )
     lines = []
     for (head, why, explanation), (said, ids) in found.items():
         lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
         if said["source"]:
             lines.append("    > " + shown(said["source"]))
         if said["caller"][1]:
-            lines.append("    reached from %s: %s" % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2])))
+            lines.append(
+                "    reached from %s: %s"
+                % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
+            )
         lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
-        lines.extend("    help: " + _plain(hint) for hint in dict.fromkeys(said["help"] + said["hints"]))
+        lines.extend(
+            "    help: " + _plain(hint) for hint in dict.fromkeys(said["help"] + said["hints"])
+        )
         if said["url"]:
             lines.append("    " + shown(said["url"]))
     return "\n".join(lines) if lines else "no graph breaks"
@@ -284,7 +321,10 @@ def recompiles_text(document, links=False):
     for node in overview.nodes_of([document]):
         if not node.reasons:
             continue
-        lines.append("%s: %s compiled again [%s], %.2f s" % (_node_place(node, links), shown(node.title), node.entry["compile_id"], node.seconds))
+        lines.append(
+            "%s: %s compiled again [%s], %.2f s"
+            % (_node_place(node, links), shown(node.title), node.entry["compile_id"], node.seconds)
+        )
         for said in node.reasons:
             _, made = reason_parts(said["raw"], node.place[0])
             lines.append(
@@ -322,7 +362,11 @@ def guards_text(document, line, links=False):
     from depyf.report import words
 
     # torch shortens paths from the front: a file of the reader's own is known by its name
-    own = {os.path.basename(one["filename"]) for one in document["functions"] if not words.in_library(one["filename"])}
+    own = {
+        os.path.basename(one["filename"])
+        for one in document["functions"]
+        if not words.in_library(one["filename"])
+    }
     lines, others = [], set()
     for function, entry in all_entries(document):
         for guard in entry.get("guards") or ():
@@ -333,12 +377,16 @@ def guards_text(document, line, links=False):
                     r"([^\s#][^\s]*\.py):(\d+)", guard.get("comment") or ""
                 )
             ]
-            names = [(os.path.basename(found[0]), found[1]) for found in places if found is not None]
+            names = [
+                (os.path.basename(found[0]), found[1]) for found in places if found is not None
+            ]
             others.update(name for name in names if name[0] in own)
             if any(
                 found is not None
                 and found[1] == number
-                and (ending is None or os.path.normpath(found[0]).endswith(os.path.normpath(ending)))
+                and (
+                    ending is None or os.path.normpath(found[0]).endswith(os.path.normpath(ending))
+                )
                 for found in places
             ):
                 lines.append(

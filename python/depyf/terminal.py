@@ -9,7 +9,9 @@ import re
 
 _PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
 #: control characters, those that turn the direction of text, and halves of characters, which no stream encodes
-_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+_CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
 
 
 def hyperlinks(stream):

@@ -38,3 +38,44 @@ def safe_create_directory(path):
     if os.path.exists(path) and not os.path.isdir(path):
         raise NotADirectoryError("%s exists and is no folder; remove it or choose another" % path)
     os.makedirs(path, exist_ok=True)
+
+
+def get_function_signature(code_obj, overwite_fn_name=None):
+    """The line `def name(parameters):` of a code object, without defaults, which it does not hold.
+
+    `overwite_fn_name` (spelled as in the original project) stands in place of the code's own name.
+    """
+    names = list(code_obj.co_varnames)
+    positional_only = getattr(code_obj, "co_posonlyargcount", 0)  # 3.8+
+    count = code_obj.co_argcount
+    parameters = names[:count]
+    if positional_only:
+        parameters.insert(positional_only, "/")
+    keyword_only = names[count : count + code_obj.co_kwonlyargcount]
+    rest = count + code_obj.co_kwonlyargcount
+    if code_obj.co_flags & 0x04:  # CO_VARARGS
+        parameters.append("*" + names[rest])
+        rest += 1
+    elif keyword_only:
+        parameters.append("*")
+    parameters += keyword_only
+    if code_obj.co_flags & 0x08:  # CO_VARKEYWORDS
+        parameters.append("**" + names[rest])
+    return "def %s(%s):" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
+
+
+def get_code_owner(fn):
+    """The object whose `__code__` runs when `fn` is called: the function behind a method, a
+    `functools.partial`, a module's `forward` or an object with `__call__`; `fn` itself otherwise."""
+    seen = set()
+    while not hasattr(fn, "__code__") and id(fn) not in seen:
+        seen.add(id(fn))
+        if hasattr(fn, "__func__"):
+            fn = fn.__func__
+        elif hasattr(fn, "func"):
+            fn = fn.func
+        elif hasattr(fn, "forward"):
+            fn = fn.forward
+        elif not isinstance(fn, type) and hasattr(type(fn), "__call__"):
+            fn = type(fn).__call__
+    return getattr(fn, "__func__", fn)

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "opcode/op.h"
@@ -28,21 +30,24 @@ enum class StmtKind : std::uint8_t {
 #undef STMT
 };
 
-/// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from it.
+/// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from
+/// it.
 enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 
-/// Expr::op of a Tuple whose items stand on rows of their own: two of them in a row are stores to one variable (of which 3.13+ drops the first on one row).
+/// Expr::op of a Tuple whose items stand on rows of their own: two of them in a row are stores to
+/// one variable (of which 3.13+ drops the first on one row).
 constexpr std::uint8_t kOnRows = 1;
 
-/// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it begin a row? 3.10 and 3.11 test a value that both jump
-/// on once where both are of one row, else twice.
+/// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it
+/// begin a row? 3.10 and 3.11 test a value that both jump on once where both are of one row, else
+/// twice.
 constexpr std::uint32_t kBeginsRow = 1, kOnSameRow = 2;
 
 /// How an integer is spelt: Expr::op of a Constant.
 enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };
 
-/// Where a node comes from: the byte offset of the operation that made it, its line and columns (LineCursor::columns()), and the code object that
-/// holds it. UINT32_MAX: nowhere.
+/// Where a node comes from: the byte offset of the operation that made it, its line and columns
+/// (LineCursor::columns()), and the code object that holds it. UINT32_MAX: nowhere.
 struct Origin {
   std::uint32_t offset = UINT32_MAX;
   std::int32_t line = 0;
@@ -53,32 +58,41 @@ struct Origin {
 struct Expr {
   ExprKind kind = ExprKind::Constant;
   std::uint8_t op = 0;
-  std::uint16_t nesting = 0;                 // structure/: how deep the operands nest (Structurer::nesting), 0 until somebody asks
-  std::uint32_t a = UINT32_MAX;              // ConstId, StrId, CodeId or index, as ast.def says
+  std::uint16_t nesting =
+      0;  // structure/: how deep the operands nest (Structurer::nesting), 0 until somebody asks
+  std::uint32_t a = UINT32_MAX;  // ConstId, StrId, CodeId or index, as ast.def says
   std::span<ExprId> kids;
   std::span<std::uint32_t> extra;
   Origin origin;
 };
 
-/// Stmt::level of an If whose body is what the bytecode goes on with behind the test: so it was written.
+/// Stmt::level of an If whose body is what the bytecode goes on with behind the test: so it was
+/// written.
 constexpr std::uint32_t kBodyKnown = 1;
 
 struct Stmt {
   StmtKind kind = StmtKind::Pass;
   std::uint8_t flag = 0;
   std::uint32_t a = UINT32_MAX;
-  std::uint32_t level = 0;                   // ImportFrom; If: kBodyKnown or 0
-  std::uint32_t function = UINT32_MAX;       // FunctionDef
+  std::uint32_t level = 0;              // ImportFrom; If: kBodyKnown or 0
+  std::uint32_t function = UINT32_MAX;  // FunctionDef
   std::array<ExprId, 3> e;
   std::span<ExprId> list;
-  std::span<std::uint32_t> extra;            // names; ClassDef: decorators as ExprId indices
-  std::uint32_t type_params = UINT32_MAX;    // ClassDef, TypeAlias: index in Ast::type_param_lists
+  std::span<std::uint32_t> extra;          // names; ClassDef: decorators as ExprId indices
+  std::uint32_t type_params = UINT32_MAX;  // ClassDef, TypeAlias: index in Ast::type_param_lists
   std::span<StmtId> body, orelse, final, arms;
   Origin origin;
-  std::span<std::uint32_t> absorbed;         // byte offsets, in the same code object, of statements that this one has replaced
+  std::span<std::uint32_t>
+      absorbed;  // byte offsets, in the same code object, of statements that this one has replaced
 };
 
-enum class ParamKind : std::uint8_t { PositionalOnly, Positional, VarArgs, KeywordOnly, VarKeywords };
+enum class ParamKind : std::uint8_t {
+  PositionalOnly,
+  Positional,
+  VarArgs,
+  KeywordOnly,
+  VarKeywords
+};
 
 struct Parameter {
   StrId name;
@@ -99,9 +113,10 @@ struct Function {
   CodeId code;
   std::vector<Parameter> parameters;
   std::vector<TypeParam> type_params;
-  // Where the source had the defaults of positional parameters, as far as the bytecode tells (3.10 to 3.13; where all are constants).
-  std::uint32_t default_rows = kUnknownRows;   // lines that they were on; 0: on the line of `def`
-  bool defaults_begin_with_def = false;        // the first of several is on that line
+  // Where the source had the defaults of positional parameters, as far as the bytecode tells (3.10
+  // to 3.13; where all are constants).
+  std::uint32_t default_rows = kUnknownRows;  // lines that they were on; 0: on the line of `def`
+  bool defaults_begin_with_def = false;       // the first of several is on that line
   static constexpr std::uint32_t kUnknownRows = UINT32_MAX;
 };
 
@@ -111,22 +126,28 @@ struct NodeKinds {
   constexpr bool has(ExprKind kind) const { return exprs >> static_cast<unsigned>(kind) & 1; }
   constexpr bool has(StmtKind kind) const { return stmts >> static_cast<unsigned>(kind) & 1; }
 };
-constexpr std::uint64_t mask(ExprKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
-constexpr std::uint64_t mask(StmtKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
+constexpr std::uint64_t mask(ExprKind kind) {
+  return std::uint64_t{1} << static_cast<unsigned>(kind);
+}
+constexpr std::uint64_t mask(StmtKind kind) {
+  return std::uint64_t{1} << static_cast<unsigned>(kind);
+}
 
 /// The body of one code object, after structure/ (raw) and after rewrite/ (final).
 struct Body {
   CodeId code;
   std::span<StmtId> stmts;
-  bool done = false;                          // rewritten
-  bool rebuilt = false;                       // from its marshalled form (L6): an async generator's body returns one
-  std::uint32_t first_expr = 0, first_stmt = 0;  // what structure/ made for it has these ids or later ones
-  std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to declare for a lambda or comprehension
+  bool done = false;     // rewritten
+  bool rebuilt = false;  // from its marshalled form (L6): an async generator's body returns one
+  std::uint32_t first_expr = 0,
+                first_stmt = 0;  // what structure/ made for it has these ids or later ones
+  std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to
+                                                      // declare for a lambda or comprehension
 };
 
 struct Diagnostic {
   enum Kind : std::uint8_t { Ladder, BrokenCode, Note } kind = Note;
-  std::uint8_t level = 0;                     // Ladder: 1 … 6
+  std::uint8_t level = 0;  // Ladder: 1 … 6
   CodeId code;
   std::uint32_t offset = 0;
   std::string message;
@@ -139,8 +160,15 @@ struct Ast {
   std::vector<Stmt> stmts;
   std::vector<Function> functions;
   std::vector<std::vector<TypeParam>> type_param_lists;  // see Stmt::type_params
-  std::vector<Body> bodies;                   // by CodeId
+  std::vector<Body> bodies;                              // by CodeId
   std::vector<Diagnostic> diagnostics;
+  std::string function_prefix = "__function_";  // of functions that only the output has
+  /// Locals that share their name with a global of the same code: what they are called here, and
+  /// their name.
+  std::vector<std::pair<StrId, StrId>> separated;
+  /// Names that no source can hold are left to the printer, which renames them.
+  bool renames = false;
+  std::unordered_set<std::uint32_t> own_names;  // of all code objects; for reach_odd_names()
 
   Expr& operator[](ExprId id) { return exprs[id.index]; }
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }
@@ -157,7 +185,8 @@ struct Ast {
     return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
   }
   /// Over operands that lie in the arena. The node is made where it stays.
-  ExprId expr_over(ExprKind kind, std::span<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+  ExprId expr_over(ExprKind kind, std::span<ExprId> kids, std::uint32_t a = UINT32_MAX,
+                   std::uint8_t op = 0, Origin origin = {}) {
     Expr& e = append(exprs);
     e.kind = kind;
     e.op = op;
@@ -166,10 +195,12 @@ struct Ast {
     e.origin = origin;
     return ExprId(static_cast<std::uint32_t>(exprs.size() - 1));
   }
-  ExprId expr(ExprKind kind, std::span<const ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+  ExprId expr(ExprKind kind, std::span<const ExprId> kids, std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0, Origin origin = {}) {
     return expr_over(kind, arena.copy(kids), a, op, origin);
   }
-  ExprId expr(ExprKind kind, std::initializer_list<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, Origin origin = {}) {
+  ExprId expr(ExprKind kind, std::initializer_list<ExprId> kids, std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0, Origin origin = {}) {
     return expr_over(kind, arena.copy(kids), a, op, origin);
   }
   StmtId stmt(StmtKind kind, Origin origin = {}) {
@@ -178,8 +209,12 @@ struct Ast {
     s.origin = origin;
     return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
   }
-  ExprId name(StrId id, Origin origin = {}) { return expr(ExprKind::Name, {}, id.index, 0, origin); }
-  ExprId constant(ConstId id, Origin origin = {}) { return expr(ExprKind::Constant, {}, id.index, 0, origin); }
+  ExprId name(StrId id, Origin origin = {}) {
+    return expr(ExprKind::Name, {}, id.index, 0, origin);
+  }
+  ExprId constant(ConstId id, Origin origin = {}) {
+    return expr(ExprKind::Constant, {}, id.index, 0, origin);
+  }
 };
 
 }  // namespace depyf

@@ -7,13 +7,19 @@
 namespace depyf {
 namespace {
 
-bool only(const Ast& ast, std::span<const StmtId> list, StmtKind kind) { return list.size() == 1 && ast[list[0]].kind == kind; }
+bool only(const Ast& ast, std::span<const StmtId> list, StmtKind kind) {
+  return list.size() == 1 && ast[list[0]].kind == kind;
+}
 
-bool empty(const Ast& ast, std::span<const StmtId> list) { return list.empty() || only(ast, list, StmtKind::Pass); }
+bool empty(const Ast& ast, std::span<const StmtId> list) {
+  return list.empty() || only(ast, list, StmtKind::Pass);
+}
 
 /// The statements without a `continue` at their end, which says nothing there.
 std::span<const StmtId> trimmed(const Ast& ast, std::span<const StmtId> list) {
-  while (!list.empty() && (ast[list.back()].kind == StmtKind::Continue || ast[list.back()].kind == StmtKind::Pass)) list = list.first(list.size() - 1);
+  while (!list.empty() &&
+         (ast[list.back()].kind == StmtKind::Continue || ast[list.back()].kind == StmtKind::Pass))
+    list = list.first(list.size() - 1);
   return list;
 }
 
@@ -27,7 +33,8 @@ struct Matcher {
 
   void flush() {
     if (current.empty()) return;
-    clauses.push_back(ast.expr(ExprKind::Comprehension, current, UINT32_MAX, static_cast<std::uint8_t>(async), origin));
+    clauses.push_back(ast.expr(ExprKind::Comprehension, current, UINT32_MAX,
+                               static_cast<std::uint8_t>(async), origin));
     current.clear();
     async = false;
   }
@@ -38,13 +45,15 @@ struct Matcher {
     if (kind == ExprKind::GeneratorExp) {
       if (s.kind != StmtKind::Expr) return {};
       const Expr e = ast[s.e[0]];
-      if (e.kind == ExprKind::YieldFrom) return {ast.expr(ExprKind::Starred, {e.kids[0]}, UINT32_MAX, 0, e.origin)};
+      if (e.kind == ExprKind::YieldFrom)
+        return {ast.expr(ExprKind::Starred, {e.kids[0]}, UINT32_MAX, 0, e.origin)};
       if (e.kind != ExprKind::Yield) return {};
       if (!e.kids.empty() && e.kids[0]) return {e.kids[0]};
       return {ast.constant(ast.module->add(Const{}), e.origin)};
     }
     if (s.kind != StmtKind::Append) return {};
-    static constexpr ExprKind kinds[] = {ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp, ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp};
+    static constexpr ExprKind kinds[] = {ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp,
+                                         ExprKind::ListComp, ExprKind::SetComp, ExprKind::DictComp};
     if (s.flag >= std::size(kinds) || kinds[s.flag] != kind) return {};
     if (s.flag == 5) return {ExprId::none(), s.list[0]};
     if (s.flag >= 3) return {ast.expr(ExprKind::Starred, {s.list[0]}, UINT32_MAX, 0, s.origin)};
@@ -68,8 +77,70 @@ struct Matcher {
     std::vector<ExprId> value = element(rest[0]);
     if (value.size() != 1) return {};
     ExprId out = value[0];
-    for (std::size_t i = arms.size(); i-- > 0;) out = ast.expr(ExprKind::IfExp, {arms[i].first, arms[i].second, out}, UINT32_MAX, 0, ast[id].origin);
+    for (std::size_t i = arms.size(); i-- > 0;)
+      out = ast.expr(ExprKind::IfExp, {arms[i].first, arms[i].second, out}, UINT32_MAX, 0,
+                     ast[id].origin);
     return {out};
+  }
+
+  ExprId truth(bool value) {
+    Const c;
+    c.kind = value ? ConstKind::True : ConstKind::False;
+    return ast.constant(ast.module->add(c), origin);
+  }
+
+  /// The condition under which an If with more behind it goes on there: its arms, and those of If
+  /// statements in them, end in `continue` or fall off their end, and do nothing else. Arms with a
+  /// known end become constants.
+  ExprId decision(StmtId root) {
+    struct Arm {
+      StmtId statement;
+      ExprId then;
+    };
+    std::vector<Arm> open;
+    std::span<const StmtId> list(&root, 1);
+    for (;;) {
+      ExprId value;
+      if (empty(ast, list)) {
+        value = truth(true);
+      } else if (ast[list[0]].kind == StmtKind::Continue) {
+        value = truth(false);
+      } else if (list.size() == 1 && ast[list[0]].kind == StmtKind::If) {
+        open.push_back({list[0], ExprId::none()});
+        list = ast[list[0]].body;
+        continue;
+      } else {
+        return ExprId::none();
+      }
+      while (!open.empty() && open.back().then) {
+        const Stmt s = ast[open.back().statement];
+        value = choice(s.e[0], open.back().then, value, s.origin);
+        open.pop_back();
+      }
+      if (open.empty()) return value;
+      open.back().then = value;
+      list = ast[open.back().statement].orelse;
+    }
+  }
+
+  bool is_truth(ExprId id, ConstKind kind) const {
+    return ast[id].kind == ExprKind::Constant && (*ast.module)[ConstId(ast[id].a)].kind == kind;
+  }
+
+  ExprId choice(ExprId test, ExprId then, ExprId other, Origin at) {
+    const bool same = is_truth(then, ConstKind::True)    ? is_truth(other, ConstKind::True)
+                      : is_truth(then, ConstKind::False) ? is_truth(other, ConstKind::False)
+                                                         : false;
+    if (same && ast[test].kind == ExprKind::Unary &&
+        ast[test].op == static_cast<std::uint8_t>(UnaryOp::Not))
+      test = ast[test].kids[0];
+    if (same)  // `test or True`, `test and False`
+      return ast.expr(ExprKind::BoolOp, {test, then}, UINT32_MAX, is_truth(then, ConstKind::True),
+                      at);
+    if (is_truth(then, ConstKind::True) && is_truth(other, ConstKind::False)) return test;
+    if (is_truth(then, ConstKind::False) && is_truth(other, ConstKind::True))
+      return negation_is_free(ast, test) ? negate(ast, test) : with_not(ast, test);
+    return ast.expr(ExprKind::IfExp, {test, then, other}, UINT32_MAX, 0, at);
   }
 
   /// A condition that is never met left nothing of itself and the element: any will do.
@@ -78,7 +149,9 @@ struct Matcher {
     condition.kind = ConstKind::False;
     current.push_back(ast.constant(ast.module->add(condition), origin));
     const Expr target = ast[current[0]];
-    const ExprId any = target.kind == ExprKind::Name ? ast.add(target) : ast.constant(ast.module->add(Const{}), origin);
+    const ExprId any = target.kind == ExprKind::Name
+                           ? ast.add(target)
+                           : ast.constant(ast.module->add(Const{}), origin);
     if (kind == ExprKind::DictComp) return {any, any};
     return {any};
   }
@@ -104,11 +177,18 @@ struct Matcher {
         const bool skips = only(ast, s.body, StmtKind::Continue) || (last && empty(ast, s.body));
         if (skips && (!last || !empty(ast, s.orelse))) {
           if (!last && !empty(ast, s.orelse)) return ExprId::none();
-          current.push_back(negation_is_free(ast, s.e[0]) ? negate(ast, s.e[0]) : with_not(ast, s.e[0]));
+          current.push_back(negation_is_free(ast, s.e[0]) ? negate(ast, s.e[0])
+                                                          : with_not(ast, s.e[0]));
           list = last ? trimmed(ast, s.orelse) : list.subspan(1);
           continue;
         }
-        if (!last) return ExprId::none();
+        if (!last) {
+          const ExprId condition = decision(id);
+          if (!condition) return ExprId::none();
+          current.push_back(condition);
+          list = list.subspan(1);
+          continue;
+        }
         if (empty(ast, s.orelse) || only(ast, s.orelse, StmtKind::Continue)) {
           current.push_back(s.e[0]);
           list = trimmed(ast, s.body);
@@ -139,7 +219,8 @@ struct Matcher {
 
 }  // namespace
 
-ExprId comprehension_from_loop(Ast& ast, ExprKind kind, std::span<const StmtId> loop, ExprId first_iter) {
+ExprId comprehension_from_loop(Ast& ast, ExprKind kind, std::span<const StmtId> loop,
+                               ExprId first_iter) {
   return Matcher{ast, kind, {}, {}, false, {}}.match(loop, first_iter);
 }
 

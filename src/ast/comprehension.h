@@ -5,10 +5,13 @@
 
 namespace depyf {
 
-/// The comprehension that a loop builds: `kind` is ListComp, SetComp, DictComp or GeneratorExp, `loop` its statements (a For, mostly
-/// alone). Inside may be further For, If (also as `if not c: continue`), assignments (`for y in [x]` is compiled to `y = x`), and as the
-/// innermost statement one Append (raw, see ast.def) or, for a generator expression, one `yield` as a statement.
-/// `first_iter` replaces the iterable of the outermost loop unless none. None when the loop is no such comprehension; nothing is changed then.
-ExprId comprehension_from_loop(Ast& ast, ExprKind kind, std::span<const StmtId> loop, ExprId first_iter = ExprId::none());
+/// The comprehension that a loop builds: `kind` is ListComp, SetComp, DictComp or GeneratorExp,
+/// `loop` its statements (a For, mostly alone). Inside may be further For, If (also as `if not c:
+/// continue`), assignments (`for y in [x]` is compiled to `y = x`), and as the innermost statement
+/// one Append (raw, see ast.def) or, for a generator expression, one `yield` as a statement.
+/// `first_iter` replaces the iterable of the outermost loop unless none. None when the loop is no
+/// such comprehension; nothing is changed then.
+ExprId comprehension_from_loop(Ast& ast, ExprKind kind, std::span<const StmtId> loop,
+                               ExprId first_iter = ExprId::none());
 
 }  // namespace depyf

@@ -4,15 +4,19 @@
 
 namespace depyf {
 
-bool is_not(const Expr& e) { return e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not; }
+bool is_not(const Expr& e) {
+  return e.kind == ExprKind::Unary && static_cast<UnaryOp>(e.op) == UnaryOp::Not;
+}
 
 ExprId with_not(Ast& ast, ExprId test) {
-  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not), ast[test].origin);
+  return ast.expr(ExprKind::Unary, {test}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not),
+                  ast[test].origin);
 }
 
 namespace {
 
-/// `x is y` as `x is not y` and the like; none for comparisons whose opposite is no operator of exactly that meaning.
+/// `x is y` as `x is not y` and the like; none for comparisons whose opposite is no operator of
+/// exactly that meaning.
 ExprId inverted_comparison(Ast& ast, const Expr& e) {
   if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kKeepsNot) return {};
   auto inverted = [&](CompareOp op) {
@@ -20,17 +24,27 @@ ExprId inverted_comparison(Ast& ast, const Expr& e) {
     return ast.add(Expr{ExprKind::Compare, e.op, 0, e.a, e.kids, ast.arena.copy(ops), e.origin});
   };
   switch (static_cast<CompareOp>(e.extra[0])) {
-    case CompareOp::Is: return inverted(CompareOp::IsNot);
-    case CompareOp::IsNot: return inverted(CompareOp::Is);
-    case CompareOp::In: return inverted(CompareOp::NotIn);
-    case CompareOp::NotIn: return inverted(CompareOp::In);
-    case CompareOp::Lt: case CompareOp::Le: case CompareOp::Eq: case CompareOp::Ne: case CompareOp::Gt: case CompareOp::Ge: break;
+    case CompareOp::Is:
+      return inverted(CompareOp::IsNot);
+    case CompareOp::IsNot:
+      return inverted(CompareOp::Is);
+    case CompareOp::In:
+      return inverted(CompareOp::NotIn);
+    case CompareOp::NotIn:
+      return inverted(CompareOp::In);
+    case CompareOp::Lt:
+    case CompareOp::Le:
+    case CompareOp::Eq:
+    case CompareOp::Ne:
+    case CompareOp::Gt:
+    case CompareOp::Ge:
+      break;
   }
   return {};
 }
 
-/// De Morgan: `not (a or b)` is `not a and not b`, which as a condition makes the same jumps. None where that reads no better, or where an
-/// operand's negation is another operation.
+/// De Morgan: `not (a or b)` is `not a and not b`, which as a condition makes the same jumps. None
+/// where that reads no better, or where an operand's negation is another operation.
 ExprId distributed(Ast& ast, const Expr& e) {
   if (e.kind != ExprKind::BoolOp) return {};
   std::size_t negations = 0, clumsy = 0;
@@ -38,7 +52,8 @@ ExprId distributed(Ast& ast, const Expr& e) {
     if (!negation_is_free(ast, kid)) return {};
     negations += is_not(ast[kid]);
     // `not a < b` and `not (a and b)`
-    clumsy += ast[kid].kind == ExprKind::BoolOp || (ast[kid].kind == ExprKind::Compare && ast[kid].op != kEitherPolarity);
+    clumsy += ast[kid].kind == ExprKind::BoolOp ||
+              (ast[kid].kind == ExprKind::Compare && ast[kid].op != kEitherPolarity);
   }
   if (clumsy != 0 && (negations == 0 || negations * 2 < e.kids.size())) return {};
   Expr out = e;
@@ -51,8 +66,10 @@ ExprId distributed(Ast& ast, const Expr& e) {
       continue;
     }
     const Expr inner = ast[ast[kid].kids[0]];
-    if (inner.kind == ExprKind::BoolOp && inner.op == out.op) kids.insert(kids.end(), inner.kids.begin(), inner.kids.end());
-    else kids.push_back(ast[kid].kids[0]);
+    if (inner.kind == ExprKind::BoolOp && inner.op == out.op)
+      kids.insert(kids.end(), inner.kids.begin(), inner.kids.end());
+    else
+      kids.push_back(ast[kid].kids[0]);
   }
   out.kids = ast.arena.copy(kids);
   return ast.add(out);
@@ -70,9 +87,12 @@ ExprId negate(Ast& ast, ExprId test) {
 
 bool negation_is_free(const Ast& ast, ExprId test) {
   const Expr& e = ast[test];
-  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity || e.op == kKeepsNot) return true;
+  if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity ||
+      e.op == kKeepsNot)
+    return true;
   const CompareOp op = static_cast<CompareOp>(e.extra[0]);
-  return op != CompareOp::Is && op != CompareOp::IsNot && op != CompareOp::In && op != CompareOp::NotIn;
+  return op != CompareOp::Is && op != CompareOp::IsNot && op != CompareOp::In &&
+         op != CompareOp::NotIn;
 }
 
 }  // namespace depyf

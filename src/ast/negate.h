@@ -9,12 +9,15 @@ bool is_not(const Expr& e);
 /// `not x`, whatever x is.
 ExprId with_not(Ast& ast, ExprId test);
 
-/// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not x` as x in a boolean context.
+/// `not x`, with comparisons inverted only where that is exact (is/is not, in/not in), and `not not
+/// x` as x in a boolean context.
 ExprId negate(Ast& ast, ExprId test);
 
-/// Expr::op of a comparison with None that a jump made: its negation costs nothing, while `not (x is y)` compiles to another operation.
+/// Expr::op of a comparison with None that a jump made: its negation costs nothing, while `not (x
+/// is y)` compiles to another operation.
 constexpr std::uint8_t kEitherPolarity = 1;
-/// Likewise of `x is y` and `x in y` where `if not x in y` tests `x in y`: `not` costs nothing, the opposite operator is another operation.
+/// Likewise of `x is y` and `x in y` where `if not x in y` tests `x in y`: `not` costs nothing, the
+/// opposite operator is another operation.
 constexpr std::uint8_t kKeepsNot = 2;
 
 /// Can the test be negated without another operation in the bytecode?

@@ -5,7 +5,8 @@
 namespace depyf {
 namespace {
 
-/// `>10.5` is what `%10.5s` becomes, `10.5` what `%-10.5s` does. False where a specification has no such origin.
+/// `>10.5` is what `%10.5s` becomes, `10.5` what `%-10.5s` does. False where a specification has no
+/// such origin.
 bool append_specification(std::string_view spec, std::string& out) {
   constexpr std::size_t kMaxDigits = 2;
   std::size_t at = 0;
@@ -23,7 +24,9 @@ bool append_specification(std::string_view spec, std::string& out) {
   if (at < spec.size() && spec[at] == '.') {
     ++at;
     const std::string_view precision = digits();
-    if (precision.empty() || precision.size() > kMaxDigits || (precision.size() > 1 && precision[0] == '0')) return false;
+    if (precision.empty() || precision.size() > kMaxDigits ||
+        (precision.size() > 1 && precision[0] == '0'))
+      return false;
     out += '.';
     out += precision;
   }
@@ -52,7 +55,8 @@ std::optional<std::string> percent_format(const Ast& ast, const Expr& joined) {
     format += '%';
     if (part.kids.size() > 1 && part.kids[1]) {
       ExprId spec = part.kids[1];
-      if (ast[spec].kind == ExprKind::JoinedStr && ast[spec].kids.size() == 1) spec = ast[spec].kids[0];
+      if (ast[spec].kind == ExprKind::JoinedStr && ast[spec].kids.size() == 1)
+        spec = ast[spec].kids[0];
       const std::string_view* text = text_of(spec);
       if (!text || text->empty() || !append_specification(*text, format)) return {};
     }

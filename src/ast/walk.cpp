@@ -22,24 +22,27 @@ void push_parameters(const Ast& ast, std::uint32_t function, Ids& out) {
   }
 }
 
-/// Those in which a walk looks for lists of statements.
-constexpr NodeKinds kHoldLists = {.stmts = mask(StmtKind::For) | mask(StmtKind::While) | mask(StmtKind::If) | mask(StmtKind::With) | mask(StmtKind::Match) |
-                                           mask(StmtKind::Try) | mask(StmtKind::Handler) | mask(StmtKind::Case)};
 /// Those that hold expressions elsewhere than in `e` and `list`.
-constexpr NodeKinds kHoldMore = {.stmts = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) | mask(StmtKind::TypeAlias)};
+constexpr NodeKinds kHoldMore = {.stmts = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) |
+                                          mask(StmtKind::TypeAlias)};
 
 std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
   switch (which) {
-    case ListRef::Body: return s.body;
-    case ListRef::Orelse: return s.orelse;
-    case ListRef::Final: return s.final;
-    case ListRef::Arms: return s.arms;
+    case ListRef::Body:
+      return s.body;
+    case ListRef::Orelse:
+      return s.orelse;
+    case ListRef::Final:
+      return s.final;
+    case ListRef::Arms:
+      return s.arms;
   }
   return {};
 }
 
 bool is_jump(StmtKind kind) {
-  return kind == StmtKind::Return || kind == StmtKind::Raise || kind == StmtKind::Break || kind == StmtKind::Continue;
+  return kind == StmtKind::Return || kind == StmtKind::Raise || kind == StmtKind::Break ||
+         kind == StmtKind::Continue;
 }
 
 constexpr ListRef::Which kLists[] = {ListRef::Body, ListRef::Arms, ListRef::Orelse, ListRef::Final};

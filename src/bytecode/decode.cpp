@@ -1,16 +1,17 @@
-// Bytes of co_code to version-free instructions. Which operation an opcode becomes stands in opcode/semantics.def; this file holds the
-// actions that the table names, then undoes what the compiler adds around some operations (SEND loops, END_FOR, LOAD_SPECIAL pairs, the
-// StopIteration handler of generators).
+// Bytes of co_code to version-free instructions. Which operation an opcode becomes stands in
+// opcode/semantics.def; this file holds the actions that the table names, then undoes what the
+// compiler adds around some operations (SEND loops, END_FOR, LOAD_SPECIAL pairs, the StopIteration
+// handler of generators).
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "bytecode/compact.h"
+#include "bytecode/effect.h"
 #include "bytecode/instr.h"
 #include "bytecode/lines.h"
 #include "bytecode/virtual_slots.h"
-#include "opcode/effect.h"
 #include "opcode/tables.h"
 #include "support/append.h"
 #include "support/error.h"
@@ -24,13 +25,14 @@ constexpr std::uint32_t kCache = UINT32_MAX;   // the same, in an inline cache
 
 /// Buffers that outlive one call, so that decoding allocates nothing but its result.
 struct Scratch {
-  std::vector<std::uint32_t> jumps;   // the Instrs with a target
-  std::vector<std::uint32_t> units;   // code unit -> index of the first Instr at or behind it, kCache
-  std::vector<std::uint8_t> refs;     // Instr -> how many jumps and handlers lead to it (saturating)
-  std::vector<std::uint8_t> boundary; // Instr -> a row of the exception table begins or ends here
+  std::vector<std::uint32_t> jumps;  // the Instrs with a target
+  std::vector<std::uint32_t>
+      units;                       // code unit -> index of the first Instr at or behind it, kCache
+  std::vector<std::uint8_t> refs;  // Instr -> how many jumps and handlers lead to it (saturating)
+  std::vector<std::uint8_t> boundary;  // Instr -> a row of the exception table begins or ends here
   std::vector<std::uint8_t> removed;
-  std::vector<std::uint32_t> moved;   // Instr -> index after removal
-  std::vector<std::uint32_t> exits;   // jumps that lead out of a folded SEND loop
+  std::vector<std::uint32_t> moved;  // Instr -> index after removal
+  std::vector<std::uint32_t> exits;  // jumps that lead out of a folded SEND loop
 };
 
 thread_local Scratch thread_scratch;
@@ -41,15 +43,16 @@ class Decoder {
       : module_(module), code_(module[id]), minor_(code_.version.minor), lines_(code_) {
     const VersionTable* table = version_table(code_.version);
     if (table == nullptr) {
-      throw Error("cannot decode bytecode of Python " + std::to_string(code_.version.major) + "." + std::to_string(code_.version.minor) +
-                  ": supported are " + supported_versions());
+      throw Error("cannot decode bytecode of Python " + std::to_string(code_.version.major) + "." +
+                  std::to_string(code_.version.minor) + ": supported are " + supported_versions());
     }
     table_ = table;
   }
 
   InstrList run() {
     if (code_.code.size() % 2 != 0) {
-      throw Error("corrupt bytecode: co_code of '" + std::string(module_[code_.name]) + "' has " + std::to_string(code_.code.size()) +
+      throw Error("corrupt bytecode: co_code of '" + std::string(module_[code_.name]) + "' has " +
+                  std::to_string(code_.code.size()) +
                   " bytes, and instructions are pairs of bytes");
     }
     if (code_.code.size() >= kInside) throw Error("co_code is larger than 2 GiB");
@@ -68,9 +71,11 @@ class Decoder {
   [[noreturn]] void fail(const std::string& what) const {
     const std::uint8_t opcode = code_.code[2 * std::size_t{unit_}];
     const std::string_view name = table_->opcodes[opcode].name;
-    throw Error("corrupt bytecode: " + (name.empty() ? "opcode " + std::to_string(opcode) : std::string(name)) + " at offset " +
-                std::to_string(2 * std::uint64_t{start_}) + " of '" + std::string(module_[code_.name]) + "' (CPython 3." +
-                std::to_string(minor_) + "): " + what);
+    throw Error("corrupt bytecode: " +
+                (name.empty() ? "opcode " + std::to_string(opcode) : std::string(name)) +
+                " at offset " + std::to_string(2 * std::uint64_t{start_}) + " of '" +
+                std::string(module_[code_.name]) + "' (CPython 3." + std::to_string(minor_) +
+                "): " + what);
   }
 
   void emit(Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::uint32_t target = kNoTarget) {
@@ -107,7 +112,8 @@ class Decoder {
       ++unit;
       next_ = unit + info.caches;
       if (next_ > count) fail("its inline cache goes beyond the end of the code");
-      if (keywords_ && info.action != Action::Drop && info.action != Action::Call) fail("KW_NAMES stands before it, and a CALL must follow that");
+      if (keywords_ && info.action != Action::Drop && info.action != Action::Call)
+        fail("KW_NAMES stands before it, and a CALL must follow that");
       translate(info, opcode, operand);
       unit = next_;
     }
@@ -142,13 +148,16 @@ class Decoder {
     return op == Op::LOAD_FAST && (kind & (kCell | kFree)) != 0 ? Op::LOAD_CLOSURE : op;
   }
 
-  /// 3.13+ loads cells by LOAD_FAST. An inlined comprehension keeps its variable bare in a slot which is a cell elsewhere in the function:
-  /// there a load is one of a cell only where a closure's tuple is built.
+  /// 3.13+ loads cells by LOAD_FAST. An inlined comprehension keeps its variable bare in a slot
+  /// which is a cell elsewhere in the function: there a load is one of a cell only where a
+  /// closure's tuple is built.
   void tell_hidden_locals() {
     std::vector<std::uint8_t> hides(code_.slots.size(), 0);
     bool any = false;
     for (const Instr& instr : out_.instrs)
-      if (instr.op == Op::LOAD_FAST_AND_CLEAR && instr.arg < hides.size() && (code_.slots[instr.arg].kind & kCell) != 0) hides[instr.arg] = any = true;
+      if (instr.op == Op::LOAD_FAST_AND_CLEAR && instr.arg < hides.size() &&
+          (code_.slots[instr.arg].kind & kCell) != 0)
+        hides[instr.arg] = any = true;
     if (!any) return;
     bool in_closure = false;
     for (std::size_t i = out_.instrs.size(); i > 0; --i) {
@@ -156,14 +165,18 @@ class Decoder {
       if (instr.op == Op::LOAD_CLOSURE) {
         if (!in_closure && hides[instr.arg]) instr.op = Op::LOAD_FAST;
       } else {
-        in_closure = instr.op == Op::BUILD_TUPLE && i + 2 < out_.instrs.size() && out_.instrs[i].op == Op::LOAD_CONST && out_.instrs[i + 1].op == Op::MAKE_FUNCTION &&
-                     out_.instrs[i + 2].op == Op::SET_FUNCTION_ATTRIBUTE && out_.instrs[i + 2].arg == 8;
+        in_closure =
+            instr.op == Op::BUILD_TUPLE && i + 2 < out_.instrs.size() &&
+            out_.instrs[i].op == Op::LOAD_CONST && out_.instrs[i + 1].op == Op::MAKE_FUNCTION &&
+            out_.instrs[i + 2].op == Op::SET_FUNCTION_ATTRIBUTE && out_.instrs[i + 2].arg == 8;
       }
     }
   }
   template <std::size_t N>
-  const OperatorInfo& meaning(const std::array<OperatorInfo, N>& table, std::uint32_t operand) const {
-    if (operand >= N || table[operand].op == Op::UNKNOWN) fail("operand " + std::to_string(operand) + " has no meaning there");
+  const OperatorInfo& meaning(const std::array<OperatorInfo, N>& table,
+                              std::uint32_t operand) const {
+    if (operand >= N || table[operand].op == Op::UNKNOWN)
+      fail("operand " + std::to_string(operand) + " has no meaning there");
     return table[operand];
   }
 
@@ -172,7 +185,8 @@ class Decoder {
     value.kind = kind;
     value.integer = integer;
     if (kind == ConstKind::Int && (integer < 0 || integer >= 256)) return module_.add(value);
-    ConstId& known = literals_[kind == ConstKind::Int ? static_cast<std::uint32_t>(integer) : 256 + static_cast<std::uint32_t>(kind)];
+    ConstId& known = literals_[kind == ConstKind::Int ? static_cast<std::uint32_t>(integer)
+                                                      : 256 + static_cast<std::uint32_t>(kind)];
     if (!known) known = module_.add(value);
     return known;
   }
@@ -185,19 +199,28 @@ class Decoder {
     }
     std::int64_t target = 0;
     switch (info.jump) {
-      case JumpKind::Forward: target = std::int64_t{next_} + distance; break;
-      case JumpKind::Backward: target = std::int64_t{next_} - distance; break;
-      case JumpKind::Absolute: target = distance; break;
-      case JumpKind::None: fail("its table row says jump, the generated table does not");
+      case JumpKind::Forward:
+        target = std::int64_t{next_} + distance;
+        break;
+      case JumpKind::Backward:
+        target = std::int64_t{next_} - distance;
+        break;
+      case JumpKind::Absolute:
+        target = distance;
+        break;
+      case JumpKind::None:
+        fail("its table row says jump, the generated table does not");
     }
     if (target < 0 || target >= static_cast<std::int64_t>(code_.code.size() / 2)) {
-      fail("a jump to offset " + std::to_string(2 * target) + " of " + std::to_string(code_.code.size()));
+      fail("a jump to offset " + std::to_string(2 * target) + " of " +
+           std::to_string(code_.code.size()));
     }
     return static_cast<std::uint32_t>(target);
   }
 
   /// Makes the operations of one instruction; the last one behind the switch.
-  [[gnu::always_inline]] inline void translate(const OpcodeInfo& info, std::uint8_t opcode, std::uint32_t operand) {
+  [[gnu::always_inline]] inline void translate(const OpcodeInfo& info, std::uint8_t opcode,
+                                               std::uint32_t operand) {
     Op op = info.op;
     std::uint32_t arg = info.arg, aux = info.aux, target = kNoTarget;
     const auto become = [&](Op other, std::uint32_t its_arg, std::uint32_t its_aux = 0) {
@@ -206,21 +229,43 @@ class Decoder {
       aux = its_aux;
     };
     switch (info.action) {
-      case Action::Unknown: become(Op::UNKNOWN, opcode, operand); break;
-      case Action::Drop: return;
-      case Action::Fixed: fold_needed_ |= op == Op::END_FOR; break;
-      case Action::Twice: emit(op, arg, aux); break;
-      case Action::Operand: arg = operand; break;
+      case Action::Unknown:
+        become(Op::UNKNOWN, opcode, operand);
+        break;
+      case Action::Drop:
+        return;
+      case Action::Fixed:
+        fold_needed_ |= op == Op::END_FOR;
+        break;
+      case Action::Twice:
+        emit(op, arg, aux);
+        break;
+      case Action::Operand:
+        arg = operand;
+        break;
       case Action::Range:
-        if (operand < info.arg || operand > info.aux) fail("operand " + std::to_string(operand) + " is out of range");
+        if (operand < info.arg || operand > info.aux)
+          fail("operand " + std::to_string(operand) + " is out of range");
         become(op, operand);
         break;
-      case Action::Masked: arg &= operand; break;
-      case Action::Const: arg = constant(operand).index; break;
-      case Action::Name: arg = name(operand); break;
-      case Action::Slot: arg = slot(operand); break;
-      case Action::Deref: arg = deref(operand); break;
-      case Action::SlotOrCell: become(fast(op, operand), operand); break;
+      case Action::Masked:
+        arg &= operand;
+        break;
+      case Action::Const:
+        arg = constant(operand).index;
+        break;
+      case Action::Name:
+        arg = name(operand);
+        break;
+      case Action::Slot:
+        arg = slot(operand);
+        break;
+      case Action::Deref:
+        arg = deref(operand);
+        break;
+      case Action::SlotOrCell:
+        become(fast(op, operand), operand);
+        break;
       case Action::SlotPair:
         emit(fast(op, operand >> 4), operand >> 4);
         become(fast(static_cast<Op>(arg), operand & 15), operand & 15);
@@ -235,8 +280,12 @@ class Decoder {
         become(Op::LOAD_CONST, literal(ConstKind::None).index);
         fold_needed_ = true;
         break;
-      case Action::SmallInt: become(Op::LOAD_CONST, literal(ConstKind::Int, operand).index); break;
-      case Action::CommonConstant: common_constant(meaning(table_->common_constants, operand)); return;
+      case Action::SmallInt:
+        become(Op::LOAD_CONST, literal(ConstKind::Int, operand).index);
+        break;
+      case Action::CommonConstant:
+        common_constant(meaning(table_->common_constants, operand));
+        return;
       case Action::LoadGlobal: {
         const bool null = (operand & 1) != 0;
         if (null && info.aux == kNullBelow) emit(Op::PUSH_NULL);
@@ -246,8 +295,13 @@ class Decoder {
         become(Op::PUSH_NULL, 0);
         break;
       }
-      case Action::LoadAttr: become((operand & 1) != 0 ? Op::LOAD_METHOD : Op::LOAD_ATTR, name(operand >> 1), (operand & 1) != 0 ? aux : 0); break;
-      case Action::LoadSuperAttr: become(op, name(operand >> 2), (operand & 3) | aux); break;
+      case Action::LoadAttr:
+        become((operand & 1) != 0 ? Op::LOAD_METHOD : Op::LOAD_ATTR, name(operand >> 1),
+               (operand & 1) != 0 ? aux : 0);
+        break;
+      case Action::LoadSuperAttr:
+        become(op, name(operand >> 2), (operand & 3) | aux);
+        break;
       case Action::BinaryOperator: {
         const OperatorInfo& found = meaning(table_->binary_operators, operand);
         become(found.op, found.arg);
@@ -258,8 +312,12 @@ class Decoder {
         become(found.op, found.arg, found.op == Op::COMPARE && (operand & info.aux) != 0 ? 1 : 0);
         break;
       }
-      case Action::FormatValue: become(op, operand & 3, operand >> 2 & 1); break;
-      case Action::Interpolation: become(op, operand >> 2, operand & 1); break;
+      case Action::FormatValue:
+        become(op, operand & 3, operand >> 2 & 1);
+        break;
+      case Action::Interpolation:
+        become(op, operand >> 2, operand & 1);
+        break;
       case Action::KwNames:
         become(op, constant(operand).index);
         keywords_ = true;
@@ -283,7 +341,8 @@ class Decoder {
         break;
       }
       case Action::GetIter:
-        // Operand 0: for a loop; else how a generator or coroutine in `yield from` is treated. Both push a second value (virtual iterators).
+        // Operand 0: for a loop; else how a generator or coroutine in `yield from` is treated. Both
+        // push a second value (virtual iterators).
         if (operand > 3) fail("operand " + std::to_string(operand) + " is out of range");
         become(operand == 0 ? Op::GET_ITER : Op::GET_YIELD_FROM_ITER, 0, kVirtual);
         break;
@@ -291,7 +350,9 @@ class Decoder {
         target = jump_target(info, operand);
         fold_needed_ |= arg != 0;
         break;
-      case Action::UnpackEx: become(op, operand & 255, operand >> 8); break;
+      case Action::UnpackEx:
+        become(op, operand & 255, operand >> 8);
+        break;
       case Action::ImportName:
         if ((operand & 3) == 3) fail("both the lazy and the eager bit are set");
         become(op, name(operand >> 2), operand & 3);
@@ -302,7 +363,9 @@ class Decoder {
         fold_needed_ = true;
         break;
       }
-      case Action::Reraise: aux = operand; break;
+      case Action::Reraise:
+        aux = operand;
+        break;
       case Action::ExcMatchJump:
         emit(Op::EXC_MATCH);
         become(Op::BRANCH_FALSE, 0);
@@ -313,7 +376,8 @@ class Decoder {
         become(Op::RETURN_VALUE, 0);
         break;
     }
-    if (target != kNoTarget) scratch_.jumps.push_back(static_cast<std::uint32_t>(out_.instrs.size()));
+    if (target != kNoTarget)
+      scratch_.jumps.push_back(static_cast<std::uint32_t>(out_.instrs.size()));
     emit(op, arg, aux, target);
   }
 
@@ -324,11 +388,21 @@ class Decoder {
     }
     ConstId id;
     switch (static_cast<CommonConstant>(found.arg)) {
-      case CommonConstant::None_: id = literal(ConstKind::None); break;
-      case CommonConstant::EmptyString: id = literal(ConstKind::Str); break;
-      case CommonConstant::True_: id = literal(ConstKind::True); break;
-      case CommonConstant::False_: id = literal(ConstKind::False); break;
-      case CommonConstant::MinusOne: id = literal(ConstKind::Int, -1); break;
+      case CommonConstant::None_:
+        id = literal(ConstKind::None);
+        break;
+      case CommonConstant::EmptyString:
+        id = literal(ConstKind::Str);
+        break;
+      case CommonConstant::True_:
+        id = literal(ConstKind::True);
+        break;
+      case CommonConstant::False_:
+        id = literal(ConstKind::False);
+        break;
+      case CommonConstant::MinusOne:
+        id = literal(ConstKind::Int, -1);
+        break;
       case CommonConstant::AssertionError:
       case CommonConstant::NotImplementedError:
       case CommonConstant::BuiltinTuple:
@@ -336,14 +410,16 @@ class Decoder {
       case CommonConstant::BuiltinAny:
       case CommonConstant::BuiltinList:
       case CommonConstant::BuiltinSet:
-      case CommonConstant::BuiltinFrozenset: fail("no literal");
+      case CommonConstant::BuiltinFrozenset:
+        fail("no literal");
     }
     emit(Op::LOAD_CONST, id.index);
   }
 
   // ------------------------------------------------------------------ exception table and targets
   [[noreturn]] void fail_table(const std::string& what) const {
-    throw Error("corrupt exception table of '" + std::string(module_[code_.name]) + "' (CPython 3." + std::to_string(minor_) + "): " + what);
+    throw Error("corrupt exception table of '" + std::string(module_[code_.name]) +
+                "' (CPython 3." + std::to_string(minor_) + "): " + what);
   }
 
   /// Rows of varints, most significant bits first (Objects/exception_handling_notes.txt).
@@ -365,12 +441,16 @@ class Decoder {
     std::uint32_t last = 0;
     while (at < table.size()) {
       const std::uint32_t begin = varint(), length = varint(), target = varint(), depth = varint();
-      if (begin < last || begin > count || length > count - begin) fail_table("rows are not in order, or go beyond the code");
-      if (target >= count || (scratch_.units[target] & kInside) != 0 || scratch_.units[target] >= size) {
-        fail_table("a handler at offset " + std::to_string(2 * std::uint64_t{target}) + ", where no instruction starts");
+      if (begin < last || begin > count || length > count - begin)
+        fail_table("rows are not in order, or go beyond the code");
+      if (target >= count || (scratch_.units[target] & kInside) != 0 ||
+          scratch_.units[target] >= size) {
+        fail_table("a handler at offset " + std::to_string(2 * std::uint64_t{target}) +
+                   ", where no instruction starts");
       }
       last = begin + length;
-      const ExceptionRow row{behind_caches(begin), behind_caches(last), scratch_.units[target], depth >> 1, (depth & 1) != 0};
+      const ExceptionRow row{behind_caches(begin), behind_caches(last), scratch_.units[target],
+                             depth >> 1, (depth & 1) != 0};
       if (row.begin < row.end) out_.rows.push_back(row);
     }
   }
@@ -387,22 +467,32 @@ class Decoder {
       Instr& instr = out_.instrs[jump];
       const std::uint32_t index = scratch_.units[instr.target];
       if ((index & kInside) != 0 || index >= size) {
-        throw Error("corrupt bytecode: " + std::string(op_name(instr.op)) + " at offset " + std::to_string(instr.offset) + " of '" +
-                    std::string(module_[code_.name]) + "' (CPython 3." + std::to_string(minor_) + ") jumps to offset " +
-                    std::to_string(2 * std::uint64_t{instr.target}) + ", where no instruction starts");
+        throw Error("corrupt bytecode: " + std::string(op_name(instr.op)) + " at offset " +
+                    std::to_string(instr.offset) + " of '" + std::string(module_[code_.name]) +
+                    "' (CPython 3." + std::to_string(minor_) + ") jumps to offset " +
+                    std::to_string(2 * std::uint64_t{instr.target}) +
+                    ", where no instruction starts");
       }
       instr.target = index;
     }
   }
 
-  // ------------------------------------------------------------------ undoing what the compiler adds
-  bool is_none(const Instr& instr) const { return instr.op == Op::LOAD_CONST && module_[ConstId(instr.arg)].kind == ConstKind::None; }
-  /// Nothing falls into instruction `i`. (Folding never makes a jump fall through, except to the very instruction it jumps to.)
-  bool entered_only_by_jumps(std::uint32_t i) const { return i > 0 && ends_flow(out_.instrs[i - 1].op); }
-  /// From 3.13 on a branch gets a bool from TO_BOOL or COMPARE_OP, and the compiler leaves it out of the exception table.
+  // ------------------------------------------------------------------ undoing what the compiler
+  // adds
+  bool is_none(const Instr& instr) const {
+    return instr.op == Op::LOAD_CONST && module_[ConstId(instr.arg)].kind == ConstKind::None;
+  }
+  /// Nothing falls into instruction `i`. (Folding never makes a jump fall through, except to the
+  /// very instruction it jumps to.)
+  bool entered_only_by_jumps(std::uint32_t i) const {
+    return i > 0 && ends_flow(out_.instrs[i - 1].op);
+  }
+  /// From 3.13 on a branch gets a bool from TO_BOOL or COMPARE_OP, and the compiler leaves it out
+  /// of the exception table.
   bool never_raises(std::uint32_t i) const {
     const Op op = out_.instrs[i].op;
-    return scratch_.removed[i] || cannot_raise(out_.instrs[i]) || (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
+    return scratch_.removed[i] || cannot_raise(out_.instrs[i]) ||
+           (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
   }
 
   void fold() {
@@ -422,7 +512,8 @@ class Decoder {
       scratch_.boundary[row.begin] = scratch_.boundary[row.end] = 1;
     }
 
-    if (generator_at_ != kNoTarget && generator_at_ + 1 < size && instrs[generator_at_ + 1].op == Op::POP_TOP && refs[generator_at_] == 0 &&
+    if (generator_at_ != kNoTarget && generator_at_ + 1 < size &&
+        instrs[generator_at_ + 1].op == Op::POP_TOP && refs[generator_at_] == 0 &&
         refs[generator_at_ + 1] == 0) {
       removed[generator_at_] = removed[generator_at_ + 1] = 1;
     }
@@ -437,7 +528,8 @@ class Decoder {
       } else if (op == Op::LOAD_SPECIAL) {
         fold_special(i);
       } else if ((op == Op::PRINT_EXPR || op == Op::IMPORT_STAR) && minor_ >= 12) {
-        if (i + 2 < size && is_none(instrs[i + 1]) && instrs[i + 2].op == Op::POP_TOP && refs[i + 1] == 0 && refs[i + 2] == 0) {
+        if (i + 2 < size && is_none(instrs[i + 1]) && instrs[i + 2].op == Op::POP_TOP &&
+            refs[i + 1] == 0 && refs[i + 2] == 0) {
           removed[i + 1] = removed[i + 2] = 1;
         }
       }
@@ -458,15 +550,17 @@ class Decoder {
     if (scratch_.refs[index] < 255) ++scratch_.refs[index];
   }
 
-  /// SEND, YIELD_VALUE, jump back is `await` or `yield from` as the compiler writes it, from 3.12 on with a handler (CLEANUP_THROW) for
-  /// the YIELD_VALUE and an END_SEND where the loop ends. `row` is the exception table's row at YIELD_VALUE, if there is one.
+  /// SEND, YIELD_VALUE, jump back is `await` or `yield from` as the compiler writes it, from 3.12
+  /// on with a handler (CLEANUP_THROW) for the YIELD_VALUE and an END_SEND where the loop ends.
+  /// `row` is the exception table's row at YIELD_VALUE, if there is one.
   void fold_send(std::uint32_t i, const ExceptionRow* row) {
     std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
     std::vector<std::uint8_t>& refs = scratch_.refs;
     std::vector<std::uint8_t>& removed = scratch_.removed;
-    if (i == 0 || i + 2 >= size || !is_none(instrs[i - 1]) || instrs[i + 1].op != Op::YIELD_VALUE || instrs[i + 2].op != Op::JUMP ||
-        instrs[i + 2].target != i || refs[i] != 1 || refs[i + 1] != 0 || refs[i + 2] != 0) {
+    if (i == 0 || i + 2 >= size || !is_none(instrs[i - 1]) || instrs[i + 1].op != Op::YIELD_VALUE ||
+        instrs[i + 2].op != Op::JUMP || instrs[i + 2].target != i || refs[i] != 1 ||
+        refs[i + 1] != 0 || refs[i + 2] != 0) {
       return;
     }
     const std::uint32_t end = instrs[i].target;
@@ -485,9 +579,13 @@ class Decoder {
       if (instrs[end].op != Op::END_SEND || end + 1 >= size) return;
       if (row == nullptr || row->begin != i + 1 || row->end != i + 2) return;
       const std::uint32_t handler = row->target;
-      if (instrs[handler].op != Op::CLEANUP_THROW || refs[handler] != 1 || handler + 1 >= size || !entered_only_by_jumps(handler)) return;
+      if (instrs[handler].op != Op::CLEANUP_THROW || refs[handler] != 1 || handler + 1 >= size ||
+          !entered_only_by_jumps(handler))
+        return;
       const bool falls = handler + 1 == end;
-      if (!falls && (instrs[handler + 1].op != Op::JUMP || instrs[handler + 1].target != end || refs[handler + 1] != 0)) return;
+      if (!falls && (instrs[handler + 1].op != Op::JUMP || instrs[handler + 1].target != end ||
+                     refs[handler + 1] != 0))
+        return;
       if (refs[end] != (falls ? 1 : 2) || (!falls && !entered_only_by_jumps(end))) return;
       removed[handler] = removed[end] = 1;
       if (!falls) removed[handler + 1] = 1;
@@ -504,17 +602,20 @@ class Decoder {
     scratch_.exits.push_back(i + 2);
   }
 
-  /// An exhausted loop goes on behind END_FOR and what pops the iterator: FOR_ITER's own form does both.
+  /// An exhausted loop goes on behind END_FOR and what pops the iterator: FOR_ITER's own form does
+  /// both.
   void leave_loop(Instr& loop) {
     const std::uint32_t skipped = loop.arg;
     if (skipped == 0) return;
     const std::vector<Instr>& instrs = out_.instrs;
     const std::uint32_t end = loop.target;
     bool regular = std::uint64_t{end} + skipped < instrs.size() && instrs[end].op == Op::END_FOR;
-    for (std::uint32_t i = 1; regular && i < skipped; ++i) regular = instrs[end + i].op == Op::POP_TOP;
+    for (std::uint32_t i = 1; regular && i < skipped; ++i)
+      regular = instrs[end + i].op == Op::POP_TOP;
     if (!regular) {
-      throw Error("FOR_ITER at offset " + std::to_string(loop.offset) + " of '" + std::string(module_[code_.name]) + "' (CPython 3." +
-                  std::to_string(minor_) + ") leaves to offset " + std::to_string(instrs[end].offset) +
+      throw Error("FOR_ITER at offset " + std::to_string(loop.offset) + " of '" +
+                  std::string(module_[code_.name]) + "' (CPython 3." + std::to_string(minor_) +
+                  ") leaves to offset " + std::to_string(instrs[end].offset) +
                   ", where no END_FOR with what pops the iterator stands");
     }
     loop.arg = 0;
@@ -527,16 +628,19 @@ class Decoder {
     const std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
     for (std::uint32_t i = 1; i < size; ++i) {
-      if (instrs[i].op != Op::END_FOR || scratch_.refs[i] != 0 || !entered_only_by_jumps(i)) continue;
+      if (instrs[i].op != Op::END_FOR || scratch_.refs[i] != 0 || !entered_only_by_jumps(i))
+        continue;
       const std::uint32_t pops = minor_ >= 15 ? 2 : minor_ >= 13 ? 1 : 0;
       bool alone = std::uint64_t{i} + pops < size;
-      for (std::uint32_t k = 1; alone && k <= pops; ++k) alone = instrs[i + k].op == Op::POP_TOP && scratch_.refs[i + k] == 0;
+      for (std::uint32_t k = 1; alone && k <= pops; ++k)
+        alone = instrs[i + k].op == Op::POP_TOP && scratch_.refs[i + k] == 0;
       if (!alone) continue;
       for (std::uint32_t k = 0; k <= pops; ++k) scratch_.removed[i + k] = 1;
     }
   }
 
-  /// 3.14+: `with` loads its two methods by COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3, LOAD_SPECIAL enter, CALL 0. `i`: the first LOAD_SPECIAL.
+  /// 3.14+: `with` loads its two methods by COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3, LOAD_SPECIAL
+  /// enter, CALL 0. `i`: the first LOAD_SPECIAL.
   void fold_special(std::uint32_t i) {
     std::vector<Instr>& instrs = out_.instrs;
     if (i == 0 || std::uint64_t{i} + 4 >= instrs.size()) return;
@@ -546,8 +650,9 @@ class Decoder {
     };
     const bool plain = method(at[1], SpecialMethod::Exit) && method(at[4], SpecialMethod::Enter);
     const bool async = method(at[1], SpecialMethod::AExit) && method(at[4], SpecialMethod::AEnter);
-    if (!(plain || async) || at[0].op != Op::COPY || at[0].arg != 1 || at[2].op != Op::SWAP || at[2].arg != 2 || at[3].op != Op::SWAP ||
-        at[3].arg != 3 || at[5].op != Op::CALL || at[5].arg != 0) {
+    if (!(plain || async) || at[0].op != Op::COPY || at[0].arg != 1 || at[2].op != Op::SWAP ||
+        at[2].arg != 2 || at[3].op != Op::SWAP || at[3].arg != 3 || at[5].op != Op::CALL ||
+        at[5].arg != 0) {
       return;
     }
     for (std::uint32_t k = i; k < i + 5; ++k) {
@@ -559,20 +664,25 @@ class Decoder {
     for (std::uint32_t k = i; k < i + 5; ++k) scratch_.removed[k] = 1;
   }
 
-  /// 3.12+: the body of a generator or coroutine lies in one handler that turns StopIteration into RuntimeError. The function's kind says
-  /// as much, so its rows go. Only as the compiler writes it: over everything that can raise, outermost, at the end.
+  /// 3.12+: the body of a generator or coroutine lies in one handler that turns StopIteration into
+  /// RuntimeError. The function's kind says as much, so its rows go. Only as the compiler writes
+  /// it: over everything that can raise, outermost, at the end.
   void drop_stop_iteration_handler() {
-    if (minor_ < 12 || out_.rows.empty() || (code_.flags & (kGenerator | kCoroutine | kAsyncGenerator)) == 0) return;
+    if (minor_ < 12 || out_.rows.empty() ||
+        (code_.flags & (kGenerator | kCoroutine | kAsyncGenerator)) == 0)
+      return;
     const std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
     if (size < 3) return;
     const std::uint32_t handler = size - 2;
-    if (instrs[handler].op != Op::INTRINSIC_1 || instrs[handler].arg != static_cast<std::uint32_t>(Intrinsic1::StopIterationError) ||
-        instrs[handler + 1].op != Op::RERAISE || instrs[handler + 1].aux != 1 || !ends_flow(instrs[handler - 1].op) ||
-        scratch_.refs[handler + 1] != 0) {
+    if (instrs[handler].op != Op::INTRINSIC_1 ||
+        instrs[handler].arg != static_cast<std::uint32_t>(Intrinsic1::StopIterationError) ||
+        instrs[handler + 1].op != Op::RERAISE || instrs[handler + 1].aux != 1 ||
+        !ends_flow(instrs[handler - 1].op) || scratch_.refs[handler + 1] != 0) {
       return;
     }
-    // 3.15's generator expressions make their iterator (two stack values; one of `async for`) before they become a generator.
+    // 3.15's generator expressions make their iterator (two stack values; one of `async for`)
+    // before they become a generator.
     const bool started = minor_ >= 15 && generator_at_ != kNoTarget && generator_at_ > 0;
     const Op maker = started ? instrs[generator_at_ - 1].op : Op::UNKNOWN;
     const std::uint32_t depth = maker == Op::GET_ITER ? 2 : maker == Op::GET_AITER ? 1 : 0;
@@ -588,7 +698,9 @@ class Decoder {
       if (row.depth != depth || !row.lasti) return;
       ++rows;
     }
-    if (covered > handler || rows == 0 || (scratch_.refs[handler] != 255 && scratch_.refs[handler] != rows)) return;
+    if (covered > handler || rows == 0 ||
+        (scratch_.refs[handler] != 255 && scratch_.refs[handler] != rows))
+      return;
     for (std::uint32_t i = covered; i < handler; ++i) {
       if (!never_raises(i)) return;
     }
@@ -596,7 +708,8 @@ class Decoder {
     scratch_.removed[handler] = scratch_.removed[handler + 1] = 1;
   }
 
-  /// Drops empty rows and joins neighbours with the same handler, also over a branch that never raises and is in no row (3.13+).
+  /// Drops empty rows and joins neighbours with the same handler, also over a branch that never
+  /// raises and is in no row (3.13+).
   void join_rows() {
     std::vector<ExceptionRow>& rows = out_.rows;
     const auto branches_only = [&](std::uint32_t from, std::uint32_t to) {
@@ -629,10 +742,12 @@ class Decoder {
   Scratch& scratch_ = thread_scratch;
   LineCursor lines_;
   InstrList out_;
-  std::uint32_t start_ = 0, unit_ = 0, next_ = 0;  // of the current instruction: first prefix, opcode, what follows its caches
+  std::uint32_t start_ = 0, unit_ = 0,
+                next_ =
+                    0;  // of the current instruction: first prefix, opcode, what follows its caches
   std::int32_t line_ = 0;
   std::uint32_t columns_ = 0;
-  bool keywords_ = false;      // KW_NAMES waits for its CALL
+  bool keywords_ = false;  // KW_NAMES waits for its CALL
   bool fold_needed_ = false;
   std::uint32_t generator_at_ = kNoTarget;
   FlatMap<ConstId> literals_;  // by the integer, or 256 + kind
@@ -640,7 +755,8 @@ class Decoder {
 
 }  // namespace
 
-void remove_marked(InstrList& list, const std::vector<std::uint8_t>& removed, std::vector<std::uint32_t>& moved) {
+void remove_marked(InstrList& list, const std::vector<std::uint8_t>& removed,
+                   std::vector<std::uint32_t>& moved) {
   std::vector<Instr>& instrs = list.instrs;
   const auto size = static_cast<std::uint32_t>(instrs.size());
   moved.resize(std::size_t{size} + 1);
@@ -658,7 +774,8 @@ void remove_marked(InstrList& list, const std::vector<std::uint8_t>& removed, st
   for (Instr& instr : instrs) {
     if (instr.target != kNoTarget) instr.target = moved[instr.target];
   }
-  for (ExceptionRow& row : list.rows) row = {moved[row.begin], moved[row.end], moved[row.target], row.depth, row.lasti};
+  for (ExceptionRow& row : list.rows)
+    row = {moved[row.begin], moved[row.end], moved[row.target], row.depth, row.lasti};
 }
 
 InstrList decode(Module& module, CodeId code) { return Decoder(module, code).run(); }

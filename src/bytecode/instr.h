@@ -16,12 +16,13 @@ struct alignas(16) Instr {
   std::uint32_t arg = 0;
   std::uint32_t aux = 0;
   std::uint32_t target = kNoTarget;  // index of an Instr
-  std::uint32_t offset = 0;          // byte offset in co_code of the first byte (EXTENDED_ARG included)
-  std::int32_t line = 0;             // 0: no line
-  std::uint32_t columns = 0;         // LineCursor::columns()
+  std::uint32_t offset = 0;   // byte offset in co_code of the first byte (EXTENDED_ARG included)
+  std::int32_t line = 0;      // 0: no line
+  std::uint32_t columns = 0;  // LineCursor::columns()
 };
 
-/// One row of 3.11's exception table, by instruction index; `end` is exclusive. Rows are sorted and disjoint.
+/// One row of 3.11's exception table, by instruction index; `end` is exclusive. Rows are sorted and
+/// disjoint.
 struct ExceptionRow {
   std::uint32_t begin, end, target, depth;
   bool lasti;
@@ -29,11 +30,12 @@ struct ExceptionRow {
 
 struct InstrList {
   std::vector<Instr> instrs;
-  std::vector<ExceptionRow> rows;     // 3.11+; empty before, where SETUP_* mark regions
+  std::vector<ExceptionRow> rows;  // 3.11+; empty before, where SETUP_* mark regions
 };
 
-/// Decodes `code` (EXTENDED_ARG, CACHE, NOP-like prologue gone; super-instructions split; SEND loops folded; every operand resolved).
-/// Adds constants to `module` where an instruction holds one (small integers). Throws Error on operands out of range.
+/// Decodes `code` (EXTENDED_ARG, CACHE, NOP-like prologue gone; super-instructions split; SEND
+/// loops folded; every operand resolved). Adds constants to `module` where an instruction holds one
+/// (small integers). Throws Error on operands out of range.
 InstrList decode(Module& module, CodeId code);
 
 }  // namespace depyf

@@ -4,7 +4,8 @@
 
 namespace depyf {
 
-LineCursor::LineCursor(const CodeObject& code) : at_(code.linetable.data()), stop_(at_ + code.linetable.size()) {
+LineCursor::LineCursor(const CodeObject& code)
+    : at_(code.linetable.data()), stop_(at_ + code.linetable.size()) {
   encoding_ = code.version.minor >= 11   ? Encoding::Locations
               : code.version.minor == 10 ? Encoding::Ranges
                                          : Encoding::Lnotab;
@@ -59,7 +60,8 @@ bool LineCursor::advance_lines() {
       end_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(address_ / 2, UINT32_MAX));
       return true;
     }
-    case Encoding::Locations: break;
+    case Encoding::Locations:
+      break;
   }
   return false;
 }

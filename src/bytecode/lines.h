@@ -7,8 +7,8 @@
 
 namespace depyf {
 
-/// Walks a line table forwards. Sources: Objects/lnotab_notes.txt (co_lnotab up to 3.9, co_linetable of 3.10),
-/// Objects/locations.md (co_linetable from 3.11).
+/// Walks a line table forwards. Sources: Objects/lnotab_notes.txt (co_lnotab up to 3.9,
+/// co_linetable of 3.10), Objects/locations.md (co_linetable from 3.11).
 class LineCursor {
  public:
   explicit LineCursor(const CodeObject& code);
@@ -20,8 +20,9 @@ class LineCursor {
     }
     return current_;
   }
-  /// The columns in the source of what at() was last asked for (3.11+): the first in the upper half, the one behind the last in the lower half,
-  /// each plus one and at most 65535; 0 for unknown.
+  /// The columns in the source of what at() was last asked for (3.11+): the first in the upper
+  /// half, the one behind the last in the lower half, each plus one and at most 65535; 0 for
+  /// unknown.
   std::uint32_t columns() const { return columns_; }
   /// Since 3.10 (PEP 626) what has no line of its own is told apart from what has.
   bool exact() const { return encoding_ != Encoding::Lnotab; }
@@ -33,7 +34,8 @@ class LineCursor {
   bool advance() { return encoding_ == Encoding::Locations ? advance_location() : advance_lines(); }
   bool advance_lines();
   bool advance_location();
-  /// Nearly all locations (3.11+) are of two or three bytes; false: this one is not, or the table is about to end.
+  /// Nearly all locations (3.11+) are of two or three bytes; false: this one is not, or the table
+  /// is about to end.
   bool advance_short_location() {
     const std::uint8_t* const at = at_;
     if (at >= long_) return false;
@@ -54,12 +56,17 @@ class LineCursor {
     return true;
   }
   /// Both below 65535.
-  void set_columns(std::uint32_t first, std::uint32_t end) { columns_ = (first + 1) << 16 | (end + 1); }
+  void set_columns(std::uint32_t first, std::uint32_t end) {
+    columns_ = (first + 1) << 16 | (end + 1);
+  }
   std::uint32_t byte() { return at_ != stop_ ? *at_++ : 0; }
   std::uint32_t varint() { return at_ != stop_ && *at_ < 64 ? *at_++ : long_varint(); }
   std::uint32_t long_varint();
   std::int32_t signed_varint();
-  void add(std::int32_t delta) { line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) + static_cast<std::uint32_t>(delta)); }
+  void add(std::int32_t delta) {
+    line_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(line_) +
+                                      static_cast<std::uint32_t>(delta));
+  }
 
   const std::uint8_t *at_, *stop_;  // what is left of the table
   const std::uint8_t* long_;        // from here on the table has no room for any short location
@@ -67,7 +74,7 @@ class LineCursor {
   std::uint32_t end_ = 0;      // first unit behind the current range
   std::uint64_t address_ = 0;  // in bytes
   std::int32_t line_ = 0, current_ = 0;
-  std::int32_t last_ = 0;      // for units behind the table
+  std::int32_t last_ = 0;  // for units behind the table
   std::uint32_t columns_ = 0;
 };
 

@@ -21,7 +21,8 @@ std::vector<InstrPlace> instruction_places(const Module& module, CodeId id) {
     operand = operand << 8 | code.code[2 * std::size_t{unit} + 1];
     ++unit;
     if (opcode != table->extended_arg) {
-      if (info.action == Action::Const && info.op == Op::LOAD_CONST && operand < code.consts.size()) place.made = module[code.consts[operand]].code;
+      if (info.action == Action::Const && info.op == Op::LOAD_CONST && operand < code.consts.size())
+        place.made = module[code.consts[operand]].code;
       unit += info.caches;
       start = unit;
       operand = 0;

@@ -14,7 +14,8 @@ struct InstrPlace {
   CodeId made;               // LOAD_CONST of a code object: that one
 };
 
-/// Every instruction, EXTENDED_ARG and NOP included, inline caches left out; stops where the bytes end.
+/// Every instruction, EXTENDED_ARG and NOP included, inline caches left out; stops where the bytes
+/// end.
 std::vector<InstrPlace> instruction_places(const Module& module, CodeId code);
 
 }  // namespace depyf

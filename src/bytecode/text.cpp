@@ -21,7 +21,8 @@ void append_float(std::string& out, double value) {
   }
   char buffer[40];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  const std::string_view digits(buffer, error == std::errc() ? static_cast<std::size_t>(end - buffer) : 0);
+  const std::string_view digits(buffer,
+                                error == std::errc() ? static_cast<std::size_t>(end - buffer) : 0);
   out += digits;
   if (digits.find_first_of(".en") == std::string_view::npos) out += ".0";
 }
@@ -42,9 +43,11 @@ void append_quoted(std::string& out, std::string_view text, bool bytes, std::siz
       out += "0123456789abcdef"[code & 15];
     };
     // A lone surrogate (ED A0…BF xx) is no character that can be shown.
-    const bool surrogate = !bytes && code == 0xED && i + 2 < text.size() && static_cast<std::uint8_t>(text[i + 1]) >= 0xA0;
+    const bool surrogate = !bytes && code == 0xED && i + 2 < text.size() &&
+                           static_cast<std::uint8_t>(text[i + 1]) >= 0xA0;
     if (surrogate) {
-      const unsigned unit = 0xD000U | (static_cast<std::uint8_t>(text[i + 1]) & 63U) << 6 | (static_cast<std::uint8_t>(text[i + 2]) & 63U);
+      const unsigned unit = 0xD000U | (static_cast<std::uint8_t>(text[i + 1]) & 63U) << 6 |
+                            (static_cast<std::uint8_t>(text[i + 2]) & 63U);
       out += "\\u";
       for (int shift = 12; shift >= 0; shift -= 4) out += "0123456789abcdef"[unit >> shift & 15];
       i += 2;
@@ -68,14 +71,25 @@ void append_quoted(std::string& out, std::string_view text, bool bytes, std::siz
 
 constexpr int kMaxNesting = 6;
 
-void append_constant(std::string& out, const Module& module, ConstId id, std::size_t limit, int nesting) {
+void append_constant(std::string& out, const Module& module, ConstId id, std::size_t limit,
+                     int nesting) {
   const Const& value = module[id];
   switch (value.kind) {
-    case ConstKind::None: out += "None"; return;
-    case ConstKind::True: out += "True"; return;
-    case ConstKind::False: out += "False"; return;
-    case ConstKind::Ellipsis: out += "..."; return;
-    case ConstKind::StopIteration: out += "StopIteration"; return;
+    case ConstKind::None:
+      out += "None";
+      return;
+    case ConstKind::True:
+      out += "True";
+      return;
+    case ConstKind::False:
+      out += "False";
+      return;
+    case ConstKind::Ellipsis:
+      out += "...";
+      return;
+    case ConstKind::StopIteration:
+      out += "StopIteration";
+      return;
     case ConstKind::Int:
       if (!value.big) {
         out += std::to_string(value.integer);
@@ -90,7 +104,9 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
         if (digits.size() > limit) out += "…";
       }
       return;
-    case ConstKind::Float: append_float(out, value.re); return;
+    case ConstKind::Float:
+      append_float(out, value.re);
+      return;
     case ConstKind::Complex:
       out += "complex(";
       append_float(out, value.re);
@@ -98,20 +114,27 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
       append_float(out, value.im);
       out += ')';
       return;
-    case ConstKind::Str: append_quoted(out, value.text, false, limit); return;
-    case ConstKind::Bytes: append_quoted(out, value.text, true, limit); return;
+    case ConstKind::Str:
+      append_quoted(out, value.text, false, limit);
+      return;
+    case ConstKind::Bytes:
+      append_quoted(out, value.text, true, limit);
+      return;
     case ConstKind::Code:
       out += "<code ";
       out += module[module[value.code].name];
       out += " #" + number(value.code.index) + ">";
       return;
-    case ConstKind::Object: out += "<object " + number(value.object) + ">"; return;
+    case ConstKind::Object:
+      out += "<object " + number(value.object) + ">";
+      return;
     case ConstKind::Tuple:
     case ConstKind::List:
     case ConstKind::Set:
     case ConstKind::FrozenSet:
     case ConstKind::Dict:
-    case ConstKind::Slice: break;
+    case ConstKind::Slice:
+      break;
   }
   std::string_view open = "(", close = ")";
   if (value.kind == ConstKind::List) open = "[", close = "]";
@@ -134,8 +157,12 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
 std::string_view pick(std::initializer_list<std::string_view> names, std::uint32_t index) {
   return index < names.size() ? names.begin()[index] : std::string_view("?");
 }
-std::string_view binary_text(std::uint32_t arg) { return pick({"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"}, arg); }
-std::string layout_text(std::uint32_t aux) { return std::string(pick({"", ", NULL below", ", NULL above"}, aux)); }
+std::string_view binary_text(std::uint32_t arg) {
+  return pick({"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"}, arg);
+}
+std::string layout_text(std::uint32_t aux) {
+  return std::string(pick({"", ", NULL below", ", NULL above"}, aux));
+}
 
 void pad(std::string& out, std::size_t from, std::size_t width) {
   while (out.size() - from < width) out += ' ';
@@ -153,12 +180,17 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
   const auto name = [&] { return std::string(module[StrId(instr.arg)]); };
   const auto slot = [&] {
     const Slot& found = code.slots[instr.arg];
-    return std::string(module[found.name]) + ((found.kind & kCell) != 0 ? " (cell)" : (found.kind & kFree) != 0 ? " (free)" : "");
+    return std::string(module[found.name]) + ((found.kind & kCell) != 0   ? " (cell)"
+                                              : (found.kind & kFree) != 0 ? " (free)"
+                                                                          : "");
   };
   switch (instr.op) {
-    case Op::LOAD_CONST: return constant_text(module, ConstId(instr.arg));
+    case Op::LOAD_CONST:
+      return constant_text(module, ConstId(instr.arg));
     case Op::LOAD_COMMON:
-      return std::string(pick({"AssertionError", "NotImplementedError", "tuple", "all", "any", "list", "set", "frozenset"}, instr.arg));
+      return std::string(pick({"AssertionError", "NotImplementedError", "tuple", "all", "any",
+                               "list", "set", "frozenset"},
+                              instr.arg));
     case Op::LOAD_FAST:
     case Op::LOAD_FAST_AND_CLEAR:
     case Op::STORE_FAST:
@@ -166,8 +198,10 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::LOAD_DEREF:
     case Op::STORE_DEREF:
     case Op::DELETE_DEREF:
-    case Op::LOAD_CLOSURE: return slot();
-    case Op::LOAD_CLASSDEREF: return slot() + (instr.aux != 0 ? ", from the dict on the stack" : "");
+    case Op::LOAD_CLOSURE:
+      return slot();
+    case Op::LOAD_CLASSDEREF:
+      return slot() + (instr.aux != 0 ? ", from the dict on the stack" : "");
     case Op::LOAD_GLOBAL:
     case Op::STORE_GLOBAL:
     case Op::DELETE_GLOBAL:
@@ -178,44 +212,70 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::LOAD_ATTR:
     case Op::STORE_ATTR:
     case Op::DELETE_ATTR:
-    case Op::IMPORT_FROM: return name();
-    case Op::IMPORT_NAME: return name() + std::string(pick({"", ", lazy", ", eager"}, instr.aux));
-    case Op::LOAD_METHOD: return name() + layout_text(instr.aux);
+    case Op::IMPORT_FROM:
+      return name();
+    case Op::IMPORT_NAME:
+      return name() + std::string(pick({"", ", lazy", ", eager"}, instr.aux));
+    case Op::LOAD_METHOD:
+      return name() + layout_text(instr.aux);
     case Op::LOAD_SUPER_ATTR:
-      return name() + ((instr.aux & 1) != 0 ? ((instr.aux & 4) != 0 ? ", method, NULL above" : ", method, NULL below") : "") +
+      return name() +
+             ((instr.aux & 1) != 0
+                  ? ((instr.aux & 4) != 0 ? ", method, NULL above" : ", method, NULL below")
+                  : "") +
              ((instr.aux & 2) != 0 ? ", super(a, b)" : ", super()");
-    case Op::UNARY: return std::string(pick({"~", "not", "+", "-"}, instr.arg));
-    case Op::BINARY: return std::string(binary_text(instr.arg));
-    case Op::INPLACE: return std::string(binary_text(instr.arg)) + "=";
-    case Op::COMPARE: return std::string(pick({"<", "<=", "==", "!=", ">", ">="}, instr.arg)) + (instr.aux != 0 ? ", to bool" : "");
-    case Op::IS: return instr.arg != 0 ? "is not" : "is";
-    case Op::CONTAINS: return instr.arg != 0 ? "not in" : "in";
+    case Op::UNARY:
+      return std::string(pick({"~", "not", "+", "-"}, instr.arg));
+    case Op::BINARY:
+      return std::string(binary_text(instr.arg));
+    case Op::INPLACE:
+      return std::string(binary_text(instr.arg)) + "=";
+    case Op::COMPARE:
+      return std::string(pick({"<", "<=", "==", "!=", ">", ">="}, instr.arg)) +
+             (instr.aux != 0 ? ", to bool" : "");
+    case Op::IS:
+      return instr.arg != 0 ? "is not" : "is";
+    case Op::CONTAINS:
+      return instr.arg != 0 ? "not in" : "in";
     case Op::FORMAT:
     case Op::CONVERT:
-      return std::string(pick({"", "str", "repr", "ascii"}, instr.arg)) + (instr.aux != 0 ? (instr.arg != 0 ? ", with spec" : "with spec") : "");
-    case Op::BUILD_INTERPOLATION: return std::string(pick({"no conversion", "str", "repr", "ascii"}, instr.arg)) + (instr.aux != 0 ? ", with spec" : "");
+      return std::string(pick({"", "str", "repr", "ascii"}, instr.arg)) +
+             (instr.aux != 0 ? (instr.arg != 0 ? ", with spec" : "with spec") : "");
+    case Op::BUILD_INTERPOLATION:
+      return std::string(pick({"no conversion", "str", "repr", "ascii"}, instr.arg)) +
+             (instr.aux != 0 ? ", with spec" : "");
     case Op::CALL:
-    case Op::CALL_KW: return number(instr.arg) + layout_text(instr.aux);
-    case Op::CALL_EX: return std::string(instr.arg != 0 ? "with mapping" : "positional") + layout_text(instr.aux);
+    case Op::CALL_KW:
+      return number(instr.arg) + layout_text(instr.aux);
+    case Op::CALL_EX:
+      return std::string(instr.arg != 0 ? "with mapping" : "positional") + layout_text(instr.aux);
     case Op::MAKE_FUNCTION:
     case Op::SET_FUNCTION_ATTRIBUTE: {
       std::string out;
-      constexpr std::string_view kParts[] = {"defaults", "kwdefaults", "annotations", "closure", "annotate"};
+      constexpr std::string_view kParts[] = {"defaults", "kwdefaults", "annotations", "closure",
+                                             "annotate"};
       for (std::uint32_t i = 0; i < 5; ++i) {
         if ((instr.arg >> i & 1) != 0) out += (out.empty() ? "" : ", ") + std::string(kParts[i]);
       }
       return out;
     }
     case Op::INTRINSIC_1:
-      return std::string(pick({"print", "import star", "stop iteration to error", "async generator wrap", "unary plus", "list to tuple", "TypeVar",
+      return std::string(pick({"print", "import star", "stop iteration to error",
+                               "async generator wrap", "unary plus", "list to tuple", "TypeVar",
                                "ParamSpec", "TypeVarTuple", "subscript Generic", "type alias"},
                               instr.arg));
     case Op::INTRINSIC_2:
-      return std::string(pick({"reraise star", "TypeVar with bound", "TypeVar with constraints", "set type parameters", "set type parameter default"}, instr.arg));
-    case Op::LOAD_SPECIAL: return std::string(pick({"__enter__", "__exit__", "__aenter__", "__aexit__"}, instr.arg));
-    case Op::GET_AWAITABLE: return std::string(pick({"", "async with enter", "async with exit"}, instr.arg));
-    case Op::UNPACK_EX: return number(instr.arg) + ", *, " + number(instr.aux);
-    case Op::UNKNOWN: return "opcode " + number(instr.arg) + ", operand " + number(instr.aux);
+      return std::string(pick({"reraise star", "TypeVar with bound", "TypeVar with constraints",
+                               "set type parameters", "set type parameter default"},
+                              instr.arg));
+    case Op::LOAD_SPECIAL:
+      return std::string(pick({"__enter__", "__exit__", "__aenter__", "__aexit__"}, instr.arg));
+    case Op::GET_AWAITABLE:
+      return std::string(pick({"", "async with enter", "async with exit"}, instr.arg));
+    case Op::UNPACK_EX:
+      return number(instr.arg) + ", *, " + number(instr.aux);
+    case Op::UNKNOWN:
+      return "opcode " + number(instr.arg) + ", operand " + number(instr.aux);
     case Op::COPY:
     case Op::SWAP:
     case Op::ROT:
@@ -238,19 +298,28 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::WITH_EXCEPT_START:
     case Op::RAISE:
     case Op::POP_EXCEPT:
-    case Op::POP_FINALLY: return number(instr.arg);
-    case Op::MAP_ADD: return number(instr.arg) + (instr.aux != 0 ? ", value below key" : "");
+    case Op::POP_FINALLY:
+      return number(instr.arg);
+    case Op::MAP_ADD:
+      return number(instr.arg) + (instr.aux != 0 ? ", value below key" : "");
     case Op::BUILD_TUPLE_UNPACK:
     case Op::BUILD_LIST_UNPACK:
     case Op::BUILD_SET_UNPACK:
-    case Op::BUILD_MAP_UNPACK: return number(instr.arg) + (instr.aux != 0 ? ", for a call" : "");
-    case Op::MATCH_CLASS: return number(instr.arg) + (instr.aux != 0 ? ", with bool" : "");
-    case Op::MATCH_KEYS: return instr.aux != 0 ? "with bool" : "";
-    case Op::RERAISE: return number(instr.arg) + (instr.aux != 0 ? ", lasti " + number(instr.aux) + " below" : "");
+    case Op::BUILD_MAP_UNPACK:
+      return number(instr.arg) + (instr.aux != 0 ? ", for a call" : "");
+    case Op::MATCH_CLASS:
+      return number(instr.arg) + (instr.aux != 0 ? ", with bool" : "");
+    case Op::MATCH_KEYS:
+      return instr.aux != 0 ? "with bool" : "";
+    case Op::RERAISE:
+      return number(instr.arg) + (instr.aux != 0 ? ", lasti " + number(instr.aux) + " below" : "");
     case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER: return instr.aux != 0 ? "exit, self, result" : "";
-    case Op::SETUP_FINALLY: return instr.aux != 0 ? "except" : "";
-    case Op::SETUP_WITH: return instr.aux != 0 ? "async" : "";
+    case Op::ASYNC_WITH_ENTER:
+      return instr.aux != 0 ? "exit, self, result" : "";
+    case Op::SETUP_FINALLY:
+      return instr.aux != 0 ? "except" : "";
+    case Op::SETUP_WITH:
+      return instr.aux != 0 ? "async" : "";
     case Op::POP_TOP:
     case Op::PUSH_NULL:
     case Op::LOAD_BUILD_CLASS:
@@ -301,7 +370,8 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::CALL_FINALLY:
     case Op::END_FINALLY:
     case Op::WITH_CLEANUP_START:
-    case Op::WITH_CLEANUP_FINISH: return "";
+    case Op::WITH_CLEANUP_FINISH:
+      return "";
   }
   return "";
 }
@@ -314,7 +384,8 @@ std::string to_text(const InstrList& list, const Module& module, CodeId id) {
   for (const Instr& instr : list.instrs) {
     if (instr.target != kNoTarget && instr.target < size) label[instr.target] = 1;
   }
-  for (const ExceptionRow& row : list.rows) label[row.begin] = label[row.end] = label[row.target] = 1;
+  for (const ExceptionRow& row : list.rows)
+    label[row.begin] = label[row.end] = label[row.target] = 1;
   std::uint32_t labels = 0;
   for (std::uint32_t& entry : label) {
     if (entry != 0) entry = ++labels;
@@ -357,7 +428,8 @@ std::string to_text(const InstrList& list, const Module& module, CodeId id) {
       out += operand;
       if (instr.target != kNoTarget) {
         if (!operand.empty()) out += ", ";
-        out += "to " + (instr.target < size ? "L" + number(label[instr.target]) : std::string("the end"));
+        out += "to " +
+               (instr.target < size ? "L" + number(label[instr.target]) : std::string("the end"));
       }
     }
     out += '\n';
@@ -370,7 +442,8 @@ std::string to_text(const InstrList& list, const Module& module, CodeId id) {
   if (!list.rows.empty()) {
     out += "exception table:\n";
     for (const ExceptionRow& row : list.rows) {
-      out += "  L" + number(label[row.begin]) + " to L" + number(label[row.end]) + " -> L" + number(label[row.target]) + ", depth " + number(row.depth) +
+      out += "  L" + number(label[row.begin]) + " to L" + number(label[row.end]) + " -> L" +
+             number(label[row.target]) + ", depth " + number(row.depth) +
              (row.lasti ? ", lasti" : "") + "\n";
     }
   }

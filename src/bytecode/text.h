@@ -5,14 +5,17 @@
 
 namespace depyf {
 
-/// A constant as Python would show it, at most about `limit` bytes ("…" where something is left out). Nesting is cut at a small depth.
+/// A constant as Python would show it, at most about `limit` bytes ("…" where something is left
+/// out). Nesting is cut at a small depth.
 std::string constant_text(const Module& module, ConstId id, std::size_t limit = 60);
 
-/// The operand of an instruction in words: names, constants, operators, counts; the target is not part of it.
+/// The operand of an instruction in words: names, constants, operators, counts; the target is not
+/// part of it.
 std::string operand_text(const Instr& instr, const Module& module, const CodeObject& code);
 
-/// The instructions as a table (`depyf dis`, `depyf dump --stage bytecode`): line, label of a jump target or handler, byte offset,
-/// operation, operand, target; then the rows of the exception table with the same labels.
+/// The instructions as a table (`depyf dis`, `depyf dump --stage bytecode`): line, label of a jump
+/// target or handler, byte offset, operation, operand, target; then the rows of the exception table
+/// with the same labels.
 std::string to_text(const InstrList& list, const Module& module, CodeId code);
 
 }  // namespace depyf

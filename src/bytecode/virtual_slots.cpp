@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "bytecode/compact.h"
-#include "opcode/effect.h"
+#include "bytecode/effect.h"
 #include "support/error.h"
 
 namespace depyf {
 namespace {
 
-/// The virtual slots of one stack, topmost first; lists share their tails. Node 0 is the empty list.
+/// The virtual slots of one stack, topmost first; lists share their tails. Node 0 is the empty
+/// list.
 struct Node {
   std::uint32_t position, below, count;
 };
@@ -32,11 +33,15 @@ thread_local Scratch scratch;
 /// Walks the function once along its edges, with the stack depth and the virtual slots below it.
 class Eraser {
  public:
-  Eraser(const Module& module, InstrList& list, const CodeObject& code) : module_(module), list_(list), code_(code) {}
+  Eraser(const Module& module, InstrList& list, const CodeObject& code)
+      : module_(module), list_(list), code_(code) {}
 
   void run() {
     const std::size_t size = list_.instrs.size();
-    if (!std::any_of(list_.instrs.begin(), list_.instrs.end(), [](const Instr& i) { return i.op == Op::FOR_ITER || i.op == Op::SEND || i.aux == kVirtual; })) return;
+    if (!std::any_of(list_.instrs.begin(), list_.instrs.end(), [](const Instr& i) {
+          return i.op == Op::FOR_ITER || i.op == Op::SEND || i.aux == kVirtual;
+        }))
+      return;
     scratch.nodes.assign(1, {0, 0, 0});
     scratch.states.assign(size, State{});
     scratch.removed.assign(size + 1, 0);
@@ -59,8 +64,9 @@ class Eraser {
 
  private:
   [[noreturn]] void fail(std::uint32_t at, const char* what) const {
-    throw Error("bytecode that no compiler writes: " + std::string(op_name(list_.instrs[at].op)) + " at offset " +
-                std::to_string(list_.instrs[at].offset) + " of '" + std::string(module_[code_.name]) + "' (CPython 3." +
+    throw Error("bytecode that no compiler writes: " + std::string(op_name(list_.instrs[at].op)) +
+                " at offset " + std::to_string(list_.instrs[at].offset) + " of '" +
+                std::string(module_[code_.name]) + "' (CPython 3." +
                 std::to_string(code_.version.minor) + ") " + what);
   }
 
@@ -68,9 +74,11 @@ class Eraser {
     while (slots != 0 && scratch.nodes[slots].position >= depth) slots = scratch.nodes[slots].below;
     return slots;
   }
-  /// Walking lists is constant time in code that a compiler wrote; in other code the sum is bounded.
+  /// Walking lists is constant time in code that a compiler wrote; in other code the sum is
+  /// bounded.
   void spend(std::uint32_t at) {
-    if (++steps_ > 64 * list_.instrs.size() + 100000) fail(at, "belongs to loops nested too deeply to follow");
+    if (++steps_ > 64 * list_.instrs.size() + 100000)
+      fail(at, "belongs to loops nested too deeply to follow");
   }
   bool same(std::uint32_t at, std::uint32_t a, std::uint32_t b) {
     for (; a != b; a = scratch.nodes[a].below, b = scratch.nodes[b].below) {
@@ -89,7 +97,9 @@ class Eraser {
   };
   Found find(std::uint32_t at, std::uint32_t slots, std::uint32_t position) {
     std::uint32_t count = 0;
-    for (; slots != 0 && scratch.nodes[slots].position > position; slots = scratch.nodes[slots].below, ++count) spend(at);
+    for (; slots != 0 && scratch.nodes[slots].position > position;
+         slots = scratch.nodes[slots].below, ++count)
+      spend(at);
     return {count, slots != 0 && scratch.nodes[slots].position == position};
   }
 
@@ -107,19 +117,24 @@ class Eraser {
   bool loop_null(std::uint32_t at) const {
     const std::vector<Instr>& instrs = list_.instrs;
     if (at + 1 < instrs.size() && instrs[at + 1].op == Op::FOR_ITER) return true;
-    return at + 2 < instrs.size() && instrs[at + 1].op == Op::LOAD_CONST && instrs[at + 2].op == Op::SEND;
+    return at + 2 < instrs.size() && instrs[at + 1].op == Op::LOAD_CONST &&
+           instrs[at + 2].op == Op::SEND;
   }
 
   void follow(std::uint32_t at) {
     std::vector<Instr>& instrs = list_.instrs;
     std::size_t row = static_cast<std::size_t>(
-        std::partition_point(list_.rows.begin(), list_.rows.end(), [&](const ExceptionRow& r) { return r.end <= at; }) - list_.rows.begin());
+        std::partition_point(list_.rows.begin(), list_.rows.end(),
+                             [&](const ExceptionRow& r) { return r.end <= at; }) -
+        list_.rows.begin());
     State state = scratch.states[at];
     for (;; ++at) {
       while (row < list_.rows.size() && list_.rows[row].end <= at) ++row;
-      if (row < list_.rows.size() && list_.rows[row].begin <= at && scratch.depths[row] == UINT32_MAX) {
+      if (row < list_.rows.size() && list_.rows[row].begin <= at &&
+          scratch.depths[row] == UINT32_MAX) {
         const ExceptionRow& handler = list_.rows[row];
-        if (handler.depth > state.depth) fail(at, "is covered by a handler that needs a deeper stack");
+        if (handler.depth > state.depth)
+          fail(at, "is covered by a handler that needs a deeper stack");
         const std::uint32_t slots = truncate(state.slots, handler.depth);
         scratch.depths[row] = handler.depth - scratch.nodes[slots].count;
         reach(handler.target, {handler.depth + handler.lasti + 1, slots});
@@ -136,7 +151,8 @@ class Eraser {
     }
   }
 
-  /// Counts the operand that means stack[-operand] without the virtual slots; `depth`: of the stack it is counted on.
+  /// Counts the operand that means stack[-operand] without the virtual slots; `depth`: of the stack
+  /// it is counted on.
   void recount(std::uint32_t at, std::uint32_t& operand, std::uint32_t depth, std::uint32_t slots) {
     if (operand == 0) return;
     if (operand > depth) fail(at, "needs more stack values than there are");
@@ -152,9 +168,11 @@ class Eraser {
     const auto need = [&](std::uint64_t n) {
       if (n > depth) fail(at, "needs more stack values than there are");
     };
-    const bool top_virtual = depth > 0 && state.slots != 0 && scratch.nodes[state.slots].position == depth - 1;
+    const bool top_virtual =
+        depth > 0 && state.slots != 0 && scratch.nodes[state.slots].position == depth - 1;
     const Op op = instr.op;
-    if (((op == Op::GET_ITER || op == Op::GET_YIELD_FROM_ITER) && instr.aux == kVirtual) || (op == Op::PUSH_NULL && loop_null(at))) {
+    if (((op == Op::GET_ITER || op == Op::GET_YIELD_FROM_ITER) && instr.aux == kVirtual) ||
+        (op == Op::PUSH_NULL && loop_null(at))) {
       if (op == Op::PUSH_NULL) {
         scratch.removed[at] = 1;
       } else {
@@ -174,7 +192,8 @@ class Eraser {
     if (op == Op::SEND || op == Op::END_SEND || op == Op::CLEANUP_THROW) {
       const std::uint32_t below = op == Op::CLEANUP_THROW ? 3 : 2;
       need(below + 1);
-      if (!find(at, state.slots, depth - below).is_virtual) fail(at, "has no iterator of two values below it");
+      if (!find(at, state.slots, depth - below).is_virtual)
+        fail(at, "has no iterator of two values below it");
       if (op == Op::CLEANUP_THROW) state.depth = depth - 1;
       if (op == Op::END_SEND) state = {depth - 2, truncate(state.slots, depth - 2)};
       return state;
@@ -195,7 +214,8 @@ class Eraser {
     const StackEffect effect = stack_effect(instr);
     need(effect.pops);
     std::uint32_t operands = static_cast<std::uint32_t>(effect.pops);
-    if (op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::LIST_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE || op == Op::DICT_MERGE) {
+    if (op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::LIST_EXTEND ||
+        op == Op::SET_UPDATE || op == Op::DICT_UPDATE || op == Op::DICT_MERGE) {
       recount(at, instr.arg, depth - 1, state.slots);
       operands = 1;
     } else if (op == Op::MAP_ADD) {
@@ -208,8 +228,10 @@ class Eraser {
       need(std::uint64_t{instr.aux} + 1);
       recount(at, instr.aux, depth - 1, state.slots);
     }
-    if (truncate(state.slots, depth - operands) != state.slots) fail(at, "takes the second value of a loop's iterator");
-    const State out{static_cast<std::uint32_t>(depth - effect.pops + effect.target_pushes), state.slots};
+    if (truncate(state.slots, depth - operands) != state.slots)
+      fail(at, "takes the second value of a loop's iterator");
+    const State out{static_cast<std::uint32_t>(depth - effect.pops + effect.target_pushes),
+                    state.slots};
     state.depth = static_cast<std::uint32_t>(depth - effect.pops + effect.pushes);
     return out;
   }
@@ -222,6 +244,8 @@ class Eraser {
 
 }  // namespace
 
-void erase_virtual_slots(const Module& module, InstrList& list, const CodeObject& code) { Eraser(module, list, code).run(); }
+void erase_virtual_slots(const Module& module, InstrList& list, const CodeObject& code) {
+  Eraser(module, list, code).run();
+}
 
 }  // namespace depyf

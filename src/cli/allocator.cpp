@@ -1,5 +1,6 @@
-// Memory of the native program: `operator new` and `operator delete` with free lists for each thread and size. Decompiling makes and drops short
-// vectors all the time, which general-purpose malloc spends a fifth of the program's time on. The library leaves memory to who uses it.
+// Memory of the native program: `operator new` and `operator delete` with free lists for each
+// thread and size. Decompiling makes and drops short vectors all the time, which general-purpose
+// malloc spends a fifth of the program's time on. The library leaves memory to who uses it.
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -14,18 +15,19 @@ namespace {
 
 #ifdef __GLIBC__
 /// What one file needed the next one needs again: nothing goes back to the system in between.
-[[maybe_unused]] const int kept = mallopt(M_TRIM_THRESHOLD, 1 << 30) + mallopt(M_MMAP_THRESHOLD, 32 << 20);
+[[maybe_unused]] const int kept =
+    mallopt(M_TRIM_THRESHOLD, 1 << 30) + mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #endif
 
-constexpr std::size_t kGrain = 16;               // sizes up to kFine are told apart by it
-constexpr std::size_t kFine = 1024;              // from here on sizes are powers of two
-constexpr std::size_t kLargest = 32 * 1024;      // malloc has what is larger
-constexpr std::size_t kSlab = 64 * 1024;         // holds pieces of one size
+constexpr std::size_t kGrain = 16;                    // sizes up to kFine are told apart by it
+constexpr std::size_t kFine = 1024;                   // from here on sizes are powers of two
+constexpr std::size_t kLargest = 32 * 1024;           // malloc has what is larger
+constexpr std::size_t kSlab = 64 * 1024;              // holds pieces of one size
 constexpr std::size_t kPool = std::size_t{64} << 20;  // malloc has what comes after it is used up
 constexpr std::size_t kFineClasses = kFine / kGrain + 1;
 constexpr std::size_t kClasses = kFineClasses + std::bit_width(kLargest / kFine) - 1;
 
-alignas(64) std::byte pool[kPool];            // pages that nothing was written to cost nothing
+alignas(64) std::byte pool[kPool];  // pages that nothing was written to cost nothing
 std::uint8_t class_of_slab[kPool / kSlab];
 std::atomic<std::size_t> slabs_in_use{0};
 
@@ -43,7 +45,10 @@ struct Rest {
 };
 constinit thread_local Rest rests[kClasses] = {};
 
-std::size_t class_of(std::size_t size) { return size <= kFine ? (size + kGrain - 1) / kGrain : kFineClasses + std::bit_width((size - 1) / kFine) - 1; }
+std::size_t class_of(std::size_t size) {
+  return size <= kFine ? (size + kGrain - 1) / kGrain
+                       : kFineClasses + std::bit_width((size - 1) / kFine) - 1;
+}
 
 std::size_t size_of(std::size_t size_class) {
   if (size_class >= kFineClasses) return (2 * kFine) << (size_class - kFineClasses);
@@ -53,8 +58,10 @@ std::size_t size_of(std::size_t size_class) {
 void* from_malloc(std::size_t size) {
   for (;;) {
     if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    if (std::new_handler handler = std::get_new_handler()) handler();
-    else throw std::bad_alloc();
+    if (std::new_handler handler = std::get_new_handler())
+      handler();
+    else
+      throw std::bad_alloc();
   }
 }
 
@@ -88,7 +95,8 @@ void* operator new(std::size_t size) {
 }
 
 void operator delete(void* memory) noexcept {
-  const std::size_t at = reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(pool);
+  const std::size_t at =
+      reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(pool);
   if (at >= kPool) {
     std::free(memory);
     return;

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t kEndSize = 22, kEntrySize = 46, kHeaderSize = 30;
 constexpr std::uint32_t kEnd = 0x06054b50, kEntry = 0x02014b50, kHeader = 0x04034b50;
-constexpr std::uint32_t kLargest = 1u << 28;  // of one member; deflate packs at most 1032 to 1, so a small file cannot ask for much
+constexpr std::uint32_t kLargest =
+    1u
+    << 28;  // of one member; deflate packs at most 1032 to 1, so a small file cannot ask for much
 
 std::uint32_t number(std::span<const std::uint8_t> bytes, std::size_t at, unsigned size) {
   std::uint32_t value = 0;
@@ -22,31 +24,43 @@ std::uint32_t number(std::span<const std::uint8_t> bytes, std::size_t at, unsign
   return value;
 }
 
-/// Offset of the end record, behind which only a comment may stand; bytes.size() where there is none.
+/// Offset of the end record, behind which only a comment may stand; bytes.size() where there is
+/// none.
 std::size_t find_end(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < kEndSize) return bytes.size();
   const std::size_t least = bytes.size() - std::min<std::size_t>(bytes.size(), kEndSize + 0xFFFF);
   for (std::size_t at = bytes.size() - kEndSize + 1; at-- > least;)
-    if (number(bytes, at, 4) == kEnd && at + kEndSize + number(bytes, at + 20, 2) == bytes.size()) return at;
+    if (number(bytes, at, 4) == kEnd && at + kEndSize + number(bytes, at + 20, 2) == bytes.size())
+      return at;
   return bytes.size();
 }
 
 }  // namespace
 
-bool Archive::is_archive(std::span<const std::uint8_t> bytes) { return find_end(bytes) != bytes.size(); }
+bool Archive::is_archive(std::span<const std::uint8_t> bytes) {
+  return find_end(bytes) != bytes.size();
+}
 
-Archive::Archive(std::vector<std::uint8_t> bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {
+Archive::Archive(std::vector<std::uint8_t> bytes, std::string name)
+    : bytes_(std::move(bytes)), name_(std::move(name)) {
   const std::size_t end = find_end(bytes_);
   if (end == bytes_.size()) throw Error(name_ + ": this is no zip file: its directory is missing");
-  const std::uint32_t count = number(bytes_, end + 10, 2), size = number(bytes_, end + 12, 4), start = number(bytes_, end + 16, 4);
-  if (count == 0xFFFF || start == 0xFFFFFFFF) throw Error(name_ + ": zip files in the zip64 form are not read; unpack it and give the folder");
-  if (std::size_t{size} > end || std::size_t{start} + size > end) throw Error(name_ + ": damaged zip file: its directory lies outside of it");
+  const std::uint32_t count = number(bytes_, end + 10, 2), size = number(bytes_, end + 12, 4),
+                      start = number(bytes_, end + 16, 4);
+  if (count == 0xFFFF || start == 0xFFFFFFFF)
+    throw Error(name_ +
+                ": zip files in the zip64 form are not read; unpack it and give the folder");
+  if (std::size_t{size} > end || std::size_t{start} + size > end)
+    throw Error(name_ + ": damaged zip file: its directory lies outside of it");
   std::size_t at = end - size;
   shift_ = at - start;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (end - at < kEntrySize || number(bytes_, at, 4) != kEntry) throw Error(name_ + ": damaged zip file: entry " + std::to_string(i) + " of its directory");
-    const std::size_t length = number(bytes_, at + 28, 2), rest = length + number(bytes_, at + 30, 2) + number(bytes_, at + 32, 2);
-    if (end - at - kEntrySize < rest) throw Error(name_ + ": damaged zip file: entry " + std::to_string(i) + " of its directory");
+    if (end - at < kEntrySize || number(bytes_, at, 4) != kEntry)
+      throw Error(name_ + ": damaged zip file: entry " + std::to_string(i) + " of its directory");
+    const std::size_t length = number(bytes_, at + 28, 2),
+                      rest = length + number(bytes_, at + 30, 2) + number(bytes_, at + 32, 2);
+    if (end - at - kEntrySize < rest)
+      throw Error(name_ + ": damaged zip file: entry " + std::to_string(i) + " of its directory");
     Member member;
     member.flags = static_cast<std::uint16_t>(number(bytes_, at + 8, 2));
     member.method = static_cast<std::uint16_t>(number(bytes_, at + 10, 2));
@@ -60,16 +74,26 @@ Archive::Archive(std::vector<std::uint8_t> bytes, std::string name) : bytes_(std
 }
 
 std::vector<std::uint8_t> Archive::read(const Member& member) const {
-  auto fail = [&](const std::string& why) -> Error { return Error(name_ + "/" + member.name + ": " + why); };
+  auto fail = [&](const std::string& why) -> Error {
+    return Error(name_ + "/" + member.name + ": " + why);
+  };
   const std::size_t header = shift_ + member.header;
-  if (header > bytes_.size() || bytes_.size() - header < kHeaderSize || number(bytes_, header, 4) != kHeader) throw fail("damaged zip file: its header");
-  const std::size_t data = header + kHeaderSize + number(bytes_, header + 26, 2) + number(bytes_, header + 28, 2);
-  if (data > bytes_.size() || bytes_.size() - data < member.compressed) throw fail("damaged zip file: it goes beyond the end");
+  if (header > bytes_.size() || bytes_.size() - header < kHeaderSize ||
+      number(bytes_, header, 4) != kHeader)
+    throw fail("damaged zip file: its header");
+  const std::size_t data =
+      header + kHeaderSize + number(bytes_, header + 26, 2) + number(bytes_, header + 28, 2);
+  if (data > bytes_.size() || bytes_.size() - data < member.compressed)
+    throw fail("damaged zip file: it goes beyond the end");
   const std::span<const std::uint8_t> packed(bytes_.data() + data, member.compressed);
   if (member.flags & 1) throw fail("it is encrypted");
-  if (member.size > kLargest) throw fail("it claims " + std::to_string(member.size) + " bytes; at most " + std::to_string(kLargest) + " are read");
+  if (member.size > kLargest)
+    throw fail("it claims " + std::to_string(member.size) + " bytes; at most " +
+               std::to_string(kLargest) + " are read");
   if (member.method == 0) return {packed.begin(), packed.end()};
-  if (member.method != 8) throw fail("compression method " + std::to_string(member.method) + " is not read; stored and deflated members are");
+  if (member.method != 8)
+    throw fail("compression method " + std::to_string(member.method) +
+               " is not read; stored and deflated members are");
   if (member.size / 1032 > member.compressed) throw fail("damaged zip file: its size");
 #ifdef DEPYF_HAVE_ZLIB
   std::vector<std::uint8_t> out(std::max<std::size_t>(member.size, 1));
@@ -86,7 +110,8 @@ std::vector<std::uint8_t> Archive::read(const Member& member) const {
   out.resize(member.size);
   return out;
 #else
-  throw fail("it is compressed, and this build of depyf has no zlib; unpack the file and give the folder");
+  throw fail(
+      "it is compressed, and this build of depyf has no zlib; unpack the file and give the folder");
 #endif
 }
 

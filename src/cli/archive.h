@@ -1,5 +1,6 @@
 #pragma once
-// Members of a zip file (PKWARE's APPNOTE.TXT, sections 4.3 and 4.4), for packages and applications that are shipped as one.
+// Members of a zip file (PKWARE's APPNOTE.TXT, sections 4.3 and 4.4), for packages and applications
+// that are shipped as one.
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -16,11 +17,13 @@ struct Member {
 
 class Archive {
  public:
-  /// Throws Error for what is no zip file, or is one in a form that is not read (several disks, more than 4 GiB).
+  /// Throws Error for what is no zip file, or is one in a form that is not read (several disks,
+  /// more than 4 GiB).
   Archive(std::vector<std::uint8_t> bytes, std::string name);
 
   const std::vector<Member>& members() const { return members_; }
-  /// The bytes of one member. Throws Error where they are damaged, encrypted, or compressed in a way that this build cannot read.
+  /// The bytes of one member. Throws Error where they are damaged, encrypted, or compressed in a
+  /// way that this build cannot read.
   std::vector<std::uint8_t> read(const Member& member) const;
 
   /// Does it begin, or after a prologue of its own end, as a zip file does?

@@ -1,12 +1,11 @@
 #include "cli/command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "pipeline/stage_graph.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
+#include "support/system.h"
 #include "verify/verify.h"
 
 namespace depyf {
@@ -42,14 +42,14 @@ decompile   source of .pyc files, of every .pyc below a folder or in a zip file,
 dis         the instructions, in version-free notation
 dump        what one stage made of each code object
             (bytecode, flow, lift, simplify, structure, rewrite, print)
-compare     do two files do the same? identical, exact, equivalent or different
+compare     do two files do the same? identical, exact or equivalent (proven), unproven, or different
 completion  a script that completes this command in a shell
 
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
   -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
   -j, --jobs N            files at a time (default: one for each processor)
-  --check                 compile the source with the Python of that version, and compare: is it the same program?
+  --no-check              do not prove that the source is the same program (about four times as fast)
   --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the graph that
                           flow, lift or simplify made, for Graphviz
   --python 3.X            the input is marshal data of that version, without a header
@@ -58,16 +58,23 @@ options
   --ladder N              start at rung N of the fallbacks: 5 a dispatch loop, 6 rebuild from bytes
   --code NAME             dump, dis: only code objects whose qualified name is or ends in NAME
   -h, --help              this text
+  --version               of depyf
 
-exit code: 0 done; 1 a part could not be decompiled, --check refuted a part, or the files differ;
-2 no input could be read, or the usage was wrong
+checked by default: where a CPython of the file's version is found, it compiles the source (nothing is
+executed), and the result is proven to do the same as the file. A function that is not proven is written
+in another form that is (a dispatch loop, or rebuilt from its bytes); standard error says so, and names
+what is not proven and what could not be checked.
 
-environment: DEPYF_PYTHONS, interpreters for --check, joined as in PATH, besides those in PATH and of pyenv;
-NO_COLOR, no colours on a terminal
+exit code: 0 done; 1 a part could not be decompiled or is not proven, or the files differ; 2 no
+input could be read, or the usage was wrong; 3 compare: neither proven nor told apart. That no
+CPython of the version was found is no failure.
+
+environment: DEPYF_PYTHONS, interpreters to check with, joined as in PATH, besides those in PATH and of pyenv;
+DEPYF_CHECK_SECONDS, how long one may take for a file (default 60); NO_COLOR, no colours on a terminal
 
 examples
   depyf decompile __pycache__/spam.cpython-312.pyc
-  depyf decompile build/ -o src/ -j 4 --check
+  depyf decompile build/ -o src/ -j 4
   depyf decompile -m json.decoder
   depyf dump --stage flow --format dot spam.pyc --code Spam.eggs | dot -Tsvg > eggs.svg
   depyf dump --stage lift spam.pyc --code Spam.eggs
@@ -80,11 +87,11 @@ enum class Format : std::uint8_t { Text, Json, Dot };
 struct Options {
   Verb verb = Verb::Decompile;
   std::vector<std::string> paths, modules;
-  std::string interpreter;
+  cli::HostPython host;
   std::string output;
   unsigned jobs = 0;
   Format format = Format::Text;
-  bool check = false;
+  bool check = true;
   std::optional<PyVersion> marshal_version;
   std::optional<Stage> stage;
   std::string code;
@@ -96,18 +103,22 @@ struct UsageError : Error {
   using Error::Error;
 };
 
-unsigned parse_number(const std::string& option, const std::string& text, unsigned least, unsigned most) {
+unsigned parse_number(const std::string& option, const std::string& text, unsigned least,
+                      unsigned most) {
   unsigned value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw UsageError(option + " " + text + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most));
+    throw UsageError(option + " " + text + ": expected a number from " + std::to_string(least) +
+                     " to " + std::to_string(most));
   return value;
 }
 
 Stage parse_stage(const std::string& text) {
-  for (Stage stage : {Stage::Bytecode, Stage::Flow, Stage::Lift, Stage::Simplify, Stage::Structure, Stage::Rewrite, Stage::Print})
+  for (Stage stage : {Stage::Bytecode, Stage::Flow, Stage::Lift, Stage::Simplify, Stage::Structure,
+                      Stage::Rewrite, Stage::Print})
     if (text == stage_name(stage)) return stage;
-  throw UsageError("--stage " + text + ": expected bytecode, flow, lift, simplify, structure, rewrite or print");
+  throw UsageError("--stage " + text +
+                   ": expected bytecode, flow, lift, simplify, structure, rewrite or print");
 }
 
 Options parse_options(std::span<const std::string> arguments) {
@@ -124,7 +135,8 @@ Options parse_options(std::span<const std::string> arguments) {
   else if (verb == "completion")
     options.verb = Verb::Completion;
   else
-    throw UsageError("unknown command '" + verb + "': expected decompile, dis, dump, compare or completion");
+    throw UsageError("unknown command '" + verb +
+                     "': expected decompile, dis, dump, compare or completion");
   bool only_paths = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string name = arguments[i];
@@ -157,14 +169,21 @@ Options parse_options(std::span<const std::string> arguments) {
       options.jobs = parse_number(name, value(), 1, 1024);
     else if (name == "--format") {
       std::string format = value();
-      if (format == "text") options.format = Format::Text;
-      else if (format == "json") options.format = Format::Json;
-      else if (format == "dot" && options.verb == Verb::Dump) options.format = Format::Dot;
-      else throw UsageError("--format " + format + ": expected text" + (options.verb == Verb::Dump ? ", json or dot" : " or json"));
+      if (format == "text")
+        options.format = Format::Text;
+      else if (format == "json")
+        options.format = Format::Json;
+      else if (format == "dot" && options.verb == Verb::Dump)
+        options.format = Format::Dot;
+      else
+        throw UsageError("--format " + format + ": expected text" +
+                         (options.verb == Verb::Dump ? ", json or dot" : " or json"));
     } else if (name == "-m" || name == "--module")
       options.modules.push_back(value());
     else if (name == "--check")
       options.check = true;
+    else if (name == "--no-check")
+      options.check = false;
     else if (name == "--python")
       options.marshal_version = cli::parse_version(value());
     else if (name == "--indentation")
@@ -181,25 +200,31 @@ Options parse_options(std::span<const std::string> arguments) {
       throw UsageError("unknown option '" + name + "'");
   }
   if (options.verb == Verb::Completion) {
-    if (options.paths.size() != 1 || !completion_script(options.paths[0])) throw UsageError("completion takes the name of a shell: bash, zsh or fish");
+    if (options.paths.size() != 1 || !completion_script(options.paths[0]))
+      throw UsageError("completion takes the name of a shell: bash, zsh or fish");
     return options;
   }
-  if (options.paths.empty() && options.modules.empty()) throw UsageError("no input: give a .pyc file, a folder, a zip file or -m MODULE");
+  if (options.paths.empty() && options.modules.empty())
+    throw UsageError("no input: give a .pyc file, a folder, a zip file or -m MODULE");
   if (options.verb == Verb::Compare && options.paths.size() != 2)
-    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) + " were given");
+    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
+                     " were given");
   if (options.verb == Verb::Dump && !options.stage) throw UsageError("dump needs --stage");
   const Stage stage = options.stage.value_or(Stage::Bytecode);
-  if (options.format == Format::Dot && stage != Stage::Flow && stage != Stage::Lift && stage != Stage::Simplify)
+  if (options.format == Format::Dot && stage != Stage::Flow && stage != Stage::Lift &&
+      stage != Stage::Simplify)
     throw UsageError("--format dot shows graphs: those of --stage flow, lift and simplify");
   return options;
 }
 
-void write_all(std::FILE* to, std::string_view text) { std::fwrite(text.data(), 1, text.size(), to); }
+void write_all(std::FILE* to, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), to);
+}
 
 /// Colours only for a terminal whose user has not asked for none (https://no-color.org).
 bool coloured(std::FILE* to) {
   const char *none = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
-  return isatty(fileno(to)) && !(none && *none) && !(terminal && std::string_view(terminal) == "dumb");
+  return is_terminal(to) && !(none && *none) && !(terminal && std::string_view(terminal) == "dumb");
 }
 
 enum class Colour : std::uint8_t { Red = 31, Green = 32, Yellow = 33 };
@@ -209,24 +234,37 @@ std::string painted(std::string_view text, Colour colour, std::FILE* to) {
   return "\x1b[" + std::to_string(static_cast<int>(colour)) + "m" + std::string(text) + "\x1b[0m";
 }
 
-void report(const std::string& message, Colour colour = Colour::Red) { write_all(stderr, painted("depyf:", colour, stderr) + " " + message + "\n"); }
+void report(const std::string& message, Colour colour = Colour::Red) {
+  write_all(stderr, painted("depyf:", colour, stderr) + " " + message + "\n");
+}
 
-Colour colour_of(VerdictKind kind) { return kind == VerdictKind::Different ? Colour::Red : Colour::Green; }
+Colour colour_of(VerdictKind kind) {
+  return kind == VerdictKind::Different ? Colour::Red
+         : is_proof(kind)               ? Colour::Green
+                                        : Colour::Yellow;
+}
 
-/// What --check found for one file.
+/// What checking one file found.
 struct Check {
-  enum Outcome : std::uint8_t { NotAsked, NoInterpreter, NotCompiled, Compared } outcome = NotAsked;
+  enum Outcome : std::uint8_t { NotAsked, NoModule, NoInterpreter, NotCompiled, Compared };
+  Outcome outcome = NotAsked;
   VerdictKind verdict = VerdictKind::Different;
   std::string detail;
+  std::vector<CodeId> codes;  // Compared, not proven: where
+  std::uint32_t line = 0;     // NotCompiled: of the source
 
-  bool refuted() const { return outcome == NotCompiled || (outcome == Compared && verdict == VerdictKind::Different); }
+  bool proven() const { return outcome == Compared && is_proof(verdict); }
+  bool refuted() const { return outcome >= NotCompiled && !proven(); }
   std::string_view word() const {
-    switch (outcome) {
-      case NotAsked: case NoInterpreter: return "not checked";
-      case NotCompiled: return "not compiled";
-      case Compared: break;
-    }
-    return verdict_word(verdict);
+    if (outcome == Compared) return verdict_word(verdict);
+    return outcome == NotCompiled ? "not compiled" : "not checked";
+  }
+  /// In words, for the user.
+  std::string text() const {
+    if (proven()) return "proven (" + std::string(word()) + ")";
+    if (outcome == NoInterpreter || outcome == NoModule) return "not checked because " + detail;
+    constexpr std::string_view said = "not proven: ";
+    return detail.starts_with(said) ? detail : std::string(said) + detail;
   }
 };
 
@@ -236,35 +274,143 @@ int optimization_of(const std::filesystem::path& path) {
   return stem.ends_with(".opt-1") ? 1 : stem.ends_with(".opt-2") ? 2 : 0;
 }
 
+std::string python_name(PyVersion version) {
+  return "CPython " + std::to_string(version.major) + "." + std::to_string(version.minor);
+}
+
 /// Does `source`, compiled by the Python of that version, do what the module does?
-Check check_source(Module& module, const std::string& source, const std::filesystem::path& path, cli::Interpreters& interpreters) {
+Check check_source(Module& module, const Decompiled& decompiled, const std::filesystem::path& path,
+                   cli::Compiler& compiler) {
   Check check;
-  cli::Interpreter* python = interpreters.of(module.version);
-  if (!python) {
+  if (module[module.root].flags & (kOptimized | kNewLocals)) {
+    check.outcome = Check::NoModule;
+    check.detail = "it is the code of a function, not of a module";
+    return check;
+  }
+  const std::optional<cli::Reply> compiled = compiler.compile(
+      module.version, decompiled.source.text, path.filename().string(), optimization_of(path));
+  if (!compiled) {
     check.outcome = Check::NoInterpreter;
-    check.detail = "no python" + std::to_string(module.version.major) + "." + std::to_string(module.version.minor) + " was found; DEPYF_PYTHONS may name one";
+    check.detail = python_name(module.version) + " was not found";
     return check;
   }
-  cli::Interpreter::Reply compiled = python->compile(source, path.filename().string(), optimization_of(path));
-  if (!compiled.done) {
-    check.outcome = Check::NotCompiled;
-    check.detail.assign(compiled.bytes.begin(), compiled.bytes.end());
+  check.outcome = Check::NotCompiled;
+  if (!compiled->done) {
+    check.line = compiled->line;
+    check.detail = python_name(module.version) + (compiled->lost ? " " : " does not compile it: ");
+    check.detail.append(compiled->bytes.begin(), compiled->bytes.end());
     return check;
   }
-  Module again = read_marshal(compiled.bytes, module.version);
-  const Verdict verdict = verify(module, module.root, again, again.root);
-  check.outcome = Check::Compared;
-  check.verdict = verdict.kind;
-  check.detail = verdict.detail;
+  try {
+    Module again = read_marshal(compiled->bytes, module.version);
+    VerifyOptions options;
+    for (const Diagnostic& diagnostic : decompiled.diagnostics)
+      if (diagnostic.kind == Diagnostic::Ladder && diagnostic.level == 6)
+        options.rebuilt.push_back(diagnostic.code);
+    const Verdict verdict = verify(module, module.root, again, again.root, options);
+    check.outcome = Check::Compared;
+    check.verdict = verdict.kind;
+    check.detail = verdict.detail;
+    check.codes = verdict.codes;
+  } catch (const Error& error) {
+    check.detail = error.what();
+  }
   return check;
+}
+
+/// The code object whose statement stands on `line` of the source.
+CodeId code_at(const LineMap& map, std::uint32_t line, CodeId root) {
+  CodeId found = root;
+  std::uint32_t nearest = 0;
+  for (const LineOrigin& origin : map.lines)
+    if (origin.line <= line && origin.line >= nearest) {
+      nearest = origin.line;
+      found = origin.code;
+    }
+  return found;
+}
+
+struct Attempt {
+  Decompiled decompiled;
+  Check check;
+  std::string message;  // where the plain form was not proven: what became of it
+};
+
+/// The code objects that are below the plain form.
+std::vector<bool> fallen_codes(const Module& module, const Decompiled& decompiled) {
+  std::vector<bool> fallen(module.codes.size());
+  for (const Diagnostic& diagnostic : decompiled.diagnostics)
+    if (diagnostic.code && diagnostic.kind != Diagnostic::Note)
+      fallen[diagnostic.code.index] =
+          diagnostic.kind == Diagnostic::BrokenCode || diagnostic.level >= 5;
+  return fallen;
+}
+
+/// The module's source, checked. What is not proven takes the next form of the ladder, and if need
+/// be so does the code object around it. What has no plain form stays as it is, and is told: a
+/// dispatch loop can be read, bytes cannot.
+Attempt decompile_checked(Module& module, const DecompileOptions& options,
+                          const std::filesystem::path& path, cli::Compiler& compiler) {
+  constexpr int most_forms = 8;
+  constexpr std::uint8_t dispatch = 5, rebuilt = 6;
+  Attempt best{decompile(module, options), {}, {}};
+  best.check = check_source(module, best.decompiled, path, compiler);
+  if (!best.check.refuted()) return best;
+  const std::string plain = best.check.text();
+  const std::vector<bool> fell = fallen_codes(module, best.decompiled);
+  DecompileOptions how = options;
+  how.line_map = true;
+  how.fallbacks.resize(module.codes.size());
+  // A source that does not compile is worth less than any that does.
+  const auto faults = [](const Check& check) {
+    return check.proven() ? 0 : check.codes.empty() ? SIZE_MAX : check.codes.size();
+  };
+  /// Does `code`, or one around it, have another form to try?
+  const auto lower = [&](CodeId code, const std::string& why) {
+    if (fell[code.index]) return false;
+    const auto last = [&] {
+      return how.fallbacks[code.index].rung >= (code == module.root ? dispatch : rebuilt);
+    };
+    while (code && last()) code = module[code].parent;
+    if (!code) return false;
+    Fallback& fallback = how.fallbacks[code.index];
+    fallback.rung = fallback.rung < dispatch ? dispatch : rebuilt;
+    fallback.reason = "the form above it on the ladder is " + why;
+    return true;
+  };
+  Check check = best.check;
+  std::optional<LineMap> lines;
+  for (int form = 0; form < most_forms && check.refuted(); ++form) {
+    if (check.outcome == Check::NotCompiled && check.line > 0) {
+      if (!lines) lines = decompile(module, how).line_map;
+      check.codes = {code_at(*lines, check.line, module.root)};
+    }
+    bool lowered = false;
+    for (CodeId code : check.codes) lowered |= lower(code, check.text());
+    if (!lowered) break;
+    Attempt next{decompile(module, how), {}, {}};
+    next.check = check = check_source(module, next.decompiled, path, compiler);
+    lines = next.decompiled.line_map;
+    if (faults(check) >= faults(best.check)) continue;
+    next.message = "the plain form was " + plain + "; this form is " + check.text();
+    if (!options.line_map) next.decompiled.line_map = {};
+    best = std::move(next);
+  }
+  return best;
 }
 
 std::string diagnostic_text(const Module& module, const Diagnostic& diagnostic) {
   std::string kind;
   switch (diagnostic.kind) {
-    case Diagnostic::Ladder: kind = "ladder L" + std::to_string(diagnostic.level); break;
-    case Diagnostic::BrokenCode: kind = "not decompiled"; break;
-    case Diagnostic::Note: kind = "note"; break;
+    case Diagnostic::Ladder:
+      kind = "ladder L" + std::to_string(diagnostic.level);
+      break;
+    case Diagnostic::BrokenCode:
+      kind = "not decompiled";
+      break;
+    case Diagnostic::Note:
+      kind = "note";
+      break;
   }
   return code_path(module, diagnostic.code) + ": " + kind + ": " + diagnostic.message;
 }
@@ -303,7 +449,8 @@ std::string to_json(const Module& module, const Decompiled& result, const Check&
   }
   out += ']';
   if (check.outcome != Check::NotAsked) {
-    out += ", \"check\": {\"verdict\": ";
+    out += std::string(", \"check\": {\"proven\": ") + (check.proven() ? "true" : "false") +
+           ", \"verdict\": ";
     cli::append_json(out, check.word());
     out += ", \"detail\": ";
     cli::append_json(out, check.detail);
@@ -316,35 +463,52 @@ struct FileResult {
   bool read = false;      // the input was a module
   bool complete = false;  // and every code object of it came through
   Check check;
+  std::vector<std::string> unproven;  // code objects, where they are known
+  std::vector<std::string> fallen;    // code objects below the plain form, with their rungs
 };
 
-FileResult decompile_file(const Options& options, const Input& input, bool to_folder, cli::Interpreters& interpreters) {
+FileResult decompile_file(const Options& options, const Input& input, bool to_folder,
+                          cli::Compiler& compiler) {
   FileResult result;
   try {
     Module module = cli::read_input(input, options.marshal_version);
     result.read = true;
     DecompileOptions how = options.decompile;
     how.line_map = options.format == Format::Json;
-    Decompiled decompiled = decompile(module, how);
+    Attempt attempt;
+    if (options.check)
+      attempt = decompile_checked(module, how, input.path, compiler);
+    else
+      attempt.decompiled = decompile(module, how);
+    const Decompiled& decompiled = attempt.decompiled;
+    result.check = attempt.check;
     result.complete = true;
     std::string messages;
+    const auto tell = [&](const std::string& message, Colour colour) {
+      messages +=
+          painted("depyf:", colour, stderr) + " " + input.path.string() + ": " + message + "\n";
+    };
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {
       if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
-      bool worth_telling = diagnostic.kind == Diagnostic::BrokenCode || (diagnostic.kind == Diagnostic::Ladder && diagnostic.level > 0);
-      if (worth_telling) messages += "depyf: " + input.path.string() + ": " + diagnostic_text(module, diagnostic) + "\n";
+      const bool fell = diagnostic.kind == Diagnostic::Ladder && diagnostic.level > 0;
+      if (diagnostic.kind == Diagnostic::BrokenCode || fell)
+        tell(diagnostic_text(module, diagnostic), fell ? Colour::Yellow : Colour::Red);
+      if (fell && diagnostic.level >= 5)
+        result.fallen.push_back(code_path(module, diagnostic.code) + " (L" +
+                                std::to_string(diagnostic.level) + ")");
     }
-    if (options.check) {
-      result.check = check_source(module, decompiled.source.text, input.path, interpreters);
-      const bool short_word = result.check.outcome == Check::Compared && !result.check.refuted();
-      if (!to_folder || !short_word) {
-        const Colour colour = result.check.refuted() ? Colour::Red : short_word ? Colour::Green : Colour::Yellow;
-        messages += painted("depyf:", colour, stderr) + " " + input.path.string() + ": " + std::string(result.check.word()) +
-                    (result.check.detail.empty() ? "" : ": " + result.check.detail) + "\n";
-      }
-    }
+    for (CodeId code : result.check.codes) result.unproven.push_back(code_path(module, code));
+    // In a folder, what is as it should be is in the summary, and so is a missing interpreter.
+    if (!attempt.message.empty())
+      tell(attempt.message, Colour::Yellow);
+    else if (result.check.refuted())
+      tell(result.check.text(), Colour::Red);
+    else if (options.check && !to_folder)
+      tell(result.check.text(), result.check.proven() ? Colour::Green : Colour::Yellow);
     const bool as_json = options.format == Format::Json;
     std::string json = as_json ? to_json(module, decompiled, result.check) : std::string();
-    std::string_view text = as_json ? std::string_view(json) : std::string_view(decompiled.source.text);
+    std::string_view text =
+        as_json ? std::string_view(json) : std::string_view(decompiled.source.text);
     if (to_folder) {
       std::filesystem::path output = std::filesystem::path(options.output) / input.output;
       if (as_json) output.replace_extension(".json");
@@ -353,7 +517,8 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
       write_all(stdout, text);
     }
     if (!messages.empty()) write_all(stderr, messages);
-  } catch (const std::exception& error) {  // std::bad_alloc and errors of the standard library too: the other files go on
+  } catch (const std::exception& error) {  // std::bad_alloc and errors of the standard library too:
+                                           // the other files go on
     result.complete = false;
     std::string message = error.what();
     std::string path = input.path.string();
@@ -362,32 +527,87 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
   return result;
 }
 
+/// `3 words`, where there are any, behind what is there already.
+void add_count(std::string& text, std::size_t count, std::string_view words) {
+  if (count == 0) return;
+  if (!text.empty()) text += ", ";
+  text += std::to_string(count) + " " + std::string(words);
+}
+
+/// `path: f, g`, of many names the first few.
+std::string named(const std::string& path, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  std::string text = path;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i ? ", " : ": ") + names[i];
+  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+/// Of all files: what came of them, what was proven, and by name what the reader should look at.
+void report_summary(const Options& options, const std::vector<Input>& inputs,
+                    const std::vector<FileResult>& results) {
+  constexpr std::size_t most_names = 20;
+  std::size_t read = 0, complete = 0, proven = 0;
+  std::map<std::string, std::size_t> unchecked;  // by the reason
+  std::vector<std::string> refuted, fallen;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const FileResult& result = results[i];
+    read += result.read;
+    complete += result.complete;
+    proven += result.check.proven();
+    const std::string path = inputs[i].path.string();
+    if (result.check.refuted()) refuted.push_back(named(path, result.unproven));
+    if (result.check.outcome == Check::NoInterpreter || result.check.outcome == Check::NoModule)
+      ++unchecked[result.check.text()];
+    if (!result.fallen.empty()) fallen.push_back(named(path, result.fallen));
+  }
+  std::string summary = std::to_string(results.size()) +
+                        (results.size() == 1 ? " file: " : " files: ") + std::to_string(complete) +
+                        " decompiled";
+  add_count(summary, read - complete, "in part");
+  add_count(summary, results.size() - read, "could not be read");
+  std::string checked;
+  add_count(checked, proven, "proven");
+  add_count(checked, refuted.size(), "not proven");
+  for (const auto& [reason, count] : unchecked) add_count(checked, count, reason);
+  if (!options.check) checked = "not checked";
+  if (!checked.empty()) summary += "; " + checked;
+  const bool good = complete == results.size() && refuted.empty();
+  const auto list = [&](std::string_view title, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    summary += "\n  " + std::string(title) + ":";
+    for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
+      summary += "\n    " + names[i];
+    if (names.size() > most_names)
+      summary += "\n    and " + std::to_string(names.size() - most_names) + " more";
+  };
+  list("not proven to do the same", refuted);
+  list("with bodies that are a dispatch loop (L5) or rebuilt from bytes (L6)", fallen);
+  report(summary, good ? Colour::Green : Colour::Yellow);
+}
+
 int run_decompile(const Options& options) {
-  std::vector<Input> inputs = cli::collect_inputs(options.paths, options.modules, options.interpreter);
+  std::vector<Input> inputs =
+      cli::collect_inputs(options.paths, options.modules, options.host.program);
   if (inputs.empty()) throw Error(options.paths[0] + ": there is no .pyc file in it");
   bool to_folder = !options.output.empty();
   if (inputs.size() > 1 && !to_folder)
-    throw UsageError(std::to_string(inputs.size()) + " files would be decompiled: say where to with -o DIR");
+    throw UsageError(std::to_string(inputs.size()) +
+                     " files would be decompiled: say where to with -o DIR");
   unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   jobs = static_cast<unsigned>(std::min<std::size_t>(jobs, inputs.size()));
-  std::atomic<std::size_t> next = 0, read = 0, complete = 0, done = 0;
-  std::atomic<std::size_t> verdicts[4] = {}, refused = 0, unchecked = 0;
-  bool progress = to_folder && isatty(STDERR_FILENO);
+  std::vector<FileResult> results(inputs.size());
+  std::atomic<std::size_t> next = 0, done = 0;
+  bool progress = to_folder && is_terminal(stderr);
   std::mutex terminal;
-  auto work = [&] {
-    cli::Interpreters interpreters;
+  cli::Interpreters interpreters(options.host);
+  auto work = [&](bool own_thread) {
+    cli::Compiler compiler(interpreters, own_thread);
     while (true) {
       std::size_t i = next++;
       if (i >= inputs.size()) return;
-      FileResult result = decompile_file(options, inputs[i], to_folder, interpreters);
-      switch (result.check.outcome) {
-        case Check::NotAsked: break;
-        case Check::NoInterpreter: ++unchecked; break;
-        case Check::NotCompiled: ++refused; break;
-        case Check::Compared: ++verdicts[static_cast<std::size_t>(result.check.verdict)]; break;
-      }
-      read += result.read;
-      complete += result.complete;
+      results[i] = decompile_file(options, inputs[i], to_folder, compiler);
       std::size_t count = ++done;
       if (progress && (count % 16 == 0 || count == inputs.size())) {
         std::lock_guard lock(terminal);
@@ -396,28 +616,19 @@ int run_decompile(const Options& options) {
     }
   };
   std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work);
-  work();
+  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work, false);
+  work(true);
   threads.clear();
   if (progress) std::fputc('\n', stderr);
-  if (inputs.size() > 1) {
-    std::string summary = std::to_string(inputs.size()) + " files: " + std::to_string(complete) + " decompiled";
-    if (read != complete) summary += ", " + std::to_string(read - complete) + " in part";
-    if (read != inputs.size()) summary += ", " + std::to_string(inputs.size() - read) + " could not be read";
-    if (options.check) {
-      summary += "; checked: ";
-      for (VerdictKind kind : {VerdictKind::Identical, VerdictKind::Exact, VerdictKind::Equivalent, VerdictKind::Different})
-        summary += std::to_string(verdicts[static_cast<std::size_t>(kind)]) + " " + std::string(verdict_word(kind)) + ", ";
-      summary += std::to_string(refused) + " not compiled, " + std::to_string(unchecked) + " not checked";
-    }
-    report(summary, complete == inputs.size() ? Colour::Green : Colour::Yellow);
-  }
-  const bool refuted = refused != 0 || verdicts[static_cast<std::size_t>(VerdictKind::Different)] != 0;
-  return read == 0 ? 2 : complete == inputs.size() && !refuted ? 0 : 1;
+  if (to_folder) report_summary(options, inputs, results);
+  const auto all = [&](auto holds) { return std::all_of(results.begin(), results.end(), holds); };
+  if (all([](const FileResult& result) { return !result.read; })) return 2;
+  return all([](const FileResult& r) { return r.complete && !r.check.refuted(); }) ? 0 : 1;
 }
 
 /// One code object as one JSON object a line, or as one `digraph`. False where a stage failed.
-bool dump_graph_or_text(const Options& options, Module& module, CodeId code, const std::string& file) {
+bool dump_graph_or_text(const Options& options, Module& module, CodeId code,
+                        const std::string& file) {
   const Stage stage = options.stage.value_or(Stage::Bytecode);
   StageGraph graph;
   std::string failure;
@@ -427,23 +638,28 @@ bool dump_graph_or_text(const Options& options, Module& module, CodeId code, con
     failure = error.what();
   }
   const std::string path = code_path(module, code);
-  if (options.format == Format::Dot && failure.empty()) write_all(stdout, to_dot(graph, path));
-  else if (options.format == Format::Dot) report(file + ": " + path + ": " + failure);
-  else write_all(stdout, cli::stage_json(graph, file, path, module[code].firstlineno, failure));
+  if (options.format == Format::Dot && failure.empty())
+    write_all(stdout, to_dot(graph, path));
+  else if (options.format == Format::Dot)
+    report(file + ": " + path + ": " + failure);
+  else
+    write_all(stdout, cli::stage_json(graph, file, path, module[code].firstlineno, failure));
   return failure.empty();
 }
 
 int run_dump(const Options& options) {
   Stage stage = options.stage.value_or(Stage::Bytecode);
   bool failed = false, read = false;
-  for (const Input& input : cli::collect_inputs(options.paths, options.modules, options.interpreter)) {
+  for (const Input& input :
+       cli::collect_inputs(options.paths, options.modules, options.host.program)) {
     try {
       Module module = cli::read_input(input, options.marshal_version);
       read = true;
       auto count = static_cast<std::uint32_t>(module.codes.size());
       for (std::uint32_t id = 0; id < count; ++id) {
         std::string path = code_path(module, CodeId(id));
-        bool wanted = options.code.empty() || path == options.code || path.ends_with("." + options.code);
+        bool wanted =
+            options.code.empty() || path == options.code || path.ends_with("." + options.code);
         if (!wanted) continue;
         if (options.format != Format::Text) {
           failed |= !dump_graph_or_text(options, module, CodeId(id), input.path.string());
@@ -451,7 +667,8 @@ int run_dump(const Options& options) {
         }
         std::string text;
         if (stage != Stage::Bytecode)  // which has a header of its own
-          text = "== " + path + " (code " + std::to_string(id) + ", line " + std::to_string(module[CodeId(id)].firstlineno) + ")\n";
+          text = "== " + path + " (code " + std::to_string(id) + ", line " +
+                 std::to_string(module[CodeId(id)].firstlineno) + ")\n";
         try {
           text += dump_stage(module, CodeId(id), stage, options.decompile);
         } catch (const Error& error) {
@@ -471,16 +688,18 @@ int run_dump(const Options& options) {
 int run_compare(const Options& options) {
   Module a = cli::read_input({options.paths[0], {}, nullptr, 0, {}}, options.marshal_version);
   Module b = cli::read_input({options.paths[1], {}, nullptr, 0, {}}, options.marshal_version);
-  Verdict verdict = verify(a, a.root, b, b.root);
+  VerifyOptions how;
+  how.decompiled = false;
+  Verdict verdict = verify(a, a.root, b, b.root, how);
   std::string text = painted(verdict_word(verdict.kind), colour_of(verdict.kind), stdout);
   if (!verdict.detail.empty()) text += ": " + verdict.detail;
   write_all(stdout, text + "\n");
-  return verdict.kind == VerdictKind::Different ? 1 : 0;
+  return is_proof(verdict.kind) ? 0 : verdict.kind == VerdictKind::Different ? 1 : 3;
 }
 
 }  // namespace
 
-int run_command(std::span<const std::string> arguments, const std::string& interpreter) {
+int run_command(std::span<const std::string> arguments, const cli::HostPython& host) {
   bool help = arguments.empty();
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
@@ -490,14 +709,25 @@ int run_command(std::span<const std::string> arguments, const std::string& inter
     write_all(arguments.empty() ? stderr : stdout, kHelp);
     return arguments.empty() ? 2 : 0;
   }
+  if (arguments[0] == "--version") {
+    write_all(stdout, "depyf " DEPYF_VERSION "\n");
+    return 0;
+  }
   int code = 2;
   try {
     Options options = parse_options(arguments);
-    options.interpreter = interpreter;
+    options.host = host;
     switch (options.verb) {
-      case Verb::Decompile: code = run_decompile(options); break;
-      case Verb::Dis: case Verb::Dump: code = run_dump(options); break;
-      case Verb::Compare: code = run_compare(options); break;
+      case Verb::Decompile:
+        code = run_decompile(options);
+        break;
+      case Verb::Dis:
+      case Verb::Dump:
+        code = run_dump(options);
+        break;
+      case Verb::Compare:
+        code = run_compare(options);
+        break;
       case Verb::Completion:
         write_all(stdout, *completion_script(options.paths[0]));
         code = 0;

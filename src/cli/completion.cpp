@@ -9,7 +9,7 @@ _depyf() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "decompile dis dump compare completion run report diff --help" -- "$word"))
+        COMPREPLY=($(compgen -W "decompile dis dump compare completion run report diff --help --version" -- "$word"))
         return
     fi
     case $before in
@@ -19,7 +19,7 @@ _depyf() {
         -o|--output) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     case $command in
-        decompile) options="-m --module -o --output -j --jobs --check --format --python --indentation --keep-temporaries --ladder --help" ;;
+        decompile) options="-m --module -o --output -j --jobs --check --no-check --format --python --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
         dump) options="--stage -m --module --code --format --python --help" ;;
         completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
@@ -51,14 +51,15 @@ _depyf() {
             '--format[format]:format:(text json dot)' \
             '--python[version of marshal data]:version:(3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)' \
             {-m,--module}'[module by name]:module:' {-o,--output}'[folder]:folder:_files -/' {-j,--jobs}'[files at a time]:number:' \
-            '--check[compile and compare]' '--code[qualified name]:name:' '--indentation[columns]:number:' '--keep-temporaries' \
+            '--check[prove the output, the default]' '--no-check[do not prove the output]' '--code[qualified name]:name:' '--indentation[columns]:number:' '--keep-temporaries' \
             '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
     esac
 }
 compdef _depyf depyf
 )";
 
-constexpr std::string_view kFish = R"fish(# fish completion for depyf: depyf completion fish | source
+constexpr std::string_view kFish =
+    R"fish(# fish completion for depyf: depyf completion fish | source
 set -l commands decompile dis dump compare completion run report diff
 complete -c depyf -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c depyf -n "__fish_seen_subcommand_from completion" -f -a "bash zsh fish"
@@ -69,6 +70,7 @@ complete -c depyf -s m -l module -x
 complete -c depyf -s o -l output -r -a "(__fish_complete_directories)"
 complete -c depyf -s j -l jobs -x
 complete -c depyf -l check
+complete -c depyf -l no-check
 complete -c depyf -l code -x
 complete -c depyf -l indentation -x
 complete -c depyf -l keep-temporaries

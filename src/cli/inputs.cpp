@@ -11,6 +11,7 @@
 #include "cli/interpreter.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
+#include "support/system.h"
 
 namespace depyf::cli {
 
@@ -38,34 +39,44 @@ using File = std::unique_ptr<std::FILE, Closer>;
 /// Null for a file that is no zip file; a .pyc never is, whatever stands at its end.
 std::shared_ptr<const Archive> open_archive(const fs::path& path) {
   if (path.extension() == ".pyc") return nullptr;
-  File file(std::fopen(path.c_str(), "rb"));
+  File file(open_file(path, "rb"));
   if (!file) return nullptr;  // which reading it will tell
   std::uint8_t start[2] = {};
-  const bool known = std::fread(start, 1, 2, file.get()) == 2 && ((start[0] == 'P' && start[1] == 'K') || (start[0] == '#' && start[1] == '!'));
+  const bool known = std::fread(start, 1, 2, file.get()) == 2 &&
+                     ((start[0] == 'P' && start[1] == 'K') || (start[0] == '#' && start[1] == '!'));
   if (!known) return nullptr;
   std::vector<std::uint8_t> bytes = read_file(path);
-  return Archive::is_archive(bytes) ? std::make_shared<const Archive>(std::move(bytes), path.string()) : nullptr;
+  return Archive::is_archive(bytes)
+             ? std::make_shared<const Archive>(std::move(bytes), path.string())
+             : nullptr;
 }
 
 /// Every `.pyc` in it whose name stays below the folder it is unpacked to.
-void add_members(std::vector<Input>& inputs, const fs::path& path, const std::shared_ptr<const Archive>& archive) {
+void add_members(std::vector<Input>& inputs, const fs::path& path,
+                 const std::shared_ptr<const Archive>& archive) {
   std::vector<Input> found;
   for (std::uint32_t i = 0; i < archive->members().size(); ++i) {
     const fs::path name = fs::path(archive->members()[i].name).lexically_normal();
     if (name.extension() != ".pyc" || name.is_absolute() || *name.begin() == "..") continue;
     found.push_back({path / name, output_of(name), archive, i, {}});
   }
-  std::sort(found.begin(), found.end(), [](const Input& a, const Input& b) { return a.path < b.path; });
-  inputs.insert(inputs.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  std::sort(found.begin(), found.end(),
+            [](const Input& a, const Input& b) { return a.path < b.path; });
+  inputs.insert(inputs.end(), std::make_move_iterator(found.begin()),
+                std::make_move_iterator(found.end()));
 }
 
-void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& modules, const std::string& interpreter) {
+void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& modules,
+                 const std::string& interpreter) {
   if (modules.empty()) return;
   const std::unique_ptr<Interpreter> python = Interpreter::start(interpreter, std::nullopt);
-  if (!python) throw Error("-m " + modules[0] + ": " + interpreter + " does not run; a Python finds modules by their names");
+  if (!python)
+    throw Error("-m " + modules[0] + ": " + interpreter +
+                " does not run; a Python finds modules by their names");
   for (const std::string& name : modules) {
-    Interpreter::Reply reply = python->find_module(name);
-    if (!reply.done) throw Error("-m " + name + ": " + std::string(reply.bytes.begin(), reply.bytes.end()));
+    Reply reply = python->find_module(name);
+    if (!reply.done)
+      throw Error("-m " + name + ": " + std::string(reply.bytes.begin(), reply.bytes.end()));
     fs::path output;
     for (std::size_t at = 0; at <= name.size();) {
       const std::size_t dot = std::min(name.find('.', at), name.size());
@@ -79,7 +90,9 @@ void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& mod
 
 }  // namespace
 
-std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const std::vector<std::string>& modules, const std::string& interpreter) {
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
+                                  const std::vector<std::string>& modules,
+                                  const std::string& interpreter) {
   std::vector<Input> inputs;
   for (const std::string& text : paths) {
     fs::path path(text);
@@ -87,19 +100,24 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const s
     fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) throw Error(text + ": there is no such file or folder");
     if (!fs::is_directory(status)) {
-      if (std::shared_ptr<const Archive> archive = open_archive(path)) add_members(inputs, path, archive);
-      else inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
+      if (std::shared_ptr<const Archive> archive = open_archive(path))
+        add_members(inputs, path, archive);
+      else
+        inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
       continue;
     }
     std::vector<fs::path> found;
-    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error), end;
+    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error),
+        end;
     if (error) throw Error(text + ": the folder cannot be read: " + error.message());
     for (; it != end; it.increment(error)) {
       if (error) break;
-      if (it->path().extension() == ".pyc" && it->is_regular_file(error)) found.push_back(it->path());
+      if (it->path().extension() == ".pyc" && it->is_regular_file(error))
+        found.push_back(it->path());
     }
     std::sort(found.begin(), found.end());
-    for (const fs::path& file : found) inputs.push_back({file, output_of(file.lexically_relative(path)), nullptr, 0, {}});
+    for (const fs::path& file : found)
+      inputs.push_back({file, output_of(file.lexically_relative(path)), nullptr, 0, {}});
   }
   add_modules(inputs, modules, interpreter);
   std::unordered_set<std::string> taken;
@@ -107,7 +125,8 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const s
     if (taken.insert(input.output.string()).second) continue;
     fs::path tagged = input.output.parent_path() / (input.path.stem().string() + ".py");
     for (int number = 2; !taken.insert(tagged.string()).second; ++number)
-      tagged = input.output.parent_path() / (input.path.stem().string() + "." + std::to_string(number) + ".py");
+      tagged = input.output.parent_path() /
+               (input.path.stem().string() + "." + std::to_string(number) + ".py");
     input.output = tagged;
   }
   return inputs;
@@ -122,11 +141,12 @@ struct FileBytes {
 };
 
 FileBytes read_bytes(const fs::path& path) {
-  File file(std::fopen(path.c_str(), "rb"));
+  File file(open_file(path, "rb"));
   if (!file) throw Error(path.string() + ": cannot be opened: " + std::strerror(errno));
   std::setvbuf(file.get(), nullptr, _IONBF, 0);
   std::error_code unknown;
-  std::uintmax_t size = fs::file_size(path, unknown);  // no more than a hint: it need not be a regular file, and may grow
+  std::uintmax_t size = fs::file_size(
+      path, unknown);  // no more than a hint: it need not be a regular file, and may grow
   if (unknown) size = 0;
   std::size_t room = static_cast<std::size_t>(std::min<std::uintmax_t>(size, 16 << 20)) + 1;
   FileBytes all{std::make_unique_for_overwrite<std::uint8_t[]>(room)};
@@ -138,7 +158,8 @@ FileBytes read_bytes(const fs::path& path) {
     std::memcpy(larger.get(), all.bytes.get(), all.size);
     all.bytes = std::move(larger);
   }
-  if (std::ferror(file.get())) throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
+  if (std::ferror(file.get()))
+    throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
   return all;
 }
 
@@ -155,9 +176,10 @@ void write_file(const fs::path& path, std::string_view text) {
   fs::path temporary = path;
   temporary += ".part";
   {
-    File file(std::fopen(temporary.c_str(), "wb"));
+    File file(open_file(temporary, "wb"));
     if (!file) throw Error(path.string() + ": cannot be written: " + std::strerror(errno));
-    bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0;
+    bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+                   std::fflush(file.get()) == 0;
     if (!written) {
       std::string reason = std::strerror(errno);
       file.reset();
@@ -176,9 +198,11 @@ void write_file(const fs::path& path, std::string_view text) {
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
   if (!input.bytes.empty()) return read_pyc(input.bytes);
   const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
-    return marshal_version ? read_marshal(bytes, *marshal_version, lasting) : read_pyc(bytes, lasting);
+    return marshal_version ? read_marshal(bytes, *marshal_version, lasting)
+                           : read_pyc(bytes, lasting);
   };
-  if (input.archive) return read(input.archive->read(input.archive->members()[input.member]), false);
+  if (input.archive)
+    return read(input.archive->read(input.archive->members()[input.member]), false);
   FileBytes file = read_bytes(input.path);
   Module module = read(file, true);
   module.source = std::move(file.bytes);
@@ -188,10 +212,11 @@ Module read_input(const Input& input, std::optional<PyVersion> marshal_version) 
 PyVersion parse_version(const std::string& text) {
   unsigned major = 0, minor = 0;
   char rest = 0;
-  if (std::sscanf(text.c_str(), "%u.%u%c", &major, &minor, &rest) == 2 && major == 3 && minor < 256 &&
-      is_supported({3, static_cast<std::uint8_t>(minor)}))
+  if (std::sscanf(text.c_str(), "%u.%u%c", &major, &minor, &rest) == 2 && major == 3 &&
+      minor < 256 && is_supported({3, static_cast<std::uint8_t>(minor)}))
     return {3, static_cast<std::uint8_t>(minor)};
-  throw Error("--python " + text + ": expected a version of " + supported_versions() + ", such as 3.12");
+  throw Error("--python " + text + ": expected a version of " + supported_versions() +
+              ", such as 3.12");
 }
 
 void append_json(std::string& out, std::string_view text) {
@@ -208,8 +233,10 @@ void append_json(std::string& out, std::string_view text) {
       out += static_cast<char>(c);
     } else if (c < 0x20) {
       unicode(c);
-    } else if (c == 0xED && i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xA0) {
-      unicode(0xD000u | (static_cast<unsigned char>(text[i + 1]) & 0x3Fu) << 6 | (static_cast<unsigned char>(text[i + 2]) & 0x3Fu));
+    } else if (c == 0xED && i + 2 < text.size() &&
+               static_cast<unsigned char>(text[i + 1]) >= 0xA0) {
+      unicode(0xD000u | (static_cast<unsigned char>(text[i + 1]) & 0x3Fu) << 6 |
+              (static_cast<unsigned char>(text[i + 2]) & 0x3Fu));
       i += 2;
     } else {
       out += static_cast<char>(c);

@@ -17,13 +17,16 @@ struct Input {
   std::filesystem::path output;  // relative to the output folder
   std::shared_ptr<const Archive> archive;  // none: `path` is a file, or `bytes` holds it
   std::uint32_t member = 0;
-  std::vector<std::uint8_t> bytes;         // of a module that was asked for by name
+  std::vector<std::uint8_t> bytes;  // of a module that was asked for by name
 };
 
-/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order. `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to
-/// `a/x.py`; where several would, the later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last: `a.b` goes to `a/b.py`.
-/// Throws Error for a path or module that is not there.
-std::vector<Input> collect_inputs(const std::vector<std::string>& paths, const std::vector<std::string>& modules = {}, const std::string& interpreter = {});
+/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order.
+/// `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where several would, the
+/// later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last:
+/// `a.b` goes to `a/b.py`. Throws Error for a path or module that is not there.
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
+                                  const std::vector<std::string>& modules = {},
+                                  const std::string& interpreter = {});
 
 /// The whole file. Throws Error where it cannot be read.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path);

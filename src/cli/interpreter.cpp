@@ -1,18 +1,12 @@
 #include "cli/interpreter.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
 #include "support/error.h"
-
-extern char** environ;
+#include "support/system.h"
 
 namespace depyf::cli {
 
@@ -20,10 +14,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Requests "verb length argument\n" and that many bytes; replies "done length\n" or "failed length\n" and bytes. Runs on 3.7 and later.
+// Requests "verb length argument\n" and that many bytes; replies "done length 0\n" or "failed
+// length line\n" and bytes. Runs on 3.7 and later. What it is given is compiled, never executed.
 constexpr const char* kServer = R"(
 import marshal, sys
-from importlib import machinery, util
 requests, replies = sys.stdin.buffer, sys.stdout.buffer
 sys.stdout = sys.stderr
 sys.dont_write_bytecode = True
@@ -33,6 +27,7 @@ def compiled(argument, payload):
     return marshal.dumps(compile(payload, filename, "exec", dont_inherit=True, optimize=int(optimize)))
 
 def module(argument, payload):
+    from importlib import machinery, util
     folders, name = None, ""
     for part in argument.split("."):
         name = name + "." + part if name else part
@@ -56,49 +51,29 @@ replies.flush()
 for line in iter(requests.readline, b""):
     verb, length, argument = line.decode("utf-8", "surrogateescape").rstrip("\n").split(" ", 2)
     payload = requests.read(int(length))
+    place = 0
     try:
         answer, word = {"compile": compiled, "module": module}[verb](argument, payload), "done"
     except BaseException as error:
         answer, word = ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace"), "failed"
-    replies.write(b"%s %d\n" % (word.encode(), len(answer)))
+        place = isinstance(error, SyntaxError) and error.lineno or 0
+    replies.write(b"%s %d %d\n" % (word.encode(), len(answer), place))
     replies.write(answer)
     replies.flush()
 )";
 
-/// A pipe that no other child inherits: one that did would keep it open, and this interpreter waiting.
-bool make_pipe(int (&ends)[2]) {
-#ifdef __linux__
-  return ::pipe2(ends, O_CLOEXEC) == 0;
-#else
-  if (::pipe(ends) != 0) return false;
-  for (int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
-  return true;
-#endif
+/// How long one answer may take, the first one too.
+std::chrono::seconds time_limit() {
+  constexpr long long usual = 60, most = 86'400;
+  const char* given = std::getenv("DEPYF_CHECK_SECONDS");
+  const long long seconds = given ? std::strtoll(given, nullptr, 10) : 0;
+  return std::chrono::seconds(seconds > 0 ? std::min(seconds, most) : usual);
 }
 
-bool write_whole(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-bool read_whole(int file, std::uint8_t* to, std::size_t size) {
-  while (size > 0) {
-    const ssize_t got = ::read(file, to, size);
-    if (got <= 0) return false;
-    to += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-std::optional<std::string> read_line(int file) {
+std::optional<std::string> read_line(Process& process, Clock::time_point deadline) {
   std::string line;
   std::uint8_t c = 0;
-  while (line.size() < 64 && read_whole(file, &c, 1)) {
+  while (line.size() < 64 && process.read(&c, 1, deadline)) {
     if (c == '\n') return line;
     line += static_cast<char>(c);
   }
@@ -126,95 +101,127 @@ std::vector<std::string> candidates(PyVersion version) {
   const std::string name = "python" + number;
   std::vector<std::string> found;
   auto add = [&](const fs::path& path) {
-    std::error_code error;
-    if (::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error)) found.push_back(path.string());
+    if (is_executable(path)) found.push_back(path.string());
   };
-  for (const std::string& path : split(variable("DEPYF_PYTHONS"), ':')) add(path);
-  for (const std::string& folder : split(variable("PATH"), ':')) add(fs::path(folder) / name);
+  for (const std::string& path : split(variable("DEPYF_PYTHONS"), kPathSeparator)) {
+    const std::string file = fs::path(path).filename().string();
+    if (!file.starts_with("python3.") || file == name) add(path);
+  }
+  for (const std::string& folder : split(variable("PATH"), kPathSeparator))
+    add(fs::path(folder) / (name + std::string(kProgramSuffix)));
   const std::string root = variable("PYENV_ROOT"), home = variable("HOME");
   std::error_code error;
-  const fs::path versions = (root.empty() ? fs::path(home) / ".pyenv" : fs::path(root)) / "versions";
+  const fs::path versions =
+      (root.empty() ? fs::path(home) / ".pyenv" : fs::path(root)) / "versions";
   for (fs::directory_iterator it(versions, error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().starts_with(number + ".")) add(it->path() / "bin" / "python");
+    if (it->path().filename().string().starts_with(number + "."))
+      add(it->path() / "bin" / "python");
   return found;
 }
 
 }  // namespace
 
-std::unique_ptr<Interpreter> Interpreter::start(const std::string& program, std::optional<PyVersion> wanted) {
-  ::signal(SIGPIPE, SIG_IGN);  // one that has died shows in the reply
-  int to[2], from[2];
-  if (!make_pipe(to)) return nullptr;
-  if (!make_pipe(from)) {
-    ::close(to[0]);
-    ::close(to[1]);
-    return nullptr;
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, to[0], 0);
-  posix_spawn_file_actions_adddup2(&actions, from[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);  // warnings about the source are not ours
-  std::vector<std::string> arguments{program, "-W", "ignore", "-c", kServer};
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t process = -1;
-  const bool failed = posix_spawnp(&process, program.c_str(), &actions, nullptr, argv.data(), environ) != 0;
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(to[0]);
-  ::close(from[1]);
+std::unique_ptr<Interpreter> Interpreter::start(const std::string& program,
+                                                std::optional<PyVersion> wanted) {
+  std::vector<std::string> arguments{"-W", "ignore", "-c", kServer};
+  // One that only compiles reads nothing of the user's: no variables, folders or start-up files.
+  if (wanted) arguments.insert(arguments.begin(), {"-I", "-S", "-E"});
   std::unique_ptr<Interpreter> started(new Interpreter);
-  started->to_ = to[1];
-  started->from_ = from[0];
-  if (failed) return nullptr;
-  started->process_ = process;
-  const std::optional<std::string> hello = read_line(started->from_);
+  started->process_ = Process::start(program, arguments);
+  if (!started->process_) return nullptr;
+  const std::optional<std::string> hello =
+      read_line(*started->process_, Clock::now() + time_limit());
   if (!hello || !hello->starts_with("python 3.")) return nullptr;
   if (wanted && *hello != "python 3." + std::to_string(wanted->minor)) return nullptr;
   return started;
 }
 
-Interpreter::~Interpreter() {
-  ::close(to_);
-  ::close(from_);
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
-}
+Interpreter::~Interpreter() = default;
 
-Interpreter::Reply Interpreter::ask(std::string_view verb, std::string_view argument, std::string_view payload) {
-  Reply reply;
-  auto fail = [&](std::string_view why) {
-    reply.done = false;
-    reply.bytes.assign(why.begin(), why.end());
-    return reply;
-  };
-  if (argument.find('\n') != std::string_view::npos) return fail("a name with a line break");
+Reply Interpreter::ask(std::string_view verb, std::string_view argument, std::string_view payload) {
+  const auto deadline = Clock::now() + time_limit();
+  if (argument.find('\n') != std::string_view::npos)
+    return Reply::failure("a name with a line break");
   std::string head(verb);
   head += ' ' + std::to_string(payload.size()) + ' ';
   head += argument;
   head += '\n';
-  if (!write_whole(to_, head) || !write_whole(to_, payload)) return fail("the interpreter has ended");
-  const std::optional<std::string> line = read_line(from_);
-  const std::size_t space = line ? line->find(' ') : std::string::npos;
-  if (space == std::string::npos) return fail("the interpreter has ended");
-  reply.done = line->substr(0, space) == "done";
-  reply.bytes.resize(std::strtoull(line->c_str() + space + 1, nullptr, 10));
-  if (!read_whole(from_, reply.bytes.data(), reply.bytes.size())) return fail("the interpreter has ended");
+  const auto lost = [&] {
+    alive_ = false;
+    Reply none = Reply::failure(Clock::now() >= deadline ? "took too long"
+                                                         : "ended, or gave no proper answer");
+    none.lost = true;
+    return none;
+  };
+  if (!process_->write(head, deadline) || !process_->write(payload, deadline)) return lost();
+  const std::optional<std::string> line = read_line(*process_, deadline);
+  if (!line) return lost();
+  const std::vector<std::string> words = split(*line, ' ');
+  if (words.size() != 3 || (words[0] != "done" && words[0] != "failed")) return lost();
+  Reply reply;
+  reply.done = words[0] == "done";
+  reply.line = static_cast<std::uint32_t>(std::strtoul(words[2].c_str(), nullptr, 10));
+  // Memory is taken for what has come, not for what was announced.
+  constexpr std::size_t part = 1 << 20;
+  for (std::size_t left = std::strtoull(words[1].c_str(), nullptr, 10); left > 0;) {
+    const std::size_t size = std::min(left, part), before = reply.bytes.size();
+    reply.bytes.resize(before + size);
+    if (!process_->read(reply.bytes.data() + before, size, deadline)) return lost();
+    left -= size;
+  }
   return reply;
 }
 
-Interpreter::Reply Interpreter::compile(std::string_view source, std::string_view filename, int optimize) {
+Reply Interpreter::compile(std::string_view source, std::string_view filename, int optimize) {
   return ask("compile", std::to_string(optimize) + " " + std::string(filename), source);
 }
 
-Interpreter::Reply Interpreter::find_module(const std::string& name) { return ask("module", name, {}); }
+Reply Interpreter::find_module(const std::string& name) { return ask("module", name, {}); }
 
-Interpreter* Interpreters::of(PyVersion version) {
-  auto [it, missing] = started_.try_emplace(version.minor);
-  if (missing)
-    for (const std::string& program : candidates(version))
-      if ((it->second = Interpreter::start(program, version))) break;
-  return it->second.get();
+Reply Reply::failure(std::string_view why) {
+  Reply reply;
+  reply.bytes.assign(why.begin(), why.end());
+  return reply;
+}
+
+std::unique_ptr<Interpreter> Interpreters::start(PyVersion version) {
+  std::unique_lock lock(mutex_);
+  if (auto it = programs_.find(version.minor); it != programs_.end()) {
+    if (it->second.empty()) return nullptr;
+    const std::string program = it->second;
+    lock.unlock();
+    return Interpreter::start(program, version);
+  }
+  std::vector<std::string> programs = candidates(version);
+  if (host_.version && host_.version->minor == version.minor)
+    programs.insert(programs.begin(), host_.program);
+  std::string& found = programs_[version.minor];
+  for (const std::string& program : programs)
+    if (std::unique_ptr<Interpreter> started = Interpreter::start(program, version)) {
+      found = program;
+      return started;
+    }
+  return nullptr;
+}
+
+std::optional<Reply> Compiler::compile(PyVersion version, std::string_view source,
+                                       std::string_view filename, int optimize) {
+  const HostPython& host = interpreters_.host();
+  if (in_process_ && host.compile && host.version && host.version->minor == version.minor)
+    return host.compile(source, filename, optimize);
+  std::unique_ptr<Interpreter>& worker = workers_[version.minor];
+  // One that was lost, perhaps for what it was given before, is replaced.
+  Reply reply;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!worker || !worker->alive()) worker = interpreters_.start(version);
+    if (!worker) {
+      if (attempt > 0) return reply;
+      return std::nullopt;
+    }
+    reply = worker->compile(source, filename, optimize);
+    if (worker->alive()) return reply;
+  }
+  return reply;
 }
 
 }  // namespace depyf::cli

@@ -4,7 +4,8 @@
 
 namespace depyf::cli {
 
-std::string stage_json(const StageGraph& graph, const std::string& file, const std::string& code, std::uint32_t line, const std::string& failure) {
+std::string stage_json(const StageGraph& graph, const std::string& file, const std::string& code,
+                       std::uint32_t line, const std::string& failure) {
   std::string out = "{\"file\": ";
   append_json(out, file);
   out += ", \"code\": ";
@@ -28,7 +29,8 @@ std::string stage_json(const StageGraph& graph, const std::string& file, const s
     out += "], \"edges\": [";
     for (std::size_t e = 0; e < graph.edges.size(); ++e) {
       const StageGraph::Edge& edge = graph.edges[e];
-      out += std::string(e ? ", " : "") + "{\"from\": " + std::to_string(edge.from) + ", \"to\": " + std::to_string(edge.to) + ", \"kind\": \"" +
+      out += std::string(e ? ", " : "") + "{\"from\": " + std::to_string(edge.from) +
+             ", \"to\": " + std::to_string(edge.to) + ", \"kind\": \"" +
              std::string(edge_word(edge.kind)) + "\"}";
     }
     out += ']';

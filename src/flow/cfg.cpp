@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "bytecode/effect.h"
 #include "flow/gaps.h"
 #include "flow/steps.h"
-#include "opcode/effect.h"
 #include "support/error.h"
 #include "support/small_vector.h"
 
@@ -17,18 +17,21 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 std::string at(const Module& module, CodeId code, std::uint32_t offset) {
   const StrId name = module[code].name;
-  return (name ? std::string(module[name]) : std::string("<code>")) + " at offset " + std::to_string(offset);
+  return (name ? std::string(module[name]) : std::string("<code>")) + " at offset " +
+         std::to_string(offset);
 }
 
 void check_rows(const Module& module, CodeId code, const InstrList& list) {
   const auto n = static_cast<std::uint32_t>(list.instrs.size());
   for (const ExceptionRow& row : list.rows)
     if (row.begin > row.end || row.end > n || row.target >= n)
-      throw Error(at(module, code, 0) + ": exception table row " + std::to_string(row.begin) + "-" + std::to_string(row.end) +
-                  " to " + std::to_string(row.target) + " is outside of the " + std::to_string(n) + " instructions");
+      throw Error(at(module, code, 0) + ": exception table row " + std::to_string(row.begin) + "-" +
+                  std::to_string(row.end) + " to " + std::to_string(row.target) +
+                  " is outside of the " + std::to_string(n) + " instructions");
 }
 
-/// 3.11+: steps from one entry or end of control to the next, one region for each (target, depth, lasti) of the exception table.
+/// 3.11+: steps from one entry or end of control to the next, one region for each (target, depth,
+/// lasti) of the exception table.
 Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
   const std::vector<Instr>& instrs = list.instrs;
   const auto n = static_cast<std::uint32_t>(instrs.size());
@@ -63,8 +66,8 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
     if (last.op == Op::JUMP && last.target != kNoTarget) step.next = step_at[last.target];
     if (ends_flow(last.op)) continue;
     if (step.end == n)
-      throw Error(at(module, code, last.offset) + ": control falls off the end of the code after " + std::string(op_name(last.op)) +
-                  "; RETURN_VALUE, RAISE or JUMP was expected");
+      throw Error(at(module, code, last.offset) + ": control falls off the end of the code after " +
+                  std::string(op_name(last.op)) + "; RETURN_VALUE, RAISE or JUMP was expected");
     step.next = step_at[step.end];
   }
   if (list.rows.empty()) return out;
@@ -75,13 +78,15 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return (static_cast<std::size_t>(key.target) * 0x9E3779B97F4A7C15u) ^ (key.depth * 2u + key.lasti);
+      return (static_cast<std::size_t>(key.target) * 0x9E3779B97F4A7C15u) ^
+             (key.depth * 2u + key.lasti);
     }
   };
   std::unordered_map<Key, std::uint32_t, Hash> ids;
   for (const ExceptionRow& row : list.rows) {
     if (row.begin == row.end) continue;
-    const auto [found, fresh] = ids.try_emplace({row.target, row.depth, row.lasti}, static_cast<std::uint32_t>(out.regions.size()));
+    const auto [found, fresh] = ids.try_emplace({row.target, row.depth, row.lasti},
+                                                static_cast<std::uint32_t>(out.regions.size()));
     if (fresh) {
       StepRegion region;
       region.handler = step_at[row.target];
@@ -89,11 +94,13 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
       region.lasti = row.lasti;
       out.regions.push_back(region);
     }
-    for (std::uint32_t s = step_at[row.begin]; s < out.steps.size() && out.steps[s].begin < row.end; ++s) out.steps[s].region = found->second;
+    for (std::uint32_t s = step_at[row.begin]; s < out.steps.size() && out.steps[s].begin < row.end;
+         ++s)
+      out.steps[s].region = found->second;
   }
-  // What protects a handler encloses the region that the handler belongs to. A handler that is reached from itself (no compiler
-  // emits one) would make a cycle: the first region met on it stays without a parent. Blocks keep their own region, so nothing
-  // is lost but the nesting.
+  // What protects a handler encloses the region that the handler belongs to. A handler that is
+  // reached from itself (no compiler emits one) would make a cycle: the first region met on it
+  // stays without a parent. Blocks keep their own region, so nothing is lost but the nesting.
   for (StepRegion& region : out.regions) region.parent = out.steps[region.handler].region;
   std::vector<std::uint32_t> mark(out.regions.size(), kNone);
   for (std::uint32_t i = 0; i < out.regions.size(); ++i) {
@@ -111,7 +118,8 @@ Steps steps_of_rows(const Module& module, CodeId code, const InstrList& list) {
 /// Blocks out of steps: reachable ones only, regions only where a reachable block needs them.
 Cfg assemble(Steps&& in) {
   const auto n = static_cast<std::uint32_t>(in.steps.size());
-  // Of each step: kNone until it is reached, kInside after the first normal entry, kStarts when a block must start there; then that block.
+  // Of each step: kNone until it is reached, kInside after the first normal entry, kStarts when a
+  // block must start there; then that block.
   constexpr std::uint32_t kInside = kNone - 1, kStarts = kNone - 2;
   std::vector<std::uint32_t> block_of(n, kNone);
   std::vector<std::uint8_t> used(in.regions.size(), 0);
@@ -134,7 +142,8 @@ Cfg assemble(Steps&& in) {
       }
       if (step.target != kNone) start(step.target);
       if (step.next == kNone) break;
-      if (ends_block(in.instrs[step.end - 1].op) || block_of[step.next] != kNone || in.steps[step.next].region != step.region) {
+      if (ends_block(in.instrs[step.end - 1].op) || block_of[step.next] != kNone ||
+          in.steps[step.next].region != step.region) {
         start(step.next);
         break;
       }
@@ -147,7 +156,8 @@ Cfg assemble(Steps&& in) {
   const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
     return offset(a) != offset(b) ? offset(a) < offset(b) : a < b;
   };
-  if (!std::is_sorted(starts.begin(), starts.end(), earlier)) std::sort(starts.begin(), starts.end(), earlier);
+  if (!std::is_sorted(starts.begin(), starts.end(), earlier))
+    std::sort(starts.begin(), starts.end(), earlier);
   for (std::uint32_t b = 0; b < starts.size(); ++b) block_of[starts[b]] = b;
 
   // Parents before children.
@@ -159,7 +169,8 @@ Cfg assemble(Steps&& in) {
   cfg.ends_in_compound = in.ends_in_compound;
   for (std::uint32_t i = 0; i < in.regions.size(); ++i) {
     if (!used[i]) continue;
-    for (std::uint32_t r = i; r != kNone && region_id[r] == kNone; r = in.regions[r].parent) chain.push_back(r);
+    for (std::uint32_t r = i; r != kNone && region_id[r] == kNone; r = in.regions[r].parent)
+      chain.push_back(r);
     while (!chain.empty()) {
       const StepRegion& from = in.regions[chain.back()];
       Region region;
@@ -189,7 +200,8 @@ Cfg assemble(Steps&& in) {
     for (;;) {
       const Step& step = in.steps[i];
       const bool last = step.next == kNone || block_of[step.next] != kInside;
-      if (last || in.steps[step.next].begin != step.end) {  // steps that follow each other are copied together
+      if (last || in.steps[step.next].begin !=
+                      step.end) {  // steps that follow each other are copied together
         cfg.instrs.insert(cfg.instrs.end(), in.instrs.begin() + from, in.instrs.begin() + step.end);
         if (!last) from = in.steps[step.next].begin;
       }
@@ -205,7 +217,8 @@ Cfg assemble(Steps&& in) {
   return cfg;
 }
 
-/// A handler that is also reached by a jump (≤ 3.10: one RERAISE shared by several handlers) gets an empty block of its own for the exception.
+/// A handler that is also reached by a jump (≤ 3.10: one RERAISE shared by several handlers) gets
+/// an empty block of its own for the exception.
 void separate_handlers(Cfg& cfg) {
   std::vector<std::uint8_t> entered(cfg.blocks.size(), 0);
   entered[cfg.entry.index] = 1;
@@ -232,14 +245,18 @@ void separate_handlers(Cfg& cfg) {
 }  // namespace
 
 void fail_target(const Module& module, CodeId code, const InstrList& list, const Instr& instr) {
-  throw Error(at(module, code, instr.offset) + ": " + std::string(op_name(instr.op)) + " to instruction " + std::to_string(instr.target) + " of " +
+  throw Error(at(module, code, instr.offset) + ": " + std::string(op_name(instr.op)) +
+              " to instruction " + std::to_string(instr.target) + " of " +
               std::to_string(list.instrs.size()));
 }
 
 /// One block, from the first instruction to the last, that nothing protects?
 bool is_straight(const InstrList& list) {
-  if (!list.rows.empty() || list.instrs.empty() || (list.instrs.back().op != Op::RETURN_VALUE && list.instrs.back().op != Op::RAISE)) return false;
-  return std::all_of(list.instrs.begin(), list.instrs.end() - 1, [](const Instr& instr) { return acts_on_values_alone(instr.op); });
+  if (!list.rows.empty() || list.instrs.empty() ||
+      (list.instrs.back().op != Op::RETURN_VALUE && list.instrs.back().op != Op::RAISE))
+    return false;
+  return std::all_of(list.instrs.begin(), list.instrs.end() - 1,
+                     [](const Instr& instr) { return acts_on_values_alone(instr.op); });
 }
 
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached) {
@@ -250,11 +267,14 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
     cfg.entry = BlockId(0);
     return cfg;
   }
-  if (list.instrs.empty()) throw Error(at(module, code, 0) + ": no instructions; a code object needs at least a RETURN_VALUE");
+  if (list.instrs.empty())
+    throw Error(at(module, code, 0) +
+                ": no instructions; a code object needs at least a RETURN_VALUE");
   check_rows(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};
-  return assemble(table ? steps_of_rows(module, code, list) : expand_contexts(module, code, list, unreached));
+  return assemble(table ? steps_of_rows(module, code, list)
+                        : expand_contexts(module, code, list, unreached));
 }
 
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {

@@ -1,5 +1,6 @@
 #pragma once
-// Control-flow graph of one code object: basic blocks, normal edges, and a forest of handler regions.
+// Control-flow graph of one code object: basic blocks, normal edges, and a forest of handler
+// regions.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,7 +12,8 @@ namespace depyf {
 
 enum class HandlerEntry : std::uint8_t {
   Exception,  // 3.11+: stack cut to depth, then lasti (if the region says so), then the exception
-  Six,        // ≤ 3.10: stack cut to depth, then previous traceback, value, type, then traceback, value, type (on top)
+  Six,  // ≤ 3.10: stack cut to depth, then previous traceback, value, type, then traceback, value,
+        // type (on top)
 };
 
 /// What a JUMP was in the source, where the bytecode tells (≤ 3.9): Instr::aux of a JUMP in a Cfg.
@@ -31,58 +33,72 @@ struct ElseSpan {
   std::uint32_t begin, end;
 };
 
-/// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form a forest; the handler lies in the parent.
-/// An exception that leaves a running handler restores the exception state by itself, in every version: 3.11's regions that do just
-/// that (COPY 3; POP_EXCEPT; RERAISE) are gone, unless something would be lost (no compiler emits such code).
+/// A protected region: the blocks whose innermost handler it is, plus its children's. Regions form
+/// a forest; the handler lies in the parent. An exception that leaves a running handler restores
+/// the exception state by itself, in every version: 3.11's regions that do just that (COPY 3;
+/// POP_EXCEPT; RERAISE) are gone, unless something would be lost (no compiler emits such code).
 struct Region {
   RegionId parent;
-  BlockId handler;         // entry block of the handler
-  std::uint32_t depth = 0; // stack depth at which the handler starts
+  BlockId handler;          // entry block of the handler
+  std::uint32_t depth = 0;  // stack depth at which the handler starts
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
-  bool cleanup = false;    // ≤ 3.8: the handler is the body of a `finally`
-  // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the bytecode does not tell
+  bool cleanup = false;  // ≤ 3.8: the handler is the body of a `finally`
+  // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the
+  // bytecode does not tell
   std::uint32_t setup = kNoOffset;  // of the SETUP_FINALLY
   std::uint32_t after = kNoOffset;  // of what stands behind the statement
-  std::uint32_t end = kNoOffset;    // ≤ 3.9: of the first instruction behind the clauses of `except`, or behind the body of `finally`
+  std::uint32_t end = kNoOffset;  // ≤ 3.9: of the first instruction behind the clauses of `except`,
+                                  // or behind the body of `finally`
 };
 
 /// Ends in the one control instruction (or falls through). Only the last instruction may branch.
 struct Block {
   std::uint32_t first = 0, end = 0;  // range in Cfg::instrs
-  RegionId region;                   // innermost region that protects every instruction of this block; none outside
-  /// Successors: jump or fall-through: {next, none}; a conditional: {fall-through, target}; return/raise/reraise: none.
+  RegionId region;  // innermost region that protects every instruction of this block; none outside
+  /// Successors: jump or fall-through: {next, none}; a conditional: {fall-through, target};
+  /// return/raise/reraise: none.
   BlockId next, target;
 };
 
 struct Cfg {
-  std::vector<Instr> instrs;    // Instr::target is NOT used here; blocks have successors. ≤ 3.8: expanded by context
-  std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by normal and exceptional edges)
+  std::vector<Instr>
+      instrs;  // Instr::target is NOT used here; blocks have successors. ≤ 3.8: expanded by context
+  std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by
+                                // normal and exceptional edges)
   std::vector<Region> regions;  // parents before children
   BlockId entry;
-  bool folds_displays = false;  // 3.14+: the constants that a display begins with come as one
-  bool one_test_on_a_row = false;  // 3.10, 3.11: a value that two operators jump on is tested once where both are of one row, else twice
-  bool keeps_not = false;       // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
-  bool source_order = false;    // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
+  bool folds_displays = false;     // 3.14+: the constants that a display begins with come as one
+  bool one_test_on_a_row = false;  // 3.10, 3.11: a value that two operators jump on is tested once
+                                   // where both are of one row, else twice
+  bool keeps_not = false;          // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
+  bool source_order =
+      false;  // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
   bool named_expressions = true;    // from 3.8 on there is `name := value`
-  std::vector<LoopSpan> loops;  // where source_order: by `begin`
-  std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
-  bool turns_tests = false;     // 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same place in the source
-  bool unreached = false;       // ≤ 3.10: with code that nothing reaches, see build_cfg
-  bool ends_in_compound = false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
+  std::vector<LoopSpan> loops;      // where source_order: by `begin`
+  std::vector<ElseSpan> elses;      // ≤ 3.9: of `if`, and where other jumps look like it
+  bool turns_tests = false;  // 3.12+: a test that would jump back jumps forward if it does not
+                             // hold, over a jump of the same place in the source
+  bool unreached = false;    // ≤ 3.10: with code that nothing reaches, see build_cfg
+  bool ends_in_compound =
+      false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }
   const Region& operator[](RegionId id) const { return regions[id.index]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(blocks.size()); }
 };
 
-/// Blocks, edges and handler regions. 3.11+: rows of the table merged by (target, depth, lasti). 3.9/3.10: one forward walk of the
-/// block stack. 3.7/3.8: expanded by context (offset × block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that
-/// the result looks like 3.9's. Blocks are split so that each has one innermost region.
-/// Throws Error on targets out of range, code that runs off its end, and a block stack that does not fit its instructions.
-/// `unreached`: with what control never takes. Up to 3.8 that is the code that stands behind a `raise`, or behind a `try` whose body ends in `return`
-/// and whose clauses leave, and that nothing else reaches, as if the `raise` or `return` went on to it: its block gets a successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in it.
+/// Blocks, edges and handler regions. 3.11+: rows of the table merged by (target, depth,
+/// lasti). 3.9/3.10: one forward walk of the block stack. 3.7/3.8: expanded by context (offset ×
+/// block stack), END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, BREAK_LOOP resolved, so that the result
+/// looks like 3.9's. Blocks are split so that each has one innermost region. Throws Error on
+/// targets out of range, code that runs off its end, and a block stack that does not fit its
+/// instructions. `unreached`: with what control never takes. Up to 3.8 that is the code that stands
+/// behind a `raise`, or behind a `try` whose body ends in `return` and whose clauses leave, and
+/// that nothing else reaches, as if the `raise` or `return` went on to it: its block gets a
+/// successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in
+/// it.
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
 
 /// Text form for `dump --stage flow` and tests.

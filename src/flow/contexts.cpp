@@ -1,12 +1,13 @@
-// The block stack of CPython ≤ 3.10, resolved. Facts: Python/ceval.c (fast_block_end, POP_BLOCK, END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY,
-// POP_FINALLY, UNWIND_BLOCK, UNWIND_EXCEPT_HANDLER) and Python/compile.c (compiler_unwind_fblock) of 3.7 to 3.10.
+// The block stack of CPython ≤ 3.10, resolved. Facts: Python/ceval.c (fast_block_end, POP_BLOCK,
+// END_FINALLY, WITH_CLEANUP_*, CALL_FINALLY, POP_FINALLY, UNWIND_BLOCK, UNWIND_EXCEPT_HANDLER) and
+// Python/compile.c (compiler_unwind_fblock) of 3.7 to 3.10.
 #include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
 
+#include "bytecode/effect.h"
 #include "flow/steps.h"
-#include "opcode/effect.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -20,17 +21,18 @@ constexpr std::uint32_t kStateBit = 0x80000000u;
 constexpr std::uint32_t kMaxBlocks = 20;
 constexpr std::uint64_t kDeepest = 0x1000000;  // of the stack
 
-/// What lies on the block stack, or what the interpreter keeps on the value stack to remember how a `finally` body was entered.
+/// What lies on the block stack, or what the interpreter keeps on the value stack to remember how a
+/// `finally` body was entered.
 enum class Entered : std::uint8_t {
-  Loop,      // 3.7: SETUP_LOOP; target = end of the loop
-  Try,       // SETUP_FINALLY, SETUP_WITH: every way out passes the handler (3.7), exceptions go there
-  TryExcept, // 3.7: SETUP_EXCEPT: only exceptions go there
-  Handler,   // EXCEPT_HANDLER: at `level` lie the three saved values, above them the exception
-  Normally,  // `finally` body, entered by falling into it
-  ByCall,    // 3.8: by CALL_FINALLY; target = where to go on
-  ByReturn,  // 3.7: by the RETURN_VALUE at `target`; the value lies on the stack
-  ByBreak,   // 3.7: by the BREAK_LOOP at `target`
-  ByContinue // 3.7: by the CONTINUE_LOOP at `target`
+  Loop,  // 3.7: SETUP_LOOP; target = end of the loop
+  Try,   // SETUP_FINALLY, SETUP_WITH: every way out passes the handler (3.7), exceptions go there
+  TryExcept,  // 3.7: SETUP_EXCEPT: only exceptions go there
+  Handler,    // EXCEPT_HANDLER: at `level` lie the three saved values, above them the exception
+  Normally,   // `finally` body, entered by falling into it
+  ByCall,     // 3.8: by CALL_FINALLY; target = where to go on
+  ByReturn,   // 3.7: by the RETURN_VALUE at `target`; the value lies on the stack
+  ByBreak,    // 3.7: by the BREAK_LOOP at `target`
+  ByContinue  // 3.7: by the CONTINUE_LOOP at `target`
 };
 
 struct Context {
@@ -42,14 +44,16 @@ struct Context {
   std::uint32_t blocks;  // real blocks in the chain
   std::uint32_t length;
   bool operator==(const Context& other) const {
-    return kind == other.kind && parent == other.parent && target == other.target && level == other.level;
+    return kind == other.kind && parent == other.parent && target == other.target &&
+           level == other.level;
   }
 };
 
 struct ContextHash {
   std::size_t operator()(const Context& context) const {
     std::uint64_t hash = static_cast<std::uint64_t>(context.kind);
-    for (std::uint64_t part : {context.parent, context.target, context.level}) hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
+    for (std::uint64_t part : {context.parent, context.target, context.level})
+      hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
     return static_cast<std::size_t>(hash ^ (hash >> 29));
   }
 };
@@ -57,14 +61,18 @@ struct ContextHash {
 /// One instruction under one context.
 struct State {
   std::uint32_t index, context, depth;
-  std::uint32_t first = kNone;   // first step; kNone until walked, or when the state emits nothing
-  std::uint32_t forward = kNone; // the state that stands for one without steps
+  std::uint32_t first = kNone;    // first step; kNone until walked, or when the state emits nothing
+  std::uint32_t forward = kNone;  // the state that stands for one without steps
 };
 
 class Expansion {
  public:
   Expansion(const Module& module, CodeId code, const InstrList& list, bool unreached)
-      : module_(module), code_(code), list_(list), unreached_(unreached), minor_(module[code].version.minor) {
+      : module_(module),
+        code_(code),
+        list_(list),
+        unreached_(unreached),
+        minor_(module[code].version.minor) {
     inline_state_.assign(list.instrs.size(), kNone);
     states_.reserve(list.instrs.size() / 2 + 8);
     out_.steps.reserve(list.instrs.size() / 2 + 8);
@@ -96,8 +104,8 @@ class Expansion {
  private:
   [[noreturn]] void fail(const Instr& instr, const std::string& what) const {
     const StrId name = module_[code_].name;
-    throw Error((name ? std::string(module_[name]) : std::string("<code>")) + " at offset " + std::to_string(instr.offset) + ": " +
-                std::string(op_name(instr.op)) + " " + what);
+    throw Error((name ? std::string(module_[name]) : std::string("<code>")) + " at offset " +
+                std::to_string(instr.offset) + ": " + std::string(op_name(instr.op)) + " " + what);
   }
 
   void find_leads() {
@@ -113,7 +121,8 @@ class Expansion {
         begins_[instr.target] = 1;
       } else if (instr.op == Op::POP_FINALLY && i + 1 + kFinallyTail < n) {
         begins_[i + 1 + kFinallyTail] = 1;
-      } else if (instr.op == Op::RETURN_VALUE && i > 0 && list_.instrs[i - 1].op == Op::LOAD_CONST) {
+      } else if (instr.op == Op::RETURN_VALUE && i > 0 &&
+                 list_.instrs[i - 1].op == Op::LOAD_CONST) {
         begins_[i - 1] = 1;  // go_on_behind_handlers looks for the constant of a `return` by itself
       }
     }
@@ -133,7 +142,8 @@ class Expansion {
     finally_body_.assign(list_.instrs.size(), false);
     for (std::uint32_t i : leads_) {
       const Instr& instr = list_.instrs[i];
-      if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH) finally_body_[instr.target] = true;
+      if ((instr.op == Op::SETUP_FINALLY && instr.aux == 0) || instr.op == Op::SETUP_WITH)
+        finally_body_[instr.target] = true;
     }
     for (std::uint32_t i = 0; i < list_.instrs.size(); ++i)
       if (marks_normal_entry(i)) begins_[i] = 1;
@@ -141,8 +151,10 @@ class Expansion {
 
   /// 3.7 spells END_ASYNC_FOR out, and protects the loop's target too:
   ///   SETUP_EXCEPT h; GET_ANEXT; LOAD_CONST None; YIELD_FROM; store; POP_BLOCK; …
-  ///   h: COPY 1; LOAD_GLOBAL StopAsyncIteration; EXC_MATCH; BRANCH_TRUE t; END_FINALLY; …    t: POP_TOP × 3; POP_EXCEPT; POP_TOP
-  /// No other statement gives this, so it is brought to 3.8's form: the region ends before the store, the handler is END_ASYNC_FOR.
+  ///   h: COPY 1; LOAD_GLOBAL StopAsyncIteration; EXC_MATCH; BRANCH_TRUE t; END_FINALLY; …    t:
+  ///   POP_TOP × 3; POP_EXCEPT; POP_TOP
+  /// No other statement gives this, so it is brought to 3.8's form: the region ends before the
+  /// store, the handler is END_ASYNC_FOR.
   void find_async_loops() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
@@ -158,22 +170,28 @@ class Expansion {
       if (instrs[s].op != Op::SETUP_FINALLY || instrs[s].aux != 1) continue;
       const std::size_t h = instrs[s].target;
       if (!matches(s + 1, {Op::GET_ANEXT, Op::LOAD_CONST, Op::YIELD_FROM}) ||
-          !matches(h, {Op::COPY, Op::LOAD_GLOBAL, Op::EXC_MATCH, Op::BRANCH_TRUE, Op::END_FINALLY}) || instrs[h].arg != 1 ||
-          module_[StrId(instrs[h + 1].arg)] != "StopAsyncIteration" || instrs[h + 3].target == kNoTarget)
+          !matches(h,
+                   {Op::COPY, Op::LOAD_GLOBAL, Op::EXC_MATCH, Op::BRANCH_TRUE, Op::END_FINALLY}) ||
+          instrs[h].arg != 1 || module_[StrId(instrs[h + 1].arg)] != "StopAsyncIteration" ||
+          instrs[h + 3].target == kNoTarget)
         continue;
       const std::size_t t = instrs[h + 3].target;
-      if (!matches(t, {Op::POP_TOP, Op::POP_TOP, Op::POP_TOP, Op::POP_EXCEPT, Op::POP_TOP})) continue;
+      if (!matches(t, {Op::POP_TOP, Op::POP_TOP, Op::POP_TOP, Op::POP_EXCEPT, Op::POP_TOP}))
+        continue;
       if (targeted.empty()) {
         targeted.assign(n, false);
         for (const Instr& instr : instrs)
           if (instr.target != kNoTarget) targeted[instr.target] = true;
       }
       std::size_t end = s + 4;
-      while (end < n && !targeted[end] && instrs[end].op < Op::JUMP) ++end;  // operations before JUMP in op.def neither branch nor act on blocks
-      if (end >= n || targeted[end] || instrs[end].op != Op::POP_BLOCK || targeted[s + 1] || targeted[s + 2] || targeted[s + 3]) continue;
+      while (end < n && !targeted[end] && instrs[end].op < Op::JUMP)
+        ++end;  // operations before JUMP in op.def neither branch nor act on blocks
+      if (end >= n || targeted[end] || instrs[end].op != Op::POP_BLOCK || targeted[s + 1] ||
+          targeted[s + 2] || targeted[s + 3])
+        continue;
       const Op last = instrs[end - 1].op;
-      if (last != Op::STORE_FAST && last != Op::STORE_DEREF && last != Op::STORE_GLOBAL && last != Op::STORE_NAME &&
-          last != Op::STORE_ATTR && last != Op::STORE_SUBSCR)
+      if (last != Op::STORE_FAST && last != Op::STORE_DEREF && last != Op::STORE_GLOBAL &&
+          last != Op::STORE_NAME && last != Op::STORE_ATTR && last != Op::STORE_SUBSCR)
         continue;
       async_[s + 4] = Async::Stored;
       async_[end] = Async::Left;
@@ -183,21 +201,26 @@ class Expansion {
     }
   }
 
-  /// A chained comparison that a loop or a statement tests: where its first part fails, it drops the value and leaves.
+  /// A chained comparison that a loop or a statement tests: where its first part fails, it drops
+  /// the value and leaves.
   void find_comparisons() {
     const std::vector<Instr>& instrs = list_.instrs;
     for (std::uint32_t i : leads_) {
-      if (i < 3 || !is_branch(instrs[i].op) || instrs[i - 2].op != Op::ROT || instrs[i - 3].op != Op::COPY || instrs[instrs[i].target].op != Op::POP_TOP) continue;
+      if (i < 3 || !is_branch(instrs[i].op) || instrs[i - 2].op != Op::ROT ||
+          instrs[i - 3].op != Op::COPY || instrs[instrs[i].target].op != Op::POP_TOP)
+        continue;
       if (comparison_.empty()) comparison_.assign(instrs.size(), false);
       comparison_[instrs[i].target] = true;
     }
   }
   bool is_comparison(std::size_t index) const { return !comparison_.empty() && comparison_[index]; }
 
-  /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump from inside a loop to behind its end is `break`,
-  /// and so is one to the beginning of a loop further out (a jump to that loop's jump back, threaded).
-  /// A jump back right behind what leaves a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not leave them so.
-  /// So is one in a handler or in protected code with the end of that behind it, which nothing reaches.
+  /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump
+  /// from inside a loop to behind its end is `break`, and so is one to the beginning of a loop
+  /// further out (a jump to that loop's jump back, threaded). A jump back right behind what leaves
+  /// a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not
+  /// leave them so. So is one in a handler or in protected code with the end of that behind it,
+  /// which nothing reaches.
   void find_jumps() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
@@ -207,17 +230,21 @@ class Expansion {
       loop_end[begin] = std::max(loop_end[begin], end);
     };
     for (std::uint32_t i : leads_)
-      if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op))) loop(instrs[i].target, i + 1);
+      if (instrs[i].target <= i && (instrs[i].op == Op::JUMP || is_branch(instrs[i].op)))
+        loop(instrs[i].target, i + 1);
     for (std::uint32_t i : leads_)  // the body of a `for`, also where no way leads back
       if (instrs[i].op == Op::FOR_ITER) loop(i, instrs[i].target);
     if (loop_end.empty()) return;
     jump_role_.assign(n, JumpRole::Plain);
     if (minor_ <= 7) {
       begins_two_loops_.assign(n, false);
-      for (std::uint32_t i = 0; i + 1 < n; ++i) begins_two_loops_[i] = instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
+      for (std::uint32_t i = 0; i + 1 < n; ++i)
+        begins_two_loops_[i] =
+            instrs[i].op == Op::SETUP_LOOP && loop_end[i] > i && loop_end[i + 1] > i + 1;
     }
     std::vector<std::uint32_t> begins;
-    std::vector<std::pair<std::uint32_t, bool>> setups;  // the SETUP_LOOPs around i, and whether their loop has begun
+    std::vector<std::pair<std::uint32_t, bool>>
+        setups;  // the SETUP_LOOPs around i, and whether their loop has begun
     for (std::uint32_t i = 0; i < n; ++i) {
       while (!setups.empty() && instrs[setups.back().first].target <= i) setups.pop_back();
       if (loop_end[i] > i) {
@@ -229,13 +256,17 @@ class Expansion {
         }
         out_.loops.push_back(span);
       }
-      if (minor_ <= 7 && instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i && instrs[i].target < n) setups.emplace_back(i, false);
+      if (minor_ <= 7 && instrs[i].op == Op::SETUP_LOOP && instrs[i].target > i &&
+          instrs[i].target < n)
+        setups.emplace_back(i, false);
     }
     std::vector<std::uint8_t> targeted(n, 0);
     for (std::uint32_t i : leads_) targeted[instrs[i].target] = 1;
     auto ends_behind_jump = [&](std::uint32_t i) {
       if (i == 0 || i + 1 >= n || targeted[i + 1]) return false;
-      return instrs[i + 1].op == Op::POP_EXCEPT || (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK && instrs[i - 1].op == Op::POP_BLOCK);
+      return instrs[i + 1].op == Op::POP_EXCEPT ||
+             (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK &&
+              instrs[i - 1].op == Op::POP_BLOCK);
     };
     auto unwound = [&](std::uint32_t i) {  // right behind the copy or the call of a cleanup
       while (i-- > 0) {
@@ -260,13 +291,19 @@ class Expansion {
       close(i);
       if (i > 0 && is_comparison(i - 1)) continue;
       const std::uint32_t target = instrs[i].target;
-      if (!open.empty() && (target > i ? target >= loop_end[open.back()] : target < open.back())) jump_role_[i] = JumpRole::Break;
-      else if (target <= i && (unwound(i) || ends_behind_jump(i))) jump_role_[i] = JumpRole::Continue;
+      if (!open.empty() && (target > i ? target >= loop_end[open.back()] : target < open.back()))
+        jump_role_[i] = JumpRole::Break;
+      else if (target <= i && (unwound(i) || ends_behind_jump(i)))
+        jump_role_[i] = JumpRole::Continue;
     }
   }
 
-  bool begins_two_loops(std::size_t setup) const { return !begins_two_loops_.empty() && begins_two_loops_[setup]; }
-  JumpRole role(std::size_t jump) const { return jump_role_.empty() ? JumpRole::Plain : jump_role_[jump]; }
+  bool begins_two_loops(std::size_t setup) const {
+    return !begins_two_loops_.empty() && begins_two_loops_[setup];
+  }
+  JumpRole role(std::size_t jump) const {
+    return jump_role_.empty() ? JumpRole::Plain : jump_role_[jump];
+  }
 
   /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
   std::uint32_t goes_on(std::uint32_t index) const {
@@ -281,18 +318,29 @@ class Expansion {
           if (begins_two_loops(index)) return instr.offset;
           ++index;
           continue;
-        case Op::LOAD_CONST: return marks_normal_entry(index) ? kNoOffset : instr.offset;
-        case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLOSURE: case Op::FOR_ITER: case Op::SETUP_FINALLY:
-        case Op::BUILD_LIST: case Op::BUILD_MAP: case Op::LOAD_BUILD_CLASS:
+        case Op::LOAD_CONST:
+          return marks_normal_entry(index) ? kNoOffset : instr.offset;
+        case Op::LOAD_FAST:
+        case Op::LOAD_GLOBAL:
+        case Op::LOAD_NAME:
+        case Op::LOAD_DEREF:
+        case Op::LOAD_CLOSURE:
+        case Op::FOR_ITER:
+        case Op::SETUP_FINALLY:
+        case Op::BUILD_LIST:
+        case Op::BUILD_MAP:
+        case Op::LOAD_BUILD_CLASS:
           return instr.offset;
-        default: return kNoOffset;
+        default:
+          return kNoOffset;
       }
     }
     return kNoOffset;
   }
 
-  /// Calls visit(first) for the first instruction of each clause of `except` from `handler` on, but a bare one. Returns what stands behind them: the
-  /// instruction that raises again what no clause took, or the first one of the bare `except`; kNone where this is no such handler.
+  /// Calls visit(first) for the first instruction of each clause of `except` from `handler` on, but
+  /// a bare one. Returns what stands behind them: the instruction that raises again what no clause
+  /// took, or the first one of the bare `except`; kNone where this is no such handler.
   template <typename Visit>
   std::uint32_t walk_clauses(std::uint32_t handler, Visit visit) const {
     const std::vector<Instr>& instrs = list_.instrs;
@@ -301,7 +349,9 @@ class Expansion {
     for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < 1000; ++clauses) {
       std::size_t test = i;
       while (test < n && test < i + 200 && instrs[test].op != Op::EXC_MATCH) ++test;
-      if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH || instrs[test + 1].op != Op::BRANCH_FALSE) return kNone;
+      if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH ||
+          instrs[test + 1].op != Op::BRANCH_FALSE)
+        return kNone;
       const std::size_t next = instrs[test + 1].target;
       if (next <= test + 1 || next >= n) return kNone;
       visit(static_cast<std::uint32_t>(next));
@@ -310,7 +360,8 @@ class Expansion {
     return i < n ? static_cast<std::uint32_t>(i) : kNone;
   }
 
-  /// The first instruction behind the clauses of the `except` that begins at `handler`, with what raises again; kNone for other handlers.
+  /// The first instruction behind the clauses of the `except` that begins at `handler`, with what
+  /// raises again; kNone for other handlers.
   std::uint32_t clauses_end(std::uint32_t handler) const {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
@@ -323,13 +374,15 @@ class Expansion {
 
   static bool raises_again(Op op) { return op == Op::END_FINALLY || op == Op::RERAISE; }
 
-  /// Up to 3.9: the first instruction behind what ends the handler that goes on at `from`; kNone if that is not plain.
+  /// Up to 3.9: the first instruction behind what ends the handler that goes on at `from`; kNone if
+  /// that is not plain.
   std::uint32_t handler_end(std::uint32_t from) const {
     const std::vector<Instr>& instrs = list_.instrs;
     std::uint32_t depth = 0;
     for (std::size_t i = from; i < instrs.size() && i < from + std::size_t{2000}; ++i) {
       const Op op = instrs[i].op;
-      if (i > from && first_setup_[i] < from) return kNone;  // the handler of a statement around this one, whose own end is gone
+      if (i > from && first_setup_[i] < from)
+        return kNone;  // the handler of a statement around this one, whose own end is gone
       if (op == Op::SETUP_FINALLY || op == Op::SETUP_WITH) ++depth;
       if (!raises_again(op) && op != Op::END_ASYNC_FOR) continue;
       if (depth == 0) return raises_again(op) ? static_cast<std::uint32_t>(i + 1) : kNone;
@@ -338,8 +391,9 @@ class Expansion {
     return kNone;
   }
 
-  /// Up to 3.9 a `break` right behind the clauses of `except` takes the jumps that end the protected code and the clauses along (they
-  /// lead to a jump, and are threaded). They lead to it again: what it was is told once.
+  /// Up to 3.9 a `break` right behind the clauses of `except` takes the jumps that end the
+  /// protected code and the clauses along (they lead to a jump, and are threaded). They lead to it
+  /// again: what it was is told once.
   void join_breaks() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::uint32_t n = static_cast<std::uint32_t>(instrs.size());
@@ -361,8 +415,9 @@ class Expansion {
     }
   }
 
-  /// What stands behind the statement whose handler begins at `handler`: behind the last clause of `except` there is a jump, also where the clause
-  /// itself never ends; behind `finally` its END_FINALLY goes on.
+  /// What stands behind the statement whose handler begins at `handler`: behind the last clause of
+  /// `except` there is a jump, also where the clause itself never ends; behind `finally` its
+  /// END_FINALLY goes on.
   std::uint32_t behind_statement(std::uint32_t handler) const {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
@@ -386,8 +441,11 @@ class Expansion {
       const Op op = instrs[i].op;
       if (op == Op::SETUP_FINALLY) ++depth;
       if (op != Op::END_FINALLY && op != Op::END_ASYNC_FOR) continue;
-      if (instrs[i - 1].op == Op::WITH_CLEANUP_FINISH) continue;  // ends a `with`, whose beginning may be gone as dead code
-      if (depth == 0) return op == Op::END_FINALLY && i + 1 < n ? goes_on(static_cast<std::uint32_t>(i + 1)) : kNoOffset;
+      if (instrs[i - 1].op == Op::WITH_CLEANUP_FINISH)
+        continue;  // ends a `with`, whose beginning may be gone as dead code
+      if (depth == 0)
+        return op == Op::END_FINALLY && i + 1 < n ? goes_on(static_cast<std::uint32_t>(i + 1))
+                                                  : kNoOffset;
       --depth;
     }
     return kNoOffset;
@@ -401,12 +459,14 @@ class Expansion {
   bool marks_normal_entry(std::uint32_t index) const {
     if (finally_body_.empty() || !is_none(list_.instrs[index])) return false;
     std::uint32_t next = index + 1;
-    for (int hops = 0; hops < 4 && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP; ++hops)
+    for (int hops = 0; hops < 4 && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP;
+         ++hops)
       next = list_.instrs[next].target;
     return next < list_.instrs.size() && finally_body_[next];
   }
 
-  std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level, const Instr& instr) {
+  std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level,
+                     const Instr& instr) {
     Context context{kind, parent, target, level, kNone, 0, 1};
     if (parent != kNone) {
       context.region = contexts_[parent].region;
@@ -426,11 +486,14 @@ class Expansion {
       if (minor_ <= 8 && instr.op == Op::SETUP_FINALLY) {
         region.setup = instr.offset;
         const Op first = target < list_.instrs.size() ? list_.instrs[target].op : Op::UNKNOWN;
-        region.cleanup = minor_ <= 7 ? kind == Entered::Try : first != Op::POP_TOP && first != Op::COPY;
+        region.cleanup =
+            minor_ <= 7 ? kind == Entered::Try : first != Op::POP_TOP && first != Op::COPY;
         region.after = behind_statement(target);
       }
       std::uint32_t end = clauses_end(target);
-      if (end == kNone && minor_ <= 9 && target < list_.instrs.size() && list_.instrs[target].op != Op::COPY) end = handler_end(target);
+      if (end == kNone && minor_ <= 9 && target < list_.instrs.size() &&
+          list_.instrs[target].op != Op::COPY)
+        end = handler_end(target);
       if (end < list_.instrs.size()) region.end = list_.instrs[end].offset;
       context.region = static_cast<std::uint32_t>(out_.regions.size());
       out_.regions.push_back(region);
@@ -446,11 +509,16 @@ class Expansion {
   }
 
   std::uint32_t parent(std::uint32_t context) const { return contexts_[context].parent; }
-  bool is(std::uint32_t context, Entered kind) const { return context != kNone && contexts_[context].kind == kind; }
-  std::uint32_t region(std::uint32_t context) const { return context == kNone ? kNone : contexts_[context].region; }
+  bool is(std::uint32_t context, Entered kind) const {
+    return context != kNone && contexts_[context].kind == kind;
+  }
+  std::uint32_t region(std::uint32_t context) const {
+    return context == kNone ? kNone : contexts_[context].region;
+  }
 
   /// The state of (index, context); made and queued when it is not there yet.
-  std::uint32_t state(std::uint32_t index, std::uint32_t context, std::uint32_t depth, std::uint32_t offset) {
+  std::uint32_t state(std::uint32_t index, std::uint32_t context, std::uint32_t depth,
+                      std::uint32_t offset) {
     if (index >= list_.instrs.size()) {
       Instr instr;
       instr.offset = offset;
@@ -460,10 +528,12 @@ class Expansion {
     if (inline_state_[index] == kNone || states_[inline_state_[index]].context == context)
       slot = &inline_state_[index];
     else
-      slot = &more_states_.try_emplace((static_cast<std::uint64_t>(index) << 32) | context, kNone).first->second;
+      slot = &more_states_.try_emplace((static_cast<std::uint64_t>(index) << 32) | context, kNone)
+                  .first->second;
     if (*slot != kNone) {
       if (states_[*slot].depth != depth)
-        fail(list_.instrs[index], "is reached with stack depths " + std::to_string(states_[*slot].depth) + " and " +
+        fail(list_.instrs[index], "is reached with stack depths " +
+                                      std::to_string(states_[*slot].depth) + " and " +
                                       std::to_string(depth));
       return *slot;
     }
@@ -498,7 +568,9 @@ class Expansion {
   /// What `instr` does to the stack.
   void take_effect(const Instr& instr) {
     const StackEffect effect = stack_effect(instr);
-    if (effect.pops > depth_ || depth_ + std::max(effect.pushes, effect.target_pushes) > kDeepest) [[unlikely]] fail_depth(*here_, depth_, effect.pops);
+    if (effect.pops > depth_ || depth_ + std::max(effect.pushes, effect.target_pushes) > kDeepest)
+        [[unlikely]]
+      fail_depth(*here_, depth_, effect.pops);
     depth_ = static_cast<std::uint32_t>(depth_ - effect.pops + effect.pushes);
     spend(*here_);
   }
@@ -507,16 +579,20 @@ class Expansion {
     const auto id = static_cast<std::uint32_t>(out_.steps.size());
     const auto end = static_cast<std::uint32_t>(out_.made.size());
     if (last_ != kNone) out_.steps[last_].next = id;
-    out_.steps.push_back({end - static_cast<std::uint32_t>(count), end, kNone, kNone, region(context_)});
+    out_.steps.push_back(
+        {end - static_cast<std::uint32_t>(count), end, kNone, kNone, region(context_)});
     if (states_[current_].first == kNone) states_[current_].first = id;
     last_ = id;
   }
   void spend(const Instr& instr, std::size_t count = 1) {
-    if (budget_ < count) [[unlikely]] fail_blow_up(instr);
+    if (budget_ < count) [[unlikely]]
+      fail_blow_up(instr);
     budget_ -= count;
   }
   [[noreturn]] void fail_depth(const Instr& instr, std::uint64_t depth, std::uint64_t pops) const {
-    if (pops > depth) fail(instr, "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth));
+    if (pops > depth)
+      fail(instr,
+           "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth));
     fail(instr, "makes the stack deeper than 16 million values");
   }
   [[noreturn]] void fail_blow_up(const Instr& instr) const {
@@ -587,7 +663,9 @@ class Expansion {
     while (context_ != kNone) {
       const Context context = contexts_[context_];
       switch (context.kind) {
-        case Entered::Handler: leave_handler(true); continue;
+        case Entered::Handler:
+          leave_handler(true);
+          continue;
         case Entered::Try: {
           context_ = context.parent;
           drop_below_top(context.level);
@@ -601,7 +679,9 @@ class Expansion {
         case Entered::ByCall:
         case Entered::ByReturn:
         case Entered::ByBreak:
-        case Entered::ByContinue: context_ = context.parent; continue;
+        case Entered::ByContinue:
+          context_ = context.parent;
+          continue;
       }
     }
     emit(Op::RETURN_VALUE);
@@ -615,7 +695,9 @@ class Expansion {
           drop_to(context.level);
           jump(context.target, JumpRole::Break);
           return;
-        case Entered::Handler: leave_handler(false); continue;
+        case Entered::Handler:
+          leave_handler(false);
+          continue;
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
@@ -630,7 +712,9 @@ class Expansion {
         case Entered::ByCall:
         case Entered::ByReturn:
         case Entered::ByBreak:
-        case Entered::ByContinue: context_ = context.parent; continue;
+        case Entered::ByContinue:
+          context_ = context.parent;
+          continue;
       }
     }
     fail(*here_, "is outside of a loop");
@@ -639,8 +723,12 @@ class Expansion {
     while (context_ != kNone) {
       const Context context = contexts_[context_];
       switch (context.kind) {
-        case Entered::Loop: jump(list_.instrs[origin_].target, JumpRole::Continue); return;
-        case Entered::Handler: leave_handler(false); continue;
+        case Entered::Loop:
+          jump(list_.instrs[origin_].target, JumpRole::Continue);
+          return;
+        case Entered::Handler:
+          leave_handler(false);
+          continue;
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
@@ -655,16 +743,20 @@ class Expansion {
         case Entered::ByCall:
         case Entered::ByReturn:
         case Entered::ByBreak:
-        case Entered::ByContinue: context_ = context.parent; continue;
+        case Entered::ByContinue:
+          context_ = context.parent;
+          continue;
       }
     }
     fail(*here_, "is outside of a loop");
   }
 
-  /// 3.8's `return`, `break` or `continue` in a `finally` body goes on under one context whichever way the body was entered. Its tail stays
-  /// with each copy of the body, as in 3.9, up to the first instruction that needs more than that.
+  /// 3.8's `return`, `break` or `continue` in a `finally` body goes on under one context whichever
+  /// way the body was entered. Its tail stays with each copy of the body, as in 3.9, up to the
+  /// first instruction that needs more than that.
   void leave_finally(std::uint32_t index) {
-    for (std::uint32_t count = 0; count < kFinallyTail && index < list_.instrs.size(); ++count, ++index) {
+    for (std::uint32_t count = 0; count < kFinallyTail && index < list_.instrs.size();
+         ++count, ++index) {
       const Instr& instr = list_.instrs[index];
       if (instr.op != Op::RETURN_VALUE && !acts_on_values_alone(instr.op)) break;
       here_ = &instr;
@@ -674,7 +766,8 @@ class Expansion {
     go(index);
   }
 
-  /// `try: pass`, or `break` or `continue` instead: protected code that is none. What ends it stands at `index`.
+  /// `try: pass`, or `break` or `continue` instead: protected code that is none. What ends it
+  /// stands at `index`.
   void keep_empty_body(std::uint32_t index) {
     if (!unreached_ || index == 0 || list_.instrs[index - 1].op != Op::SETUP_FINALLY) return;
     emit(Op::JUMP);
@@ -689,7 +782,8 @@ class Expansion {
     }
   }
 
-  /// Code right behind a `raise` that nothing reaches was written there, and stands in the same statements.
+  /// Code right behind a `raise` that nothing reaches was written there, and stands in the same
+  /// statements.
   void go_on_behind_raises() {
     while (!raises_.empty()) {
       const std::uint32_t index = raises_.begin()->first;
@@ -697,41 +791,55 @@ class Expansion {
       raises_.erase(raises_.begin());
       if (index + 1 >= list_.instrs.size() || inline_state_[index + 1] != kNone) continue;
       out_.unreached = true;
-      for (const Raised& way : ways) out_.steps[way.step].next = state(index + 1, way.context, way.depth, list_.instrs[index].offset) | kStateBit;
+      for (const Raised& way : ways)
+        out_.steps[way.step].next =
+            state(index + 1, way.context, way.depth, list_.instrs[index].offset) | kStateBit;
       walk_all();
     }
   }
 
-  /// Is there a statement at `index` that nothing reaches, other than the `return` that ends a function?
+  /// Is there a statement at `index` that nothing reaches, other than the `return` that ends a
+  /// function?
   bool unreached_statement(std::uint32_t index) const {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
-    static constexpr OpSet ends_blocks{Op::POP_BLOCK, Op::POP_EXCEPT, Op::BEGIN_FINALLY, Op::END_FINALLY, Op::JUMP};
+    static constexpr OpSet ends_blocks{Op::POP_BLOCK, Op::POP_EXCEPT, Op::BEGIN_FINALLY,
+                                       Op::END_FINALLY, Op::JUMP};
     if (index >= n || inline_state_[index] != kNone || ends_blocks[instrs[index].op]) return false;
     return index + 2 != n || !is_none(instrs[index]) || instrs[index + 1].op != Op::RETURN_VALUE;
   }
 
-  /// Where protected code ends in `return` and all clauses leave, nothing reaches what stands behind the clauses: it is there as if that `return`,
-  /// inside the protected code, went on to it.
+  /// Where protected code ends in `return` and all clauses leave, nothing reaches what stands
+  /// behind the clauses: it is there as if that `return`, inside the protected code, went on to it.
   void go_on_behind_handlers() {
     for (std::size_t c = 0; c < contexts_.size(); ++c) {  // which grows
       const Context context = contexts_[c];
-      if ((context.kind != Entered::Try && context.kind != Entered::TryExcept) || context.target == 0 || context.target >= list_.instrs.size()) continue;
+      if ((context.kind != Entered::Try && context.kind != Entered::TryExcept) ||
+          context.target == 0 || context.target >= list_.instrs.size())
+        continue;
       const std::uint32_t end = clauses_end(context.target);
       std::uint32_t at = context.target - 1;
-      while (at > 1 && at + 64 > context.target && inline_state_[at] == kNone && (list_.instrs[at].op == Op::POP_BLOCK || list_.instrs[at].op == Op::JUMP)) --at;
-      if (list_.instrs[at].op != Op::RETURN_VALUE || end == kNone || !unreached_statement(end)) continue;
+      while (at > 1 && at + 64 > context.target && inline_state_[at] == kNone &&
+             (list_.instrs[at].op == Op::POP_BLOCK || list_.instrs[at].op == Op::JUMP))
+        --at;
+      if (list_.instrs[at].op != Op::RETURN_VALUE || end == kNone || !unreached_statement(end))
+        continue;
       // from 3.8 on all blocks around it are popped first
-      std::uint32_t outside = minor_ <= 7 ? static_cast<std::uint32_t>(c) : context.parent, returns = find_state(at, outside);
-      for (; returns == kNone && outside != kNone; returns = find_state(at, outside)) outside = contexts_[outside].parent;
+      std::uint32_t outside = minor_ <= 7 ? static_cast<std::uint32_t>(c) : context.parent,
+                    returns = find_state(at, outside);
+      for (; returns == kNone && outside != kNone; returns = find_state(at, outside))
+        outside = contexts_[outside].parent;
       if (returns == kNone || states_[returns].depth != context.level + 1) continue;
       const std::uint32_t step = states_[returns].first;
       if (step == kNone || out_.made[out_.steps[step].begin].op != Op::RETURN_VALUE) continue;
       out_.unreached = true;
       out_.steps[step].region = context.region;
-      if (const std::uint32_t value = find_state(at - 1, outside); list_.instrs[at - 1].op == Op::LOAD_CONST && value != kNone && states_[value].first != kNone)
+      if (const std::uint32_t value = find_state(at - 1, outside);
+          list_.instrs[at - 1].op == Op::LOAD_CONST && value != kNone &&
+          states_[value].first != kNone)
         out_.steps[states_[value].first].region = context.region;
-      out_.steps[step].next = state(end, context.parent, context.level, list_.instrs[at].offset) | kStateBit;
+      out_.steps[step].next =
+          state(end, context.parent, context.level, list_.instrs[at].offset) | kStateBit;
       walk_all();
       go_on_behind_raises();
     }
@@ -748,8 +856,12 @@ class Expansion {
       // The copies of one RETURN_VALUE that follow each other in one line are one statement.
       while (here_->op == Op::RETURN_VALUE && origin_ > 0 && here_->line != 0) {
         std::uint32_t before = origin_;
-        while (before > 0 && list_.instrs[before - 1].op != Op::RETURN_VALUE && list_.instrs[before - 1].line == here_->line) --before;
-        if (before == 0 || list_.instrs[before - 1].op != Op::RETURN_VALUE || list_.instrs[before - 1].line != here_->line) break;
+        while (before > 0 && list_.instrs[before - 1].op != Op::RETURN_VALUE &&
+               list_.instrs[before - 1].line == here_->line)
+          --before;
+        if (before == 0 || list_.instrs[before - 1].op != Op::RETURN_VALUE ||
+            list_.instrs[before - 1].line != here_->line)
+          break;
         origin_ = before - 1;
       }
     }
@@ -774,7 +886,8 @@ class Expansion {
     switch (instr.op) {
       case Op::SETUP_FINALLY:
         need_target(instr);
-        context_ = push(context_, minor_ <= 7 && instr.aux == 1 ? Entered::TryExcept : Entered::Try, instr.target, depth_, instr);
+        context_ = push(context_, minor_ <= 7 && instr.aux == 1 ? Entered::TryExcept : Entered::Try,
+                        instr.target, depth_, instr);
         go(next);
         return;
       case Op::SETUP_WITH:
@@ -787,8 +900,10 @@ class Expansion {
       case Op::SETUP_LOOP:
         need_target(instr);
         context_ = push(context_, Entered::Loop, instr.target, depth_, instr);
-        if (begins_two_loops(index)) jump(next, JumpRole::Loop);
-        else go(next);
+        if (begins_two_loops(index))
+          jump(next, JumpRole::Loop);
+        else
+          go(next);
         return;
       case Op::POP_BLOCK: {
         if (bottom || top > Entered::TryExcept) fail(instr, "finds no block to leave");
@@ -855,8 +970,11 @@ class Expansion {
         switch (context.kind) {
           case Entered::Loop:
           case Entered::Try:
-          case Entered::TryExcept: fail(instr, "is outside of a `finally` body");
-          case Entered::Handler: emit(Op::RERAISE, 3); return;
+          case Entered::TryExcept:
+            fail(instr, "is outside of a `finally` body");
+          case Entered::Handler:
+            emit(Op::RERAISE, 3);
+            return;
           case Entered::Normally:
             context_ = context.parent;
             go(next);
@@ -881,7 +999,8 @@ class Expansion {
         return;
       }
       case Op::WITH_CLEANUP_START:
-        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall) fail(instr, "is outside of a `with` cleanup");
+        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
+          fail(instr, "is outside of a `with` cleanup");
         if (top == Entered::Handler) {
           emit(Op::WITH_EXCEPT_START, 7);
         } else {
@@ -894,12 +1013,14 @@ class Expansion {
         go(next);
         return;
       case Op::WITH_CLEANUP_FINISH:
-        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall) fail(instr, "is outside of a `with` cleanup");
+        if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
+          fail(instr, "is outside of a `with` cleanup");
         if (top == Entered::Handler) {
           emit(Op::BRANCH_TRUE);
           const std::uint32_t branch = last_;
           go(next);
-          // The exception is swallowed: as 3.9 does, drop it, leave the handler, drop the exit function.
+          // The exception is swallowed: as 3.9 does, drop it, leave the handler, drop the exit
+          // function.
           out_.steps[branch].target = static_cast<std::uint32_t>(out_.steps.size());
           last_ = kNone;
           for (int i = 0; i < 3; ++i) emit(Op::POP_TOP);
@@ -923,14 +1044,18 @@ class Expansion {
         return;
       case Op::JUMP:
         need_target(instr);
-        if (auto joined = joined_.find(index); joined != joined_.end()) jump(joined->second, JumpRole::Plain);
-        else jump(instr.target, role(index));
+        if (auto joined = joined_.find(index); joined != joined_.end())
+          jump(joined->second, JumpRole::Plain);
+        else
+          jump(instr.target, role(index));
         return;
       case Op::RAISE:
         emit(instr.op, instr.arg, instr.aux);
         if (unreached_ && minor_ <= 8) raises_[index].push_back({last_, context_, depth_});
         return;
-      case Op::RERAISE: emit(instr.op, instr.arg, instr.aux); return;
+      case Op::RERAISE:
+        emit(instr.op, instr.arg, instr.aux);
+        return;
       case Op::FOR_ITER:
       case Op::SEND:
       case Op::BRANCH_FALSE:
@@ -949,38 +1074,60 @@ class Expansion {
         go(next);
         return;
       }
+      // clang-format off: it does not come to rest on rows of macros
 #define OP(name) case Op::name:
-      // every other operation, as it is
-      OP(POP_TOP) OP(COPY) OP(SWAP) OP(ROT) OP(PUSH_NULL) OP(END_FOR) OP(LOAD_COMMON) OP(LOAD_BUILD_CLASS) OP(LOAD_FAST)
-      OP(LOAD_FAST_AND_CLEAR) OP(STORE_FAST) OP(DELETE_FAST) OP(LOAD_DEREF) OP(STORE_DEREF) OP(DELETE_DEREF) OP(LOAD_CLASSDEREF)
-      OP(LOAD_CLOSURE) OP(LOAD_GLOBAL) OP(STORE_GLOBAL) OP(DELETE_GLOBAL) OP(LOAD_NAME) OP(STORE_NAME) OP(DELETE_NAME)
-      OP(LOAD_LOCALS) OP(LOAD_FROM_DICT_OR_GLOBALS) OP(LOAD_ATTR) OP(LOAD_METHOD) OP(LOAD_SUPER_ATTR) OP(STORE_ATTR)
-      OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR) OP(DELETE_SUBSCR) OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY)
-      OP(INPLACE) OP(COMPARE) OP(IS) OP(CONTAINS) OP(TO_BOOL) OP(BUILD_TUPLE) OP(BUILD_LIST) OP(BUILD_SET) OP(BUILD_MAP)
-      OP(BUILD_CONST_KEY_MAP) OP(BUILD_STRING) OP(BUILD_SLICE) OP(BUILD_TUPLE_UNPACK) OP(BUILD_LIST_UNPACK) OP(BUILD_SET_UNPACK)
-      OP(BUILD_MAP_UNPACK) OP(LIST_APPEND) OP(SET_ADD) OP(MAP_ADD) OP(LIST_EXTEND) OP(SET_UPDATE) OP(DICT_UPDATE) OP(DICT_MERGE)
-      OP(LIST_TO_TUPLE) OP(FORMAT) OP(CONVERT) OP(BUILD_INTERPOLATION) OP(BUILD_TEMPLATE) OP(CALL) OP(CALL_KW) OP(CALL_EX)
-      OP(MAKE_FUNCTION) OP(SET_FUNCTION_ATTRIBUTE) OP(INTRINSIC_1) OP(INTRINSIC_2) OP(GET_ITER) OP(GET_YIELD_FROM_ITER)
-      OP(GET_AITER) OP(GET_ANEXT) OP(GET_AWAITABLE) OP(YIELD_VALUE) OP(YIELD_FROM) OP(END_SEND) OP(CLEANUP_THROW)
-      OP(UNPACK_SEQUENCE) OP(UNPACK_EX) OP(IMPORT_NAME) OP(IMPORT_FROM) OP(IMPORT_STAR) OP(WITH_ENTER) OP(ASYNC_WITH_ENTER)
-      OP(WITH_EXCEPT_START) OP(LOAD_SPECIAL) OP(PUSH_EXC_INFO) OP(EXC_MATCH) OP(CHECK_EXC_MATCH) OP(CHECK_EG_MATCH)
-      OP(PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS) OP(PRINT_EXPR) OP(MATCH_MAPPING) OP(MATCH_SEQUENCE) OP(MATCH_KEYS)
-      OP(MATCH_CLASS) OP(GET_LEN) OP(COPY_DICT_WITHOUT_KEYS) OP(UNKNOWN)
+        // every other operation, as it is
+        OP(POP_TOP)
+        OP(COPY)
+        OP(SWAP)
+        OP(ROT) OP(PUSH_NULL) OP(END_FOR) OP(LOAD_COMMON) OP(LOAD_BUILD_CLASS) OP(LOAD_FAST) OP(
+            LOAD_FAST_AND_CLEAR) OP(STORE_FAST) OP(DELETE_FAST) OP(LOAD_DEREF) OP(STORE_DEREF)
+            OP(DELETE_DEREF) OP(LOAD_CLASSDEREF) OP(LOAD_CLOSURE) OP(LOAD_GLOBAL) OP(
+                STORE_GLOBAL) OP(DELETE_GLOBAL) OP(LOAD_NAME) OP(STORE_NAME) OP(DELETE_NAME)
+                OP(LOAD_LOCALS) OP(LOAD_FROM_DICT_OR_GLOBALS) OP(LOAD_ATTR) OP(LOAD_METHOD) OP(
+                    LOAD_SUPER_ATTR) OP(STORE_ATTR) OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR)
+                    OP(DELETE_SUBSCR) OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY) OP(
+                        INPLACE) OP(COMPARE) OP(IS) OP(CONTAINS) OP(TO_BOOL) OP(BUILD_TUPLE)
+                        OP(BUILD_LIST) OP(BUILD_SET) OP(BUILD_MAP) OP(BUILD_CONST_KEY_MAP) OP(
+                            BUILD_STRING) OP(BUILD_SLICE) OP(BUILD_TUPLE_UNPACK)
+                            OP(BUILD_LIST_UNPACK) OP(BUILD_SET_UNPACK) OP(BUILD_MAP_UNPACK) OP(
+                                LIST_APPEND) OP(SET_ADD) OP(MAP_ADD) OP(LIST_EXTEND) OP(SET_UPDATE)
+                                OP(DICT_UPDATE) OP(DICT_MERGE) OP(LIST_TO_TUPLE) OP(FORMAT) OP(
+                                    CONVERT) OP(BUILD_INTERPOLATION) OP(BUILD_TEMPLATE) OP(CALL)
+                                    OP(CALL_KW) OP(CALL_EX) OP(MAKE_FUNCTION) OP(
+                                        SET_FUNCTION_ATTRIBUTE) OP(INTRINSIC_1) OP(INTRINSIC_2)
+                                        OP(GET_ITER) OP(GET_YIELD_FROM_ITER) OP(GET_AITER) OP(
+                                            GET_ANEXT) OP(GET_AWAITABLE) OP(YIELD_VALUE)
+                                            OP(YIELD_FROM) OP(END_SEND) OP(CLEANUP_THROW) OP(
+                                                UNPACK_SEQUENCE) OP(UNPACK_EX) OP(IMPORT_NAME)
+                                                OP(IMPORT_FROM) OP(IMPORT_STAR) OP(WITH_ENTER) OP(
+                                                    ASYNC_WITH_ENTER) OP(WITH_EXCEPT_START)
+                                                    OP(LOAD_SPECIAL) OP(PUSH_EXC_INFO) OP(EXC_MATCH)
+                                                        OP(CHECK_EXC_MATCH) OP(CHECK_EG_MATCH) OP(
+                                                            PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS)
+                                                            OP(PRINT_EXPR) OP(MATCH_MAPPING)
+                                                                OP(MATCH_SEQUENCE) OP(MATCH_KEYS)
+                                                                    OP(MATCH_CLASS) OP(GET_LEN)
+                                                                        OP(COPY_DICT_WITHOUT_KEYS)
+                                                                            OP(UNKNOWN)
 #undef OP
-        walk_plain(index);
+            // clang-format on
+            walk_plain(index);
         return;
     }
   }
 
   /// One step of the plain operations from `index` on, up to where control may enter.
   void walk_plain(std::uint32_t index) {
-    const Instr *const first = &list_.instrs[index], *const end = list_.instrs.data() + list_.instrs.size();
+    const Instr *const first = &list_.instrs[index], *const end =
+                                                         list_.instrs.data() + list_.instrs.size();
     const Instr* instr = first;
     const std::uint32_t state = current_;
     std::uint64_t depth = depth_;
     for (;;) {
       const StackEffect effect = stack_effect(*instr);
-      if (effect.pops > depth || depth + effect.pushes > kDeepest) [[unlikely]] fail_depth(*instr, depth, effect.pops);
+      if (effect.pops > depth || depth + effect.pushes > kDeepest) [[unlikely]]
+        fail_depth(*instr, depth, effect.pops);
       depth += effect.pushes - effect.pops;
       ++index;
       if (++instr == end || begins_[index] || inline_state_[index] != kNone) break;
@@ -998,23 +1145,36 @@ class Expansion {
     if (instr.target == kNoTarget) fail(instr, "has no target");
   }
 
-  /// A jump from the end of a body leads over the `else`, also one that nothing reaches, right behind a `raise`, `break` or `continue`.
+  /// A jump from the end of a body leads over the `else`, also one that nothing reaches, right
+  /// behind a `raise`, `break` or `continue`.
   void find_elses() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
     auto reached = [&](std::size_t i) { return inline_state_[i] != kNone; };
     // of the first instruction from there on that is in the graph
-    auto offset_of = [&](std::size_t i) { return reached(i) ? out_.made[out_.steps[first_step(inline_state_[i])].begin].offset : instrs[i].offset; };
+    auto offset_of = [&](std::size_t i) {
+      return reached(i) ? out_.made[out_.steps[first_step(inline_state_[i])].begin].offset
+                        : instrs[i].offset;
+    };
     for (std::size_t i : leads_) {
-      if (i == 0 || i + 1 >= n || instrs[i].op != Op::JUMP || !reached(i + 1) || is_comparison(i - 1) || is_comparison(i + 1)) continue;
-      if (reached(i) && instrs[i - 1].op != Op::RAISE ? role(i) != JumpRole::Plain || instrs[i].target <= i || joined_.count(static_cast<std::uint32_t>(i)) != 0 : !reached(i - 1)) continue;
+      if (i == 0 || i + 1 >= n || instrs[i].op != Op::JUMP || !reached(i + 1) ||
+          is_comparison(i - 1) || is_comparison(i + 1))
+        continue;
+      if (reached(i) && instrs[i - 1].op != Op::RAISE
+              ? role(i) != JumpRole::Plain || instrs[i].target <= i ||
+                    joined_.count(static_cast<std::uint32_t>(i)) != 0
+              : !reached(i - 1))
+        continue;
       out_.elses.push_back({offset_of(i + 1), offset_of(instrs[i].target)});
     }
     // behind a `raise` there is always an end
-    out_.ends_in_compound = n > 2 && instrs[n - 3].op == Op::RETURN_VALUE && instrs[n - 1].op == Op::RETURN_VALUE && is_none(instrs[n - 2]) && !reached(n - 1) && !reached(n - 2) && reached(n - 3);
+    out_.ends_in_compound = n > 2 && instrs[n - 3].op == Op::RETURN_VALUE &&
+                            instrs[n - 1].op == Op::RETURN_VALUE && is_none(instrs[n - 2]) &&
+                            !reached(n - 1) && !reached(n - 2) && reached(n - 3);
   }
 
-  /// Successors that are states become steps. A state without steps (POP_BLOCK …) stands for the one it goes on to.
+  /// Successors that are states become steps. A state without steps (POP_BLOCK …) stands for the
+  /// one it goes on to.
   std::uint32_t first_step(std::uint32_t state) {
     std::vector<std::uint32_t>& path = work_;
     path.clear();
@@ -1055,25 +1215,31 @@ class Expansion {
   std::uint32_t none_ = kNone;
   /// How many instructions behind POP_FINALLY stay with each copy of the body, at most.
   static constexpr std::uint32_t kFinallyTail = 16;
-  std::vector<std::uint32_t> leads_;        // the instructions with a target
-  std::vector<std::uint8_t> begins_;        // by instruction: it does not just follow on the one before, as one plain operation on another
+  std::vector<std::uint32_t> leads_;  // the instructions with a target
+  std::vector<std::uint8_t> begins_;  // by instruction: it does not just follow on the one before,
+                                      // as one plain operation on another
   std::vector<std::uint32_t> first_setup_;  // of each handler; empty where there is none
   std::vector<bool> finally_body_;
   std::vector<Async> async_;
-  std::vector<JumpRole> jump_role_;  // of each JUMP; empty where there is no loop, or the order of the source is lost
-  std::vector<bool> begins_two_loops_;  // 3.7: a SETUP_LOOP that the body of an endless loop begins with, of a loop that begins without any code
-  std::vector<bool> comparison_;     // where the first part of a chained comparison that is tested leads when it fails
+  std::vector<JumpRole>
+      jump_role_;  // of each JUMP; empty where there is no loop, or the order of the source is lost
+  std::vector<bool> begins_two_loops_;  // 3.7: a SETUP_LOOP that the body of an endless loop begins
+                                        // with, of a loop that begins without any code
+  std::vector<bool> comparison_;  // where the first part of a chained comparison that is tested
+                                  // leads when it fails
   std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
   std::vector<Context> contexts_;
   std::unordered_map<Context, std::uint32_t, ContextHash> context_ids_;
   std::vector<State> states_;
-  std::vector<std::uint32_t> inline_state_;  // the first state of each instruction; the others in more_states_
+  std::vector<std::uint32_t>
+      inline_state_;  // the first state of each instruction; the others in more_states_
   std::unordered_map<std::uint64_t, std::uint32_t> more_states_;
   std::vector<std::uint32_t> work_;
   struct Raised {
     std::uint32_t step, context, depth;
   };
-  std::map<std::uint32_t, std::vector<Raised>> raises_;  // of each RAISE: its states that go_on_behind_raises has not seen
+  std::map<std::uint32_t, std::vector<Raised>>
+      raises_;  // of each RAISE: its states that go_on_behind_raises has not seen
   Steps out_;
   // the state being walked
   std::uint32_t current_ = 0, context_ = kNone, depth_ = 0, last_ = kNone;

@@ -57,7 +57,8 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
   dom.number.assign(n, kNone);
   dom.tree_in.assign(n, 0);
   dom.tree_out.assign(n, 0);
-  // Semidominators need the preorder of the depth-first tree; everything below is in preorder numbers.
+  // Semidominators need the preorder of the depth-first tree; everything below is in preorder
+  // numbers.
   struct Vertex {
     std::uint32_t node, parent;
     std::uint32_t semi, label, ancestor = kNone, idom = kNone;
@@ -100,7 +101,9 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
   auto evaluate = [&](std::uint32_t v) {
     if (vertices[v].ancestor == kNone) return v;
     path.clear();
-    for (std::uint32_t u = v; vertices[vertices[u].ancestor].ancestor != kNone; u = vertices[u].ancestor) path.push_back(u);
+    for (std::uint32_t u = v; vertices[vertices[u].ancestor].ancestor != kNone;
+         u = vertices[u].ancestor)
+      path.push_back(u);
     while (!path.empty()) {  // compress from the top down
       Vertex& u = vertices[path.back()];
       path.pop_back();
@@ -132,13 +135,15 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
     dom.idom[w.node] = vertices[w.idom].node;
   }
 
-  // Interval numbering without walking the tree: subtree sizes from the leaves up (a node comes after its dominator in reverse
-  // postorder), then each node takes the next free interval of its dominator. Unreachable nodes get empty, distinct intervals.
+  // Interval numbering without walking the tree: subtree sizes from the leaves up (a node comes
+  // after its dominator in reverse postorder), then each node takes the next free interval of its
+  // dominator. Unreachable nodes get empty, distinct intervals.
   struct Interval {
     std::uint32_t size = 1, next_in = 0;
   };
   std::vector<Interval> intervals(n);
-  for (std::uint32_t i = count; i-- > 1;) intervals[dom.idom[dom.order[i]]].size += intervals[dom.order[i]].size;
+  for (std::uint32_t i = count; i-- > 1;)
+    intervals[dom.idom[dom.order[i]]].size += intervals[dom.order[i]].size;
   std::uint32_t unreachable = count + 1;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t node = dom.order[i];

@@ -1,6 +1,7 @@
 #pragma once
-// Orders and dominators of a graph given as adjacency lists. Lengauer and Tarjan: "A Fast Algorithm for Finding Dominators in a
-// Flowgraph" (TOPLAS 1979), the simple variant: O(m log n) on any input, where the iterative ones are quadratic on long `match` chains.
+// Orders and dominators of a graph given as adjacency lists. Lengauer and Tarjan: "A Fast Algorithm
+// for Finding Dominators in a Flowgraph" (TOPLAS 1979), the simple variant: O(m log n) on any
+// input, where the iterative ones are quadratic on long `match` chains.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,8 +20,8 @@ struct Graph {
 
 Graph reversed(const Graph& graph);
 
-/// Reverse postorder of the nodes reachable from `entry`; no recursion. Successors are visited so that the FIRST successor
-/// comes earlier in the order than the second where both are possible.
+/// Reverse postorder of the nodes reachable from `entry`; no recursion. Successors are visited so
+/// that the FIRST successor comes earlier in the order than the second where both are possible.
 std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t entry);
 
 struct Dominators {
@@ -28,7 +29,9 @@ struct Dominators {
   std::vector<std::uint32_t> order;   // reverse postorder
   std::vector<std::uint32_t> number;  // node -> position in order, UINT32_MAX when unreachable
   std::vector<std::uint32_t> tree_in, tree_out;  // interval numbering of the dominator tree
-  bool dominates(std::uint32_t a, std::uint32_t b) const { return tree_in[a] <= tree_in[b] && tree_out[b] <= tree_out[a]; }
+  bool dominates(std::uint32_t a, std::uint32_t b) const {
+    return tree_in[a] <= tree_in[b] && tree_out[b] <= tree_out[a];
+  }
 };
 
 Dominators dominators(const Graph& graph, std::uint32_t entry);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "opcode/effect.h"
+#include "bytecode/effect.h"
 
 namespace depyf {
 
@@ -32,7 +32,8 @@ std::uint32_t count_multiple_entries(const Cfg& cfg) {
   std::vector<std::uint32_t> entry(cfg.regions.size(), UINT32_MAX);
   auto enter = [&](RegionId from, BlockId to) {
     for (RegionId r = cfg[to].region; r && !tree.encloses(r, from); r = cfg[r].parent)
-      entry[r.index] = entry[r.index] == UINT32_MAX || entry[r.index] == to.index ? to.index : kMany;
+      entry[r.index] =
+          entry[r.index] == UINT32_MAX || entry[r.index] == to.index ? to.index : kMany;
   };
   enter(RegionId(), cfg.entry);
   for (const Block& block : cfg.blocks) {
@@ -44,17 +45,20 @@ std::uint32_t count_multiple_entries(const Cfg& cfg) {
 
 namespace {
 
-/// Deeper forests than any compiler makes are left as they are: the repair is for readability only, and walks up the forest.
+/// Deeper forests than any compiler makes are left as they are: the repair is for readability only,
+/// and walks up the forest.
 constexpr std::uint32_t kMaxForestDepth = 256;
 
-/// No handler can tell whether it covers `block`: nothing in it raises, and it leaves the values below its entry's stack alone, so that
-/// even the stack a handler would start with is the same as before.
+/// No handler can tell whether it covers `block`: nothing in it raises, and it leaves the values
+/// below its entry's stack alone, so that even the stack a handler would start with is the same as
+/// before.
 bool is_inert(const Cfg& cfg, const Block& block, bool branches_on_bools) {
   std::uint64_t above = 0;  // values that the block itself has pushed
   for (std::uint32_t i = block.first; i < block.end; ++i) {
     const Instr& instr = cfg.instrs[i];
     const bool last = i + 1 == block.end;
-    if (last && branches_on_bools && (instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE)) return true;
+    if (last && branches_on_bools && (instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE))
+      return true;
     if (last && (instr.op == Op::BRANCH_NONE || instr.op == Op::BRANCH_NOT_NONE)) return true;
     if (!cannot_raise(instr)) return false;
     const StackEffect effect = stack_effect(instr);
@@ -64,8 +68,9 @@ bool is_inert(const Cfg& cfg, const Block& block, bool branches_on_bools) {
   return true;
 }
 
-/// 3.13 and 3.14 also leave out the branch itself, so that its condition is computed inside of the region and tested outside. A branch
-/// alone in its block that is entered only by falling out of one region belongs there: it cannot raise.
+/// 3.13 and 3.14 also leave out the branch itself, so that its condition is computed inside of the
+/// region and tested outside. A branch alone in its block that is entered only by falling out of
+/// one region belongs there: it cannot raise.
 void absorb_branches(Cfg& cfg) {
   std::vector<std::uint32_t> entries(cfg.size(), 0);
   entries[cfg.entry.index] = 1;
@@ -76,10 +81,11 @@ void absorb_branches(Cfg& cfg) {
   }
   const RegionTree tree(cfg);
   for (const Block& block : cfg.blocks) {
-    if (!block.next || block.target || !block.region || ends_flow(cfg.instrs[block.end - 1].op)) continue;
+    if (!block.next || block.target || !block.region || ends_flow(cfg.instrs[block.end - 1].op))
+      continue;
     Block& next = cfg.blocks[block.next.index];
-    if (entries[block.next.index] == 1 && next.end - next.first == 1 && is_inert(cfg, next, true) && next.target &&
-        next.region != block.region && tree.encloses(next.region, block.region))
+    if (entries[block.next.index] == 1 && next.end - next.first == 1 && is_inert(cfg, next, true) &&
+        next.target && next.region != block.region && tree.encloses(next.region, block.region))
       next.region = block.region;
   }
 }
@@ -102,8 +108,9 @@ void join_blocks(Cfg& cfg) {
     const Block& block = cfg.blocks[b];
     if (b > 0) {
       Block& before = cfg.blocks[kept - 1];
-      if (before.next.index == b && !before.target && before.end == block.first && before.region == block.region &&
-          entries[b] == 1 && !ends_flow(cfg.instrs[before.end - 1].op)) {
+      if (before.next.index == b && !before.target && before.end == block.first &&
+          before.region == block.region && entries[b] == 1 &&
+          !ends_flow(cfg.instrs[before.end - 1].op)) {
         before.end = block.end;
         before.next = block.next;
         before.target = block.target;
@@ -157,7 +164,9 @@ void absorb_returns(Cfg& cfg) {
   auto enter = [&](BlockId to, std::uint32_t region) {
     if (to) from[to.index] = from[to.index] == kNone || from[to.index] == region ? region : kMixed;
   };
-  auto is_return = [&](const Block& block) { return block.end - block.first == 1 && cfg.instrs[block.first].op == Op::RETURN_VALUE; };
+  auto is_return = [&](const Block& block) {
+    return block.end - block.first == 1 && cfg.instrs[block.first].op == Op::RETURN_VALUE;
+  };
   enter(cfg.entry, kMixed);
   for (const Region& region : cfg.regions) enter(region.handler, kMixed);
   for (const Block& block : cfg.blocks) {
@@ -197,11 +206,13 @@ void absorb_returns(Cfg& cfg) {
     flow(block.target, taken);
     if (block.region) {
       const Region& region = cfg[block.region];
-      flow(region.handler, std::uint64_t{region.depth} + (region.entry == HandlerEntry::Six ? 6u : 1u + region.lasti));
+      flow(region.handler, std::uint64_t{region.depth} +
+                               (region.entry == HandlerEntry::Six ? 6u : 1u + region.lasti));
     }
   }
   for (std::uint32_t b = 0; b < n; ++b)
-    if (wanted(b) && depth[b] != kNone && depth[b] > cfg.regions[from[b]].depth) cfg.blocks[b].region = RegionId(from[b]);
+    if (wanted(b) && depth[b] != kNone && depth[b] > cfg.regions[from[b]].depth)
+      cfg.blocks[b].region = RegionId(from[b]);
 }
 
 void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
@@ -227,7 +238,9 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
     }
     return a;
   };
-  auto inside = [&](std::uint32_t inner, std::uint32_t outer) { return tree.encloses(RegionId(outer), RegionId(inner)); };
+  auto inside = [&](std::uint32_t inner, std::uint32_t outer) {
+    return tree.encloses(RegionId(outer), RegionId(inner));
+  };
 
   std::vector<std::uint32_t> candidates;
   std::vector<std::uint8_t> candidate(n, 0);
@@ -236,7 +249,8 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
   for (const Region& region : cfg.regions) candidate[region.handler.index] = 0;
   for (std::uint32_t b = 0; b < n; ++b)
     if (candidate[b]) candidates.push_back(b);
-  // from[b]: the innermost region that every way into the candidate b comes out of; greatest fixpoint.
+  // from[b]: the innermost region that every way into the candidate b comes out of; greatest
+  // fixpoint.
   constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   std::vector<std::uint32_t> from(n, kUnknown), work;
   auto enter = [&](BlockId to, std::uint32_t region) {
@@ -267,9 +281,11 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
       if (cfg.blocks[b].target) visit(b, cfg.blocks[b].target.index);
     }
   };
-  for (std::uint32_t r = cfg[cfg.entry].region.index; r != kNone; r = up(r)) entry[r] = cfg.entry.index;
+  for (std::uint32_t r = cfg[cfg.entry].region.index; r != kNone; r = up(r))
+    entry[r] = cfg.entry.index;
   edges([&](std::uint32_t b, std::uint32_t to) {
-    const std::uint32_t home = candidate[b] && from[b] != kUnknown ? from[b] : cfg.blocks[b].region.index;
+    const std::uint32_t home =
+        candidate[b] && from[b] != kUnknown ? from[b] : cfg.blocks[b].region.index;
     for (std::uint32_t r = cfg.blocks[to].region.index; r != kNone && !inside(home, r); r = up(r))
       if (entry[r] == kNone) entry[r] = to;
   });
@@ -292,7 +308,8 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
   auto lead = [&](std::uint32_t b, std::uint32_t to) {
     if (from[b] == kUnknown) return;
     std::uint32_t r = home[to];
-    // To come back to where the region starts is what a loop around it does, unless the region itself has the loop.
+    // To come back to where the region starts is what a loop around it does, unless the region
+    // itself has the loop.
     while (r != kNone && entry[r] == to && !loops[r]) r = up(r);
     r = common(r, from[b]);
     if (r == home[b] || !inside(r, home[b])) return;

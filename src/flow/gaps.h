@@ -1,5 +1,6 @@
 #pragma once
-// Handler regions as nested sets of blocks, and the repair of what the compiler's table leaves out of them.
+// Handler regions as nested sets of blocks, and the repair of what the compiler's table leaves out
+// of them.
 #include <cstdint>
 #include <vector>
 
@@ -24,19 +25,24 @@ class RegionTree {
 /// How many regions are entered (normally: by jump or fall-through) at more than one block.
 std::uint32_t count_multiple_entries(const Cfg& cfg);
 
-/// 3.12+ lets blocks inside of a `try` out of its rows: reversing a conditional jump backward makes a JUMP (3.13, 3.14: the branch
-/// too) without a handler, and the region seems to be entered again behind it. Puts each block that cannot raise, that is entered only
-/// from a region and that leads back into it elsewhere than at its start, into that region. Nothing changes for what runs: a handler
-/// cannot tell a block that never raises. `branches_on_bools`: BRANCH_FALSE and BRANCH_TRUE never call __bool__ (3.13+: TO_BOOL does).
+/// 3.12+ lets blocks inside of a `try` out of its rows: reversing a conditional jump backward makes
+/// a JUMP (3.13, 3.14: the branch too) without a handler, and the region seems to be entered again
+/// behind it. Puts each block that cannot raise, that is entered only from a region and that leads
+/// back into it elsewhere than at its start, into that region. Nothing changes for what runs: a
+/// handler cannot tell a block that never raises. `branches_on_bools`: BRANCH_FALSE and BRANCH_TRUE
+/// never call __bool__ (3.13+: TO_BOOL does).
 void absorb_gaps(Cfg& cfg, bool branches_on_bools);
 
-/// `return expression` in a `try` body computes the value under the handler and returns outside of it, in every version. A block that is
-/// nothing but RETURN_VALUE, entered only from one region and returning a value from there, goes into that region: it cannot raise.
+/// `return expression` in a `try` body computes the value under the handler and returns outside of
+/// it, in every version. A block that is nothing but RETURN_VALUE, entered only from one region and
+/// returning a value from there, goes into that region: it cannot raise.
 void absorb_returns(Cfg& cfg);
 
-/// 3.11+: takes out the regions whose handler only restores the exception state and raises again (COPY 3; POP_EXCEPT 1; RERAISE 1), so that
-/// handlers look like those of ≤ 3.10: an exception that leaves one restores the state by itself. Does nothing and returns false where
-/// the code would lose something: an exception could leave a handler without being caught inside, or another state be restored.
+/// 3.11+: takes out the regions whose handler only restores the exception state and raises again
+/// (COPY 3; POP_EXCEPT 1; RERAISE 1), so that handlers look like those of ≤ 3.10: an exception that
+/// leaves one restores the state by itself. Does nothing and returns false where the code would
+/// lose something: an exception could leave a handler without being caught inside, or another state
+/// be restored.
 bool drop_cleanups(Cfg& cfg, bool branches_on_bools);
 
 /// Takes out the blocks marked in `gone`, to which no edge may lead.
@@ -46,6 +52,7 @@ void remove_blocks(Cfg& cfg, const std::vector<std::uint8_t>& gone);
 void join_blocks(Cfg& cfg);
 
 /// The graph as the table or the block stack has it, before any of these.
-Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
+Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
+                       bool unreached = false);
 
 }  // namespace depyf

@@ -1,5 +1,6 @@
 #pragma once
-// What the two front ends of build_cfg hand to block building: runs of instructions with explicit successors and regions.
+// What the two front ends of build_cfg hand to block building: runs of instructions with explicit
+// successors and regions.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace depyf {
 
-/// Instructions that survive into the Cfg and are only entered at the first one. Successors and regions are indices, UINT32_MAX for none.
+/// Instructions that survive into the Cfg and are only entered at the first one. Successors and
+/// regions are indices, UINT32_MAX for none.
 struct Step {
   std::uint32_t begin, end;  // in Steps::instrs; the last one may branch
   std::uint32_t next = UINT32_MAX, target = UINT32_MAX;
@@ -23,7 +25,7 @@ struct StepRegion {
   std::uint32_t depth = 0;
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
-  bool cleanup = false;                // see Region, as what follows
+  bool cleanup = false;  // see Region, as what follows
   std::uint32_t setup = kNoOffset, after = kNoOffset, end = kNoOffset;
 };
 
@@ -40,18 +42,22 @@ struct Steps {
 };
 
 /// Throws Error: `instr` leads to no instruction of the list.
-[[noreturn]] void fail_target(const Module& module, CodeId code, const InstrList& list, const Instr& instr);
+[[noreturn]] void fail_target(const Module& module, CodeId code, const InstrList& list,
+                              const Instr& instr);
 
-/// Neither branches nor acts on blocks or handlers. (What does so stands from JUMP on in op.def, but for these.)
+/// Neither branches nor acts on blocks or handlers. (What does so stands from JUMP on in op.def,
+/// but for these.)
 inline bool acts_on_values_alone(Op op) {
-  static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER, Op::SEND, Op::RAISE, Op::RERAISE};
+  static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER,
+                                Op::SEND,       Op::RAISE,         Op::RERAISE};
   return op < Op::JUMP && !others[op];
 }
 
-/// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own steps, so that SETUP_*, POP_BLOCK and
-/// all that acts on the block stack is resolved. In 3.9 and 3.10 that copies nothing; in 3.7 and 3.8 a `finally` body is copied once
-/// for each way into it. Throws Error when the block stack does not fit an instruction, or on a blow-up.
-/// `unreached`: see build_cfg.
+/// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own
+/// steps, so that SETUP_*, POP_BLOCK and all that acts on the block stack is resolved. In 3.9
+/// and 3.10 that copies nothing; in 3.7 and 3.8 a `finally` body is copied once for each way into
+/// it. Throws Error when the block stack does not fit an instruction, or on a blow-up. `unreached`:
+/// see build_cfg.
 Steps expand_contexts(const Module& module, CodeId code, const InstrList& list, bool unreached);
 
 }  // namespace depyf

@@ -14,20 +14,35 @@
 namespace depyf {
 namespace {
 
-/// Stands for a slot that holds different values at different points of a protected block: no parameter can carry it, which is
-/// harmless as long as the handler only pops it.
+/// Stands for a slot that holds different values at different points of a protected block: no
+/// parameter can carry it, which is harmless as long as the handler only pops it.
 constexpr ValueId kConflict{UINT32_MAX - 1};
 
 // Bounds on memory against hostile input; compilers stay far below both.
-constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096, kSlotBudget = std::size_t{1} << 25;
+constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096,
+                      kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
 constexpr std::size_t kHighest = 0x3FFF;  // Value::height
 
 /// Stack shuffles, constants, plain stores: whatever is not here may raise.
-constexpr OpSet kNeverRaises{
-    Op::POP_TOP, Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_NULL, Op::END_FOR, Op::END_SEND, Op::LOAD_CONST, Op::LOAD_COMMON, Op::STORE_FAST, Op::LOAD_FAST_AND_CLEAR,
-    Op::LOAD_CLOSURE, Op::JUMP, Op::RETURN_VALUE, Op::POP_EXCEPT, Op::PUSH_EXC_INFO};
-/// What is nothing but an operation, with so many operands whatever the instruction says: nearly all there is.
+constexpr OpSet kNeverRaises{Op::POP_TOP,
+                             Op::COPY,
+                             Op::SWAP,
+                             Op::ROT,
+                             Op::PUSH_NULL,
+                             Op::END_FOR,
+                             Op::END_SEND,
+                             Op::LOAD_CONST,
+                             Op::LOAD_COMMON,
+                             Op::STORE_FAST,
+                             Op::LOAD_FAST_AND_CLEAR,
+                             Op::LOAD_CLOSURE,
+                             Op::JUMP,
+                             Op::RETURN_VALUE,
+                             Op::POP_EXCEPT,
+                             Op::PUSH_EXC_INFO};
+/// What is nothing but an operation, with so many operands whatever the instruction says: nearly
+/// all there is.
 struct Fixed {
   bool is = false;
   std::uint8_t operands = 0;
@@ -38,29 +53,40 @@ constexpr std::array<Fixed, 256> kFixed = [] {
   const auto add = [&](std::uint8_t operands, bool has_result, std::initializer_list<Op> ops) {
     for (Op op : ops) table[static_cast<std::uint8_t>(op)] = {true, operands, has_result};
   };
-  add(0, true, {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST, Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE, Op::LOAD_GLOBAL,
-                Op::LOAD_NAME, Op::LOAD_LOCALS});
-  add(1, true, {Op::LOAD_FROM_DICT_OR_GLOBALS, Op::LOAD_ATTR, Op::UNARY, Op::LIST_TO_TUPLE, Op::CONVERT, Op::GET_ITER, Op::GET_YIELD_FROM_ITER, Op::GET_AITER,
-                Op::GET_AWAITABLE, Op::YIELD_VALUE});
-  add(2, true, {Op::LOAD_SUBSCR, Op::BINARY, Op::INPLACE, Op::IS, Op::CONTAINS, Op::BUILD_TEMPLATE, Op::YIELD_FROM, Op::IMPORT_NAME, Op::PREP_RERAISE_STAR});
+  add(0, true,
+      {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST,
+       Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE, Op::LOAD_GLOBAL, Op::LOAD_NAME,
+       Op::LOAD_LOCALS});
+  add(1, true,
+      {Op::LOAD_FROM_DICT_OR_GLOBALS, Op::LOAD_ATTR, Op::UNARY, Op::LIST_TO_TUPLE, Op::CONVERT,
+       Op::GET_ITER, Op::GET_YIELD_FROM_ITER, Op::GET_AITER, Op::GET_AWAITABLE, Op::YIELD_VALUE});
+  add(2, true,
+      {Op::LOAD_SUBSCR, Op::BINARY, Op::INPLACE, Op::IS, Op::CONTAINS, Op::BUILD_TEMPLATE,
+       Op::YIELD_FROM, Op::IMPORT_NAME, Op::PREP_RERAISE_STAR});
   add(3, true, {Op::LOAD_SLICE});
-  add(0, false, {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::SETUP_ANNOTATIONS});
-  add(1, false, {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::DELETE_ATTR, Op::IMPORT_STAR, Op::PRINT_EXPR});
+  add(0, false,
+      {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME,
+       Op::SETUP_ANNOTATIONS});
+  add(1, false,
+      {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::DELETE_ATTR,
+       Op::IMPORT_STAR, Op::PRINT_EXPR});
   add(2, false, {Op::STORE_ATTR, Op::DELETE_SUBSCR});
   add(3, false, {Op::STORE_SUBSCR});
   add(4, false, {Op::STORE_SLICE});
   return table;
 }();
 constexpr OpSet kBuildsCollection{
-    Op::BUILD_LIST, Op::BUILD_SET, Op::BUILD_MAP, Op::BUILD_CONST_KEY_MAP, Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
-constexpr OpSet kGrowsCollection{
-    Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+    Op::BUILD_LIST,        Op::BUILD_SET,        Op::BUILD_MAP,       Op::BUILD_CONST_KEY_MAP,
+    Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
+constexpr OpSet kGrowsCollection{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
+                                 Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
 
 [[noreturn]] void fail(std::uint32_t offset, std::string_view op, const std::string& what) {
   throw Error("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
 }
 [[noreturn]] void unusual(std::uint32_t offset, std::string_view op, const std::string& what) {
-  throw UnusualCode("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
+  throw UnusualCode("lift: at offset " + std::to_string(offset) + " (" + std::string(op) +
+                    "): " + what);
 }
 
 /// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
@@ -115,13 +141,15 @@ class Lifter {
   bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
   std::vector<ValueId> to_normalise_;
-  std::vector<std::uint32_t> headers_;  // blocks that were interpreted before one that leads to them
+  std::vector<std::uint32_t>
+      headers_;  // blocks that were interpreted before one that leads to them
   bool has_conflicts_ = false;
 
   std::uint32_t made_ = 0;  // so many values
   std::size_t room_ = 0;    // for so many, here and in aliased_
   SmallVector<ValueId, 64> stack_;
-  std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something other than its next version
+  std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something
+                                       // other than its next version
   std::vector<ValueId> replacement_;
   ValueId null_;
   ConstId none_const_;
@@ -138,17 +166,21 @@ class Lifter {
   bool handler_view_set_ = false;
 
   LiftedBlock& block() { return *current_; }
-  [[noreturn]] void fail_here(const std::string& what) const { fail(instr_->offset, op_name(instr_->op), what); }
+  [[noreturn]] void fail_here(const std::string& what) const {
+    fail(instr_->offset, op_name(instr_->op), what);
+  }
 
   // ---------------------------------------------------------------- order and edges
 
   void build_order() {
     const std::uint32_t n = cfg_->size();
-    if (!cfg_->entry.valid() || cfg_->entry.index >= n) throw Error("lift: the graph has no entry block");
+    if (!cfg_->entry.valid() || cfg_->entry.index >= n)
+      throw Error("lift: the graph has no entry block");
     graph_.edges.clear();
     graph_.offsets.assign(1, 0);
     handler_region_.assign(n, RegionId::none());
-    if (const Block& first = cfg_->blocks[0]; n == 1 && !first.next.valid() && !first.target.valid() && !first.region.valid()) {
+    if (const Block& first = cfg_->blocks[0];
+        n == 1 && !first.next.valid() && !first.target.valid() && !first.region.valid()) {
       incoming_at_.assign(2, 0);
       order_.assign(1, 0);
       return;
@@ -158,8 +190,10 @@ class Lifter {
       RegionId& at = handler_region_.at(region.handler.index);
       if (at.valid()) {
         const Region& other = (*cfg_)[at];
-        if (other.depth != region.depth || other.lasti != region.lasti || other.entry != region.entry)
-          throw UnusualCode("lift: block " + std::to_string(region.handler.index) + " handles two regions that disagree on the stack depth");
+        if (other.depth != region.depth || other.lasti != region.lasti ||
+            other.entry != region.entry)
+          throw UnusualCode("lift: block " + std::to_string(region.handler.index) +
+                            " handles two regions that disagree on the stack depth");
       } else {
         at = RegionId(i);
       }
@@ -184,15 +218,19 @@ class Lifter {
     std::vector<std::uint32_t> fill(incoming_at_.begin(), incoming_at_.end() - 1);
     for (std::uint32_t b = 0; b < n; ++b)
       each_edge(b, [&](std::uint32_t to, std::uint8_t edge) { incoming_[fill[to]++] = {b, edge}; });
-    if (n == 1) order_.assign(1, 0);
-    else order_ = reverse_postorder(graph_, cfg_->entry.index);
+    if (n == 1)
+      order_.assign(1, 0);
+    else
+      order_ = reverse_postorder(graph_, cfg_->entry.index);
   }
 
-  /// The two successors in the order of LiftedBlock::edges, which for a conditional is {true, false}, not {fall-through, target}.
+  /// The two successors in the order of LiftedBlock::edges, which for a conditional is {true,
+  /// false}, not {fall-through, target}.
   std::pair<BlockId, BlockId> edges_of(const Block& block) const {
     if (block.end > block.first) {
       const Op op = cfg_->instrs[block.end - 1].op;
-      if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP) return {block.target, block.next};
+      if (op == Op::BRANCH_TRUE || op == Op::BRANCH_NONE || op == Op::BRANCH_TRUE_OR_POP)
+        return {block.target, block.next};
       if (op == Op::RERAISE) return {};
     }
     return {block.next, block.target};
@@ -200,9 +238,14 @@ class Lifter {
 
   // ---------------------------------------------------------------- values
 
-  ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0, std::span<ValueId> operands = {}) {
-    if (made_ == room_) [[unlikely]] make_room(made_ + made_ / 2);
-    const std::size_t height = stack_.size() - (!stack_.empty() && stack_.back() == null_ ? 1 : 0);  // the NULL of a call belongs to what is called
+  ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0,
+                    std::span<ValueId> operands = {}) {
+    if (made_ == room_) [[unlikely]]
+      make_room(made_ + made_ / 2);
+    const std::size_t height =
+        stack_.size() - (!stack_.empty() && stack_.back() == null_
+                             ? 1
+                             : 0);  // the NULL of a call belongs to what is called
     Value& value = append(out_.values);
     value.kind = kind;
     value.op = op;
@@ -234,15 +277,19 @@ class Lifter {
   }
 
   ValueId result(ValueId of, std::uint32_t index) {
-    if (++results_ > kResultsFree + kResultsPerInstr * cfg_->instrs.size()) fail_here("more results than the code could ever use; the code object is damaged");
-    return add_value(ValueKind::Result, out_[of].op, index, 0, out_.arena.copy(std::span<const ValueId>(&of, 1)));
+    if (++results_ > kResultsFree + kResultsPerInstr * cfg_->instrs.size())
+      fail_here("more results than the code could ever use; the code object is damaged");
+    return add_value(ValueKind::Result, out_[of].op, index, 0,
+                     out_.arena.copy(std::span<const ValueId>(&of, 1)));
   }
 
   void need(std::size_t n) const {
-    if (stack_.size() < n) [[unlikely]] fail_underflow(n);
+    if (stack_.size() < n) [[unlikely]]
+      fail_underflow(n);
   }
   [[noreturn]] void fail_underflow(std::size_t n) const {
-    fail_here("needs " + std::to_string(n) + " values on the stack, which holds " + std::to_string(stack_.size()) +
+    fail_here("needs " + std::to_string(n) + " values on the stack, which holds " +
+              std::to_string(stack_.size()) +
               "; the code object is damaged or its stack effects are unknown");
   }
 
@@ -348,8 +395,10 @@ class Lifter {
 
   void enter_block() {
     const std::uint32_t b = block_.index;
-    std::span<const Incoming> incoming(incoming_.data() + incoming_at_[b], incoming_.data() + incoming_at_[b + 1]);
-    instr_ = cfg_->blocks[b].first < cfg_->blocks[b].end ? &cfg_->instrs[cfg_->blocks[b].first] : nullptr;
+    std::span<const Incoming> incoming(incoming_.data() + incoming_at_[b],
+                                       incoming_.data() + incoming_at_[b + 1]);
+    instr_ = cfg_->blocks[b].first < cfg_->blocks[b].end ? &cfg_->instrs[cfg_->blocks[b].first]
+                                                         : nullptr;
     RegionId handles = handler_region_[b];
     stack_.clear();
     rotated_ = false;
@@ -365,23 +414,27 @@ class Lifter {
       if (in.edge == kExceptional && can_raise_block_[in.from]) raising = true;
       std::size_t size = args_of(in).size();
       if (depth_known && size != depth)
-        throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " + std::to_string(depth) + " deep on one way here and " +
-                    std::to_string(size) + " on another; the code object is damaged");
+        throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " +
+                    std::to_string(depth) + " deep on one way here and " + std::to_string(size) +
+                    " on another; the code object is damaged");
       depth = size;
       depth_known = true;
     }
     if (exceptional && normal)
-      throw UnusualCode("lift: at offset " + std::to_string(first_offset(b)) + ": an exception handler is also entered by a jump; no compiler makes that");
+      throw UnusualCode("lift: at offset " + std::to_string(first_offset(b)) +
+                        ": an exception handler is also entered by a jump; no compiler makes that");
     if (back) headers_.push_back(b);
     slots_ += depth;
-    if (slots_ > kSlotBudget) throw Error("lift: the stack is too deep over too many blocks; the code object is damaged");
+    if (slots_ > kSlotBudget)
+      throw Error("lift: the stack is too deep over too many blocks; the code object is damaged");
     stack_.resize(depth);
     for (std::uint32_t slot = 0; slot < depth; ++slot) {
       ValueId common;
       bool differ = (back && pessimistic_) || (!forced_.empty() && is_forced(b, slot));
       for (const Incoming& in : incoming) {
         if (differ) break;
-        if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from])) continue;
+        if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from]))
+          continue;
         ValueId value = args_of(in)[slot];
         if (value == kConflict || (common.valid() && value != common)) differ = true;
         common = value;
@@ -414,8 +467,10 @@ class Lifter {
     if (handler_view_set_ && !below_touched_) return;
     for (std::uint32_t slot = 0; slot < protected_depth_; ++slot) {
       ValueId now = slot < stack_.size() ? stack_[slot] : kConflict;
-      if (!handler_view_set_) handler_view_[slot] = now;
-      else if (handler_view_[slot] != now) handler_view_[slot] = kConflict;
+      if (!handler_view_set_)
+        handler_view_[slot] = now;
+      else if (handler_view_[slot] != now)
+        handler_view_[slot] = kConflict;
     }
     handler_view_set_ = true;
     below_touched_ = false;
@@ -428,14 +483,16 @@ class Lifter {
     lifted.region = source.region;
     protected_depth_ = source.region.valid() ? (*cfg_)[source.region].depth : 0;
     if (source.region.valid() && protected_depth_ > stack_.size() + (source.end - source.first))
-      throw Error("lift: at offset " + std::to_string(first_offset(block_.index)) + ": the handler wants a stack of " + std::to_string(protected_depth_) +
+      throw Error("lift: at offset " + std::to_string(first_offset(block_.index)) +
+                  ": the handler wants a stack of " + std::to_string(protected_depth_) +
                   ", but the protected code has " + std::to_string(stack_.size()));
     handler_view_.assign(protected_depth_, kConflict);
     handler_view_set_ = false;
     below_touched_ = false;
     if (source.region.valid()) {
       slots_ += protected_depth_;
-      // A block that cannot raise still tells its entry state, for a handler which nothing else reaches.
+      // A block that cannot raise still tells its entry state, for a handler which nothing else
+      // reaches.
       for (std::uint32_t slot = 0; slot < protected_depth_; ++slot)
         handler_view_[slot] = slot < stack_.size() ? stack_[slot] : kConflict;
     }
@@ -458,7 +515,8 @@ class Lifter {
     std::copy(body_.begin(), body_.end(), lifted.body.begin());
     if (source.region.valid()) {
       block().handler_args = out_.arena.copy(handler_view_);
-      has_conflicts_ |= std::find(handler_view_.begin(), handler_view_.end(), kConflict) != handler_view_.end();
+      has_conflicts_ |=
+          std::find(handler_view_.begin(), handler_view_.end(), kConflict) != handler_view_.end();
     }
     if (!ended) {
       if (!source.next.valid()) {
@@ -481,7 +539,8 @@ class Lifter {
   void set_edge(unsigned index, BlockId to) {
     if (!to.valid()) fail_here("a successor is missing");
     slots_ += stack_.size();
-    if (slots_ > kSlotBudget) fail_here("the stack is too deep over too many blocks; the code object is damaged");
+    if (slots_ > kSlotBudget)
+      fail_here("the stack is too deep over too many blocks; the code object is damaged");
     block().edges[index] = {to, out_.arena.copy(stack_)};
   }
 
@@ -515,11 +574,13 @@ class Lifter {
     if (!null_below) push(null_);
   }
 
-  /// BUILD_* or a next version: an object that only its stack slot refers to, as far as aliased_ says.
+  /// BUILD_* or a next version: an object that only its stack slot refers to, as far as aliased_
+  /// says.
   bool is_fresh_collection(ValueId id) const {
     const Value& value = out_[id];
     if (value.kind != ValueKind::Operation || aliased_[id.index]) return false;
-    return kBuildsCollection[value.op] || (kGrowsCollection[value.op] && (value.aux & kInPlace) == 0);
+    return kBuildsCollection[value.op] ||
+           (kGrowsCollection[value.op] && (value.aux & kInPlace) == 0);
   }
 
   void grow_collection(std::size_t items) {
@@ -551,14 +612,18 @@ class Lifter {
     Value& made = out_[function];
     const std::uint32_t flag = instr_->arg;
     aliased_[attribute.index] = true;
-    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION && !aliased_[function.index] && !body_.empty() && body_.back() == function && (made.arg & flag) == 0) {
-      // Nothing happened since the function was made and nobody else has it: the same function made with the attribute.
+    if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION &&
+        !aliased_[function.index] && !body_.empty() && body_.back() == function &&
+        (made.arg & flag) == 0) {
+      // Nothing happened since the function was made and nobody else has it: the same function made
+      // with the attribute.
       std::size_t at = 0;
       for (std::uint32_t bit = 1; bit < flag; bit <<= 1) at += (made.arg & bit) != 0;
       std::span<ValueId> list = out_.arena.array<ValueId>(made.operands.size() + 1);
       std::copy_n(made.operands.begin(), at, list.begin());
       list[at] = attribute;
-      std::copy(made.operands.begin() + static_cast<std::ptrdiff_t>(at), made.operands.end(), list.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      std::copy(made.operands.begin() + static_cast<std::ptrdiff_t>(at), made.operands.end(),
+                list.begin() + static_cast<std::ptrdiff_t>(at) + 1);
       made.operands = list;
       made.arg |= flag;
       push(function);
@@ -588,12 +653,16 @@ class Lifter {
     switch (in.op) {
       case Op::POP_TOP:
         // Throwing the exception away tells an `except` without a name from a `finally`.
-        // Dropping an iterator tells code behind a loop, reached by `break`, from code inside that leaves the function.
+        // Dropping an iterator tells code behind a loop, reached by `break`, from code inside that
+        // leaves the function.
         if (!stack_.empty()) {
           const Value& top = out_[stack_.back()];
-          const bool iterator = top.kind == ValueKind::Operation && (top.op == Op::GET_ITER || top.op == Op::GET_AITER);
-          if (iterator || top.kind == ValueKind::Exception) emit(in.op, 0, 0, operands({stack_.back()}));
-          else mark_dropped(stack_.back());
+          const bool iterator = top.kind == ValueKind::Operation &&
+                                (top.op == Op::GET_ITER || top.op == Op::GET_AITER);
+          if (iterator || top.kind == ValueKind::Exception)
+            emit(in.op, 0, 0, operands({stack_.back()}));
+          else
+            mark_dropped(stack_.back());
         }
         drop(1);
         return false;
@@ -617,20 +686,64 @@ class Lifter {
         rotated_ = true;
         return false;
       }
-      case Op::PUSH_NULL: push(null_); return false;
-      case Op::END_FOR: drop(n); return false;
+      case Op::PUSH_NULL:
+        push(null_);
+        return false;
+      case Op::END_FOR:
+        drop(n);
+        return false;
 
-      case Op::LOAD_CONST: case Op::LOAD_COMMON: case Op::LOAD_BUILD_CLASS: case Op::LOAD_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::LOAD_DEREF:
-      case Op::LOAD_CLOSURE: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_LOCALS: case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::STORE_FAST:
-      case Op::STORE_DEREF: case Op::STORE_GLOBAL: case Op::STORE_NAME: case Op::DELETE_FAST: case Op::DELETE_DEREF: case Op::DELETE_GLOBAL:
-      case Op::DELETE_NAME: case Op::LOAD_ATTR: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::LOAD_SUBSCR: case Op::STORE_SUBSCR:
-      case Op::DELETE_SUBSCR: case Op::LOAD_SLICE: case Op::STORE_SLICE: case Op::UNARY: case Op::BINARY: case Op::INPLACE: case Op::IS: case Op::CONTAINS:
-      case Op::LIST_TO_TUPLE: case Op::CONVERT: case Op::BUILD_TEMPLATE: case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER:
-      case Op::GET_AWAITABLE: case Op::YIELD_VALUE: case Op::YIELD_FROM: case Op::IMPORT_NAME: case Op::IMPORT_STAR: case Op::PREP_RERAISE_STAR:
-      case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR:
+      case Op::LOAD_CONST:
+      case Op::LOAD_COMMON:
+      case Op::LOAD_BUILD_CLASS:
+      case Op::LOAD_FAST:
+      case Op::LOAD_FAST_AND_CLEAR:
+      case Op::LOAD_DEREF:
+      case Op::LOAD_CLOSURE:
+      case Op::LOAD_GLOBAL:
+      case Op::LOAD_NAME:
+      case Op::LOAD_LOCALS:
+      case Op::LOAD_FROM_DICT_OR_GLOBALS:
+      case Op::STORE_FAST:
+      case Op::STORE_DEREF:
+      case Op::STORE_GLOBAL:
+      case Op::STORE_NAME:
+      case Op::DELETE_FAST:
+      case Op::DELETE_DEREF:
+      case Op::DELETE_GLOBAL:
+      case Op::DELETE_NAME:
+      case Op::LOAD_ATTR:
+      case Op::STORE_ATTR:
+      case Op::DELETE_ATTR:
+      case Op::LOAD_SUBSCR:
+      case Op::STORE_SUBSCR:
+      case Op::DELETE_SUBSCR:
+      case Op::LOAD_SLICE:
+      case Op::STORE_SLICE:
+      case Op::UNARY:
+      case Op::BINARY:
+      case Op::INPLACE:
+      case Op::IS:
+      case Op::CONTAINS:
+      case Op::LIST_TO_TUPLE:
+      case Op::CONVERT:
+      case Op::BUILD_TEMPLATE:
+      case Op::GET_ITER:
+      case Op::GET_YIELD_FROM_ITER:
+      case Op::GET_AITER:
+      case Op::GET_AWAITABLE:
+      case Op::YIELD_VALUE:
+      case Op::YIELD_FROM:
+      case Op::IMPORT_NAME:
+      case Op::IMPORT_STAR:
+      case Op::PREP_RERAISE_STAR:
+      case Op::SETUP_ANNOTATIONS:
+      case Op::PRINT_EXPR:
         break;  // of kFixed: they do not come here
 
-      case Op::LOAD_CLASSDEREF: takes = in.aux == 1 ? 1 : 0; break;
+      case Op::LOAD_CLASSDEREF:
+        takes = in.aux == 1 ? 1 : 0;
+        break;
       case Op::LOAD_METHOD: {
         std::span<ValueId> list = take(1);
         push_pair(emit(in.op, in.arg, 0, list), in.aux != kNullAbove);
@@ -639,8 +752,10 @@ class Lifter {
       case Op::LOAD_SUPER_ATTR: {
         std::span<ValueId> list = take(3);
         ValueId id = emit(in.op, in.arg, in.aux & 2, list);
-        if (in.aux & 1) push_pair(id, (in.aux & 4) == 0);
-        else push(id);
+        if (in.aux & 1)
+          push_pair(id, (in.aux & 4) == 0);
+        else
+          push(id);
         return false;
       }
       case Op::LOAD_SPECIAL: {
@@ -656,47 +771,99 @@ class Lifter {
         tests_bools_ |= in.aux != 0;
         takes = 2;
         break;
-      case Op::BUILD_TUPLE: case Op::BUILD_LIST: case Op::BUILD_SET: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
-      case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK:
+      case Op::BUILD_TUPLE:
+      case Op::BUILD_LIST:
+      case Op::BUILD_SET:
+      case Op::BUILD_STRING:
+      case Op::BUILD_SLICE:
+      case Op::BUILD_TUPLE_UNPACK:
+      case Op::BUILD_LIST_UNPACK:
+      case Op::BUILD_SET_UNPACK:
+      case Op::BUILD_MAP_UNPACK:
         takes = n;
         break;
-      case Op::BUILD_MAP: takes = 2 * n; break;
-      case Op::BUILD_CONST_KEY_MAP: takes = n + 1; break;
-      case Op::LIST_APPEND: case Op::SET_ADD: case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE:
+      case Op::BUILD_MAP:
+        takes = 2 * n;
+        break;
+      case Op::BUILD_CONST_KEY_MAP:
+        takes = n + 1;
+        break;
+      case Op::LIST_APPEND:
+      case Op::SET_ADD:
+      case Op::LIST_EXTEND:
+      case Op::SET_UPDATE:
+      case Op::DICT_UPDATE:
+      case Op::DICT_MERGE:
         grow_collection(1);
         return false;
-      case Op::MAP_ADD: grow_collection(2); return false;
-      case Op::FORMAT: takes = in.aux == 1 ? 2 : 1; break;
-      case Op::BUILD_INTERPOLATION: takes = in.aux == 1 ? 3 : 2; break;
+      case Op::MAP_ADD:
+        grow_collection(2);
+        return false;
+      case Op::FORMAT:
+        takes = in.aux == 1 ? 2 : 1;
+        break;
+      case Op::BUILD_INTERPOLATION:
+        takes = in.aux == 1 ? 3 : 2;
+        break;
 
       // NULLs are stripped in normalise(), when parameters that always are NULL are known.
-      case Op::CALL: takes = n + (in.aux == kPlain ? 1 : 2); normalise_later(); break;
-      case Op::CALL_KW: takes = n + (in.aux == kPlain ? 2 : 3); normalise_later(); break;
-      case Op::CALL_EX: takes = (in.aux == kPlain ? 2 : 3) + (n & 1); normalise_later(); break;
+      case Op::CALL:
+        takes = n + (in.aux == kPlain ? 1 : 2);
+        normalise_later();
+        break;
+      case Op::CALL_KW:
+        takes = n + (in.aux == kPlain ? 2 : 3);
+        normalise_later();
+        break;
+      case Op::CALL_EX:
+        takes = (in.aux == kPlain ? 2 : 3) + (n & 1);
+        normalise_later();
+        break;
       case Op::MAKE_FUNCTION:
         takes = 1 + (in.aux == 1);
         for (std::uint32_t bit = 1; bit <= 16; bit <<= 1) takes += (in.arg & bit) != 0;
         break;
-      case Op::SET_FUNCTION_ATTRIBUTE: need(2); set_function_attribute(); return false;
+      case Op::SET_FUNCTION_ATTRIBUTE:
+        need(2);
+        set_function_attribute();
+        return false;
       case Op::INTRINSIC_1: {
         std::span<ValueId> list = take(1);
         switch (static_cast<Intrinsic1>(in.arg)) {
-          case Intrinsic1::ListToTuple: push(emit(Op::LIST_TO_TUPLE, 0, 0, list)); return false;
-          case Intrinsic1::UnaryPositive: push(emit(Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Plus), 0, list)); return false;
-          case Intrinsic1::Print: case Intrinsic1::ImportStar: case Intrinsic1::StopIterationError: case Intrinsic1::AsyncGenWrap: case Intrinsic1::TypeVar:
-          case Intrinsic1::ParamSpec: case Intrinsic1::TypeVarTuple: case Intrinsic1::SubscriptGeneric: case Intrinsic1::TypeAlias: break;
+          case Intrinsic1::ListToTuple:
+            push(emit(Op::LIST_TO_TUPLE, 0, 0, list));
+            return false;
+          case Intrinsic1::UnaryPositive:
+            push(emit(Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Plus), 0, list));
+            return false;
+          case Intrinsic1::Print:
+          case Intrinsic1::ImportStar:
+          case Intrinsic1::StopIterationError:
+          case Intrinsic1::AsyncGenWrap:
+          case Intrinsic1::TypeVar:
+          case Intrinsic1::ParamSpec:
+          case Intrinsic1::TypeVarTuple:
+          case Intrinsic1::SubscriptGeneric:
+          case Intrinsic1::TypeAlias:
+            break;
         }
         push(emit(in.op, in.arg, in.aux, list));
         return false;
       }
       case Op::INTRINSIC_2: {
         std::span<ValueId> list = take(2);
-        if (static_cast<Intrinsic2>(in.arg) == Intrinsic2::PrepReraiseStar) push(emit(Op::PREP_RERAISE_STAR, 0, 0, list));
-        else push(emit(in.op, in.arg, in.aux, list));
+        if (static_cast<Intrinsic2>(in.arg) == Intrinsic2::PrepReraiseStar)
+          push(emit(Op::PREP_RERAISE_STAR, 0, 0, list));
+        else
+          push(emit(in.op, in.arg, in.aux, list));
         return false;
       }
 
-      case Op::GET_ANEXT: case Op::GET_LEN: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::IMPORT_FROM:
+      case Op::GET_ANEXT:
+      case Op::GET_LEN:
+      case Op::MATCH_MAPPING:
+      case Op::MATCH_SEQUENCE:
+      case Op::IMPORT_FROM:
         push(emit(in.op, in.arg, in.aux, operands({peek(1)})));
         return false;
       case Op::END_SEND: {
@@ -705,7 +872,9 @@ class Lifter {
         push(top);
         return false;
       }
-      case Op::CLEANUP_THROW: results_op(take(3), 2); return false;
+      case Op::CLEANUP_THROW:
+        results_op(take(3), 2);
+        return false;
       case Op::END_ASYNC_FOR: {
         need(n);
         if (n < 2) fail_here("it pops the iterator and the exception, at least two values");
@@ -713,10 +882,15 @@ class Lifter {
         drop(n);
         return false;
       }
-      case Op::UNPACK_SEQUENCE: results_op(take(1), n); return false;
-      case Op::UNPACK_EX: results_op(take(1), n + in.aux + 1); return false;
+      case Op::UNPACK_SEQUENCE:
+        results_op(take(1), n);
+        return false;
+      case Op::UNPACK_EX:
+        results_op(take(1), n + in.aux + 1);
+        return false;
 
-      case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
+      case Op::WITH_ENTER:
+      case Op::ASYNC_WITH_ENTER: {
         std::span<ValueId> list = take(1);
         ValueId id = emit(in.op, in.arg, 0, list);
         push(result(id, 0));
@@ -724,7 +898,9 @@ class Lifter {
         push(result(id, 1));
         return false;
       }
-      case Op::WITH_EXCEPT_START: push(emit(in.op, 0, 0, operands({peek(n), exception_on_top()}))); return false;
+      case Op::WITH_EXCEPT_START:
+        push(emit(in.op, 0, 0, operands({peek(n), exception_on_top()})));
+        return false;
 
       case Op::PUSH_EXC_INFO: {
         ValueId exception = pop();
@@ -736,19 +912,26 @@ class Lifter {
         drop(n);
         emit(in.op, 0, 0, {});
         return false;
-      case Op::EXC_MATCH: takes = 2; normalise_later(); break;
+      case Op::EXC_MATCH:
+        takes = 2;
+        normalise_later();
+        break;
       case Op::CHECK_EXC_MATCH: {
         ValueId type = pop();
         normalise_later();
         push(emit(Op::EXC_MATCH, 0, 0, operands({peek(1), type})));
         return false;
       }
-      case Op::CHECK_EG_MATCH: results_op(take(2), 2); return false;
+      case Op::CHECK_EG_MATCH:
+        results_op(take(2), 2);
+        return false;
 
       case Op::MATCH_KEYS: {
         std::span<ValueId> list = operands({peek(2), peek(1)});
-        if (in.aux == 1) results_op(list, 2);
-        else push(emit(in.op, in.arg, in.aux, list));
+        if (in.aux == 1)
+          results_op(list, 2);
+        else
+          push(emit(in.op, in.arg, in.aux, list));
         return false;
       }
       case Op::MATCH_CLASS:
@@ -772,12 +955,14 @@ class Lifter {
         if (cfg_->source_order) block().jump = static_cast<JumpRole>(in.aux);
         set_edge(0, source.next.valid() ? source.next : source.target);
         return true;
-      case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: {
+      case Op::BRANCH_FALSE:
+      case Op::BRANCH_TRUE: {
         control_must_be_last(last);
         branch(pop(), in.op == Op::BRANCH_TRUE);
         return true;
       }
-      case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE: {
+      case Op::BRANCH_NONE:
+      case Op::BRANCH_NOT_NONE: {
         control_must_be_last(last);
         ValueId none = emit(Op::LOAD_CONST, none_const().index, 0, {});
         ValueId tested = pop();
@@ -785,7 +970,8 @@ class Lifter {
         branch(test, in.op == Op::BRANCH_NONE);
         return true;
       }
-      case Op::BRANCH_FALSE_OR_POP: case Op::BRANCH_TRUE_OR_POP: {
+      case Op::BRANCH_FALSE_OR_POP:
+      case Op::BRANCH_TRUE_OR_POP: {
         control_must_be_last(last);
         const bool when = in.op == Op::BRANCH_TRUE_OR_POP;
         ValueId tested = peek(1);
@@ -858,8 +1044,18 @@ class Lifter {
         drop(n);
         return true;
 
-      case Op::SETUP_FINALLY: case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK: case Op::BREAK_LOOP: case Op::CONTINUE_LOOP:
-      case Op::BEGIN_FINALLY: case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY: case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH:
+      case Op::SETUP_FINALLY:
+      case Op::SETUP_WITH:
+      case Op::SETUP_LOOP:
+      case Op::POP_BLOCK:
+      case Op::BREAK_LOOP:
+      case Op::CONTINUE_LOOP:
+      case Op::BEGIN_FINALLY:
+      case Op::CALL_FINALLY:
+      case Op::POP_FINALLY:
+      case Op::END_FINALLY:
+      case Op::WITH_CLEANUP_START:
+      case Op::WITH_CLEANUP_FINISH:
         fail_here("a block-stack operation that the control-flow graph should have resolved");
       case Op::UNKNOWN:
         fail_here("no operation of this Python version has the opcode " + std::to_string(in.arg));
@@ -884,14 +1080,16 @@ class Lifter {
     if (!cfg_->turns_tests) return false;
     const Block& next = (*cfg_)[source.next];
     const Instr &test = cfg_->instrs[source.end - 1], &jump = cfg_->instrs[next.first];
-    return next.end == next.first + 1 && jump.op == Op::JUMP && jump.line == test.line && jump.columns == test.columns &&
-           cfg_->instrs[(*cfg_)[next.next.valid() ? next.next : next.target].first].offset <= test.offset;
+    return next.end == next.first + 1 && jump.op == Op::JUMP && jump.line == test.line &&
+           jump.columns == test.columns &&
+           cfg_->instrs[(*cfg_)[next.next.valid() ? next.next : next.target].first].offset <=
+               test.offset;
   }
 
   // ---------------------------------------------------------------- parameters
 
-  /// Loop headers were entered with the values of the first way in. Where a later edge brings another one, the slot needs a parameter:
-  /// false, and the code is interpreted again.
+  /// Loop headers were entered with the values of the first way in. Where a later edge brings
+  /// another one, the slot needs a parameter: false, and the code is interpreted again.
   bool settle_back_edges() {
     if (pessimistic_) return true;
     std::size_t before = forced_.size();
@@ -907,7 +1105,8 @@ class Lifter {
         std::span<ValueId> args = args_of(in);
         std::size_t depth = in.edge == kExceptional ? args.size() : stack.size();
         if (args.size() != depth)
-          throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " + std::to_string(depth) + " deep on one way here and " +
+          throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " +
+                      std::to_string(depth) + " deep on one way here and " +
                       std::to_string(args.size()) + " on another; the code object is damaged");
         for (std::uint32_t slot = 0; slot < depth; ++slot) {
           ValueId here = stack[slot];
@@ -944,7 +1143,8 @@ class Lifter {
       raising |= incoming_[k].edge == kExceptional && can_raise_block_[incoming_[k].from];
     for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k) {
       const Incoming& in = incoming_[k];
-      if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from])) continue;
+      if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from]))
+        continue;
       visit(args_of(in)[value.arg]);
     }
   }
@@ -1004,7 +1204,8 @@ class Lifter {
     };
     for (Value& value : out_.values) all(value.operands);
     for (LiftedBlock& lifted : out_.blocks) {
-      std::erase_if(lifted.params, [&](ValueId param) { return replacement_[param.index].valid(); });
+      std::erase_if(lifted.params,
+                    [&](ValueId param) { return replacement_[param.index].valid(); });
       lifted.value = find(lifted.value);
       lifted.item = find(lifted.item);
       all(lifted.raise_args);
@@ -1029,7 +1230,9 @@ class Lifter {
   void strip_null(Value& call, std::size_t at) {
     for (ValueId id : {call.operands[0], call.operands[1]})
       if (may_be_null(id))
-        unusual(call.offset, op_name(call.op), "the NULL below the arguments is a value on some ways here; no compiler makes that");
+        unusual(
+            call.offset, op_name(call.op),
+            "the NULL below the arguments is a value on some ways here; no compiler makes that");
     if (call.operands[at] == null_) {
       if (at == 1) call.operands[1] = call.operands[0];
       call.operands = call.operands.subspan(1);
@@ -1043,8 +1246,10 @@ class Lifter {
   void normalise() {
     for (ValueId id : to_normalise_) {
       Value& value = out_[id];
-      if (value.op == Op::EXC_MATCH) compare_exception(value);
-      else strip_nulls(value);
+      if (value.op == Op::EXC_MATCH)
+        compare_exception(value);
+      else
+        strip_nulls(value);
     }
     if (tests_bools_) leave_bools_to_tests();
   }
@@ -1055,8 +1260,10 @@ class Lifter {
       call.arg &= ~1u;
     }
     if (call.aux != kPlain) strip_null(call, call.aux == kNullBelow ? 0 : 1);
-    if (call.op == Op::CALL) call.arg = static_cast<std::uint32_t>(call.operands.size() - 1);
-    else if (call.op == Op::CALL_KW) call.arg = static_cast<std::uint32_t>(call.operands.size() - 2);
+    if (call.op == Op::CALL)
+      call.arg = static_cast<std::uint32_t>(call.operands.size() - 1);
+    else if (call.op == Op::CALL_KW)
+      call.arg = static_cast<std::uint32_t>(call.operands.size() - 2);
   }
 
   /// ≤ 3.10 tests the type of the exception, which enter_block() makes right behind its value.
@@ -1082,16 +1289,21 @@ class Lifter {
       for (ValueId id : lifted.handler_args) count(id);
     }
     for (LiftedBlock& lifted : out_.blocks) {
-      if (lifted.term == TermKind::Branch) transparent_bool(lifted.value, lifted.body, lifted.body.size(), uses);
+      if (lifted.term == TermKind::Branch)
+        transparent_bool(lifted.value, lifted.body, lifted.body.size(), uses);
       for (std::size_t i = 0; i < lifted.body.size(); ++i) {
         Value& value = out_[lifted.body[i]];
-        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) transparent_bool(value.operands[0], lifted.body, i, uses);
+        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not))
+          transparent_bool(value.operands[0], lifted.body, i, uses);
       }
-      std::erase_if(lifted.body, [&](ValueId id) { return out_[id].op == Op::TO_BOOL && out_[id].operands.empty(); });
+      std::erase_if(lifted.body, [&](ValueId id) {
+        return out_[id].op == Op::TO_BOOL && out_[id].operands.empty();
+      });
     }
   }
 
-  void transparent_bool(ValueId& tested, const std::vector<ValueId>& body, std::size_t at, const std::vector<std::uint32_t>& uses) {
+  void transparent_bool(ValueId& tested, const std::vector<ValueId>& body, std::size_t at,
+                        const std::vector<std::uint32_t>& uses) {
     if (at == 0 || body[at - 1] != tested || uses[tested.index] != 1) return;
     Value& value = out_[tested];
     if (value.op == Op::TO_BOOL) {
@@ -1125,8 +1337,9 @@ class Lifter {
       work.pop_back();
       each_arg(param, [&](ValueId arg) {
         if (arg == kConflict)
-          unusual(first_offset(out_[param].block.index), "handler", "it reads stack slot " + std::to_string(out_[param].arg) +
-               ", which changes inside the protected code; no compiler makes that");
+          unusual(first_offset(out_[param].block.index), "handler",
+                  "it reads stack slot " + std::to_string(out_[param].arg) +
+                      ", which changes inside the protected code; no compiler makes that");
         use(arg);
       });
     }
@@ -1134,7 +1347,10 @@ class Lifter {
     std::vector<bool> doomed(out_.values.size(), false);
     for (LiftedBlock& lifted : out_.blocks)
       for (ValueId param : lifted.params)
-        if (!live[param.index]) each_arg(param, [&](ValueId arg) { if (arg == kConflict) doomed[param.index] = true; });
+        if (!live[param.index])
+          each_arg(param, [&](ValueId arg) {
+            if (arg == kConflict) doomed[param.index] = true;
+          });
     auto blank = [&](std::span<ValueId> list) {
       for (ValueId& id : list)
         if (id.valid() && id != kConflict && doomed[id.index]) id = ValueId::none();
@@ -1151,7 +1367,8 @@ class Lifter {
   /// Edges carry whole stacks until here; what remains is one argument for each parameter.
   void compress_edges() {
     if (!has_params_) {
-      for (LiftedBlock& lifted : out_.blocks) lifted.edges[0].args = lifted.edges[1].args = lifted.handler_args = {};
+      for (LiftedBlock& lifted : out_.blocks)
+        lifted.edges[0].args = lifted.edges[1].args = lifted.handler_args = {};
       return;
     }
     for (LiftedBlock& lifted : out_.blocks) {

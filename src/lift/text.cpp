@@ -10,10 +10,14 @@ void quote(std::string& out, std::string_view text) {
   constexpr std::size_t kLongest = 60;
   out += '\'';
   for (char c : text.substr(0, kLongest)) {
-    if (c == '\n') out += "\\n";
-    else if (c == '\'' || c == '\\') (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20) (((out += "\\x") += "0123456789abcdef"[c >> 4]) += "0123456789abcdef"[c & 15]);
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\'' || c == '\\')
+      (out += '\\') += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      (((out += "\\x") += "0123456789abcdef"[c >> 4]) += "0123456789abcdef"[c & 15]);
+    else
+      out += c;
   }
   if (text.size() > kLongest) out += "…";
   out += '\'';
@@ -21,7 +25,8 @@ void quote(std::string& out, std::string_view text) {
 
 void number(std::string& out, double x) {
   char buffer[40];
-  std::string_view text(buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, x).ptr - buffer));
+  std::string_view text(buffer, static_cast<std::size_t>(
+                                    std::to_chars(buffer, buffer + sizeof buffer, x).ptr - buffer));
   out += text;
   if (text.find_first_not_of("-0123456789") == text.npos) out += ".0";
 }
@@ -33,47 +38,96 @@ void constant(std::string& out, const Module& module, ConstId id, int depth = 0)
   }
   const Const& c = module[id];
   switch (c.kind) {
-    case ConstKind::None: out += "None"; return;
-    case ConstKind::True: out += "True"; return;
-    case ConstKind::False: out += "False"; return;
-    case ConstKind::Ellipsis: out += "..."; return;
-    case ConstKind::StopIteration: out += "StopIteration"; return;
-    case ConstKind::Int:
-      if (c.big) (out += c.text[0] == '-' ? "-0x" : "0x") += c.text.substr(c.text[0] == '-' || c.text[0] == '+');
-      else out += std::to_string(c.integer);
+    case ConstKind::None:
+      out += "None";
       return;
-    case ConstKind::Float: number(out, c.re); return;
-    case ConstKind::Complex: out += "complex("; number(out, c.re); out += ", "; number(out, c.im); out += ")"; return;
-    case ConstKind::Str: quote(out, c.text); return;
-    case ConstKind::Bytes: out += "b"; quote(out, c.text); return;
-    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
+    case ConstKind::True:
+      out += "True";
+      return;
+    case ConstKind::False:
+      out += "False";
+      return;
+    case ConstKind::Ellipsis:
+      out += "...";
+      return;
+    case ConstKind::StopIteration:
+      out += "StopIteration";
+      return;
+    case ConstKind::Int:
+      if (c.big)
+        (out += c.text[0] == '-' ? "-0x" : "0x") +=
+            c.text.substr(c.text[0] == '-' || c.text[0] == '+');
+      else
+        out += std::to_string(c.integer);
+      return;
+    case ConstKind::Float:
+      number(out, c.re);
+      return;
+    case ConstKind::Complex:
+      out += "complex(";
+      number(out, c.re);
+      out += ", ";
+      number(out, c.im);
+      out += ")";
+      return;
+    case ConstKind::Str:
+      quote(out, c.text);
+      return;
+    case ConstKind::Bytes:
+      out += "b";
+      quote(out, c.text);
+      return;
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice: {
       // Two levels deep and 16 items wide: constants may nest without bound.
-      const bool braces = c.kind == ConstKind::Set || c.kind == ConstKind::FrozenSet || c.kind == ConstKind::Dict;
-      out += c.kind == ConstKind::Slice ? "slice(" : c.kind == ConstKind::FrozenSet ? "frozenset({" : braces ? "{" : c.kind == ConstKind::List ? "[" : "(";
+      const bool braces =
+          c.kind == ConstKind::Set || c.kind == ConstKind::FrozenSet || c.kind == ConstKind::Dict;
+      out += c.kind == ConstKind::Slice       ? "slice("
+             : c.kind == ConstKind::FrozenSet ? "frozenset({"
+             : braces                         ? "{"
+             : c.kind == ConstKind::List      ? "["
+                                              : "(";
       for (std::size_t i = 0; i < c.items.size() && i < 16; ++i) {
         if (i) out += c.kind == ConstKind::Dict && i % 2 ? ": " : ", ";
-        if (c.items[i].index < module.consts.size() && (module[c.items[i]].items.empty() || depth < 2)) constant(out, module, c.items[i], depth + 1);
-        else out += "…";
+        if (c.items[i].index < module.consts.size() &&
+            (module[c.items[i]].items.empty() || depth < 2))
+          constant(out, module, c.items[i], depth + 1);
+        else
+          out += "…";
       }
       if (c.items.size() > 16) out += ", …";
       if (c.kind == ConstKind::Tuple && c.items.size() == 1) out += ",";
-      out += c.kind == ConstKind::FrozenSet ? "})" : braces ? "}" : c.kind == ConstKind::List ? "]" : ")";
+      out += c.kind == ConstKind::FrozenSet ? "})"
+             : braces                       ? "}"
+             : c.kind == ConstKind::List    ? "]"
+                                            : ")";
       return;
     }
-    case ConstKind::Code: out += "<code " + std::to_string(c.code.index) + ">"; return;
-    case ConstKind::Object: out += "<object " + std::to_string(c.object) + ">"; return;
+    case ConstKind::Code:
+      out += "<code " + std::to_string(c.code.index) + ">";
+      return;
+    case ConstKind::Object:
+      out += "<object " + std::to_string(c.object) + ">";
+      return;
   }
 }
 
 bool names_slot(Op op) {
-  return op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR || op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_DEREF || op == Op::STORE_DEREF ||
+  return op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR || op == Op::STORE_FAST ||
+         op == Op::DELETE_FAST || op == Op::LOAD_DEREF || op == Op::STORE_DEREF ||
          op == Op::DELETE_DEREF || op == Op::LOAD_CLASSDEREF || op == Op::LOAD_CLOSURE;
 }
 
 bool names_string(Op op) {
-  return op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL || op == Op::DELETE_GLOBAL || op == Op::LOAD_NAME || op == Op::STORE_NAME || op == Op::DELETE_NAME ||
-         op == Op::LOAD_FROM_DICT_OR_GLOBALS || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD || op == Op::LOAD_SUPER_ATTR || op == Op::STORE_ATTR ||
-         op == Op::DELETE_ATTR || op == Op::IMPORT_NAME || op == Op::IMPORT_FROM;
+  return op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL || op == Op::DELETE_GLOBAL ||
+         op == Op::LOAD_NAME || op == Op::STORE_NAME || op == Op::DELETE_NAME ||
+         op == Op::LOAD_FROM_DICT_OR_GLOBALS || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD ||
+         op == Op::LOAD_SUPER_ATTR || op == Op::STORE_ATTR || op == Op::DELETE_ATTR ||
+         op == Op::IMPORT_NAME || op == Op::IMPORT_FROM;
 }
 
 class Writer {
@@ -97,18 +151,34 @@ class Writer {
     }
     const Value& value = lifted_[id];
     switch (value.kind) {
-      case ValueKind::Operation: case ValueKind::Param: case ValueKind::Select: break;
+      case ValueKind::Operation:
+      case ValueKind::Param:
+      case ValueKind::Select:
+      case ValueKind::Statements:
+        break;
       case ValueKind::Result:
         if (value.op == Op::FOR_ITER) break;
         reference(value.operands[0]);
         out_ += "." + std::to_string(value.arg);
         return;
-      case ValueKind::Null: out_ += "NULL"; return;
-      case ValueKind::Exception: out_ += "exception@b" + std::to_string(value.block.index); return;
-      case ValueKind::ExceptionType: out_ += "type@b" + std::to_string(value.block.index); return;
-      case ValueKind::Traceback: out_ += "traceback@b" + std::to_string(value.block.index); return;
-      case ValueKind::Previous: out_ += "previous" + std::to_string(value.arg) + "@b" + std::to_string(value.block.index); return;
-      case ValueKind::Lasti: out_ += "lasti@b" + std::to_string(value.block.index); return;
+      case ValueKind::Null:
+        out_ += "NULL";
+        return;
+      case ValueKind::Exception:
+        out_ += "exception@b" + std::to_string(value.block.index);
+        return;
+      case ValueKind::ExceptionType:
+        out_ += "type@b" + std::to_string(value.block.index);
+        return;
+      case ValueKind::Traceback:
+        out_ += "traceback@b" + std::to_string(value.block.index);
+        return;
+      case ValueKind::Previous:
+        out_ += "previous" + std::to_string(value.arg) + "@b" + std::to_string(value.block.index);
+        return;
+      case ValueKind::Lasti:
+        out_ += "lasti@b" + std::to_string(value.block.index);
+        return;
     }
     out_ += "v" + std::to_string(id.index);
   }
@@ -132,10 +202,12 @@ class Writer {
       constant(out_, module_, ConstId(value.arg));
     } else if (names_slot(value.op)) {
       out_ += ' ';
-      out_ += value.arg < code.slots.size() ? module_[code.slots[value.arg].name] : "<slot " + std::to_string(value.arg) + ">";
+      out_ += value.arg < code.slots.size() ? module_[code.slots[value.arg].name]
+                                            : "<slot " + std::to_string(value.arg) + ">";
     } else if (names_string(value.op)) {
       out_ += ' ';
-      out_ += value.arg < module_.strings.size() ? module_[StrId(value.arg)] : "<name " + std::to_string(value.arg) + ">";
+      out_ += value.arg < module_.strings.size() ? module_[StrId(value.arg)]
+                                                 : "<name " + std::to_string(value.arg) + ">";
     } else if (value.arg) {
       out_ += " " + std::to_string(value.arg);
     }
@@ -174,7 +246,8 @@ class Writer {
     }
     if (block.region.valid()) {
       const Region& region = lifted_.regions[block.region.index];
-      out_ += "  protected by b" + std::to_string(region.handler.index) + " at depth " + std::to_string(region.depth);
+      out_ += "  protected by b" + std::to_string(region.handler.index) + " at depth " +
+              std::to_string(region.depth);
       if (!block.handler_args.empty()) {
         out_ += " (";
         references(block.handler_args);
@@ -197,7 +270,8 @@ class Writer {
         out_ += " : ";
         edge(block.edges[1]);
         break;
-      case TermKind::ForIter: case TermKind::Send:
+      case TermKind::ForIter:
+      case TermKind::Send:
         out_ += block.term == TermKind::ForIter ? "for " : "send ";
         reference(block.item);
         if (block.term == TermKind::ForIter) {
@@ -221,7 +295,9 @@ class Writer {
         out_ += "reraise ";
         reference(block.value);
         break;
-      case TermKind::Unreachable: out_ += "unreachable"; break;
+      case TermKind::Unreachable:
+        out_ += "unreachable";
+        break;
     }
     out_ += "\n";
   }
@@ -229,6 +305,8 @@ class Writer {
 
 }  // namespace
 
-std::string to_text(const Lifted& lifted, const Module& module) { return Writer(lifted, module).run(); }
+std::string to_text(const Lifted& lifted, const Module& module) {
+  return Writer(lifted, module).run();
+}
 
 }  // namespace depyf

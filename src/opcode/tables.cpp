@@ -12,11 +12,19 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define ROW(opcode, first, last, action, op, arg, aux) {#opcode, first, last, Action::action, Op::op, arg, aux},
+#define ROW(opcode, first, last, action, op, arg, aux) \
+  {#opcode, first, last, Action::action, Op::op, arg, aux},
 #include "opcode/semantics.def"
 };
 
-enum class OperatorTable : std::uint8_t { COMPARISON, BINARY_OPERATOR, INTRINSIC_1, INTRINSIC_2, SPECIAL_METHOD, COMMON_CONSTANT };
+enum class OperatorTable : std::uint8_t {
+  COMPARISON,
+  BINARY_OPERATOR,
+  INTRINSIC_1,
+  INTRINSIC_2,
+  SPECIAL_METHOD,
+  COMMON_CONSTANT
+};
 
 struct OperatorRow {
   OperatorTable table;
@@ -51,7 +59,8 @@ struct RawOperator {
 
 #define OPCODE(number, name, operand, jump, caches, ...) \
   {number, #name, #name, OperandKind::operand, JumpKind::jump, caches, {__VA_ARGS__}},
-#define DERIVED(number, name, base) {number, #name, #base, OperandKind::None, JumpKind::None, 0, {}},
+#define DERIVED(number, name, base) \
+  {number, #name, #base, OperandKind::None, JumpKind::None, 0, {}},
 #define COMPARISON(number, name)
 #define BINARY_OPERATOR(number, name)
 #define INTRINSIC_1(number, name)
@@ -139,7 +148,8 @@ constexpr RawOperator kOperators315[] = {
 #undef COMMON_CONSTANT
 
 /// Joins one generated table with semantics.def, when the library is compiled.
-constexpr VersionTable join(std::uint8_t minor, std::span<const RawOpcode> opcodes, std::span<const RawOperator> operators) {
+constexpr VersionTable join(std::uint8_t minor, std::span<const RawOpcode> opcodes,
+                            std::span<const RawOperator> operators) {
   VersionTable table;
   for (const RawOpcode& raw : opcodes) {
     OpcodeInfo& info = table.opcodes[raw.number];
@@ -182,12 +192,24 @@ constexpr VersionTable join(std::uint8_t minor, std::span<const RawOpcode> opcod
       }
     }
     switch (raw.table) {
-      case OperatorTable::COMPARISON: table.comparisons[raw.number] = info; break;
-      case OperatorTable::BINARY_OPERATOR: table.binary_operators[raw.number] = info; break;
-      case OperatorTable::INTRINSIC_1: table.intrinsics_1[raw.number] = info; break;
-      case OperatorTable::INTRINSIC_2: table.intrinsics_2[raw.number] = info; break;
-      case OperatorTable::SPECIAL_METHOD: table.special_methods[raw.number] = info; break;
-      case OperatorTable::COMMON_CONSTANT: table.common_constants[raw.number] = info; break;
+      case OperatorTable::COMPARISON:
+        table.comparisons[raw.number] = info;
+        break;
+      case OperatorTable::BINARY_OPERATOR:
+        table.binary_operators[raw.number] = info;
+        break;
+      case OperatorTable::INTRINSIC_1:
+        table.intrinsics_1[raw.number] = info;
+        break;
+      case OperatorTable::INTRINSIC_2:
+        table.intrinsics_2[raw.number] = info;
+        break;
+      case OperatorTable::SPECIAL_METHOD:
+        table.special_methods[raw.number] = info;
+        break;
+      case OperatorTable::COMMON_CONSTANT:
+        table.common_constants[raw.number] = info;
+        break;
     }
   }
   return table;
@@ -203,8 +225,9 @@ constexpr VersionTable kTable313 = join(13, kRaw313, kOperators313);
 constexpr VersionTable kTable314 = join(14, kRaw314, kOperators314);
 constexpr VersionTable kTable315 = join(15, kRaw315, kOperators315);
 
-constexpr const VersionTable* kTables[] = {&kTable37,  &kTable38,  &kTable39,  &kTable310, &kTable311,
-                                           &kTable312, &kTable313, &kTable314, &kTable315};
+constexpr const VersionTable* kTables[] = {&kTable37,  &kTable38,  &kTable39,
+                                           &kTable310, &kTable311, &kTable312,
+                                           &kTable313, &kTable314, &kTable315};
 static_assert(std::size(kTables) == kNewest - kOldest + 1);
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "pipeline/pipeline.h"
 
+#include <algorithm>
 #include <exception>
+#include <set>
+#include <unordered_map>
 
 #include "bytecode/instr.h"
 #include "bytecode/text.h"
@@ -9,7 +12,9 @@
 #include "print/tree.h"
 #include "rewrite/rebuilt.h"
 #include "rewrite/rewrite.h"
+#include "scopes/scopes.h"
 #include "simplify/simplify.h"
+#include "structure/parts.h"
 #include "structure/structure.h"
 #include "support/error.h"
 
@@ -17,9 +22,12 @@ namespace depyf {
 
 std::string diagnostic_kind(const Diagnostic& diagnostic) {
   switch (diagnostic.kind) {
-    case Diagnostic::Ladder: return "L" + std::to_string(diagnostic.level);
-    case Diagnostic::BrokenCode: return "broken";
-    case Diagnostic::Note: break;
+    case Diagnostic::Ladder:
+      return "L" + std::to_string(diagnostic.level);
+    case Diagnostic::BrokenCode:
+      return "broken";
+    case Diagnostic::Note:
+      break;
   }
   return "note";
 }
@@ -41,17 +49,20 @@ std::string code_path(const Module& module, CodeId code) {
 namespace {
 
 bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& options) {
+  if (options.ordinary) return false;
   return (options.dynamo && code == module.root) || made_by_dynamo(module, code);
 }
 
-SimplifyOptions simplify_options(bool dynamo) {
+SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options) {
   SimplifyOptions simplifying;
   simplifying.dynamo = dynamo;
+  simplifying.own_locals = options.own_locals;
   return simplifying;
 }
 
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
-  return {options.keep_temporaries, options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, &options.callee_parameters};
+  return {options.keep_temporaries, options.temp_prefix, dynamo,
+          dynamo && !options.keep_temporaries, &options.callee_parameters};
 }
 
 PrintOptions print_options(const Module& module, const DecompileOptions& options) {
@@ -59,21 +70,30 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   print.indentation = options.indentation;
   print.grammar = module.version;
   print.sites = options.line_map;
+  print.signature = &options.signature;
+  print.renames_keywords = options.renames;
   return print;
 }
 
-/// What tells how code was written, and may be wrong: what the bytecode has of code that control never takes, up to 3.9, and where code stands.
+/// What tells how code was written, and may be wrong: what the bytecode has of code that control
+/// never takes, up to 3.9, and where code stands.
 struct Heeded {
   bool unreached = true;  // statements (Cfg::unreached)
   bool elses = true;      // jumps over an `else` (Cfg::elses)
   bool layout = true;     // where code stands (StructureOptions::layout_tells), of all code
+  bool decided = true;    // branches on constants, as if they were written
   bool copies = true;     // that ends are alike (StructureOptions::joins_ends)
 };
 
-/// Bytecode to raw statements to final statements, for one code object whose nested ones are done: by plain structure or, where `unstructured`
-/// says why that failed, by a dispatch loop. `sound` tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
+/// The rung of a module whose names no text keeps.
+constexpr std::uint8_t kRebuildsModule = 7;
+
+/// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
+/// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
+/// tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
 /// heeded; on return, what there was of it.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo, const std::string& unstructured, std::uint32_t indentation, bool& sound,
+void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo,
+                    const std::string& unstructured, std::uint32_t indentation, bool& sound,
                     Heeded& heeded) {
   Module& module = *ast.module;
   sound = false;
@@ -91,37 +111,22 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool
   if (!heeded.elses) lifted.elses.clear();
   heeded.elses = !lifted.elses.empty();
   // A rebuilt module would hide everything in it.
-  if (options.ladder > 5 && (options.function || code != module.root)) throw UnusualCode("the last rung of the ladder was asked for");
-  if (dynamo) simplify(lifted, module, simplify_options(dynamo));
+  if (options.ladder == kRebuildsModule ||
+      (options.ladder > 5 && (options.function || code != module.root)))
+    throw UnusualCode("the last rung of the ladder was asked for");
+  if (dynamo) simplify(lifted, module, simplify_options(dynamo, options));
+  // No compiler makes them, and where they are in the way nobody wrote them.
+  if (!heeded.decided && !take_decided_branches(lifted, module))
+    throw Error("no branch on constants is in the way");
   StructureOptions structuring = structure_options(dynamo, options);
   structuring.layout_tells = heeded.layout;
   structuring.joins_ends = heeded.copies;
-  if (unstructured.empty()) structure(lifted, ast, structuring);
-  else structure_as_dispatch(lifted, ast, structuring, unstructured);
+  if (unstructured.empty())
+    structure(lifted, ast, structuring);
+  else
+    structure_as_dispatch(lifted, ast, structuring, unstructured);
   check_nesting(ast, code, indentation);
   rewrite(ast, code);
-}
-
-/// The place of a code object that no stage could bring to statements: a body that raises, and says why.
-void place_failure(Ast& ast, CodeId code, const std::string& reason) {
-  Module& module = *ast.module;
-  Stmt comment;
-  comment.kind = StmtKind::Comment;
-  comment.a = module.intern("depyf could not decompile " + code_path(module, code) + ":\n" + reason).index;
-  Const text;
-  text.kind = ConstKind::Str;
-  text.text = module.arena.copy_string("depyf could not decompile this code: " + reason);
-  ExprId message = ast.constant(module.add(text));
-  ExprId call = ast.expr(ExprKind::Call, {ast.name(module.intern("NotImplementedError")), message});
-  Stmt raise;
-  raise.kind = StmtKind::Raise;
-  raise.e[0] = call;
-  StmtId stmts[] = {ast.add(comment), ast.add(raise)};
-  Body body;
-  body.code = code;
-  body.stmts = ast.arena.copy(stmts);
-  body.done = true;
-  ast.bodies[code.index] = body;
 }
 
 /// Runs `step`; what went wrong, empty when nothing did.
@@ -139,10 +144,76 @@ std::string failure_of(Step step) {
   }
 }
 
+/// Plain structure around dispatch loops for those parts of a body that have none; what went wrong
+/// with the whole is `unstructured`. False where there are no such parts.
+bool decompile_around_parts(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo,
+                            const std::string& unstructured, std::uint32_t indentation) {
+  Module& module = *ast.module;
+  const std::size_t noted = ast.diagnostics.size();
+  const auto lift_again = [&] {
+    Lifted lifted = lift(module, code, build_cfg(module, code, decode(module, code), false));
+    lifted.elses.clear();
+    return lifted;
+  };
+  StructureOptions structuring = structure_options(dynamo, options);
+  const auto with = [&](std::span<const Part> parts) {
+    for (const bool layout : {true, false}) {
+      ast.diagnostics.resize(noted);
+      Body fresh;
+      fresh.code = code;
+      ast.bodies[code.index] = fresh;
+      structuring.layout_tells = structuring.joins_ends = layout;
+      const std::string failure = failure_of([&] {
+        structure_around(parts, lift_again, ast, structuring, unstructured);
+        check_nesting(ast, code, indentation);
+        rewrite(ast, code);
+      });
+      if (failure.empty()) return true;
+    }
+    return false;
+  };
+  std::vector<Part> parts;
+  const std::string failure = failure_of([&] {
+    Lifted lifted = lift_again();
+    parts = find_parts(lifted, module, with);
+  });
+  if (failure.empty() && !parts.empty() && with(parts)) return true;
+  ast.diagnostics.resize(noted);
+  Body fresh;
+  fresh.code = code;
+  ast.bodies[code.index] = fresh;
+  return false;
+}
+
+/// The place of a code object that no stage could bring to statements: a body that raises, and says
+/// why.
+void place_failure(Ast& ast, CodeId code, const std::string& reason) {
+  Module& module = *ast.module;
+  Stmt comment;
+  comment.kind = StmtKind::Comment;
+  comment.a =
+      module.intern("depyf could not decompile " + code_path(module, code) + ":\n" + reason).index;
+  Const text;
+  text.kind = ConstKind::Str;
+  text.text = module.arena.copy_string("depyf could not decompile this code: " + reason);
+  ExprId message = ast.constant(module.add(text));
+  ExprId call = ast.expr(ExprKind::Call, {ast.name(module.intern("NotImplementedError")), message});
+  Stmt raise;
+  raise.kind = StmtKind::Raise;
+  raise.e[0] = call;
+  StmtId stmts[] = {ast.add(comment), ast.add(raise)};
+  Body body;
+  body.code = code;
+  body.stmts = ast.arena.copy(stmts);
+  body.done = true;
+  ast.bodies[code.index] = body;
+}
+
 /// CPython's tokenizer refuses 100 levels.
 constexpr std::uint32_t kIndentation = 96;
 
-/// Where definitions nest too deep: so many levels of them, each with its share of the indentation (a dispatch loop needs 8).
+/// Where definitions nest too deep: so many levels of them, each with its share of the indentation
+/// (a dispatch loop needs 8).
 constexpr std::uint32_t kFlatLevels = 10;
 
 /// How many code objects a code object is in.
@@ -152,18 +223,47 @@ std::uint32_t level_of(const Module& module, CodeId code) {
   return level;
 }
 
+/// Says at the top of a body why it does not look as it was written.
+void place_comment(Ast& ast, CodeId code, const std::string& text) {
+  Module& module = *ast.module;
+  const std::string_view name = module[module[code].name];
+  if (name == "__annotate__" || (name.starts_with('<') && name != "<module>")) return;
+  Stmt comment;
+  comment.kind = StmtKind::Comment;
+  comment.a = module.intern(text).index;
+  Body& body = ast.bodies[code.index];
+  std::vector<StmtId> stmts(body.stmts.begin(), body.stmts.end());
+  const bool docstring = !stmts.empty() && ast[stmts[0]].kind == StmtKind::Expr &&
+                         ast[ast[stmts[0]].e[0]].kind == ExprKind::Constant &&
+                         module[ConstId(ast[ast[stmts[0]].e[0]].a)].kind == ConstKind::Str;
+  stmts.insert(stmts.begin() + docstring, ast.add(comment));
+  body.stmts = ast.arena.copy(stmts);
+}
+
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder.
-void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, std::uint32_t indentation = kIndentation) {
+void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
+                       std::uint32_t indentation = kIndentation) {
+  std::string reason;
+  DecompileOptions changed;
+  const bool falls =
+      code.index < given.fallbacks.size() && given.fallbacks[code.index].rung > given.ladder;
+  if (falls) {
+    changed = given;
+    changed.ladder = given.fallbacks[code.index].rung;
+    reason = given.fallbacks[code.index].reason;
+  }
+  const DecompileOptions& options = falls ? changed : given;
   const std::size_t noted = ast.diagnostics.size();
   const bool dynamo = is_dynamos(*ast.module, code, options);
   bool sound = false;
-  std::string reason;
   auto attempt = [&](const std::string& unstructured) {
-    std::string failure;
+    std::string failure, first_failure;
     Heeded heeded;
     heeded.unreached = unstructured.empty() && !dynamo;
     for (;;) {
-      failure = failure_of([&] { decompile_body(ast, code, options, dynamo, unstructured, indentation, sound, heeded); });
+      failure = failure_of([&] {
+        decompile_body(ast, code, options, dynamo, unstructured, indentation, sound, heeded);
+      });
       if (failure.empty()) return true;
       ast.diagnostics.resize(noted);
       Body fresh;
@@ -171,22 +271,52 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
       ast.bodies[code.index] = fresh;
       // no statement may have it
       if (!unstructured.empty()) break;
-      if (heeded.unreached) heeded = {.unreached = false};
-      else if (sound && heeded.elses) heeded = {.unreached = false, .elses = false};
-      else if (sound && heeded.layout) heeded = {.unreached = false, .elses = false, .layout = false};
-      else if (sound && heeded.copies) heeded = {.unreached = false, .elses = false, .layout = false, .copies = false};
-      else break;
+      if (!heeded.decided) failure = first_failure;
+      if (sound && heeded.decided && !heeded.unreached && !dynamo) {
+        first_failure = failure;
+        heeded.decided = false;
+        continue;
+      }
+      heeded.decided = true;
+      if (heeded.unreached)
+        heeded = {.unreached = false};
+      else if (sound && heeded.elses)
+        heeded = {.unreached = false, .elses = false};
+      else if (sound && heeded.layout)
+        heeded = {.unreached = false, .elses = false, .layout = false};
+      else if (sound && heeded.copies)
+        heeded = {.unreached = false, .elses = false, .layout = false, .copies = false};
+      else
+        break;
     }
     reason += (reason.empty() ? "" : "; ") + failure;
     return false;
   };
   if (options.ladder < 5 && attempt({})) return;
-  if (options.ladder >= 5 || sound)
-    if (attempt(reason.empty() ? "the dispatch loop was asked for" : reason)) return;
+  if (options.ladder < 5 && sound && !dynamo &&
+      decompile_around_parts(ast, code, options, dynamo, reason, indentation)) {
+    place_comment(ast, code,
+                  "depyf found no statements for parts of this code, which are loops "
+                  "over their blocks:\n" +
+                      reason);
+    return;
+  }
+  if (options.ladder >= 5 || sound) {
+    const std::string why = reason.empty() ? "the dispatch loop was asked for" : reason;
+    if (attempt(why)) {
+      if (!dynamo)
+        place_comment(ast, code,
+                      "depyf found no statements for this code and writes it as a loop over its "
+                      "blocks:\n" +
+                          why);
+      return;
+    }
+  }
   Diagnostic diagnostic;
   diagnostic.code = code;
   // Damaged bytecode must not run: a body that raises takes its place.
-  const std::string broken = sound ? failure_of([&] { rebuild(ast, code, reason); }) : "the bytecode is damaged";
+  const std::string broken =
+      sound ? failure_of([&] { rebuild(ast, code, reason); }) : "the bytecode is damaged";
   if (broken.empty()) {
     diagnostic.kind = Diagnostic::Ladder;
     diagnostic.level = 6;
@@ -201,48 +331,124 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& options, s
   ast.diagnostics.push_back(std::move(diagnostic));
 }
 
+/// `prefix`, with underscores behind it where a variable or attribute of the module has such a
+/// name, also behind the name of a class that mangles it.
+std::string unused_prefix(const Module& module, const std::string& prefix) {
+  if (prefix.empty()) return prefix;
+  std::set<std::size_t> taken;  // so many underscores follow it in names
+  const auto look = [&](StrId id) {
+    if (!id) return;
+    const std::string_view name = module[id];
+    for (std::size_t at = name.find(prefix); at != std::string_view::npos;
+         at = name.find(prefix, at + 1)) {
+      const std::size_t begin = at + prefix.size();
+      taken.insert(std::min(name.find_first_not_of('_', begin), name.size()) - begin);
+    }
+  };
+  for (std::uint32_t id = 0; id < module.codes.size(); ++id) {
+    const CodeObject& code = module[CodeId(id)];
+    for (StrId name : code.names) look(name);
+    for (const Slot& slot : code.slots) look(slot.name);
+    look(code.name);
+  }
+  std::size_t count = 0;
+  while (taken.contains(count)) ++count;
+  return prefix + std::string(count, '_');
+}
+
 }  // namespace
 
-Decompiled decompile(Module& module, const DecompileOptions& options) {
+Decompiled decompile(Module& module, const DecompileOptions& given) {
+  DecompileOptions options = given;
+  options.temp_prefix = unused_prefix(module, given.temp_prefix);
+  const std::string functions = unused_prefix(module, Ast().function_prefix);
   Ast ast;
   const auto count = static_cast<std::uint32_t>(module.codes.size());
   std::size_t bytes = 0;
   for (std::uint32_t id = 0; id < count; ++id) bytes += module[CodeId(id)].code.size();
   DecompileOptions last = options;
   last.ladder = 6;
+  DecompileOptions plain = options;
+  plain.ladder = 0;
   const auto decompile_all = [&](const std::vector<std::uint8_t>& flat) {
     ast = Ast();
+    ast.function_prefix = functions;
     ast.module = &module;
+    ast.renames = options.renames;
     ast.bodies.resize(module.codes.size());
-    ast.exprs.reserve(bytes / 4);  // about as many as there will be: nodes that have to move cost time
+    ast.exprs.reserve(bytes /
+                      4);  // about as many as there will be: nodes that have to move cost time
     ast.stmts.reserve(bytes / 16);
     for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
     for (std::uint32_t id = 0; id < count; ++id) {
       const CodeId code(id);
-      if (flat[id]) decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options, kIndentation / kFlatLevels);
-      else decompile_guarded(ast, code, options);
+      if (module[module[code].name] == "__annotate__")  // no body of its own in the source
+        decompile_guarded(ast, code, plain);
+      else if (flat[id])
+        decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options,
+                          kIndentation / kFlatLevels);
+      else
+        decompile_guarded(ast, code, options);
     }
   };
-  const auto too_deep = [&](CodeId code, std::uint32_t indentation) { return !failure_of([&] { check_nesting(ast, code, indentation); }).empty(); };
-  decompile_all(std::vector<std::uint8_t>(count, false));
-  // Definitions in definitions: where they lie too deep each is kept flat, and the deepest are rebuilt from their bytes; first only inside the
-  // definitions of the outermost body that are too deep by themselves, then everywhere.
+  const auto too_deep = [&](CodeId code, std::uint32_t indentation) {
+    return !failure_of([&] { check_nesting(ast, code, indentation); }).empty();
+  };
+  std::vector<std::uint8_t> flat(count, false);
+  decompile_all(flat);
+  // Definitions in definitions: where they lie too deep each is kept flat, and the deepest are
+  // rebuilt from their bytes; first only inside the definitions of the outermost body that are too
+  // deep by themselves, then everywhere.
   for (bool everywhere : {false, true}) {
     if (!too_deep(module.root, kIndentation)) break;
-    std::vector<std::uint8_t> flat(count, everywhere);
+    flat.assign(count, everywhere);
     for (std::uint32_t id = count; id-- > 0;) {  // outer ones have the greater numbers
       const CodeId parent = module[CodeId(id)].parent;
-      if (parent == module.root) flat[id] |= too_deep(CodeId(id), kIndentation - kFlatLevels);
-      else if (parent) flat[id] |= flat[parent.index];
+      if (parent == module.root)
+        flat[id] |= too_deep(CodeId(id), kIndentation - kFlatLevels);
+      else if (parent)
+        flat[id] |= flat[parent.index];
+    }
+    decompile_all(flat);
+  }
+  // Names that the text would take from elsewhere than the bytecode does: such a body, and if
+  // nothing else helps those around it, goes down the ladder.
+  constexpr int kRounds = 16, kLastRounds = 4;
+  // The body of a function may be asked for alone, without its `def`.
+  const bool is_function = options.function || (module[module.root].flags & kOptimized);
+  for (int round = 0; !is_dynamos(module, module.root, options) && round < kRounds; ++round) {
+    const std::vector<ScopeMismatch> found =
+        compare_scopes(ast, find_scopes(ast, module.root, is_function));
+    if (found.empty()) break;
+    const bool ends = round + kLastRounds >= kRounds;
+    options.fallbacks.resize(count);
+    for (const ScopeMismatch& mismatch : found) {
+      CodeId code = mismatch.code;
+      while (module[code].parent && (options.fallbacks[code.index].rung >= 6 || ends))
+        code = module[code].parent;
+      Fallback& fallback = options.fallbacks[code.index];
+      if (fallback.rung < 5 && !ends)
+        fallback.rung = 5;
+      else
+        fallback.rung = module[code].parent ? 6 : kRebuildsModule;
+      fallback.reason += (fallback.reason.empty() ? "" : "; ") + mismatch.what;
     }
     decompile_all(flat);
   }
   Decompiled result;
   PrintOptions print = print_options(module, options);
-  result.source = options.function ? print_function(ast, module.root, options.name, print) : print_module(ast, print);
+  result.source = options.function ? print_function(ast, module.root, options.name, print)
+                                   : print_module(ast, print);
+  if (!ast.separated.empty()) {
+    std::unordered_map<std::string_view, StrId> real;
+    for (const auto& [made, name] : ast.separated) real.emplace(module[made], name);
+    for (auto& [spelling, name] : result.source.renamed)
+      if (const auto found = real.find(name); found != real.end()) name = module[found->second];
+  }
   if (options.line_map) result.line_map = map_lines(module, result.source);
   result.diagnostics = std::move(ast.diagnostics);
-  result.diagnostics.insert(result.diagnostics.end(), std::make_move_iterator(result.source.notes.begin()),
+  result.diagnostics.insert(result.diagnostics.end(),
+                            std::make_move_iterator(result.source.notes.begin()),
                             std::make_move_iterator(result.source.notes.end()));
   result.source.notes.clear();
   return result;
@@ -256,7 +462,8 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Flow) return to_text(cfg, module, code);
   Lifted lifted = lift(module, code, cfg);
   if (stage == Stage::Lift) return to_text(lifted, module);
-  if (stage == Stage::Simplify || dynamo) simplify(lifted, module, simplify_options(dynamo));
+  if (stage == Stage::Simplify || dynamo)
+    simplify(lifted, module, simplify_options(dynamo, options));
   if (stage == Stage::Simplify) return to_text(lifted, module);
   Ast ast;
   ast.module = &module;
@@ -268,13 +475,15 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   std::string out;
   for (const Diagnostic& diagnostic : ast.diagnostics) {
     if (diagnostic.code != code) continue;
-    out += diagnostic.kind == Diagnostic::Ladder ? "ladder L" + std::to_string(diagnostic.level) : std::string("note");
+    out += diagnostic.kind == Diagnostic::Ladder ? "ladder L" + std::to_string(diagnostic.level)
+                                                 : std::string("note");
     out += " at " + std::to_string(diagnostic.offset) + ": " + diagnostic.message + '\n';
   }
   if (stage != Stage::Print) return out + to_text(ast, code);
   PrintOptions print = print_options(module, options);
   bool body = code == module.root && !options.function;
-  return out + (body ? print_module(ast, print) : print_function(ast, code, options.name, print)).text;
+  return out +
+         (body ? print_module(ast, print) : print_function(ast, code, options.name, print)).text;
 }
 
 }  // namespace depyf

@@ -11,7 +11,8 @@ namespace depyf {
 
 namespace {
 
-/// The text of each block, from a stage's text form: a block is a line that begins with b, and the indented lines below it.
+/// The text of each block, from a stage's text form: a block is a line that begins with b, and the
+/// indented lines below it.
 std::vector<std::string> blocks_of(std::string_view text) {
   std::vector<std::string> blocks;
   for (bool inside = false; !text.empty();) {
@@ -28,7 +29,8 @@ std::vector<std::string> blocks_of(std::string_view text) {
 using EdgeKind = StageGraph::EdgeKind;
 
 /// Two ways out of a block: `first` is the one that its text names first.
-void add_edges(StageGraph& graph, std::uint32_t from, BlockId first, BlockId second, EdgeKind first_kind, EdgeKind second_kind) {
+void add_edges(StageGraph& graph, std::uint32_t from, BlockId first, BlockId second,
+               EdgeKind first_kind, EdgeKind second_kind) {
   if (first) graph.edges.push_back({from, first.index, second ? first_kind : EdgeKind::Next});
   if (second) graph.edges.push_back({from, second.index, second_kind});
 }
@@ -37,23 +39,34 @@ void add_edges(StageGraph& graph, std::uint32_t from, BlockId first, BlockId sec
 
 std::string_view edge_word(EdgeKind kind) {
   switch (kind) {
-    case EdgeKind::Next: return "next";
-    case EdgeKind::True: return "true";
-    case EdgeKind::False: return "false";
-    case EdgeKind::Exception: return "exception";
+    case EdgeKind::Next:
+      return "next";
+    case EdgeKind::True:
+      return "true";
+    case EdgeKind::False:
+      return "false";
+    case EdgeKind::Exception:
+      return "exception";
   }
   return "";
 }
 
 std::string_view stage_name(Stage stage) {
   switch (stage) {
-    case Stage::Bytecode: return "bytecode";
-    case Stage::Flow: return "flow";
-    case Stage::Lift: return "lift";
-    case Stage::Simplify: return "simplify";
-    case Stage::Structure: return "structure";
-    case Stage::Rewrite: return "rewrite";
-    case Stage::Print: return "print";
+    case Stage::Bytecode:
+      return "bytecode";
+    case Stage::Flow:
+      return "flow";
+    case Stage::Lift:
+      return "lift";
+    case Stage::Simplify:
+      return "simplify";
+    case Stage::Structure:
+      return "structure";
+    case Stage::Rewrite:
+      return "rewrite";
+    case Stage::Print:
+      return "print";
   }
   return "";
 }
@@ -69,7 +82,8 @@ StageGraph dump_graph(Module& module, CodeId code, Stage stage, const DecompileO
     for (std::uint32_t b = 0; b < cfg.size(); ++b) {
       const Block& block = cfg.blocks[b];
       add_edges(graph, b, block.next, block.target, EdgeKind::Next, EdgeKind::True);
-      if (block.region) graph.edges.push_back({b, cfg[block.region].handler.index, EdgeKind::Exception});
+      if (block.region)
+        graph.edges.push_back({b, cfg[block.region].handler.index, EdgeKind::Exception});
     }
     return graph;
   }
@@ -77,7 +91,9 @@ StageGraph dump_graph(Module& module, CodeId code, Stage stage, const DecompileO
   for (std::uint32_t b = 0; b < lifted.blocks.size(); ++b) {
     const LiftedBlock& block = lifted.blocks[b];
     add_edges(graph, b, block.edges[0].to, block.edges[1].to, EdgeKind::True, EdgeKind::False);
-    if (block.region) graph.edges.push_back({b, lifted.regions[block.region.index].handler.index, EdgeKind::Exception});
+    if (block.region)
+      graph.edges.push_back(
+          {b, lifted.regions[block.region.index].handler.index, EdgeKind::Exception});
   }
   return graph;
 }
@@ -95,15 +111,24 @@ std::string to_dot(const StageGraph& graph, std::string_view title) {
     }
     return out + '"';
   };
-  std::string out = "digraph " + quoted(title) + " {\n  label=" + quoted(title) + "; labelloc=t; node [shape=box, fontname=monospace];\n";
-  for (std::size_t b = 0; b < graph.blocks.size(); ++b) out += "  b" + std::to_string(b) + " [label=" + quoted(graph.blocks[b]) + "];\n";
+  std::string out = "digraph " + quoted(title) + " {\n  label=" + quoted(title) +
+                    "; labelloc=t; node [shape=box, fontname=monospace];\n";
+  for (std::size_t b = 0; b < graph.blocks.size(); ++b)
+    out += "  b" + std::to_string(b) + " [label=" + quoted(graph.blocks[b]) + "];\n";
   for (const StageGraph::Edge& edge : graph.edges) {
     out += "  b" + std::to_string(edge.from) + " -> b" + std::to_string(edge.to);
     switch (edge.kind) {
-      case EdgeKind::Next: break;
-      case EdgeKind::True: out += " [label=true]"; break;
-      case EdgeKind::False: out += " [label=false]"; break;
-      case EdgeKind::Exception: out += " [style=dashed, color=gray]"; break;
+      case EdgeKind::Next:
+        break;
+      case EdgeKind::True:
+        out += " [label=true]";
+        break;
+      case EdgeKind::False:
+        out += " [label=false]";
+        break;
+      case EdgeKind::Exception:
+        out += " [style=dashed, color=gray]";
+        break;
     }
     out += ";\n";
   }

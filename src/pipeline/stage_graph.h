@@ -27,7 +27,8 @@ std::string_view edge_word(StageGraph::EdgeKind kind);
 std::string_view stage_name(Stage stage);
 
 /// As dump_stage. Throws Error where the stage or one before it does.
-StageGraph dump_graph(Module& module, CodeId code, Stage stage, const DecompileOptions& options = {});
+StageGraph dump_graph(Module& module, CodeId code, Stage stage,
+                      const DecompileOptions& options = {});
 
 /// Graphviz' language; handler edges are dashed.
 std::string to_dot(const StageGraph& graph, std::string_view title);

@@ -11,19 +11,25 @@ namespace depyf {
 namespace {
 
 constexpr std::uint8_t pack_literal(Quote quote, Braces braces, bool plain) {
-  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(quote) | static_cast<std::uint8_t>(braces) << 2 | (plain ? 16 : 0));
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(quote) |
+                                   static_cast<std::uint8_t>(braces) << 2 | (plain ? 16 : 0));
 }
 
 std::string_view conversion_text(std::uint8_t conversion) {
   switch (conversion) {
-    case 1: return "!s";
-    case 2: return "!r";
-    case 3: return "!a";
-    default: return "";  // a number from the bytecode, not an enumerator
+    case 1:
+      return "!s";
+    case 2:
+      return "!r";
+    case 3:
+      return "!a";
+    default:
+      return "";  // a number from the bytecode, not an enumerator
   }
 }
 
-/// An order of the constants that a set can hold: by kind, then by value; containers stay as they come.
+/// An order of the constants that a set can hold: by kind, then by value; containers stay as they
+/// come.
 bool constant_less(const Const& a, const Const& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
   if (a.big != b.big) return b.big;
@@ -35,9 +41,25 @@ bool constant_less(const Const& a, const Const& b) {
 /// Does a constant of this kind hold other constants?
 bool holds_constants(ConstKind kind) {
   switch (kind) {
-    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: return true;
-    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: case ConstKind::Int:
-    case ConstKind::Float: case ConstKind::Complex: case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Code: case ConstKind::Object:
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+      return true;
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+    case ConstKind::Int:
+    case ConstKind::Float:
+    case ConstKind::Complex:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+    case ConstKind::Code:
+    case ConstKind::Object:
       break;
   }
   return false;
@@ -55,11 +77,13 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
   if (write_simple(id, Prec::Test)) return;
   const Expr& e = ast_[id];
   bool group = optional && takes_optional_group(id);
-  bool tuple = optional && (allow & kAllowTuple) && precedence(ast_, id) == Prec::Lowest &&
-               (e.kind == ExprKind::Tuple || e.kind == ExprKind::Constant) &&
-               !parenthesised(Task{TaskKind::Expr, Prec::Test, allow, 0, id.index, {}}, e, Prec::Lowest);
+  bool tuple =
+      optional && (allow & kAllowTuple) && precedence(ast_, id) == Prec::Lowest &&
+      (e.kind == ExprKind::Tuple || e.kind == ExprKind::Constant) &&
+      !parenthesised(Task{TaskKind::Expr, Prec::Test, allow, 0, id.index, {}}, e, Prec::Lowest);
   if (tuple) {
-    std::size_t count = e.kind == ExprKind::Tuple ? e.kids.size() : module_[ConstId(e.a)].items.size();
+    std::size_t count =
+        e.kind == ExprKind::Tuple ? e.kids.size() : module_[ConstId(e.a)].items.size();
     open_group(count == 1 ? Group::Optional : Group::OptionalTuple, Row::Free);
   } else if (group) {
     open_group(Group::Optional, Row::Free);
@@ -72,14 +96,20 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
 bool Printer::takes_optional_group(ExprId id) const {
   const Expr& e = ast_[id];
   switch (e.kind) {
-    case ExprKind::BoolOp: case ExprKind::Compare: case ExprKind::IfExp: return true;
+    case ExprKind::BoolOp:
+    case ExprKind::Compare:
+    case ExprKind::IfExp:
+      return true;
     case ExprKind::Binary: {
-      // A chain of operators parts between its operands; a single operator leaves the breaking to the brackets of its operands.
+      // A chain of operators parts between its operands; a single operator leaves the breaking to
+      // the brackets of its operands.
       const Expr& left = ast_[e.kids[0]];
       return left.kind == ExprKind::Binary &&
-             binary_operator(static_cast<BinaryOp>(left.op)).prec == binary_operator(static_cast<BinaryOp>(e.op)).prec;
+             binary_operator(static_cast<BinaryOp>(left.op)).prec ==
+                 binary_operator(static_cast<BinaryOp>(e.op)).prec;
     }
-    default: return false;  // every other kind stays on its line
+    default:
+      return false;  // every other kind stays on its line
   }
 }
 
@@ -89,35 +119,67 @@ void Printer::run() {
     Task task = tasks_.back();
     tasks_.pop_back();
     switch (task.kind) {
-      case TaskKind::Text: out_ += task.text; break;
-      case TaskKind::Name: write_name(StrId(task.a)); break;
+      case TaskKind::Text:
+        out_ += task.text;
+        break;
+      case TaskKind::Name:
+        write_name(StrId(task.a));
+        break;
       case TaskKind::Expr:
         if (write_simple(ExprId(task.a), task.min)) break;
         [[fallthrough]];
-      case TaskKind::Compound: visit(task); flush_sequence(); break;
-      case TaskKind::Constant: visit_constant(task); flush_sequence(); break;
-      case TaskKind::Pattern: visit_pattern(task); flush_sequence(); break;
+      case TaskKind::Compound:
+        visit(task);
+        flush_sequence();
+        break;
+      case TaskKind::Constant:
+        visit_constant(task);
+        flush_sequence();
+        break;
+      case TaskKind::Pattern:
+        visit_pattern(task);
+        flush_sequence();
+        break;
       case TaskKind::Literal: {
         std::string_view text = module_[ConstId(task.a)].text;
         auto braces = static_cast<Braces>(task.flag >> 2 & 3);
-        if (task.flag & 16) {  // a nested f-string before 3.12: no escapes, which plan_quotes made sure of
+        if (task.flag &
+            16) {  // a nested f-string before 3.12: no escapes, which plan_quotes made sure of
           for (char c : text) {
             out_ += c;
             if ((c == '{' || c == '}') && braces == Braces::Doubled) out_ += c;
           }
         } else {
-          write_spelt([&](std::string& out) { append_escaped(out, text, static_cast<Quote>(task.flag & 3), braces); });
+          write_spelt([&](std::string& out) {
+            append_escaped(out, text, static_cast<Quote>(task.flag & 3), braces);
+          });
         }
         break;
       }
-      case TaskKind::OpenParen: open_bracket(static_cast<char>(task.flag)); break;
-      case TaskKind::CloseParen: close_bracket(static_cast<char>(task.flag)); break;
-      case TaskKind::OpenGroup: open_group(static_cast<Group>(task.flag), static_cast<Row>(task.a)); break;
-      case TaskKind::Part: part(static_cast<Row>(task.a)); break;
-      case TaskKind::Twin: mark_twin(task.a); break;
-      case TaskKind::CloseGroup: close_group(); break;
-      case TaskKind::EnterField: ++fields_; break;
-      case TaskKind::LeaveField: --fields_; break;
+      case TaskKind::OpenParen:
+        open_bracket(static_cast<char>(task.flag));
+        break;
+      case TaskKind::CloseParen:
+        close_bracket(static_cast<char>(task.flag));
+        break;
+      case TaskKind::OpenGroup:
+        open_group(static_cast<Group>(task.flag), static_cast<Row>(task.a));
+        break;
+      case TaskKind::Part:
+        part(static_cast<Row>(task.a));
+        break;
+      case TaskKind::Twin:
+        mark_twin(task.a);
+        break;
+      case TaskKind::CloseGroup:
+        close_group();
+        break;
+      case TaskKind::EnterField:
+        ++fields_;
+        break;
+      case TaskKind::LeaveField:
+        --fields_;
+        break;
     }
   }
   if (!scratch_.empty()) scratch_.clear();
@@ -133,17 +195,24 @@ bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
   if (prec != Prec::Lowest) return prec < task.min;
   switch (e.kind) {
     case ExprKind::Tuple:
-      return !(task.allow & kAllowTuple) || (!(task.allow & kAllowStarredTuple) && has_starred(e.kids));
-    case ExprKind::Constant: return !(task.allow & kAllowTuple);
-    case ExprKind::Yield: case ExprKind::YieldFrom: return !(task.allow & kAllowYield);
-    case ExprKind::NamedExpr: return !(task.allow & kAllowWalrus);
-    default: return true;  // Raw text of unknown structure
+      return !(task.allow & kAllowTuple) ||
+             (!(task.allow & kAllowStarredTuple) && has_starred(e.kids));
+    case ExprKind::Constant:
+      return !(task.allow & kAllowTuple);
+    case ExprKind::Yield:
+    case ExprKind::YieldFrom:
+      return !(task.allow & kAllowYield);
+    case ExprKind::NamedExpr:
+      return !(task.allow & kAllowWalrus);
+    default:
+      return true;  // Raw text of unknown structure
   }
 }
 
 std::size_t Printer::operands_on_first_row(const Expr& e) const {
   for (std::size_t i = e.kids.size() - 1; i > 0; --i)
-    if (const Expr& kid = ast_[e.kids[i]]; kid.kind == ExprKind::BoolOp && kid.a == kOnSameRow) return i;
+    if (const Expr& kid = ast_[e.kids[i]]; kid.kind == ExprKind::BoolOp && kid.a == kOnSameRow)
+      return i;
   return 0;
 }
 
@@ -190,15 +259,22 @@ bool Printer::write_other_simple(ExprId id, Prec min) {
   if (holds_constants(constant.kind)) return false;
   add_site(e);
   const auto write_integer = [&](int base, int group) {
-    write_spelt([&](std::string& out) { append_integer(out, static_cast<std::uint64_t>(constant.integer), base, group); });
+    write_spelt([&](std::string& out) {
+      append_integer(out, static_cast<std::uint64_t>(constant.integer), base, group);
+    });
     return true;
   };
   switch (static_cast<IntegerStyle>(e.op)) {
-    case IntegerStyle::Decimal: break;
-    case IntegerStyle::Hexadecimal: return write_integer(16, 0);
-    case IntegerStyle::Octal: return write_integer(8, 0);
-    case IntegerStyle::Binary: return write_integer(2, 0);
-    case IntegerStyle::Thousands: return write_integer(10, 3);
+    case IntegerStyle::Decimal:
+      break;
+    case IntegerStyle::Hexadecimal:
+      return write_integer(16, 0);
+    case IntegerStyle::Octal:
+      return write_integer(8, 0);
+    case IntegerStyle::Binary:
+      return write_integer(2, 0);
+    case IntegerStyle::Thousands:
+      return write_integer(10, 3);
   }
   return write_simple_constant(ConstId(e.a), min);
 }
@@ -207,7 +283,8 @@ void Printer::visit(const Task& task) {
   const ExprId id(task.a);
   const Expr& e = ast_[id];
   add_site(e);
-  if (e.kind == ExprKind::Call && task.min <= Prec::Primary) {  // the most frequent one, never in parentheses
+  if (e.kind == ExprKind::Call &&
+      task.min <= Prec::Primary) {  // the most frequent one, never in parentheses
     visit_call(e);
     return;
   }
@@ -221,25 +298,35 @@ void Printer::visit(const Task& task) {
   }
   Prec prec = precedence(ast_, id);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
-  const bool operands = e.kind == ExprKind::BoolOp;
-  const bool on_rows = (tuple && e.op == kOnRows && at_least(13)) || (operands && e.a == kBeginsRow);
+  const bool is_bool_op = e.kind == ExprKind::BoolOp;
+  const bool on_rows =
+      (tuple && e.op == kOnRows && at_least(13)) || (is_bool_op && e.a == kBeginsRow);
   bool parens = on_rows || parenthesised(task, e, prec);
-  const std::size_t held = operands ? operands_on_first_row(e) : 0;
+  const std::size_t held = is_bool_op ? operands_on_first_row(e) : 0;
   std::uint8_t allow = task.allow;
   if (parens) {
     bool comma = tuple && e.kids.size() > 1;
-    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items) : held || (operands && e.a == kOnSameRow) ? Group::Rows : Group::NoComma;
+    const Group group = comma ? (is_constant_display(e) ? Group::Fill : Group::Items)
+                        : held || (is_bool_op && e.a == kOnSameRow) ? Group::Rows
+                                                                    : Group::NoComma;
     add_open('(', group, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }
-  // Operands part where some bracket is open; a chain's inner links part in the group of its outermost one.
+  // Operands part where some bracket is open; a chain's inner links part in the group of its
+  // outermost one.
   bool soft = groups_ > 0 && !parens && !(task.flag & kChain);
   bool parts = groups_ > 0 || parens;
   switch (e.kind) {
-    case ExprKind::Constant: case ExprKind::Name: case ExprKind::JoinedStr: case ExprKind::TemplateStr: break;  // done above
+    case ExprKind::Constant:
+    case ExprKind::Name:
+    case ExprKind::JoinedStr:
+    case ExprKind::TemplateStr:
+      break;  // done above
     case ExprKind::Attribute: {
       const Expr& value = ast_[e.kids[0]];
-      bool digits = value.kind == ExprKind::Constant && module_[ConstId(value.a)].kind == ConstKind::Int && precedence(ast_, e.kids[0]) == Prec::Atom;
+      bool digits = value.kind == ExprKind::Constant &&
+                    module_[ConstId(value.a)].kind == ConstKind::Int &&
+                    precedence(ast_, e.kids[0]) == Prec::Atom;
       if (digits) add_open('(', Group::NoComma);
       add_expr(e.kids[0], Prec::Primary);
       if (digits) add_close(')');
@@ -250,7 +337,9 @@ void Printer::visit(const Task& task) {
     case ExprKind::Subscript:
       add_expr(e.kids[0], Prec::Primary);
       add_open('[', Group::NoComma);
-      add_expr(e.kids[1], Prec::Test, static_cast<std::uint8_t>(kAllowTuple | kAllowSlices | (at_least(11) ? kAllowStarredTuple : 0)));
+      add_expr(e.kids[1], Prec::Test,
+               static_cast<std::uint8_t>(kAllowTuple | kAllowSlices |
+                                         (at_least(11) ? kAllowStarredTuple : 0)));
       add_close(']');
       break;
     case ExprKind::Slice:
@@ -273,12 +362,15 @@ void Printer::visit(const Task& task) {
       add_text("*");
       add_expr(e.kids[0], Prec::BitOr);
       break;
-    case ExprKind::Call: visit_call(e); break;
+    case ExprKind::Call:
+      visit_call(e);
+      break;
     case ExprKind::Keyword:
       if (e.a == UINT32_MAX) {
         add_text("**");
         add_expr(e.kids[0], Prec::BitOr);
-      } else if (std::string_view name = module_[StrId(e.a)]; !is_identifier(name) || is_keyword(name, options_.grammar)) {
+      } else if (std::string_view name = module_[StrId(e.a)];
+                 !options_.renames_keywords && !is_writable_name(name, options_.grammar)) {
         std::string& text = scratch_.emplace_back("**{");
         append_string(text, name);
         text += ": ";
@@ -331,7 +423,8 @@ void Printer::visit(const Task& task) {
       for (std::size_t i = 1; i < e.kids.size(); ++i) {
         add_text(" ");
         if (parts) add_part();
-        CompareOp op = i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
+        CompareOp op =
+            i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
         add_text(compare_operator(op).substr(1));
         add_expr(e.kids[i], Prec::BitOr);
       }
@@ -368,7 +461,9 @@ void Printer::visit(const Task& task) {
         add_expr(e.kids[i], Prec::Test, allow & kAllowSlices);
       }
       // x[*a] is x[(*a,)] since 3.11.
-      if (e.kids.size() == 1 && !((task.allow & kAllowSlices) && !parens && ast_[e.kids[0]].kind == ExprKind::Starred)) add_text(",");
+      if (e.kids.size() == 1 &&
+          !((task.allow & kAllowSlices) && !parens && ast_[e.kids[0]].kind == ExprKind::Starred))
+        add_text(",");
       break;
     case ExprKind::List:
       add_open('[', is_constant_display(e) ? Group::Fill : Group::Items);
@@ -416,9 +511,16 @@ void Printer::visit(const Task& task) {
       add_expr(e.kids[0], Prec::Test);
       break;
     }
-    case ExprKind::ListComp: visit_comprehension(e, '[', ']'); break;
-    case ExprKind::SetComp: case ExprKind::DictComp: visit_comprehension(e, '{', '}'); break;
-    case ExprKind::GeneratorExp: visit_comprehension(e, '(', ')'); break;
+    case ExprKind::ListComp:
+      visit_comprehension(e, '[', ']');
+      break;
+    case ExprKind::SetComp:
+    case ExprKind::DictComp:
+      visit_comprehension(e, '{', '}');
+      break;
+    case ExprKind::GeneratorExp:
+      visit_comprehension(e, '(', ')');
+      break;
     case ExprKind::Comprehension:
       add_text(e.op & 1 ? "async for " : "for ");
       add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple, kOneRow);
@@ -439,27 +541,46 @@ void Printer::visit(const Task& task) {
       add_text("yield");
       if (!e.kids.empty() && e.kids[0]) {
         add_text(" ");
-        add_expr(e.kids[0], Prec::Test, static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
+        add_expr(e.kids[0], Prec::Test,
+                 static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
       }
       break;
     case ExprKind::YieldFrom:
       add_text("yield from ");
       add_expr(e.kids[0], Prec::Test);
       break;
-    case ExprKind::FormattedValue: case ExprKind::Interpolation: {
+    case ExprKind::FormattedValue:
+    case ExprKind::Interpolation: {
       // Outside an f-string: only from bytecode that no compiler wrote.
-      add_text(e.kids.size() > 1 && e.kids[1] ? "format" : e.op == 2 ? "repr" : e.op == 3 ? "ascii" : "format");
+      add_text(e.kids.size() > 1 && e.kids[1] ? "format"
+               : e.op == 2                    ? "repr"
+               : e.op == 3                    ? "ascii"
+                                              : "format");
       add_open('(', Group::Items);
       add_items(e.kids.size() > 1 && e.kids[1] ? e.kids.first(2) : e.kids.first(1), Prec::Test);
       add_close(')');
       break;
     }
-    case ExprKind::FunctionValue: case ExprKind::ClassBuilder: case ExprKind::CellRef: case ExprKind::Intrinsic: case ExprKind::ImportModule:
-    case ExprKind::ImportedName: case ExprKind::Super: case ExprKind::Common: case ExprKind::LocalsDict: case ExprKind::Raw:
+    case ExprKind::FunctionValue:
+    case ExprKind::ClassBuilder:
+    case ExprKind::CellRef:
+    case ExprKind::Intrinsic:
+    case ExprKind::ImportModule:
+    case ExprKind::ImportedName:
+    case ExprKind::Super:
+    case ExprKind::Common:
+    case ExprKind::LocalsDict:
+    case ExprKind::Raw:
       visit_raw(e);
       break;
-    case ExprKind::MatchValue: case ExprKind::MatchSingleton: case ExprKind::MatchSequence: case ExprKind::MatchMapping:
-    case ExprKind::MatchClass: case ExprKind::MatchStar: case ExprKind::MatchAs: case ExprKind::MatchOr:
+    case ExprKind::MatchValue:
+    case ExprKind::MatchSingleton:
+    case ExprKind::MatchSequence:
+    case ExprKind::MatchMapping:
+    case ExprKind::MatchClass:
+    case ExprKind::MatchStar:
+    case ExprKind::MatchAs:
+    case ExprKind::MatchOr:
       sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, 0, id.index, {}});
       break;
   }
@@ -470,11 +591,21 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
   const Const& value = module_[id];
   const bool parens = min > Prec::Factor && precedence(value) == Prec::Factor;  // a negative number
   switch (value.kind) {
-    case ConstKind::None: out_ += "None"; break;
-    case ConstKind::True: out_ += "True"; break;
-    case ConstKind::False: out_ += "False"; break;
-    case ConstKind::Ellipsis: out_ += "..."; break;
-    case ConstKind::StopIteration: out_ += "StopIteration"; break;
+    case ConstKind::None:
+      out_ += "None";
+      break;
+    case ConstKind::True:
+      out_ += "True";
+      break;
+    case ConstKind::False:
+      out_ += "False";
+      break;
+    case ConstKind::Ellipsis:
+      out_ += "...";
+      break;
+    case ConstKind::StopIteration:
+      out_ += "StopIteration";
+      break;
     case ConstKind::Int:
       if (parens) out_ += '(';
       if (value.big) {
@@ -485,28 +616,40 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
       }
       if (parens) out_ += ')';
       break;
-    case ConstKind::Float: case ConstKind::Complex:
+    case ConstKind::Float:
+    case ConstKind::Complex:
       if (parens) out_ += '(';
       write_spelt([&](std::string& out) {
-        value.kind == ConstKind::Complex ? append_complex(out, value.re, value.im, options_.grammar) : append_float(out, value.re);
+        value.kind == ConstKind::Complex ? append_complex(out, value.re, value.im, options_.grammar)
+                                         : append_float(out, value.re);
         // Some are spelt as a sum in parentheses, which are dropped where nothing else is near.
         if (out[0] == '(' && min <= Prec::Test) out = out.substr(1, out.size() - 2);
       });
       if (parens) out_ += ')';
       break;
-    case ConstKind::Str: case ConstKind::Bytes:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
       write_spelt([&](std::string& out) {
         const bool bytes = value.kind == ConstKind::Bytes;
-        if (fields_ && !at_least(12)) append_plain_string(out, value.text, bytes);
-        else bytes ? append_bytes(out, value.text) : append_string(out, value.text);
+        if (fields_ && !at_least(12))
+          append_plain_string(out, value.text, bytes);
+        else
+          bytes ? append_bytes(out, value.text) : append_string(out, value.text);
       });
       break;
     case ConstKind::Code:  // printed where no source form holds a bare code object
       out_ += "code_";
       out_ += names_.spell_text(module_[module_[value.code].name]);
       break;
-    case ConstKind::Object: out_ += object_name(value.object); break;
-    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice:
+    case ConstKind::Object:
+      out_ += object_name(value.object);
+      break;
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
       return false;
   }
   return true;
@@ -523,8 +666,12 @@ void Printer::visit_constant(const Task& task) {
       }
       bool parens = !(task.allow & kAllowTuple);
       bool small = true;
-      for (ConstId item : value.items) small = small && module_[item].kind != ConstKind::Tuple && module_[item].text.size() <= 24;
-      if (parens) add_open('(', value.items.size() == 1 ? Group::NoComma : small && value.items.size() >= 6 ? Group::Fill : Group::Items);
+      for (ConstId item : value.items)
+        small = small && module_[item].kind != ConstKind::Tuple && module_[item].text.size() <= 24;
+      if (parens)
+        add_open('(', value.items.size() == 1            ? Group::NoComma
+                      : small && value.items.size() >= 6 ? Group::Fill
+                                                         : Group::Items);
       for (std::size_t i = 0; i < value.items.size(); ++i) {
         if (i) {
           add_text(", ");
@@ -536,16 +683,25 @@ void Printer::visit_constant(const Task& task) {
       if (parens) add_close(')');
       break;
     }
-    case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: {
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet: {
       // A frozenset constant comes from `x in {…}`; an empty one, or a set, from no source.
       bool list = value.kind == ConstKind::List;
       if (value.items.empty()) {
         out_ += list ? "[]" : value.kind == ConstKind::Set ? "set()" : "frozenset()";
         break;
       }
-      // A set is stored in the order of its hash table, which differs from run to run: sorted, the text does not.
+      // The order in which a set gives its items is that of its hash table. With texts it differs
+      // from run to run: sorted, the text does not.
       std::vector<ConstId> items(value.items.begin(), value.items.end());
-      if (!list) std::stable_sort(items.begin(), items.end(), [&](ConstId a, ConstId b) { return constant_less(module_[a], module_[b]); });
+      const auto is_text = [&](ConstId item) {
+        return module_[item].kind == ConstKind::Str || module_[item].kind == ConstKind::Bytes;
+      };
+      if (!list && std::any_of(items.begin(), items.end(), is_text))
+        std::stable_sort(items.begin(), items.end(), [&](ConstId a, ConstId b) {
+          return constant_less(module_[a], module_[b]);
+        });
       add_open(list ? '[' : '{', Group::Fill);
       for (std::size_t i = 0; i < items.size(); ++i) {
         if (i) {
@@ -589,8 +745,18 @@ void Printer::visit_constant(const Task& task) {
       if (!colons) add_close(')');
       break;
     }
-    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: case ConstKind::Int:
-    case ConstKind::Float: case ConstKind::Complex: case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Code: case ConstKind::Object:
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+    case ConstKind::Int:
+    case ConstKind::Float:
+    case ConstKind::Complex:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+    case ConstKind::Code:
+    case ConstKind::Object:
       break;  // done above
   }
 }
@@ -604,8 +770,9 @@ void Printer::add_slice(const Expr& e) {
   if (e.kids.size() < 2) add_text(":");
 }
 
-void Printer::add_arguments(std::span<const ExprId> kids) {
-  bool generator = kids.size() == 1 && ast_[kids[0]].kind == ExprKind::GeneratorExp;
+void Printer::add_arguments(std::span<const ExprId> kids, bool lone_generator) {
+  const bool generator =
+      lone_generator && kids.size() == 1 && ast_[kids[0]].kind == ExprKind::GeneratorExp;
   if (generator) add_twin(ast_[kids[0]].a);
   add_open('(', generator ? Group::NoComma : Group::Items);
   if (generator) {
@@ -652,30 +819,46 @@ void Printer::visit_comprehension(const Expr& e, char open, char close) {
   add_close(close);
 }
 
-/// The parameters of a `def`. From 3.10 to 3.13 the line of a default leaves a trace in the bytecode (a NOP), so a default stays where it was.
-void Printer::add_signature(const Function& function) {
-  auto has_default = [](const Parameter& p) { return p.default_value && p.kind <= ParamKind::Positional; };
-  const auto defaults = static_cast<std::uint32_t>(std::count_if(function.parameters.begin(), function.parameters.end(), has_default));
+/// The parameters of a `def`. From 3.10 to 3.13 the line of a default leaves a trace in the
+/// bytecode (a NOP), so a default stays where it was.
+void Printer::add_signature(const Function& function, const Signature* given) {
+  auto has_default = [](const Parameter& p) {
+    return p.default_value && p.kind <= ParamKind::Positional;
+  };
+  const auto defaults = static_cast<std::uint32_t>(
+      std::count_if(function.parameters.begin(), function.parameters.end(), has_default));
   DefaultRows rows;
   if (defaults != 0 && at_least(10) && !at_least(14) && function.default_rows <= defaults)
-    rows = {std::max(function.default_rows, 1U), defaults, function.default_rows == 0 || function.defaults_begin_with_def};
+    rows = {std::max(function.default_rows, 1U), defaults,
+            function.default_rows == 0 || function.defaults_begin_with_def};
   const bool one_each = rows.count == defaults && !rows.with_def;
-  add_open('(', rows.count == 0 || one_each ? Group::Items : Group::Rows, rows.count != 0 && one_each ? Row::Next : Row::Free);
-  add_parameters(function, true, one_each ? DefaultRows() : rows);
+  add_open('(', rows.count == 0 || one_each ? Group::Items : Group::Rows,
+           rows.count != 0 && one_each ? Row::Next : Row::Free);
+  add_parameters(function, true, one_each ? DefaultRows() : rows, given);
   add_close(')');
+  if (given && !given->returns.empty()) {
+    add_text(" -> ");
+    add_text(given->returns);
+  }
 }
 
-void Printer::add_parameters(const Function& function, bool annotations, DefaultRows rows) {
+void Printer::add_parameters(const Function& function, bool annotations, DefaultRows rows,
+                             const Signature* given) {
   bool first = true, star = false;
   std::uint32_t seen = 0;  // defaults
   const std::vector<Parameter>& parameters = function.parameters;
   auto separate = [&](bool before_default = false) {
     Row row = Row::Free;
     if (rows.count != 0 && seen < rows.defaults) {
-      const auto row_of = [&](std::uint32_t k) { return std::uint64_t{k} * rows.count / rows.defaults; };
-      const bool begins = before_default && (seen == 0 ? !rows.with_def : row_of(seen) != row_of(seen - 1));
-      if (begins) row = Row::Next;
-      else if (seen != 0 || rows.with_def) row = Row::Same;
+      const auto row_of = [&](std::uint32_t k) {
+        return std::uint64_t{k} * rows.count / rows.defaults;
+      };
+      const bool begins =
+          before_default && (seen == 0 ? !rows.with_def : row_of(seen) != row_of(seen - 1));
+      if (begins)
+        row = Row::Next;
+      else if (seen != 0 || rows.with_def)
+        row = Row::Same;
     }
     if (!first) {
       add_text(", ");
@@ -689,7 +872,9 @@ void Printer::add_parameters(const Function& function, bool annotations, Default
     separate(counted);
     seen += counted;
     switch (parameter.kind) {
-      case ParamKind::PositionalOnly: case ParamKind::Positional: break;
+      case ParamKind::PositionalOnly:
+      case ParamKind::Positional:
+        break;
       case ParamKind::VarArgs:
         star = true;
         add_text("*");
@@ -701,7 +886,9 @@ void Printer::add_parameters(const Function& function, bool annotations, Default
           separate();
         }
         break;
-      case ParamKind::VarKeywords: add_text("**"); break;
+      case ParamKind::VarKeywords:
+        add_text("**");
+        break;
     }
     add_name(parameter.name);
     bool annotated = annotations && parameter.annotation;
@@ -713,8 +900,20 @@ void Printer::add_parameters(const Function& function, bool annotations, Default
       add_text(annotated ? " = " : "=");
       add_expr(parameter.default_value, Prec::Test);
     }
-    bool last_positional_only = parameter.kind == ParamKind::PositionalOnly &&
-                                (i + 1 == parameters.size() || parameters[i + 1].kind != ParamKind::PositionalOnly);
+    if (given && i < given->parameters.size()) {
+      const auto& [annotation, value] = given->parameters[i];
+      if (!annotation.empty()) {
+        add_text(": ");
+        add_text(annotation);
+      }
+      if (!value.empty()) {
+        add_text(annotation.empty() ? "=" : " = ");
+        add_text(value);
+      }
+    }
+    bool last_positional_only =
+        parameter.kind == ParamKind::PositionalOnly &&
+        (i + 1 == parameters.size() || parameters[i + 1].kind != ParamKind::PositionalOnly);
     if (last_positional_only) {
       separate();
       add_text("/");
@@ -732,9 +931,14 @@ void Printer::add_type_parameters(const std::vector<TypeParam>& parameters) {
     }
     const TypeParam& parameter = parameters[i];
     switch (parameter.kind) {
-      case TypeParamKind::TypeVar: break;
-      case TypeParamKind::ParamSpec: add_text("**"); break;
-      case TypeParamKind::TypeVarTuple: add_text("*"); break;
+      case TypeParamKind::TypeVar:
+        break;
+      case TypeParamKind::ParamSpec:
+        add_text("**");
+        break;
+      case TypeParamKind::TypeVarTuple:
+        add_text("*");
+        break;
     }
     add_name(parameter.name);
     if (parameter.bound) {
@@ -772,7 +976,12 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
     if (part.kind == ExprKind::FormattedValue || part.kind == ExprKind::Interpolation) {
       add_field(part, quote, 0);
     } else if (part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str) {
-      sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, spec ? Braces::Hex : Braces::Doubled, plain), part.a, {}});
+      sequence_.push_back({TaskKind::Literal,
+                           Prec::Test,
+                           0,
+                           pack_literal(quote, spec ? Braces::Hex : Braces::Doubled, plain),
+                           part.a,
+                           {}});
     } else if (part.kind == ExprKind::JoinedStr) {
       add_string_parts(part, quote, spec);  // one level: parts of parts are no strings
     } else {
@@ -785,16 +994,19 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
 
 void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
   add_text("{");
-  bool recorded = field.kind == ExprKind::Interpolation && field.a < module_.consts.size() && module_[ConstId(field.a)].kind == ConstKind::Str;
+  bool recorded = field.kind == ExprKind::Interpolation && field.a < module_.consts.size() &&
+                  module_[ConstId(field.a)].kind == ConstKind::Str;
   if (recorded) {
     // The text is part of the value (Interpolation.expression), so it stands as it was written.
     add_text(module_[ConstId(field.a)].text);
   } else {
-    // `{{` is a literal brace; a display at the very left of the expression needs a space before it.
+    // `{{` is a literal brace; a display at the very left of the expression needs a space before
+    // it.
     ExprId leftmost = field.kids[0];
     while (true) {
       const Expr& e = ast_[leftmost];
-      bool left_child = e.kind == ExprKind::Attribute || e.kind == ExprKind::Subscript || e.kind == ExprKind::Call || e.kind == ExprKind::Binary ||
+      bool left_child = e.kind == ExprKind::Attribute || e.kind == ExprKind::Subscript ||
+                        e.kind == ExprKind::Call || e.kind == ExprKind::Binary ||
                         e.kind == ExprKind::BoolOp || e.kind == ExprKind::Compare;
       if (left_child)
         leftmost = e.kids[0];
@@ -804,7 +1016,8 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
         break;
     }
     const Expr& left = ast_[leftmost];
-    bool brace = left.kind == ExprKind::Set || left.kind == ExprKind::Dict || left.kind == ExprKind::SetComp || left.kind == ExprKind::DictComp;
+    bool brace = left.kind == ExprKind::Set || left.kind == ExprKind::Dict ||
+                 left.kind == ExprKind::SetComp || left.kind == ExprKind::DictComp;
     if (left.kind == ExprKind::Constant) {
       ConstKind kind = module_[ConstId(left.a)].kind;
       brace = kind == ConstKind::FrozenSet || kind == ConstKind::Set || kind == ConstKind::Dict;
@@ -822,14 +1035,22 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
     add_text(":");
     const Expr& spec = ast_[field.kids[1]];
     if (spec.kind == ExprKind::JoinedStr) {
-      // A field of a specification may have one too; deeper, CPython says "expressions nested too deeply".
+      // A field of a specification may have one too; deeper, CPython says "expressions nested too
+      // deeply".
       for (ExprId kid : spec.kids) {
         const Expr& part = ast_[kid];
-        bool literal = part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str;
+        bool literal =
+            part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str;
         bool plain = fields_ > 0 && !at_least(12);
         if (literal) {
-          sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, Braces::Hex, plain), part.a, {}});
-        } else if (part.kind == ExprKind::FormattedValue && (level == 0 || part.kids.size() < 2 || !part.kids[1])) {
+          sequence_.push_back({TaskKind::Literal,
+                               Prec::Test,
+                               0,
+                               pack_literal(quote, Braces::Hex, plain),
+                               part.a,
+                               {}});
+        } else if (part.kind == ExprKind::FormattedValue &&
+                   (level == 0 || part.kids.size() < 2 || !part.kids[1])) {
           add_field(part, quote, level + 1);
         } else {
           add_text("{");
@@ -840,7 +1061,12 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
         }
       }
     } else if (spec.kind == ExprKind::Constant && module_[ConstId(spec.a)].kind == ConstKind::Str) {
-      sequence_.push_back({TaskKind::Literal, Prec::Test, 0, pack_literal(quote, Braces::Hex, fields_ > 0 && !at_least(12)), spec.a, {}});
+      sequence_.push_back({TaskKind::Literal,
+                           Prec::Test,
+                           0,
+                           pack_literal(quote, Braces::Hex, fields_ > 0 && !at_least(12)),
+                           spec.a,
+                           {}});
     } else {
       add_text("{");
       sequence_.push_back({TaskKind::EnterField});
@@ -853,10 +1079,14 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
 }
 
 void Printer::add_format_fallback(const Expr& e, Prec min) {
-  // 3.11 turns '…%s…' % (x,) into the bytecode of an f-string, also where x cannot stand in one: give the original form back.
-  const std::optional<std::string> format = options_.grammar == PyVersion{3, 11} ? percent_format(ast_, e) : std::nullopt;
+  // 3.11 turns '…%s…' % (x,) into the bytecode of an f-string, also where x cannot stand in one:
+  // give the original form back.
+  const std::optional<std::string> format =
+      options_.grammar == PyVersion{3, 11} ? percent_format(ast_, e) : std::nullopt;
   if (format) {
-    const auto fields = std::count_if(e.kids.begin(), e.kids.end(), [&](ExprId kid) { return ast_[kid].kind == ExprKind::FormattedValue; });
+    const auto fields = std::count_if(e.kids.begin(), e.kids.end(), [&](ExprId kid) {
+      return ast_[kid].kind == ExprKind::FormattedValue;
+    });
     if (min > Prec::Term) add_open('(', Group::NoComma);
     std::string& text = scratch_.emplace_back();
     append_string(text, *format);
@@ -885,7 +1115,10 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
   for (ExprId kid : e.kids) {
     const Expr& part = ast_[kid];
     if (part.kind == ExprKind::FormattedValue) {
-      std::string_view conversion = part.op == 1 ? "str" : part.op == 2 ? "repr" : part.op == 3 ? "ascii" : "";
+      std::string_view conversion = part.op == 1   ? "str"
+                                    : part.op == 2 ? "repr"
+                                    : part.op == 3 ? "ascii"
+                                                   : "";
       add_text("format");
       add_open('(', Group::Items);
       if (!conversion.empty()) {
@@ -913,17 +1146,22 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
 // ---- patterns of `case`
 
 void Printer::visit_pattern(const Task& task) {
-  // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need parentheses.
+  // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need
+  // parentheses.
   const Expr& e = ast_[ExprId(task.a)];
   add_site(e);
-  auto pattern = [&](ExprId id, std::uint8_t place) { sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}}); };
+  auto pattern = [&](ExprId id, std::uint8_t place) {
+    sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}});
+  };
   switch (e.kind) {
     case ExprKind::MatchValue: {
       const Expr& value = ast_[e.kids[0]];
-      if (value.kind == ExprKind::Constant && module_[ConstId(value.a)].kind == ConstKind::Complex) {
+      if (value.kind == ExprKind::Constant &&
+          module_[ConstId(value.a)].kind == ConstKind::Complex) {
         // `1 + 2j` stands without parentheses only.
         std::string& text = scratch_.emplace_back();
-        append_complex(text, module_[ConstId(value.a)].re, module_[ConstId(value.a)].im, options_.grammar);
+        append_complex(text, module_[ConstId(value.a)].re, module_[ConstId(value.a)].im,
+                       options_.grammar);
         std::string_view inside = text;
         if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
         add_text(inside);
@@ -932,7 +1170,9 @@ void Printer::visit_pattern(const Task& task) {
       }
       break;
     }
-    case ExprKind::MatchSingleton: add_constant(ConstId(e.a), Prec::Atom); break;
+    case ExprKind::MatchSingleton:
+      add_constant(ConstId(e.a), Prec::Atom);
+      break;
     case ExprKind::MatchSequence:
       add_open('[', Group::Items);
       for (std::size_t i = 0; i < e.kids.size(); ++i) {
@@ -956,9 +1196,11 @@ void Printer::visit_pattern(const Task& task) {
         const Expr& key = ast_[e.kids[i]];
         if (key.kind == ExprKind::MatchValue || key.kind == ExprKind::MatchSingleton) {
           pattern(e.kids[i], 2);
-        } else if (key.kind == ExprKind::Constant && module_[ConstId(key.a)].kind == ConstKind::Complex) {
+        } else if (key.kind == ExprKind::Constant &&
+                   module_[ConstId(key.a)].kind == ConstKind::Complex) {
           std::string& text = scratch_.emplace_back();
-          append_complex(text, module_[ConstId(key.a)].re, module_[ConstId(key.a)].im, options_.grammar);
+          append_complex(text, module_[ConstId(key.a)].re, module_[ConstId(key.a)].im,
+                         options_.grammar);
           std::string_view inside = text;
           if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
           add_text(inside);
@@ -1008,7 +1250,8 @@ void Printer::visit_pattern(const Task& task) {
       }
       bool parens = task.flag != 0;
       if (parens) add_open('(', Group::NoComma);
-      // The pattern before `as` is an or-pattern: `a | b as x` needs no parentheses, `(a as x) as y` does.
+      // The pattern before `as` is an or-pattern: `a | b as x` needs no parentheses, `(a as x) as
+      // y` does.
       pattern(e.kids[0], ast_[e.kids[0]].kind == ExprKind::MatchOr ? 0 : 1);
       add_text(" as ");
       add_name(StrId(e.a));
@@ -1032,7 +1275,8 @@ void Printer::visit_pattern(const Task& task) {
       if (parens) add_close(')');
       break;
     }
-    default: add_expr(ExprId(task.a), Prec::Arith);  // an expression where a pattern belongs
+    default:
+      add_expr(ExprId(task.a), Prec::Arith);  // an expression where a pattern belongs
   }
 }
 
@@ -1051,15 +1295,20 @@ void Printer::visit_raw(const Expr& e) {
     note(std::move(message));
   };
   switch (e.kind) {
-    case ExprKind::Raw: add_text(module_[StrId(e.a)]); break;
+    case ExprKind::Raw:
+      add_text(module_[StrId(e.a)]);
+      break;
     case ExprKind::FunctionValue: {
       leftover("a function object");
       std::string& text = scratch_.emplace_back("_function_");
-      text += names_.spell_text(e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name] : std::string_view("missing"));
+      text += names_.spell_text(e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name]
+                                                           : std::string_view("missing"));
       add_text(text);
       break;
     }
-    case ExprKind::ClassBuilder: add_text("__build_class__"); break;
+    case ExprKind::ClassBuilder:
+      add_text("__build_class__");
+      break;
     case ExprKind::CellRef:
       // No syntax names a cell; a function that reads the variable has it.
       add_text("(lambda: ");
@@ -1103,23 +1352,52 @@ void Printer::visit_raw(const Expr& e) {
       break;
     case ExprKind::Common:
       switch (static_cast<CommonConstant>(e.op)) {
-        case CommonConstant::AssertionError: add_text("AssertionError"); break;
-        case CommonConstant::NotImplementedError: add_text("NotImplementedError"); break;
-        case CommonConstant::BuiltinTuple: add_text("tuple"); break;
-        case CommonConstant::BuiltinAll: add_text("all"); break;
-        case CommonConstant::BuiltinAny: add_text("any"); break;
-        case CommonConstant::BuiltinList: add_text("list"); break;
-        case CommonConstant::BuiltinSet: add_text("set"); break;
-        case CommonConstant::BuiltinFrozenset: add_text("frozenset"); break;
-        case CommonConstant::None_: add_text("None"); break;
-        case CommonConstant::EmptyString: add_text("''"); break;
-        case CommonConstant::True_: add_text("True"); break;
-        case CommonConstant::False_: add_text("False"); break;
-        case CommonConstant::MinusOne: add_text("(-1)"); break;
+        case CommonConstant::AssertionError:
+          add_text("AssertionError");
+          break;
+        case CommonConstant::NotImplementedError:
+          add_text("NotImplementedError");
+          break;
+        case CommonConstant::BuiltinTuple:
+          add_text("tuple");
+          break;
+        case CommonConstant::BuiltinAll:
+          add_text("all");
+          break;
+        case CommonConstant::BuiltinAny:
+          add_text("any");
+          break;
+        case CommonConstant::BuiltinList:
+          add_text("list");
+          break;
+        case CommonConstant::BuiltinSet:
+          add_text("set");
+          break;
+        case CommonConstant::BuiltinFrozenset:
+          add_text("frozenset");
+          break;
+        case CommonConstant::None_:
+          add_text("None");
+          break;
+        case CommonConstant::EmptyString:
+          add_text("''");
+          break;
+        case CommonConstant::True_:
+          add_text("True");
+          break;
+        case CommonConstant::False_:
+          add_text("False");
+          break;
+        case CommonConstant::MinusOne:
+          add_text("(-1)");
+          break;
       }
       break;
-    case ExprKind::LocalsDict: add_text("locals()"); break;
-    default: break;  // only the kinds above come here
+    case ExprKind::LocalsDict:
+      add_text("locals()");
+      break;
+    default:
+      break;  // only the kinds above come here
   }
 }
 

@@ -17,13 +17,15 @@ void Layout::begin(std::uint32_t indent) {
 }
 
 void Layout::open(Group group, Row row) {
-  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row, open_, 0, 0, 0});
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row,
+                    open_, 0, 0, 0});
   open_ = static_cast<std::uint32_t>(marks_.size() - 1);
   rows_ |= row == Row::Next;
 }
 
 void Layout::part(Row row) {
-  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items, row, 0, 0, 0, 0});
+  marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items,
+                    row, 0, 0, 0, 0});
   rows_ |= row == Row::Next;
 }
 
@@ -53,7 +55,8 @@ void Layout::number_sites() {
     for (; at < place; ++at) line_ += out_[at] == '\n';
     site.line = line_;
   }
-  line_ += static_cast<std::uint32_t>(std::count(out_.view().begin() + static_cast<std::ptrdiff_t>(at), out_.view().end(), '\n'));
+  line_ += static_cast<std::uint32_t>(
+      std::count(out_.view().begin() + static_cast<std::ptrdiff_t>(at), out_.view().end(), '\n'));
 }
 
 void Layout::blank_line() {
@@ -64,13 +67,17 @@ void Layout::blank_line() {
 namespace {
 
 /// While flat.
-bool has_brackets(Group group) { return group != Group::Optional && group != Group::OptionalTuple && group != Group::Soft; }
+bool has_brackets(Group group) {
+  return group != Group::Optional && group != Group::OptionalTuple && group != Group::Soft;
+}
 
 }  // namespace
 
-/// Decides which groups must break, and which must not, so that twins are told apart. True when any must.
+/// Decides which groups must break, and which must not, so that twins are told apart. True when any
+/// must.
 bool Layout::place_twins() {
-  std::stable_sort(twins_.begin(), twins_.end(), [](const Twin& a, const Twin& b) { return a.kind < b.kind; });
+  std::stable_sort(twins_.begin(), twins_.end(),
+                   [](const Twin& a, const Twin& b) { return a.kind < b.kind; });
   demands_.assign(marks_.size(), Demand::None);
   bool any = false, held = false;  // held: one of this kind stands twice on one line
   for (std::size_t k = 1; k < twins_.size(); ++k) {
@@ -90,14 +97,18 @@ bool Layout::place_twins() {
         alone = i;
       }
     }
-    bool parted = false;                // by the innermost of them
-    std::uint32_t between = 0;          // the last part of it that begins between them
+    bool parted = false;        // by the innermost of them
+    std::uint32_t between = 0;  // the last part of it that begins between them
     if (!common.empty()) {
       std::uint32_t depth = 0;
-      for (std::uint32_t i = common.back() + 1; i < marks_[common.back()].partner && marks_[i].at <= second.at; ++i) {
-        if (marks_[i].kind == MarkKind::Open) ++depth;
-        else if (marks_[i].kind == MarkKind::Close) --depth;
-        else if (depth == 0 && marks_[i].at > first.at) parted = true, between = i;
+      for (std::uint32_t i = common.back() + 1;
+           i < marks_[common.back()].partner && marks_[i].at <= second.at; ++i) {
+        if (marks_[i].kind == MarkKind::Open)
+          ++depth;
+        else if (marks_[i].kind == MarkKind::Close)
+          --depth;
+        else if (depth == 0 && marks_[i].at > first.at)
+          parted = true, between = i;
       }
     }
     if (first.code == second.code) {
@@ -115,8 +126,11 @@ bool Layout::place_twins() {
     }
     demands_[parted ? common.back() : alone] = Demand::Break;
     if (parted) {  // operands need brackets around them
-      auto brackets = std::find_if(common.rbegin(), common.rend(), [&](std::uint32_t group) { return marks_[group].group != Group::Soft; });
-      if (brackets != common.rend() && !has_brackets(marks_[*brackets].group)) demands_[*brackets] = Demand::Break;
+      auto brackets = std::find_if(common.rbegin(), common.rend(), [&](std::uint32_t group) {
+        return marks_[group].group != Group::Soft;
+      });
+      if (brackets != common.rend() && !has_brackets(marks_[*brackets].group))
+        demands_[*brackets] = Demand::Break;
     }
     any = true;
   }
@@ -128,7 +142,8 @@ void Layout::reflow() {
   flat_ = out_.view(start_);
   auto length = static_cast<std::uint32_t>(flat_.size());
 
-  // Backwards: where each item ends, what follows a group inside its item, and which groups are around one that begins a row.
+  // Backwards: where each item ends, what follows a group inside its item, and which groups are
+  // around one that begins a row.
   struct Context {
     std::uint32_t item_end, next_open, later;
     bool rows = false;
@@ -137,7 +152,9 @@ void Layout::reflow() {
   for (std::size_t i = marks_.size(); i-- > 0;) {
     Mark& mark = marks_[i];
     switch (mark.kind) {
-      case MarkKind::Close: contexts.push_back({mark.at, mark.at, 0}); break;
+      case MarkKind::Close:
+        contexts.push_back({mark.at, mark.at, 0});
+        break;
       case MarkKind::Part:
         mark.item_end = contexts.back().item_end;
         contexts.back() = {mark.at, mark.at, 0, contexts.back().rows};
@@ -159,7 +176,10 @@ void Layout::reflow() {
 
   constexpr std::uint32_t kStep = 4;
   enum class Mode : std::uint8_t { Explode, Fill, Rows, Flat };
-  struct Frame { Mode mode; std::uint32_t base, inner; };
+  struct Frame {
+    Mode mode;
+    std::uint32_t base, inner;
+  };
   std::vector<Frame> frames;
   out_.shorten(start_);
   std::size_t line_start = start_;
@@ -167,7 +187,8 @@ void Layout::reflow() {
   std::size_t site = 0;
   auto copy_to = [&](std::uint32_t at) {
     for (; site < sites_.size() && sites_[site].line < at; ++site)
-      sites_[site].line = static_cast<std::uint32_t>(out_.size() - start_) + sites_[site].line - copied;
+      sites_[site].line =
+          static_cast<std::uint32_t>(out_.size() - start_) + sites_[site].line - copied;
     out_.append(std::string_view(flat_).substr(copied, at - copied));
     copied = at;
   };
@@ -187,7 +208,8 @@ void Layout::reflow() {
         std::uint32_t size = marks_[mark.partner].at - mark.at;
         bool fits = column() + (mark.item_end - mark.at) <= width_;
         bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= width_;
-        // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays linear in the input.
+        // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays
+        // linear in the input.
         bool too_deep = line_indent + kStep > width_ - width_ / 4;
         const Demand demand = demands_.empty() ? Demand::None : demands_[i];
         if (mark.group == Group::Rows && demands_.empty() && (rows_ || !fits)) {
@@ -226,7 +248,8 @@ void Layout::reflow() {
           if (optional) out_ += ')';
           break;
         }
-        frames.push_back({mark.group == Group::Fill && !must_break ? Mode::Fill : Mode::Explode, base, inner});
+        frames.push_back(
+            {mark.group == Group::Fill && !must_break ? Mode::Fill : Mode::Explode, base, inner});
         break;
       }
       case MarkKind::Part: {
@@ -239,14 +262,17 @@ void Layout::reflow() {
           if (mark.row == Row::Next) newline(frame.inner);
           break;
         }
-        if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_) newline(frame.inner);
+        if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_)
+          newline(frame.inner);
         break;
       }
       case MarkKind::Close: {
         Frame frame = frames.back();
         frames.pop_back();
-        if (mark.group == Group::Soft || frame.mode == Mode::Rows || frame.mode == Mode::Flat) break;
-        bool comma = mark.group == Group::Items || mark.group == Group::Fill || mark.group == Group::OptionalTuple;
+        if (mark.group == Group::Soft || frame.mode == Mode::Rows || frame.mode == Mode::Flat)
+          break;
+        bool comma = mark.group == Group::Items || mark.group == Group::Fill ||
+                     mark.group == Group::OptionalTuple;
         if (comma && out_.back() != ',') out_ += ',';
         newline(frame.base);
         if (mark.group == Group::Optional || mark.group == Group::OptionalTuple) out_ += ')';

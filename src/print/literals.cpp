@@ -11,20 +11,28 @@ namespace depyf {
 
 std::string_view quote_text(Quote quote) {
   switch (quote) {
-    case Quote::Single: return "'";
-    case Quote::Double: return "\"";
-    case Quote::TripleSingle: return "'''";
-    case Quote::TripleDouble: return "\"\"\"";
+    case Quote::Single:
+      return "'";
+    case Quote::Double:
+      return "\"";
+    case Quote::TripleSingle:
+      return "'''";
+    case Quote::TripleDouble:
+      return "\"\"\"";
   }
   return "'";
 }
 
 std::uint8_t quote_mask(Quote quote) {
   switch (quote) {
-    case Quote::Single: return kSingle;
-    case Quote::Double: return kDouble;
-    case Quote::TripleSingle: return kSingle | kTripleSingle;
-    case Quote::TripleDouble: return kDouble | kTripleDouble;
+    case Quote::Single:
+      return kSingle;
+    case Quote::Double:
+      return kDouble;
+    case Quote::TripleSingle:
+      return kSingle | kTripleSingle;
+    case Quote::TripleDouble:
+      return kDouble | kTripleDouble;
   }
   return 0;
 }
@@ -32,10 +40,14 @@ std::uint8_t quote_mask(Quote quote) {
 bool quote_admits(Quote quote, std::uint8_t mask) {
   if (mask & (kBackslash | kImpossible)) return false;
   switch (quote) {
-    case Quote::Single: return !(mask & (kSingle | kNewline));
-    case Quote::Double: return !(mask & (kDouble | kNewline));
-    case Quote::TripleSingle: return !(mask & kTripleSingle);
-    case Quote::TripleDouble: return !(mask & kTripleDouble);
+    case Quote::Single:
+      return !(mask & (kSingle | kNewline));
+    case Quote::Double:
+      return !(mask & (kDouble | kNewline));
+    case Quote::TripleSingle:
+      return !(mask & kTripleSingle);
+    case Quote::TripleDouble:
+      return !(mask & kTripleDouble);
   }
   return false;
 }
@@ -50,11 +62,16 @@ struct CodePoint {
   bool valid;
 };
 
-/// Decodes one code point of UTF-8 with surrogates let through. An invalid byte comes back alone, as it is.
+/// Decodes one code point of UTF-8 with surrogates let through. An invalid byte comes back alone,
+/// as it is.
 CodePoint decode_utf8(std::string_view text, std::size_t at) {
   auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   std::uint8_t lead = byte(at);
-  std::uint32_t need = lead < 0x80 ? 0 : lead >= 0xC2 && lead < 0xE0 ? 1 : (lead & 0xF0) == 0xE0 ? 2 : lead >= 0xF0 && lead < 0xF5 ? 3 : 4;
+  std::uint32_t need = lead < 0x80                   ? 0
+                       : lead >= 0xC2 && lead < 0xE0 ? 1
+                       : (lead & 0xF0) == 0xE0       ? 2
+                       : lead >= 0xF0 && lead < 0xF5 ? 3
+                                                     : 4;
   if (need == 0) return {lead, 1, true};
   if (need == 4 || need > text.size() - at - 1) return {lead, 1, false};
   std::uint32_t value = lead & (0x3F >> need);
@@ -67,25 +84,33 @@ CodePoint decode_utf8(std::string_view text, std::size_t at) {
   return {value, need + 1, true};
 }
 
-/// Code points above U+007F that str.__repr__ escapes and that can confuse a reader: control, format and separator characters,
-/// surrogates, private use, non-characters (general categories Cc, Cf, Cs, Co, Zl, Zp, Zs of the Unicode database).
+/// Code points above U+007F that str.__repr__ escapes and that can confuse a reader: control,
+/// format and separator characters, surrogates, private use, non-characters (general categories Cc,
+/// Cf, Cs, Co, Zl, Zp, Zs of the Unicode database).
 bool is_printable(std::uint32_t c) {
-  struct Range { std::uint32_t first, last; };
+  struct Range {
+    std::uint32_t first, last;
+  };
   static constexpr Range hidden[] = {
-      {0x80, 0xA0},       {0xAD, 0xAD},       {0x600, 0x605},     {0x61C, 0x61C},     {0x6DD, 0x6DD},     {0x70F, 0x70F},
-      {0x890, 0x891},     {0x8E2, 0x8E2},     {0x1680, 0x1680},   {0x180E, 0x180E},   {0x2000, 0x200F},   {0x2028, 0x202F},
-      {0x205F, 0x206F},   {0x3000, 0x3000},   {0xD800, 0xF8FF},   {0xFDD0, 0xFDEF},   {0xFEFF, 0xFEFF},   {0xFFF0, 0xFFFB},
-      {0xFFFE, 0xFFFF},   {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+      {0x80, 0xA0},        {0xAD, 0xAD},       {0x600, 0x605},     {0x61C, 0x61C},
+      {0x6DD, 0x6DD},      {0x70F, 0x70F},     {0x890, 0x891},     {0x8E2, 0x8E2},
+      {0x1680, 0x1680},    {0x180E, 0x180E},   {0x2000, 0x200F},   {0x2028, 0x202F},
+      {0x205F, 0x206F},    {0x3000, 0x3000},   {0xD800, 0xF8FF},   {0xFDD0, 0xFDEF},
+      {0xFEFF, 0xFEFF},    {0xFFF0, 0xFFFB},   {0xFFFE, 0xFFFF},   {0x110BD, 0x110BD},
+      {0x110CD, 0x110CD},  {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
       {0xE0000, 0x10FFFF},
   };
-  const Range* found = std::lower_bound(std::begin(hidden), std::end(hidden), c, [](const Range& r, std::uint32_t v) { return r.last < v; });
+  const Range* found = std::lower_bound(std::begin(hidden), std::end(hidden), c,
+                                        [](const Range& r, std::uint32_t v) { return r.last < v; });
   return found == std::end(hidden) || c < found->first;
 }
 
 /// By byte: does it never need an escape, whatever the delimiter?
 constexpr auto kStandsForItself = [] {
   std::array<bool, 256> table{};
-  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) table[byte] = std::string_view("\\'\"{}").find(static_cast<char>(byte)) == std::string_view::npos;
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte)
+    table[byte] =
+        std::string_view("\\'\"{}").find(static_cast<char>(byte)) == std::string_view::npos;
   return table;
 }();
 
@@ -94,10 +119,14 @@ void append_hex(std::string& out, std::uint32_t value, int digits) {
 }
 
 bool is_triple(Quote quote) { return quote == Quote::TripleSingle || quote == Quote::TripleDouble; }
-char quote_char(Quote quote) { return quote == Quote::Single || quote == Quote::TripleSingle ? '\'' : '"'; }
+char quote_char(Quote quote) {
+  return quote == Quote::Single || quote == Quote::TripleSingle ? '\'' : '"';
+}
 
 Quote best_quote(std::string_view text) {
-  return text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? Quote::Double : Quote::Single;
+  return text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos
+             ? Quote::Double
+             : Quote::Single;
 }
 
 /// The first delimiter in which `text` can stand without any escape.
@@ -152,12 +181,15 @@ namespace {
 /// repr of a finite non-negative double; `point`: with ".0" where it would look like an integer.
 void append_finite(std::string& out, double value, bool point) {
   char buffer[64];
-  char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  char* end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   char* e = std::find(buffer, end, 'e');
   int exponent = 0;
   std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
   std::string_view digits_first(buffer, 1);
-  std::string_view digits_rest = e - buffer > 2 ? std::string_view(buffer + 2, static_cast<std::size_t>(e - buffer - 2)) : std::string_view();
+  std::string_view digits_rest =
+      e - buffer > 2 ? std::string_view(buffer + 2, static_cast<std::size_t>(e - buffer - 2))
+                     : std::string_view();
   int count = 1 + static_cast<int>(digits_rest.size());
   if (exponent < -4 || exponent >= 16) {
     out += digits_first;
@@ -199,11 +231,16 @@ void append_magnitude(std::string& out, double value, bool point) {
     append_finite(out, value, point);
 }
 
-bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 
-/// What CPython folds `left + right j` or `left - right j` to: up to 3.13 the real operand becomes a complex number with
-/// imaginary part 0.0 first; since 3.14 mixed arithmetic keeps the imaginary part as it is (C11 annex G).
-struct Parts { double re, im; };
+/// What CPython folds `left + right j` or `left - right j` to: up to 3.13 the real operand becomes
+/// a complex number with imaginary part 0.0 first; since 3.14 mixed arithmetic keeps the imaginary
+/// part as it is (C11 annex G).
+struct Parts {
+  double re, im;
+};
 Parts fold_sum(double left, double right, bool minus, bool mixed) {
   if (minus) return {left - 0.0, mixed ? -right : 0.0 - right};
   return {left + 0.0, mixed ? right : 0.0 + right};
@@ -281,7 +318,8 @@ void append_complex(std::string& out, double re, double im, PyVersion version) {
     out += negated ? "j))" : "j)";
     return;
   }
-  // Every sign of both parts has a form above; a change of the folding rules shows here as another value, never as an error.
+  // Every sign of both parts has a form above; a change of the folding rules shows here as another
+  // value, never as an error.
   out += '(';
   append_real_operand(out, re);
   out += std::signbit(im) ? " - " : " + ";
@@ -289,20 +327,25 @@ void append_complex(std::string& out, double re, double im, PyVersion version) {
   out += "j)";
 }
 
-void append_escaped(std::string& out, std::string_view text, Quote quote, Braces braces, Lines lines) {
+void append_escaped(std::string& out, std::string_view text, Quote quote, Braces braces,
+                    Lines lines) {
   char delimiter = quote_char(quote);
   bool triple = is_triple(quote);
   // Inside triple quotes a quote is escaped where it would end the literal.
   auto ends_literal = [&](std::size_t at) {
-    return !triple || at + 1 == text.size() || (at + 2 < text.size() && text[at + 1] == delimiter && text[at + 2] == delimiter) ||
+    return !triple || at + 1 == text.size() ||
+           (at + 2 < text.size() && text[at + 1] == delimiter && text[at + 2] == delimiter) ||
            (at + 2 == text.size() && text[at + 1] == delimiter);
   };
   std::size_t run = 0;  // start of the text not yet copied
   std::size_t i = 0;
   auto flush = [&](std::size_t end) { out.append(text, run, end - run); };
-  const auto stands = [&](std::size_t at) { return kStandsForItself[static_cast<std::uint8_t>(text[at])]; };
+  const auto stands = [&](std::size_t at) {
+    return kStandsForItself[static_cast<std::uint8_t>(text[at])];
+  };
   for (;;) {
-    while (text.size() - i >= 4 && (stands(i) & stands(i + 1) & stands(i + 2) & stands(i + 3))) i += 4;
+    while (text.size() - i >= 4 && (stands(i) & stands(i + 1) & stands(i + 2) & stands(i + 3)))
+      i += 4;
     while (i < text.size() && stands(i)) ++i;
     if (i >= text.size()) break;
     char c = text[i];
@@ -332,9 +375,15 @@ void append_escaped(std::string& out, std::string_view text, Quote quote, Braces
       }
       flush(i);
       switch (c) {
-        case '\n': out += "\\n"; break;
-        case '\r': out += "\\r"; break;
-        case '\t': out += "\\t"; break;
+        case '\n':
+          out += "\\n";
+          break;
+        case '\r':
+          out += "\\r";
+          break;
+        case '\t':
+          out += "\\t";
+          break;
         default:  // a character, not an enumerator
           out += "\\x";
           append_hex(out, byte, 2);
@@ -363,7 +412,8 @@ void append_escaped(std::string& out, std::string_view text, Quote quote, Braces
 }
 
 void append_string(std::string& out, std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return kStandsForItself[static_cast<std::uint8_t>(c)]; })) {
+  if (std::all_of(text.begin(), text.end(),
+                  [](char c) { return kStandsForItself[static_cast<std::uint8_t>(c)]; })) {
     out += '\'';
     out += text;
     out += '\'';
@@ -408,7 +458,8 @@ std::uint8_t text_mask(std::string_view text) {
     auto byte = static_cast<std::uint8_t>(c);
     if (c == '\'' || c == '"') {
       bool triple = i + 2 < text.size() && text[i + 1] == c && text[i + 2] == c;
-      mask |= c == '\'' ? (triple ? kSingle | kTripleSingle : kSingle) : (triple ? kDouble | kTripleDouble : kDouble);
+      mask |= c == '\'' ? (triple ? kSingle | kTripleSingle : kSingle)
+                        : (triple ? kDouble | kTripleDouble : kDouble);
     } else if (c == '\n') {
       mask |= kNewline;
     } else if (c == '\\' || c == '\r' || c == '\0') {
@@ -442,16 +493,19 @@ void append_plain_string(std::string& out, std::string_view text, bool bytes) {
 
 namespace {
 
-/// inspect.cleandoc as CPython 3.13's compiler does it (Python/compile.c, _PyCompile_CleanDoc), without the expansion of tabs: a
-/// docstring that came out of it holds none where it matters, and one with tabs is printed with escapes.
+/// inspect.cleandoc as CPython 3.13's compiler does it (Python/compile.c, _PyCompile_CleanDoc),
+/// without the expansion of tabs: a docstring that came out of it holds none where it matters, and
+/// one with tabs is printed with escapes.
 std::string clean_docstring(std::string_view doc) {
   std::size_t end = doc.size(), p = 0, margin = SIZE_MAX;
-  while (p < end && doc[p++] != '\n') {}
+  while (p < end && doc[p++] != '\n') {
+  }
   while (p < end) {
     std::size_t start = p;
     while (p < end && doc[p] == ' ') ++p;
     if (p < end && doc[p] != '\n') margin = std::min(margin, p - start);
-    while (p < end && doc[p++] != '\n') {}
+    while (p < end && doc[p++] != '\n') {
+    }
   }
   if (margin == SIZE_MAX) margin = 0;
   p = 0;
@@ -470,15 +524,21 @@ std::string clean_docstring(std::string_view doc) {
 
 }  // namespace
 
-bool is_clean_docstring(std::string_view text) { return text.find('\t') == std::string_view::npos && clean_docstring(text) == text; }
+bool is_clean_docstring(std::string_view text) {
+  return text.find('\t') == std::string_view::npos && clean_docstring(text) == text;
+}
 
-void append_docstring(std::string& out, std::string_view text, std::uint32_t indent, PyVersion version) {
+void append_docstring(std::string& out, std::string_view text, std::uint32_t indent,
+                      PyVersion version) {
   bool stripped = version >= PyVersion{3, 13};
   if (stripped && text.find('\t') != std::string_view::npos) {
     append_string(out, text);
     return;
   }
-  Quote quote = text.find("\"\"\"") != std::string_view::npos && text.find("'''") == std::string_view::npos ? Quote::TripleSingle : Quote::TripleDouble;
+  Quote quote =
+      text.find("\"\"\"") != std::string_view::npos && text.find("'''") == std::string_view::npos
+          ? Quote::TripleSingle
+          : Quote::TripleDouble;
   std::string indented;
   if (stripped && text.find('\n') != std::string_view::npos) {
     std::string margin(indent, ' ');
@@ -496,7 +556,8 @@ void append_docstring(std::string& out, std::string_view text, std::uint32_t ind
     return;
   }
   // A raw literal spares the reader the doubled backslashes.
-  bool raw = text.find('\\') != std::string_view::npos && text.back() != '\\' && text.back() != quote_char(quote) &&
+  bool raw = text.find('\\') != std::string_view::npos && text.back() != '\\' &&
+             text.back() != quote_char(quote) &&
              text.find(quote_text(quote)) == std::string_view::npos;
   for (std::size_t i = 0; raw && i < text.size();) {
     const auto byte = static_cast<std::uint8_t>(text[i]);
@@ -505,7 +566,8 @@ void append_docstring(std::string& out, std::string_view text, std::uint32_t ind
       continue;
     }
     CodePoint point = decode_utf8(text, i);
-    raw = point.valid && (point.value >= 0x20 ? point.value != 0x7F && is_printable(point.value) : point.value == '\n' || point.value == '\t');
+    raw = point.valid && (point.value >= 0x20 ? point.value != 0x7F && is_printable(point.value)
+                                              : point.value == '\n' || point.value == '\t');
     i += point.length;
   }
   if (raw) out += 'r';

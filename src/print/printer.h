@@ -1,6 +1,6 @@
 #pragma once
-// The machine behind print.h: an explicit stack of tasks for expressions and one of frames for statements, so that depth of input
-// costs memory only. Inner header of print/.
+// The machine behind print.h: an explicit stack of tasks for expressions and one of frames for
+// statements, so that depth of input costs memory only. Inner header of print/.
 #include <algorithm>
 #include <deque>
 #include <string_view>
@@ -17,7 +17,8 @@
 
 namespace depyf {
 
-/// Rows of the parameters with defaults: row k begins with the (k * defaults / count)-th of them. count 0: anywhere.
+/// Rows of the parameters with defaults: row k begins with the (k * defaults / count)-th of them.
+/// count 0: anywhere.
 struct DefaultRows {
   std::uint32_t count = 0, defaults = 0;
   bool with_def = false;  // the first row is that of `def`
@@ -31,22 +32,34 @@ class Printer {
   void print_body(CodeId code);
   /// One code object as `def`.
   void print_def(CodeId code, std::string_view name);
+  /// See Source::renamed.
+  std::vector<std::pair<std::string, std::string>> renamed() const { return names_.renamed(); }
 
  private:
   // ---- expressions.cpp: one task of the expression machine
   enum class TaskKind : std::uint8_t {
-    Expr, Compound,             // Compound: an expression that write_simple() does not take
-    Constant, Text, Name, Literal, Pattern,
-    OpenParen, CloseParen,      // a bracket character, counted
-    OpenGroup, Part, CloseGroup,
-    Twin,                       // a code object begins here that may have a twin
-    EnterField, LeaveField,     // the replacement field of an f-string: one line, quotes as planned
+    Expr,
+    Compound,  // Compound: an expression that write_simple() does not take
+    Constant,
+    Text,
+    Name,
+    Literal,
+    Pattern,
+    OpenParen,
+    CloseParen,  // a bracket character, counted
+    OpenGroup,
+    Part,
+    CloseGroup,
+    Twin,  // a code object begins here that may have a twin
+    EnterField,
+    LeaveField,  // the replacement field of an f-string: one line, quotes as planned
   };
   struct Task {
     TaskKind kind;
     Prec min = Prec::Test;
     std::uint8_t allow = 0;
-    std::uint8_t flag = 0;      // Expr: TaskFlag; OpenGroup: Group; Literal: Quote | Braces << 2; brackets: the character
+    std::uint8_t flag = 0;  // Expr: TaskFlag; OpenGroup: Group; Literal: Quote | Braces << 2;
+                            // brackets: the character
     std::uint32_t a = 0;
     std::string_view text{};
   };
@@ -57,8 +70,8 @@ class Printer {
 
   void run();
   void flush_sequence();
-  // What a visit adds waits in sequence_ for the tasks added before it. As long as there are none, it stands at the cursor and is written at once;
-  // so is an expression that takes no tasks.
+  // What a visit adds waits in sequence_ for the tasks added before it. As long as there are none,
+  // it stands at the cursor and is written at once; so is an expression that takes no tasks.
   bool at_cursor() const { return sequence_.empty(); }
   void add_expr(ExprId id, Prec min, std::uint8_t allow = 0, std::uint8_t flag = 0) {
     TaskKind kind = TaskKind::Expr;
@@ -69,37 +82,59 @@ class Printer {
     sequence_.push_back({kind, min, allow, flag, id.index, {}});
   }
   void add_text(std::string_view text) {
-    if (at_cursor()) write(text);
-    else sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text});
+    if (at_cursor())
+      write(text);
+    else
+      sequence_.push_back({TaskKind::Text, Prec::Test, 0, 0, 0, text});
   }
   void add_name(StrId id) {
-    if (at_cursor()) write_name(id);
-    else sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}});
+    if (at_cursor())
+      write_name(id);
+    else
+      sequence_.push_back({TaskKind::Name, Prec::Test, 0, 0, id.index, {}});
   }
   void add_constant(ConstId id, Prec min, std::uint8_t allow = 0) {
-    if (!at_cursor() || !write_simple_constant(id, min)) sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}});
+    if (!at_cursor() || !write_simple_constant(id, min))
+      sequence_.push_back({TaskKind::Constant, min, allow, 0, id.index, {}});
   }
   void add_open(char bracket, Group group, Row row = Row::Free) {
-    if (at_cursor()) open_bracket(bracket);
-    else sequence_.push_back({TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+    if (at_cursor())
+      open_bracket(bracket);
+    else
+      sequence_.push_back(
+          {TaskKind::OpenParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
     add_group(group, row);
   }
   void add_close(char bracket) {
     add_group_end();
-    if (at_cursor()) close_bracket(bracket);
-    else sequence_.push_back({TaskKind::CloseParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
+    if (at_cursor())
+      close_bracket(bracket);
+    else
+      sequence_.push_back(
+          {TaskKind::CloseParen, Prec::Test, 0, static_cast<std::uint8_t>(bracket), 0, {}});
   }
   void add_group(Group group, Row row = Row::Free) {
-    if (at_cursor()) open_group(group, row);
-    else sequence_.push_back({TaskKind::OpenGroup, Prec::Test, 0, static_cast<std::uint8_t>(group), static_cast<std::uint32_t>(row), {}});
+    if (at_cursor())
+      open_group(group, row);
+    else
+      sequence_.push_back({TaskKind::OpenGroup,
+                           Prec::Test,
+                           0,
+                           static_cast<std::uint8_t>(group),
+                           static_cast<std::uint32_t>(row),
+                           {}});
   }
   void add_part(Row row = Row::Free) {
-    if (at_cursor()) part(row);
-    else sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}});
+    if (at_cursor())
+      part(row);
+    else
+      sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}});
   }
   void add_group_end() {
-    if (at_cursor()) close_group();
-    else sequence_.push_back({TaskKind::CloseGroup});
+    if (at_cursor())
+      close_group();
+    else
+      sequence_.push_back({TaskKind::CloseGroup});
   }
 
   void open_bracket(char bracket) {
@@ -122,10 +157,12 @@ class Printer {
     if (!fields_) layout_.close();
   }
   void mark_twin(std::uint32_t code) {
-    if (!fields_) layout_.twin(std::uint64_t{module_[CodeId(code)].parent.index} << 32 | twins_[code], code);
+    if (!fields_)
+      layout_.twin(std::uint64_t{module_[CodeId(code)].parent.index} << 32 | twins_[code], code);
   }
 
-  /// Writes an expression at the cursor if that takes no tasks: a name, an attribute of one, a constant that holds no others. False: nothing is done.
+  /// Writes an expression at the cursor if that takes no tasks: a name, an attribute of one, a
+  /// constant that holds no others. False: nothing is done.
   bool write_simple(ExprId id, Prec min) {
     if (!id || ast_[id].kind != ExprKind::Name) return write_other_simple(id, min);
     const Expr& e = ast_[id];
@@ -147,10 +184,13 @@ class Printer {
   void add_format_fallback(const Expr& e, Prec min);
   void add_items(std::span<const ExprId> kids, Prec min);
   void add_comprehensions(std::span<const ExprId> kids);
-  void add_parameters(const Function& function, bool annotations, DefaultRows rows = {});
-  void add_signature(const Function& function);
+  void add_parameters(const Function& function, bool annotations, DefaultRows rows = {},
+                      const Signature* given = nullptr);
+  void add_signature(const Function& function, const Signature* given = nullptr);
   void add_type_parameters(const std::vector<TypeParam>& parameters);
-  void add_arguments(std::span<const ExprId> kids);
+  /// `lone_generator`: may a generator expression that is the only argument share the parentheses?
+  /// That of a class may not.
+  void add_arguments(std::span<const ExprId> kids, bool lone_generator = true);
   void add_slice(const Expr& e);
   void add_dotted_name(StrId id);
   bool is_constant_display(const Expr& e) const;
@@ -172,13 +212,13 @@ class Printer {
   enum class Context : std::uint8_t { Module, Class, Function };
   struct Frame {
     enum What : std::uint8_t { Block, Compound } what = Block;
-    std::span<const StmtId> stmts;    // Block
-    std::uint32_t next = 0;           // Block: statement; Compound: phase or arm
+    std::span<const StmtId> stmts;  // Block
+    std::uint32_t next = 0;         // Block: statement; Compound: phase or arm
     std::uint32_t depth = 0;
     Context context = Context::Module;
-    bool starts_body = false;         // Block: a docstring may come first
+    bool starts_body = false;  // Block: a docstring may come first
     CodeId code;
-    StmtId stmt;                      // Compound
+    StmtId stmt;  // Compound
   };
 
   void print_frames();
@@ -205,7 +245,8 @@ class Printer {
     out_ += spelt_;
   }
   void write_name(StrId id) { out_ += names_.spell(id); }
-  /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too wide.
+  /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too
+  /// wide.
   void write_expr(ExprId id, std::uint8_t allow = 0, bool optional = true);
   void write_import_names(std::span<const std::uint32_t> names);
   /// The operation at `origin` stands at the cursor.
@@ -224,8 +265,10 @@ class Printer {
   /// The definition of `code` stands at the cursor.
   void add_twin(std::uint32_t code) {
     if (code >= twins_.size()) return;
-    if (at_cursor()) mark_twin(code);
-    else sequence_.push_back({TaskKind::Twin, Prec::Test, 0, 0, code, {}});
+    if (at_cursor())
+      mark_twin(code);
+    else
+      sequence_.push_back({TaskKind::Twin, Prec::Test, 0, 0, code, {}});
   }
   void add_definition(CodeId code) { add_site(Origin{UINT32_MAX, 0, code}); }
   void note(std::string message);
@@ -236,8 +279,8 @@ class Printer {
   const Module& module_;
   const PrintOptions& options_;
   Source& source_;
-  Text out_;                          // becomes Source::text
-  std::string spelt_;                 // see write_spelt
+  Text out_;           // becomes Source::text
+  std::string spelt_;  // see write_spelt
   Layout layout_;
   Names names_;
   std::vector<std::uint32_t> twins_;  // see group_twins
@@ -245,11 +288,12 @@ class Printer {
   std::vector<Task> tasks_, sequence_;
   std::vector<Frame> frames_;
   std::unordered_map<std::uint32_t, QuotePlan> quote_plans_;
-  std::deque<std::string> scratch_;   // texts of tasks that exist nowhere else, until the expression is printed
-  std::uint32_t brackets_ = 0;        // open brackets
+  std::deque<std::string>
+      scratch_;  // texts of tasks that exist nowhere else, until the expression is printed
+  std::uint32_t brackets_ = 0;  // open brackets
   std::uint32_t deepest_ = 0;
-  std::uint32_t groups_ = 0;          // open groups: inside one, operands may part
-  std::uint32_t fields_ = 0;          // open replacement fields
+  std::uint32_t groups_ = 0;  // open groups: inside one, operands may part
+  std::uint32_t fields_ = 0;  // open replacement fields
   bool noted_depth_ = false, noted_indent_ = false;
 };
 

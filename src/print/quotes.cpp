@@ -1,5 +1,6 @@
-// Before 3.12 an f-string is one token: its replacement fields hold neither its own quotes nor a backslash (PEP 701 lifted that).
-// One pass from the leaves up gives every f-string of an expression its delimiter.
+// Before 3.12 an f-string is one token: its replacement fields hold neither its own quotes nor a
+// backslash (PEP 701 lifted that). One pass from the leaves up gives every f-string of an
+// expression its delimiter.
 #include "print/printer.h"
 
 namespace depyf {
@@ -12,7 +13,8 @@ std::uint8_t Printer::constant_mask(ConstId id) {
     pending.pop_back();
     if (value.kind == ConstKind::Str || value.kind == ConstKind::Bytes) {
       if (at_least(12)) {
-        bool single = value.text.find('\'') == std::string_view::npos || value.text.find('"') != std::string_view::npos;
+        bool single = value.text.find('\'') == std::string_view::npos ||
+                      value.text.find('"') != std::string_view::npos;
         mask |= single ? kSingle : kDouble;
         mask |= text_mask(value.text) & (kSingle | kDouble);
       } else {
@@ -30,7 +32,7 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     ExprId id;
     std::uint32_t next;
     std::uint8_t fields;  // mask of the replacement fields, or of the whole expression
-    bool spec;            // a format specification: its literal parts belong to the f-string around it
+    bool spec;  // a format specification: its literal parts belong to the f-string around it
   };
   std::vector<Visit> visits{{root, 0, 0, false}};
   bool relaxed = at_least(12);
@@ -38,17 +40,20 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     Visit& at = visits.back();
     const Expr& e = ast_[at.id];
     bool joined = e.kind == ExprKind::JoinedStr || e.kind == ExprKind::TemplateStr;
-    bool recorded = e.kind == ExprKind::Interpolation && e.a < module_.consts.size() && module_[ConstId(e.a)].kind == ConstKind::Str;
+    bool recorded = e.kind == ExprKind::Interpolation && e.a < module_.consts.size() &&
+                    module_[ConstId(e.a)].kind == ConstKind::Str;
     ExprId child;
     if (at.next < e.kids.size()) {
       child = e.kids[at.next++];
-      // Literal parts are no expressions; the recorded text of an interpolation stands for its value.
+      // Literal parts are no expressions; the recorded text of an interpolation stands for its
+      // value.
       if (child && joined && ast_[child].kind == ExprKind::Constant) child = ExprId::none();
       if (recorded && at.next == 1) {
         at.fields |= text_mask(module_[ConstId(e.a)].text);
         child = ExprId::none();
       }
-      bool spec = (e.kind == ExprKind::FormattedValue || e.kind == ExprKind::Interpolation) && at.next == 2;
+      bool spec =
+          (e.kind == ExprKind::FormattedValue || e.kind == ExprKind::Interpolation) && at.next == 2;
       if (spec && child && ast_[child].kind == ExprKind::Constant) child = ExprId::none();
       if (at.spec && child && ast_[child].kind == ExprKind::Constant) child = ExprId::none();
       if (child) visits.push_back({child, 0, 0, spec && ast_[child].kind == ExprKind::JoinedStr});
@@ -59,7 +64,8 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
       std::size_t parameter = at.next - e.kids.size();
       if (parameter < parameters.size()) {
         ++at.next;
-        if (ExprId value = parameters[parameter].default_value) visits.push_back({value, 0, 0, false});
+        if (ExprId value = parameters[parameter].default_value)
+          visits.push_back({value, 0, 0, false});
         continue;
       }
     }
@@ -91,9 +97,11 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
         }
         last = 0;
       }
-      constexpr Quote quotes[] = {Quote::Single, Quote::Double, Quote::TripleSingle, Quote::TripleDouble};
+      constexpr Quote quotes[] = {Quote::Single, Quote::Double, Quote::TripleSingle,
+                                  Quote::TripleDouble};
       auto ends_well = [&](Quote quote) {
-        return !((quote == Quote::TripleSingle && last == '\'') || (quote == Quote::TripleDouble && last == '"'));
+        return !((quote == Quote::TripleSingle && last == '\'') ||
+                 (quote == Quote::TripleDouble && last == '"'));
       };
       QuotePlan plan;
       auto choose = [&](auto&& admits, Quote& quote) {
@@ -107,16 +115,20 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
       std::uint8_t plain_quotes = literals & (kSingle | kDouble | kTripleSingle | kTripleDouble);
       if (relaxed) {
         std::uint8_t inside = mask & (kSingle | kDouble | kTripleSingle | kTripleDouble);
-        bool found = choose([&](Quote q) { return quote_admits(q, inside | plain_quotes); }, plan.outer) ||
-                     choose([&](Quote q) { return quote_admits(q, inside); }, plan.outer);
+        bool found =
+            choose([&](Quote q) { return quote_admits(q, inside | plain_quotes); }, plan.outer) ||
+            choose([&](Quote q) { return quote_admits(q, inside); }, plan.outer);
         if (!found) plan.outer = Quote::Single;
         plan.nested = plan.outer;
         mask = static_cast<std::uint8_t>(inside | plain_quotes | quote_mask(plan.nested));
       } else {
-        plan.outer_possible = choose([&](Quote q) { return quote_admits(q, mask | plain_quotes); }, plan.outer) ||
-                              choose([&](Quote q) { return quote_admits(q, mask); }, plan.outer);
-        bool nested = choose([&](Quote q) { return quote_admits(q, mask | literals) && ends_well(q); }, plan.nested);
-        mask = nested ? static_cast<std::uint8_t>(mask | literals | quote_mask(plan.nested)) : static_cast<std::uint8_t>(kImpossible);
+        plan.outer_possible =
+            choose([&](Quote q) { return quote_admits(q, mask | plain_quotes); }, plan.outer) ||
+            choose([&](Quote q) { return quote_admits(q, mask); }, plan.outer);
+        bool nested = choose(
+            [&](Quote q) { return quote_admits(q, mask | literals) && ends_well(q); }, plan.nested);
+        mask = nested ? static_cast<std::uint8_t>(mask | literals | quote_mask(plan.nested))
+                      : static_cast<std::uint8_t>(kImpossible);
       }
       quote_plans_[at.id.index] = plan;
     }

@@ -1,4 +1,5 @@
-// Statements of the tree to lines: a stack of blocks and of compound statements whose next clause is still to come.
+// Statements of the tree to lines: a stack of blocks and of compound statements whose next clause
+// is still to come.
 #include <algorithm>
 
 #include "print/printer.h"
@@ -7,10 +8,13 @@ namespace depyf {
 
 namespace {
 
-constexpr std::uint32_t kMaxIndents = 100;   // Parser/tokenizer.h, MAXINDENT
-constexpr std::uint32_t kMaxBrackets = 200;  // Parser/tokenizer.h, MAXLEVEL (up to 3.8 the parser's stack is full at about 90)
+constexpr std::uint32_t kMaxIndents = 100;  // Parser/tokenizer.h, MAXINDENT
+constexpr std::uint32_t kMaxBrackets =
+    200;  // Parser/tokenizer.h, MAXLEVEL (up to 3.8 the parser's stack is full at about 90)
 
-bool is_definition(StmtKind kind) { return kind == StmtKind::FunctionDef || kind == StmtKind::ClassDef; }
+bool is_definition(StmtKind kind) {
+  return kind == StmtKind::FunctionDef || kind == StmtKind::ClassDef;
+}
 bool is_import(StmtKind kind) { return kind == StmtKind::Import || kind == StmtKind::ImportFrom; }
 
 std::string_view augmented_operator(BinaryOp op) { return binary_operator(op).text; }
@@ -18,8 +22,13 @@ std::string_view augmented_operator(BinaryOp op) { return binary_operator(op).te
 }  // namespace
 
 Printer::Printer(const Ast& ast, const PrintOptions& options, Source& source)
-    : ast_(ast), module_(*ast.module), options_(options), source_(source), layout_(out_, options.width, options.sites),
-      names_(*ast.module, options.grammar), twins_(group_twins(*ast.module, options.grammar)) {}
+    : ast_(ast),
+      module_(*ast.module),
+      options_(options),
+      source_(source),
+      layout_(out_, options.width, options.sites),
+      names_(*ast.module, options.grammar),
+      twins_(group_twins(*ast.module, options.grammar)) {}
 
 void Printer::note(std::string message) {
   Diagnostic diagnostic;
@@ -48,7 +57,8 @@ void Printer::end() {
 
 void Printer::print_body(CodeId code) {
   code_ = code;
-  push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(), 0, Context::Module, code);
+  push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(),
+            0, Context::Module, code);
   print_frames();
 }
 
@@ -61,7 +71,7 @@ void Printer::print_def(CodeId code, std::string_view name) {
   add_definition(code);
   write(asynchronous ? "async def " : "def ");
   if (!name.empty())
-    write(is_identifier(name) && !is_keyword(name, options_.grammar) ? std::string(name) : names_.spell_text(name));
+    write(is_writable_name(name, options_.grammar) ? name : names_.spell_text(name));
   else
     write_name(object.name);
 
@@ -71,21 +81,25 @@ void Printer::print_def(CodeId code, std::string_view name) {
   Function made;
   if (!known) {
     auto add = [&](std::uint32_t slot, ParamKind kind) {
-      if (slot < object.slots.size()) made.parameters.push_back({object.slots[slot].name, kind, {}, {}});
+      if (slot < object.slots.size())
+        made.parameters.push_back({object.slots[slot].name, kind, {}, {}});
     };
     std::uint32_t slot = 0;
-    for (; slot < object.argcount; ++slot) add(slot, slot < object.posonlyargcount ? ParamKind::PositionalOnly : ParamKind::Positional);
+    for (; slot < object.argcount; ++slot)
+      add(slot, slot < object.posonlyargcount ? ParamKind::PositionalOnly : ParamKind::Positional);
     std::uint32_t variadic = object.argcount + object.kwonlyargcount;
     if (object.flags & kVarArgs) add(variadic++, ParamKind::VarArgs);
-    for (; slot < object.argcount + object.kwonlyargcount; ++slot) add(slot, ParamKind::KeywordOnly);
+    for (; slot < object.argcount + object.kwonlyargcount; ++slot)
+      add(slot, ParamKind::KeywordOnly);
     if (object.flags & kVarKeywords) add(variadic, ParamKind::VarKeywords);
     known = &made;
   }
   if (known != &made) add_type_parameters(known->type_params);
-  add_signature(*known);
+  add_signature(*known, options_.signature);
   run();
   end_header();
-  push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(), 1, Context::Function, code);
+  push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(),
+            1, Context::Function, code);
   print_frames();
 }
 
@@ -98,7 +112,8 @@ void Printer::push_block(std::span<const StmtId> stmts, std::uint32_t depth, con
   frames_.push_back(block);
 }
 
-void Printer::push_body(std::span<const StmtId> stmts, std::uint32_t depth, Context context, CodeId code) {
+void Printer::push_body(std::span<const StmtId> stmts, std::uint32_t depth, Context context,
+                        CodeId code) {
   Frame block;
   block.stmts = stmts;
   block.depth = depth;
@@ -120,7 +135,8 @@ void Printer::print_frames() {
         noted_indent_ = true;
         note("more than 100 levels of indentation: CPython refuses to compile this source");
       }
-      bool empty = std::all_of(top.stmts.begin(), top.stmts.end(), [&](StmtId id) { return ast_[id].kind == StmtKind::Comment; });
+      bool empty = std::all_of(top.stmts.begin(), top.stmts.end(),
+                               [&](StmtId id) { return ast_[id].kind == StmtKind::Comment; });
       if (empty && top.next == top.stmts.size()) {
         // A module may be empty, every other body may not.
         if (top.depth > 0) {
@@ -159,7 +175,9 @@ void Printer::print_frames() {
         write("__doc__ = ");
         write_spelt([&](std::string& out) { append_string(out, text); });
       } else {
-        write_spelt([&](std::string& out) { append_docstring(out, text, indent_of(at.depth), options_.grammar); });
+        write_spelt([&](std::string& out) {
+          append_docstring(out, text, indent_of(at.depth), options_.grammar);
+        });
       }
       end();
     } else {
@@ -178,7 +196,8 @@ void Printer::separate(const Frame& at, StmtId id) {
   StmtId before = at.stmts[at.next - 1];
   const Stmt& last = ast_[before];
   const Stmt& s = ast_[id];
-  constexpr std::uint64_t apart = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) | mask(StmtKind::Import) | mask(StmtKind::ImportFrom);
+  constexpr std::uint64_t apart = mask(StmtKind::FunctionDef) | mask(StmtKind::ClassDef) |
+                                  mask(StmtKind::Import) | mask(StmtKind::ImportFrom);
   if (at.next > 1 && !(apart & (mask(last.kind) | mask(s.kind)))) return;
   bool top = at.depth == 0;
   std::uint32_t blank = 0;
@@ -244,8 +263,9 @@ void Printer::print_class_def(const Stmt& s, const Frame& at) {
   add_definition(code);
   write("class ");
   write_name(StrId(s.a));
-  if (s.type_params < ast_.type_param_lists.size()) add_type_parameters(ast_.type_param_lists[s.type_params]);
-  if (!s.list.empty()) add_arguments(s.list);
+  if (s.type_params < ast_.type_param_lists.size())
+    add_type_parameters(ast_.type_param_lists[s.type_params]);
+  if (!s.list.empty()) add_arguments(s.list, false);
   run();
   end_header();
   push_body(s.body, at.depth + 1, Context::Class, code);
@@ -292,7 +312,8 @@ void Printer::print_raw_statement(const Stmt& s) {
     write(" import *");
     return;
   }
-  static constexpr std::string_view methods[] = {".append", ".add", "", ".extend", ".update", ".update"};
+  static constexpr std::string_view methods[] = {".append", ".add",    "",
+                                                 ".extend", ".update", ".update"};
   write_expr(s.e[0], 0, false);
   if (s.flag == 2 && s.list.size() == 2) {
     write("[");
@@ -311,10 +332,17 @@ void Printer::print_raw_statement(const Stmt& s) {
 void Printer::print_statement(StmtId id, const Frame& at) {
   const Stmt& s = ast_[id];
   switch (s.kind) {
-    case StmtKind::FunctionDef: print_function_def(s, at); return;
-    case StmtKind::ClassDef: print_class_def(s, at); return;
-    case StmtKind::Comment: print_comment(s, at); return;
-    default: break;  // everything else starts a line of its own right here
+    case StmtKind::FunctionDef:
+      print_function_def(s, at);
+      return;
+    case StmtKind::ClassDef:
+      print_class_def(s, at);
+      return;
+    case StmtKind::Comment:
+      print_comment(s, at);
+      return;
+    default:
+      break;  // everything else starts a line of its own right here
   }
   auto compound = [&](std::span<const StmtId> body) {
     Frame frame;
@@ -329,12 +357,16 @@ void Printer::print_statement(StmtId id, const Frame& at) {
   begin(at.depth);
   add_site(s);
   switch (s.kind) {
-    case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Comment: return;  // done above
+    case StmtKind::FunctionDef:
+    case StmtKind::ClassDef:
+    case StmtKind::Comment:
+      return;  // done above
     case StmtKind::Return:
       write("return");
       if (s.e[0]) {
         write(" ");
-        write_expr(s.e[0], static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
+        write_expr(s.e[0],
+                   static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
       }
       break;
     case StmtKind::Delete:
@@ -351,7 +383,8 @@ void Printer::print_statement(StmtId id, const Frame& at) {
         write(" = ");
         unpacks = ast_[target].kind == ExprKind::Tuple || ast_[target].kind == ExprKind::List;
       }
-      write_expr(s.e[0], static_cast<std::uint8_t>(kAllowYield | (unpacks ? kAllowTuple | kAllowStarredTuple : 0)));
+      write_expr(s.e[0], static_cast<std::uint8_t>(
+                             kAllowYield | (unpacks ? kAllowTuple | kAllowStarredTuple : 0)));
       break;
     }
     case StmtKind::AugAssign: {
@@ -370,7 +403,7 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       write_expr(s.e[1], 0, false);
       if (s.e[2]) {
         write(" = ");
-        write_expr(s.e[2], kAllowYield);
+        write_expr(s.e[2], at_least(8) ? kAllowYield : 0);
       }
       break;
     }
@@ -392,7 +425,8 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       end_header();
       compound(s.body);
       return;
-    case StmtKind::While: case StmtKind::If:
+    case StmtKind::While:
+    case StmtKind::If:
       write(s.kind == StmtKind::If ? "if " : "while ");
       write_expr(s.e[0], kAllowWalrus);
       end_header();
@@ -404,8 +438,10 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       bool group = several && at_least(9);
       // `with (a, b):` has two items since 3.9; a tuple as the one item needs its own parentheses.
       const Expr* first = s.list.empty() ? nullptr : &ast_[s.list[0]];
-      bool lone_tuple = s.list.size() == 2 && !s.list[1] &&
-                        (first->kind == ExprKind::Tuple || (first->kind == ExprKind::Constant && module_[ConstId(first->a)].kind == ConstKind::Tuple));
+      bool lone_tuple =
+          s.list.size() == 2 && !s.list[1] &&
+          (first->kind == ExprKind::Tuple || (first->kind == ExprKind::Constant &&
+                                              module_[ConstId(first->a)].kind == ConstKind::Tuple));
       if (lone_tuple) add_text("(");
       if (group) add_group(Group::Optional);
       for (std::size_t i = 0; i + 1 < s.list.size(); i += 2) {
@@ -481,19 +517,34 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       if (!star) layout_.close();
       break;
     }
-    case StmtKind::Global: case StmtKind::Nonlocal:
+    case StmtKind::Global:
+    case StmtKind::Nonlocal:
       write(s.kind == StmtKind::Global ? "global " : "nonlocal ");
       for (std::size_t i = 0; i < s.extra.size(); ++i) {
         if (i) write(", ");
         write_name(StrId(s.extra[i]));
       }
       break;
-    case StmtKind::Expr: write_expr(s.e[0], kAllowYield); break;
-    case StmtKind::Pass: write("pass"); break;
-    case StmtKind::Break: write("break"); break;
-    case StmtKind::Continue: write("continue"); break;
-    case StmtKind::Handler: case StmtKind::Case: write("pass"); break;  // parts of statements: printed by their statement
-    case StmtKind::Append: case StmtKind::ImportStar: print_raw_statement(s); break;
+    case StmtKind::Expr:
+      write_expr(s.e[0], kAllowYield);
+      break;
+    case StmtKind::Pass:
+      write("pass");
+      break;
+    case StmtKind::Break:
+      write("break");
+      break;
+    case StmtKind::Continue:
+      write("continue");
+      break;
+    case StmtKind::Handler:
+    case StmtKind::Case:
+      write("pass");
+      break;  // parts of statements: printed by their statement
+    case StmtKind::Append:
+    case StmtKind::ImportStar:
+      print_raw_statement(s);
+      break;
   }
   end();
 }
@@ -524,7 +575,10 @@ void Printer::print_next_clause(Frame& compound) {
       }
       s.orelse.empty() ? frames_.pop_back() : clause("else", s.orelse);
       return;
-    case StmtKind::For: case StmtKind::While: s.orelse.empty() ? frames_.pop_back() : clause("else", s.orelse); return;
+    case StmtKind::For:
+    case StmtKind::While:
+      s.orelse.empty() ? frames_.pop_back() : clause("else", s.orelse);
+      return;
     case StmtKind::Match: {
       const Stmt& arm = ast_[s.arms[compound.next]];
       if (++compound.next == s.arms.size()) frames_.pop_back();
@@ -574,7 +628,8 @@ void Printer::print_next_clause(Frame& compound) {
       s.final.empty() && arms > 0 ? frames_.pop_back() : clause("finally", s.final);
       return;
     }
-    default: frames_.pop_back();  // no other statement has clauses
+    default:
+      frames_.pop_back();  // no other statement has clauses
   }
 }
 

@@ -27,14 +27,28 @@ enum class Use : std::uint8_t { Nothing, Constant, Name, Code, Function };
 /// What field `a` of an expression holds (ast.def).
 Use use_of_a(ExprKind kind) {
   switch (kind) {
-    case ExprKind::Constant: case ExprKind::MatchSingleton: case ExprKind::Interpolation: return Use::Constant;
-    case ExprKind::Name: case ExprKind::Attribute: case ExprKind::Keyword: case ExprKind::CellRef: case ExprKind::ImportModule:
-    case ExprKind::ImportedName: case ExprKind::Super: case ExprKind::Raw: case ExprKind::MatchMapping: case ExprKind::MatchStar:
+    case ExprKind::Constant:
+    case ExprKind::MatchSingleton:
+    case ExprKind::Interpolation:
+      return Use::Constant;
+    case ExprKind::Name:
+    case ExprKind::Attribute:
+    case ExprKind::Keyword:
+    case ExprKind::CellRef:
+    case ExprKind::ImportModule:
+    case ExprKind::ImportedName:
+    case ExprKind::Super:
+    case ExprKind::Raw:
+    case ExprKind::MatchMapping:
+    case ExprKind::MatchStar:
     case ExprKind::MatchAs:
       return Use::Name;
-    case ExprKind::FunctionValue: return Use::Code;
-    case ExprKind::Lambda: return Use::Function;
-    default: return Use::Nothing;  // the others hold no id
+    case ExprKind::FunctionValue:
+      return Use::Code;
+    case ExprKind::Lambda:
+      return Use::Function;
+    default:
+      return Use::Nothing;  // the others hold no id
   }
 }
 
@@ -87,20 +101,51 @@ class Writer {
     }
     const Const& value = module_[id];
     switch (value.kind) {
-      case ConstKind::None: out_ += "None"; break;
-      case ConstKind::True: out_ += "True"; break;
-      case ConstKind::False: out_ += "False"; break;
-      case ConstKind::Ellipsis: out_ += "..."; break;
-      case ConstKind::StopIteration: out_ += "StopIteration"; break;
-      case ConstKind::Int: value.big ? append_big_integer(out_, value.text) : void(out_ += std::to_string(value.integer)); break;
-      case ConstKind::Float: append_float(out_, value.re); break;
-      case ConstKind::Complex: append_complex(out_, value.re, value.im, module_.version); break;
-      case ConstKind::Str: append_string(out_, value.text); break;
-      case ConstKind::Bytes: append_bytes(out_, value.text); break;
-      case ConstKind::Code: (out_ += "code ") += module_[module_[value.code].name]; break;
-      case ConstKind::Object: out_ += "object " + std::to_string(value.object); break;
-      case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
-        static constexpr std::string_view names[] = {"tuple", "list", "set", "frozenset", "dict", "slice"};
+      case ConstKind::None:
+        out_ += "None";
+        break;
+      case ConstKind::True:
+        out_ += "True";
+        break;
+      case ConstKind::False:
+        out_ += "False";
+        break;
+      case ConstKind::Ellipsis:
+        out_ += "...";
+        break;
+      case ConstKind::StopIteration:
+        out_ += "StopIteration";
+        break;
+      case ConstKind::Int:
+        value.big ? append_big_integer(out_, value.text)
+                  : void(out_ += std::to_string(value.integer));
+        break;
+      case ConstKind::Float:
+        append_float(out_, value.re);
+        break;
+      case ConstKind::Complex:
+        append_complex(out_, value.re, value.im, module_.version);
+        break;
+      case ConstKind::Str:
+        append_string(out_, value.text);
+        break;
+      case ConstKind::Bytes:
+        append_bytes(out_, value.text);
+        break;
+      case ConstKind::Code:
+        (out_ += "code ") += module_[module_[value.code].name];
+        break;
+      case ConstKind::Object:
+        out_ += "object " + std::to_string(value.object);
+        break;
+      case ConstKind::Tuple:
+      case ConstKind::List:
+      case ConstKind::Set:
+      case ConstKind::FrozenSet:
+      case ConstKind::Dict:
+      case ConstKind::Slice: {
+        static constexpr std::string_view names[] = {"tuple",     "list", "set",
+                                                     "frozenset", "dict", "slice"};
         out_ += names[static_cast<int>(value.kind) - static_cast<int>(ConstKind::Tuple)];
         out_ += '(';
         for (std::size_t i = 0; i < value.items.size() && i < 20; ++i) {
@@ -114,7 +159,9 @@ class Writer {
     }
   }
 
-  void name(std::uint32_t id) { out_ += id < module_.strings.size() ? module_[StrId(id)] : std::string_view("name?"); }
+  void name(std::uint32_t id) {
+    out_ += id < module_.strings.size() ? module_[StrId(id)] : std::string_view("name?");
+  }
 
   void expression(ExprId root) {
     std::vector<Task> tasks{{root, {}}};
@@ -142,11 +189,23 @@ class Writer {
       if (e.op) out_ += '.' + std::to_string(e.op);
       if (e.a != UINT32_MAX) {
         switch (use_of_a(e.kind)) {
-          case Use::Nothing: break;
-          case Use::Constant: out_ += ' '; constant(ConstId(e.a)); break;
-          case Use::Name: out_ += ' '; name(e.a); break;
-          case Use::Code: (out_ += ' ') += e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name] : std::string_view("code?"); break;
-          case Use::Function: out_ += ' ' + std::to_string(e.a); break;
+          case Use::Nothing:
+            break;
+          case Use::Constant:
+            out_ += ' ';
+            constant(ConstId(e.a));
+            break;
+          case Use::Name:
+            out_ += ' ';
+            name(e.a);
+            break;
+          case Use::Code:
+            (out_ += ' ') += e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name]
+                                                        : std::string_view("code?");
+            break;
+          case Use::Function:
+            out_ += ' ' + std::to_string(e.a);
+            break;
         }
       }
       for (std::uint32_t extra : e.extra) out_ += '/' + std::to_string(extra);
@@ -164,13 +223,15 @@ class Writer {
     indent(depth);
     out_ += kStmtNames[static_cast<std::uint8_t>(s.kind)];
     if (s.flag) out_ += '.' + std::to_string(s.flag);
-    bool named = s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef || s.kind == StmtKind::Handler || s.kind == StmtKind::ImportFrom ||
+    bool named = s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef ||
+                 s.kind == StmtKind::Handler || s.kind == StmtKind::ImportFrom ||
                  s.kind == StmtKind::Comment;
     if (named && s.a != UINT32_MAX) {
       out_ += ' ';
       name(s.a);
     }
-    bool names = s.kind == StmtKind::Import || s.kind == StmtKind::ImportFrom || s.kind == StmtKind::Global || s.kind == StmtKind::Nonlocal;
+    bool names = s.kind == StmtKind::Import || s.kind == StmtKind::ImportFrom ||
+                 s.kind == StmtKind::Global || s.kind == StmtKind::Nonlocal;
     if (names)
       for (std::uint32_t id : s.extra) {
         out_ += ' ';

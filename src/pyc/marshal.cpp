@@ -1,4 +1,5 @@
-// Reader of the marshal format (Python/marshal.c), versions 0 … 6. Works with an explicit stack, because nesting comes from the input.
+// Reader of the marshal format (Python/marshal.c), versions 0 … 6. Works with an explicit stack,
+// because nesting comes from the input.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -13,14 +14,16 @@
 namespace depyf {
 namespace {
 
-constexpr std::size_t kMaxDepth = 2000;  // MAX_MARSHAL_STACK_DEPTH of Python/marshal.c: CPython writes and reads nothing deeper
+constexpr std::size_t kMaxDepth =
+    2000;  // MAX_MARSHAL_STACK_DEPTH of Python/marshal.c: CPython writes and reads nothing deeper
 constexpr std::uint32_t kUntilNull = UINT32_MAX;
 constexpr std::uint8_t kFlagRef = 0x80;
 
 /// co_localspluskinds (Include/internal/pycore_code.h).
 constexpr std::uint8_t kFastHidden = 0x10, kFastLocal = 0x20, kFastCell = 0x40, kFastFree = 0x80;
 
-/// True when `text` is UTF-8 in which lone surrogates may stand as three bytes, as marshal writes str ("surrogatepass").
+/// True when `text` is UTF-8 in which lone surrogates may stand as three bytes, as marshal writes
+/// str ("surrogatepass").
 bool is_utf8(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -30,13 +33,18 @@ bool is_utf8(std::string_view text) {
       ++i;
       continue;
     }
-    const std::size_t length = lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead >= 0xC2 && lead < 0xE0   ? 2
+                               : (lead & 0xF0) == 0xE0       ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
     if (length == 0 || length > text.size() - i) return false;
     for (std::size_t k = 1; k < length; ++k) {
       if ((byte(i + k) & 0xC0) != 0x80) return false;
     }
     const std::uint8_t second = byte(i + 1);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second >= 0x90)) return false;
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second >= 0x90))
+      return false;
     i += length;
   }
   return true;
@@ -70,7 +78,11 @@ struct CodeHead {
 
 class Reader {
  public:
-  Reader(Module& module, std::span<const std::uint8_t> bytes) : module_(module), at_(bytes.data()), begin_(bytes.data()), end_(bytes.data() + bytes.size()) {
+  Reader(Module& module, std::span<const std::uint8_t> bytes)
+      : module_(module),
+        at_(bytes.data()),
+        begin_(bytes.data()),
+        end_(bytes.data() + bytes.size()) {
     wide_ = module.version.minor >= 11;
   }
 
@@ -84,7 +96,8 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw Error("corrupt marshal data at byte " + std::to_string(at_ - begin_) + ": " + what +
-                " (read as CPython 3." + std::to_string(module_.version.minor) + "); is the file truncated, or from another version?");
+                " (read as CPython 3." + std::to_string(module_.version.minor) +
+                "); is the file truncated, or from another version?");
   }
 
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
@@ -93,17 +106,21 @@ class Reader {
     return *at_++;
   }
   std::uint32_t u32() {
-    if (left() < 4) [[unlikely]] fail_number();
-    const std::uint32_t value = at_[0] | at_[1] << 8 | at_[2] << 16 | static_cast<std::uint32_t>(at_[3]) << 24;
+    if (left() < 4) [[unlikely]]
+      fail_number();
+    const std::uint32_t value =
+        at_[0] | at_[1] << 8 | at_[2] << 16 | static_cast<std::uint32_t>(at_[3]) << 24;
     at_ += 4;
     return value;
   }
   [[noreturn]] void fail_depth() const {
-    fail("objects nested more than " + std::to_string(kMaxDepth) + " deep, which CPython does not read either");
+    fail("objects nested more than " + std::to_string(kMaxDepth) +
+         " deep, which CPython does not read either");
   }
   [[noreturn]] void fail_number() const { fail("the data ends in the middle of a number"); }
   [[noreturn]] void fail_length(std::uint32_t n) const {
-    fail("a length of " + std::to_string(n) + " where " + std::to_string(left()) + " bytes are left");
+    fail("a length of " + std::to_string(n) + " where " + std::to_string(left()) +
+         " bytes are left");
   }
   std::uint64_t u64() {
     const std::uint64_t low = u32();
@@ -118,7 +135,8 @@ class Reader {
   }
   /// A count of things that take at least one byte each.
   std::uint32_t count(std::uint32_t n) const {
-    if (n > left()) [[unlikely]] fail_length(n);
+    if (n > left()) [[unlikely]]
+      fail_length(n);
     return n;
   }
   std::uint32_t natural(const char* what) {
@@ -136,7 +154,8 @@ class Reader {
     const std::string_view digits = text(byte());
     double value = 0;
     const char* end = digits.data() + digits.size();
-    if (auto [ptr, error] = std::from_chars(digits.data(), end, value); error == std::errc::invalid_argument || ptr != end) {
+    if (auto [ptr, error] = std::from_chars(digits.data(), end, value);
+        error == std::errc::invalid_argument || ptr != end) {
       fail("a float that is no number");
     }
     return value;
@@ -146,8 +165,12 @@ class Reader {
     const std::int32_t signed_count = static_cast<std::int32_t>(u32());
     const bool negative = signed_count < 0;
     const std::uint64_t digits = negative ? -static_cast<std::int64_t>(signed_count) : signed_count;
-    if (digits * 2 > left()) fail("an int of " + std::to_string(digits) + " digits where " + std::to_string(left()) + " bytes are left");
-    const auto digit = [&](std::uint64_t i) -> std::uint32_t { return at_[2 * i] | at_[2 * i + 1] << 8; };
+    if (digits * 2 > left())
+      fail("an int of " + std::to_string(digits) + " digits where " + std::to_string(left()) +
+           " bytes are left");
+    const auto digit = [&](std::uint64_t i) -> std::uint32_t {
+      return at_[2 * i] | at_[2 * i + 1] << 8;
+    };
     for (std::uint64_t i = 0; i < digits; ++i) {
       if (digit(i) >= 1U << 15) fail("an int with a digit of more than 15 bits");
     }
@@ -162,13 +185,16 @@ class Reader {
       std::uint32_t pending = 0, bits = 0;
       for (std::uint64_t i = 0; i < digits; ++i) {
         pending |= digit(i) << bits;
-        for (bits += 15; bits >= 4; bits -= 4, pending >>= 4) hex += "0123456789abcdef"[pending & 15];
+        for (bits += 15; bits >= 4; bits -= 4, pending >>= 4)
+          hex += "0123456789abcdef"[pending & 15];
       }
       if (bits > 0) hex += "0123456789abcdef"[pending & 15];
       while (hex.size() > 1 && hex.back() == '0') hex.pop_back();
       std::uint64_t magnitude = 0;
       if (hex.size() <= 16) {
-        for (std::size_t i = hex.size(); i-- > 0;) magnitude = magnitude << 4 | static_cast<std::uint64_t>(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+        for (std::size_t i = hex.size(); i-- > 0;)
+          magnitude = magnitude << 4 |
+                      static_cast<std::uint64_t>(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
       }
       if (hex.size() <= 16 && magnitude <= static_cast<std::uint64_t>(INT64_MAX) + negative) {
         value.integer = static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
@@ -213,16 +239,27 @@ class Reader {
       ConstId id;
       switch (code & ~kFlagRef) {
         case '0':
-          if (frames_.empty() || frames_.back().remaining != kUntilNull || (values_.size() - frames_.back().base) % 2 != 0) {
+          if (frames_.empty() || frames_.back().remaining != kUntilNull ||
+              (values_.size() - frames_.back().base) % 2 != 0) {
             fail("a NULL object outside a dict");
           }
           id = finish();
           break;
-        case 'N': id = singleton(ConstKind::None, flagged); break;
-        case 'T': id = singleton(ConstKind::True, flagged); break;
-        case 'F': id = singleton(ConstKind::False, flagged); break;
-        case '.': id = singleton(ConstKind::Ellipsis, flagged); break;
-        case 'S': id = singleton(ConstKind::StopIteration, flagged); break;
+        case 'N':
+          id = singleton(ConstKind::None, flagged);
+          break;
+        case 'T':
+          id = singleton(ConstKind::True, flagged);
+          break;
+        case 'F':
+          id = singleton(ConstKind::False, flagged);
+          break;
+        case '.':
+          id = singleton(ConstKind::Ellipsis, flagged);
+          break;
+        case 'S':
+          id = singleton(ConstKind::StopIteration, flagged);
+          break;
         case 'i':
           id = keep(ConstKind::Int, flagged);
           last().integer = static_cast<std::int32_t>(u32());
@@ -258,31 +295,55 @@ class Reader {
           last().text = text(u32());
           break;
         case 't':
-        case 'u': id = string(text(u32()), false, flagged); break;
+        case 'u':
+          id = string(text(u32()), false, flagged);
+          break;
         case 'a':
-        case 'A': id = string(text(u32()), true, flagged); break;
+        case 'A':
+          id = string(text(u32()), true, flagged);
+          break;
         case 'z':
-        case 'Z': id = string(text(byte()), true, flagged); break;
+        case 'Z':
+          id = string(text(byte()), true, flagged);
+          break;
         case 'r': {
           const std::uint32_t index = u32();
-          if (index >= refs_.size()) fail("a reference to object " + std::to_string(index) + " of " + std::to_string(refs_.size()));
+          if (index >= refs_.size())
+            fail("a reference to object " + std::to_string(index) + " of " +
+                 std::to_string(refs_.size()));
           id = refs_[index];
           if (!id) fail("an object that contains itself");
           break;
         }
-        case '(': open(Shape::Tuple, count(u32()), flagged); break;
-        case ')': open(Shape::Tuple, count(byte()), flagged); break;
-        case '[': open(Shape::List, count(u32()), flagged); break;
-        case '<': open(Shape::Set, count(u32()), flagged); break;
-        case '>': open(Shape::FrozenSet, count(u32()), flagged); break;
+        case '(':
+          open(Shape::Tuple, count(u32()), flagged);
+          break;
+        case ')':
+          open(Shape::Tuple, count(byte()), flagged);
+          break;
+        case '[':
+          open(Shape::List, count(u32()), flagged);
+          break;
+        case '<':
+          open(Shape::Set, count(u32()), flagged);
+          break;
+        case '>':
+          open(Shape::FrozenSet, count(u32()), flagged);
+          break;
         case '{':
-        case '}': open(Shape::Dict, kUntilNull, flagged); break;
-        case ':': open(Shape::Slice, 3, flagged); break;
+        case '}':
+          open(Shape::Dict, kUntilNull, flagged);
+          break;
+        case ':':
+          open(Shape::Slice, 3, flagged);
+          break;
         case 'c':
           open(Shape::Code, wide_ ? 10 : 9, flagged);
           heads_.push_back(read_head());
           break;
-        default: --at_; fail("an object of unknown type " + std::to_string(code & ~kFlagRef));
+        default:
+          --at_;
+          fail("an object of unknown type " + std::to_string(code & ~kFlagRef));
       }
       // The object may complete the containers around it.
       for (;;) {
@@ -292,7 +353,8 @@ class Reader {
           if (frames_.back().remaining != kUntilNull) --frames_.back().remaining;
         }
         Frame& frame = frames_.back();
-        if (frame.shape == Shape::Code && frame.remaining == (wide_ ? 2U : 1U) && id.valid()) heads_.back().firstlineno = u32();
+        if (frame.shape == Shape::Code && frame.remaining == (wide_ ? 2U : 1U) && id.valid())
+          heads_.back().firstlineno = u32();
         if (frame.remaining != 0) break;
         id = finish();
       }
@@ -319,8 +381,10 @@ class Reader {
     return id;
   }
   void open(Shape shape, std::uint32_t remaining, bool flagged) {
-    if (frames_.size() >= kMaxDepth) [[unlikely]] fail_depth();
-    append(frames_, Frame{shape, remaining, static_cast<std::uint32_t>(values_.size()), UINT32_MAX});
+    if (frames_.size() >= kMaxDepth) [[unlikely]]
+      fail_depth();
+    append(frames_,
+           Frame{shape, remaining, static_cast<std::uint32_t>(values_.size()), UINT32_MAX});
     if (flagged) {
       frames_.back().ref = static_cast<std::uint32_t>(refs_.size());
       refs_.emplace_back();
@@ -348,13 +412,26 @@ class Reader {
     } else {
       Const value;
       switch (frame.shape) {
-        case Shape::Tuple: value.kind = ConstKind::Tuple; break;
-        case Shape::List: value.kind = ConstKind::List; break;
-        case Shape::Set: value.kind = ConstKind::Set; break;
-        case Shape::FrozenSet: value.kind = ConstKind::FrozenSet; break;
-        case Shape::Dict: value.kind = ConstKind::Dict; break;
-        case Shape::Slice: value.kind = ConstKind::Slice; break;
-        case Shape::Code: break;
+        case Shape::Tuple:
+          value.kind = ConstKind::Tuple;
+          break;
+        case Shape::List:
+          value.kind = ConstKind::List;
+          break;
+        case Shape::Set:
+          value.kind = ConstKind::Set;
+          break;
+        case Shape::FrozenSet:
+          value.kind = ConstKind::FrozenSet;
+          break;
+        case Shape::Dict:
+          value.kind = ConstKind::Dict;
+          break;
+        case Shape::Slice:
+          value.kind = ConstKind::Slice;
+          break;
+        case Shape::Code:
+          break;
       }
       value.items = module_.arena.copy(items);
       id = module_.add(value);
@@ -375,7 +452,8 @@ class Reader {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
   }
   StrId name(ConstId id, const char* field) {
-    if (id.index >= str_ids_.size()) str_ids_.resize(std::max<std::size_t>(module_.consts.size(), 64) * 2);
+    if (id.index >= str_ids_.size())
+      str_ids_.resize(std::max<std::size_t>(module_.consts.size(), 64) * 2);
     StrId& known = str_ids_[id.index];
     if (!known) known = module_.intern_constant(expect(id, ConstKind::Str, field, "str").text);
     return known;
@@ -404,12 +482,14 @@ class Reader {
     if (wide_) {
       const std::span<const StrId> names = name_tuple(items[3], "co_localsplusnames");
       const std::span<const std::uint8_t> kinds = bytes(items[4], "co_localspluskinds");
-      if (names.size() != kinds.size()) fail("co_localsplusnames and co_localspluskinds differ in length");
+      if (names.size() != kinds.size())
+        fail("co_localsplusnames and co_localspluskinds differ in length");
       const std::span<Slot> slots = module_.arena.array<Slot>(names.size());
       for (std::size_t i = 0; i < names.size(); ++i) {
         slots[i].name = names[i];
-        slots[i].kind = static_cast<std::uint8_t>((kinds[i] & kFastLocal ? kLocal : 0) | (kinds[i] & kFastCell ? kCell : 0) |
-                                                  (kinds[i] & kFastFree ? kFree : 0) | (kinds[i] & kFastHidden ? kHidden : 0));
+        slots[i].kind = static_cast<std::uint8_t>(
+            (kinds[i] & kFastLocal ? kLocal : 0) | (kinds[i] & kFastCell ? kCell : 0) |
+            (kinds[i] & kFastFree ? kFree : 0) | (kinds[i] & kFastHidden ? kHidden : 0));
         if (kinds[i] & kFastLocal) {
           if (code.nlocals != i) fail("a local variable behind a cell in co_localspluskinds");
           ++code.nlocals;
@@ -431,11 +511,15 @@ class Reader {
       code.name = name(items[7], "co_name");
       code.linetable = bytes(items[8], "co_lnotab");
     }
-    const std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+    const std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount +
+                                    ((code.flags & kVarArgs) != 0) +
+                                    ((code.flags & kVarKeywords) != 0);
     if (arguments > code.nlocals) {
-      fail("a code object with " + std::to_string(arguments) + " arguments and " + std::to_string(code.nlocals) + " local variables");
+      fail("a code object with " + std::to_string(arguments) + " arguments and " +
+           std::to_string(code.nlocals) + " local variables");
     }
-    if (code.posonlyargcount > code.argcount) fail("co_posonlyargcount is greater than co_argcount");
+    if (code.posonlyargcount > code.argcount)
+      fail("co_posonlyargcount is greater than co_argcount");
 
     const CodeId id(static_cast<std::uint32_t>(module_.codes.size()));
     for (ConstId item : code.consts) {
@@ -465,18 +549,24 @@ class Reader {
 
 }  // namespace
 
-void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varnames, std::span<const StrId> cellvars,
-                   std::span<const StrId> freevars) {
-  const std::size_t shared = code.version.minor >= 11
-                                 ? varnames.size()
-                                 : std::min<std::size_t>(varnames.size(), std::size_t{code.argcount} + code.kwonlyargcount +
-                                                                              ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0));
+void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varnames,
+                   std::span<const StrId> cellvars, std::span<const StrId> freevars) {
+  const std::size_t shared =
+      code.version.minor >= 11
+          ? varnames.size()
+          : std::min<std::size_t>(varnames.size(), std::size_t{code.argcount} +
+                                                       code.kwonlyargcount +
+                                                       ((code.flags & kVarArgs) != 0) +
+                                                       ((code.flags & kVarKeywords) != 0));
   std::unordered_map<StrId, std::uint32_t> by_name;
   if (!cellvars.empty()) {
-    for (std::size_t i = 0; i < shared; ++i) by_name.emplace(varnames[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < shared; ++i)
+      by_name.emplace(varnames[i], static_cast<std::uint32_t>(i));
   }
-  const std::span<Slot> slots = module.arena.array<Slot>(varnames.size() + cellvars.size() + freevars.size());
-  const std::span<std::uint32_t> derefs = module.arena.array<std::uint32_t>(cellvars.size() + freevars.size());
+  const std::span<Slot> slots =
+      module.arena.array<Slot>(varnames.size() + cellvars.size() + freevars.size());
+  const std::span<std::uint32_t> derefs =
+      module.arena.array<std::uint32_t>(cellvars.size() + freevars.size());
   std::uint32_t used = 0, deref = 0;
   for (StrId name : varnames) slots[used++] = {name, kLocal};
   for (StrId name : cellvars) {
@@ -499,8 +589,8 @@ void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varn
 
 Module read_marshal(std::span<const std::uint8_t> bytes, PyVersion version, bool lasting) {
   if (!is_supported(version)) {
-    throw Error("cannot read code of Python " + std::to_string(version.major) + "." + std::to_string(version.minor) +
-                ": supported are " + supported_versions());
+    throw Error("cannot read code of Python " + std::to_string(version.major) + "." +
+                std::to_string(version.minor) + ": supported are " + supported_versions());
   }
   Module module;
   module.version = version;

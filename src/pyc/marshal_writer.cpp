@@ -1,4 +1,5 @@
-// Writer of the marshal format, for the same versions as the reader. Constants nest as deep as the input does: an explicit stack.
+// Writer of the marshal format, for the same versions as the reader. Constants nest as deep as the
+// input does: an explicit stack.
 #include "pyc/marshal_writer.h"
 
 #include <cstring>
@@ -13,8 +14,8 @@ namespace {
 constexpr char kFlagRef = static_cast<char>(0x80);
 
 /// co_localspluskinds (Include/internal/pycore_code.h); the three of arguments since 3.14.
-constexpr std::uint8_t kFastArgPos = 0x02, kFastArgKw = 0x04, kFastArgVar = 0x08, kFastHidden = 0x10, kFastLocal = 0x20, kFastCell = 0x40,
-                       kFastFree = 0x80;
+constexpr std::uint8_t kFastArgPos = 0x02, kFastArgKw = 0x04, kFastArgVar = 0x08,
+                       kFastHidden = 0x10, kFastLocal = 0x20, kFastCell = 0x40, kFastFree = 0x80;
 
 class Writer {
  public:
@@ -65,7 +66,9 @@ class Writer {
     out_ += 'r';
     u32(index);
   }
-  void bytes(std::span<const std::uint8_t> data) { sized('s', {reinterpret_cast<const char*>(data.data()), data.size()}); }
+  void bytes(std::span<const std::uint8_t> data) {
+    sized('s', {reinterpret_cast<const char*>(data.data()), data.size()});
+  }
 
   void name(StrId id) {
     const auto [at, fresh] = name_refs_.try_emplace(id.index, refs_);
@@ -99,7 +102,8 @@ class Writer {
       }
       if (bits > 0) digits.push_back(static_cast<std::uint16_t>(pending));
     } else {
-      std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value.integer) : static_cast<std::uint64_t>(value.integer);
+      std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value.integer)
+                                         : static_cast<std::uint64_t>(value.integer);
       for (; magnitude > 0; magnitude >>= 15) digits.push_back(magnitude & 0x7FFF);
     }
     while (!digits.empty() && digits.back() == 0) digits.pop_back();
@@ -116,28 +120,54 @@ class Writer {
     type(code);
     if (counted) u32(static_cast<std::uint32_t>(value.items.size()));
     if (code == '{' || code == '}') work_.push_back({Task::DictEnd, 0});
-    for (std::size_t i = value.items.size(); i-- > 0;) work_.push_back({Task::Object, value.items[i].index});
+    for (std::size_t i = value.items.size(); i-- > 0;)
+      work_.push_back({Task::Object, value.items[i].index});
   }
 
   void object(ConstId id) {
     const Const& value = module_[id];
     switch (value.kind) {
-      case ConstKind::None: out_ += 'N'; return;
-      case ConstKind::True: out_ += 'T'; return;
-      case ConstKind::False: out_ += 'F'; return;
-      case ConstKind::Ellipsis: out_ += '.'; return;
-      case ConstKind::StopIteration: out_ += 'S'; return;
+      case ConstKind::None:
+        out_ += 'N';
+        return;
+      case ConstKind::True:
+        out_ += 'T';
+        return;
+      case ConstKind::False:
+        out_ += 'F';
+        return;
+      case ConstKind::Ellipsis:
+        out_ += '.';
+        return;
+      case ConstKind::StopIteration:
+        out_ += 'S';
+        return;
       case ConstKind::Object:
-        throw Error("a constant is a live object of the running interpreter, which cannot be marshalled: pass the code object itself, and "
-                    "keep the placeholder " + std::to_string(value.object) + " of it");
-      case ConstKind::Int: case ConstKind::Float: case ConstKind::Complex: case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Tuple:
-      case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: case ConstKind::Code:
+        throw Error(
+            "a constant is a live object of the running interpreter, which cannot be marshalled: "
+            "pass the code object itself, and "
+            "keep the placeholder " +
+            std::to_string(value.object) + " of it");
+      case ConstKind::Int:
+      case ConstKind::Float:
+      case ConstKind::Complex:
+      case ConstKind::Str:
+      case ConstKind::Bytes:
+      case ConstKind::Tuple:
+      case ConstKind::List:
+      case ConstKind::Set:
+      case ConstKind::FrozenSet:
+      case ConstKind::Dict:
+      case ConstKind::Slice:
+      case ConstKind::Code:
         break;
     }
     const auto [at, fresh] = const_refs_.try_emplace(id.index, refs_);
     if (!fresh) return reference(at->second);
     switch (value.kind) {
-      case ConstKind::Int: integer(value); break;
+      case ConstKind::Int:
+        integer(value);
+        break;
       case ConstKind::Float:
         type('g');
         f64(value.re);
@@ -147,16 +177,39 @@ class Writer {
         f64(value.re);
         f64(value.im);
         break;
-      case ConstKind::Str: sized('u', value.text); break;
-      case ConstKind::Bytes: sized('s', value.text); break;
-      case ConstKind::Tuple: sequence('(', value, true); break;
-      case ConstKind::List: sequence('[', value, true); break;
-      case ConstKind::Set: sequence('<', value, true); break;
-      case ConstKind::FrozenSet: sequence('>', value, true); break;
-      case ConstKind::Dict: sequence(minor_ >= 15 ? '}' : '{', value, false); break;
-      case ConstKind::Slice: sequence(':', value, false); break;
-      case ConstKind::Code: open_code(value.code); break;
-      case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: case ConstKind::Object:
+      case ConstKind::Str:
+        sized('u', value.text);
+        break;
+      case ConstKind::Bytes:
+        sized('s', value.text);
+        break;
+      case ConstKind::Tuple:
+        sequence('(', value, true);
+        break;
+      case ConstKind::List:
+        sequence('[', value, true);
+        break;
+      case ConstKind::Set:
+        sequence('<', value, true);
+        break;
+      case ConstKind::FrozenSet:
+        sequence('>', value, true);
+        break;
+      case ConstKind::Dict:
+        sequence(minor_ >= 15 ? '}' : '{', value, false);
+        break;
+      case ConstKind::Slice:
+        sequence(':', value, false);
+        break;
+      case ConstKind::Code:
+        open_code(value.code);
+        break;
+      case ConstKind::None:
+      case ConstKind::True:
+      case ConstKind::False:
+      case ConstKind::Ellipsis:
+      case ConstKind::StopIteration:
+      case ConstKind::Object:
         break;
     }
   }
@@ -174,7 +227,8 @@ class Writer {
     type('(');
     u32(static_cast<std::uint32_t>(code.consts.size()));
     work_.push_back({Task::CodeEnd, id.index});
-    for (std::size_t i = code.consts.size(); i-- > 0;) work_.push_back({Task::Object, code.consts[i].index});
+    for (std::size_t i = code.consts.size(); i-- > 0;)
+      work_.push_back({Task::Object, code.consts[i].index});
   }
 
   void close_code(CodeId id) {
@@ -196,7 +250,8 @@ class Writer {
     for (std::size_t i = 0; i < code.nlocals; ++i) ids.push_back(code.slots[i].name);
     names(ids);
     std::vector<StrId> cells, frees;
-    for (std::uint32_t slot : code.deref_slots) (code.slots[slot].kind & kFree ? frees : cells).push_back(code.slots[slot].name);
+    for (std::uint32_t slot : code.deref_slots)
+      (code.slots[slot].kind & kFree ? frees : cells).push_back(code.slots[slot].name);
     names(frees);
     names(cells);
     name(code.filename);
@@ -209,8 +264,9 @@ class Writer {
     std::vector<std::uint8_t> kinds;
     kinds.reserve(code.slots.size());
     for (const Slot& slot : code.slots)
-      kinds.push_back(static_cast<std::uint8_t>((slot.kind & kLocal ? kFastLocal : 0) | (slot.kind & kCell ? kFastCell : 0) |
-                                                (slot.kind & kFree ? kFastFree : 0) | (slot.kind & kHidden ? kFastHidden : 0)));
+      kinds.push_back(static_cast<std::uint8_t>(
+          (slot.kind & kLocal ? kFastLocal : 0) | (slot.kind & kCell ? kFastCell : 0) |
+          (slot.kind & kFree ? kFastFree : 0) | (slot.kind & kHidden ? kFastHidden : 0)));
     if (minor_ < 14) return kinds;
     std::size_t at = 0;
     auto mark = [&](std::uint32_t count, std::uint8_t bits) {
@@ -229,7 +285,8 @@ class Writer {
   std::string out_;
   std::uint32_t refs_ = 0;
   std::vector<Task> work_;
-  std::unordered_map<std::uint32_t, std::uint32_t> const_refs_, name_refs_;  // what has been written -> its number
+  std::unordered_map<std::uint32_t, std::uint32_t> const_refs_,
+      name_refs_;  // what has been written -> its number
 };
 
 }  // namespace

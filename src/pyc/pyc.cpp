@@ -8,7 +8,8 @@
 namespace depyf {
 namespace {
 
-/// The magic number of each released version (Include/internal/pycore_magic_number.h) and the range its pre-releases used.
+/// The magic number of each released version (Include/internal/pycore_magic_number.h) and the range
+/// its pre-releases used.
 struct Magic {
   std::uint8_t minor;
   std::uint16_t first, released;
@@ -37,8 +38,10 @@ Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting) {
   }
   const std::uint16_t magic = static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
   if (bytes[2] != '\r' || bytes[3] != '\n') {
-    throw Error("not a .pyc file: it does not begin with a CPython magic number (bytes 2 and 3 must be \\r\\n); "
-                "for marshal data without a header, name the Python version (--python 3.X)");
+    throw Error(
+        "not a .pyc file: it does not begin with a CPython magic number (bytes 2 and 3 must be "
+        "\\r\\n); "
+        "for marshal data without a header, name the Python version (--python 3.X)");
   }
   const std::optional<PyVersion> version = version_of_magic(magic);
   if (!version) {
@@ -48,10 +51,13 @@ Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting) {
       if (magic >= entry.first && magic <= entry.released) range = &entry;
     }
     if (range != nullptr) {
-      message += "a pre-release of CPython 3." + std::to_string(range->minor) + " wrote it; compile the source again with the release, or";
-      message += " strip the 16-byte header and pass --python 3." + std::to_string(range->minor) + " to try it anyway; ";
+      message += "a pre-release of CPython 3." + std::to_string(range->minor) +
+                 " wrote it; compile the source again with the release, or";
+      message += " strip the 16-byte header and pass --python 3." + std::to_string(range->minor) +
+                 " to try it anyway; ";
     } else if (magic >= kFirstUnknown && magic < kFirstUnknown + 100) {
-      message += "CPython 3." + std::to_string(kNewest + 1) + " or later wrote it, which this release does not know; ";
+      message += "CPython 3." + std::to_string(kNewest + 1) +
+                 " or later wrote it, which this release does not know; ";
     } else if ((magic >= 3000 && magic < kMagics[0].first) || magic > 20000) {
       message += "CPython 3.6 or earlier wrote it; ";
     } else {
@@ -60,13 +66,17 @@ Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting) {
     throw Error(message + "supported are the releases of " + supported_versions());
   }
   if (bytes.size() < kHeaderSize) {
-    throw Error("truncated .pyc file: " + std::to_string(bytes.size()) + " bytes, while the header takes 16; copy the file again");
+    throw Error("truncated .pyc file: " + std::to_string(bytes.size()) +
+                " bytes, while the header takes 16; copy the file again");
   }
-  const std::uint32_t flags = bytes[4] | bytes[5] << 8 | bytes[6] << 16 | static_cast<std::uint32_t>(bytes[7]) << 24;
+  const std::uint32_t flags =
+      bytes[4] | bytes[5] << 8 | bytes[6] << 16 | static_cast<std::uint32_t>(bytes[7]) << 24;
   if ((flags & ~3U) != 0) {
     throw Error("corrupt .pyc header: flags " + std::to_string(flags) +
-                ", of which PEP 552 defines only the two lowest bits; if the file comes out of an application bundle its header may be cut: "
-                "strip the header and name the Python version (--python 3." + std::to_string(version->minor) + ")");
+                ", of which PEP 552 defines only the two lowest bits; if the file comes out of an "
+                "application bundle its header may be cut: "
+                "strip the header and name the Python version (--python 3." +
+                std::to_string(version->minor) + ")");
   }
   return read_marshal(bytes.subspan(kHeaderSize), *version, lasting);
 }

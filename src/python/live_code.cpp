@@ -14,12 +14,14 @@
 namespace depyf::python {
 namespace {
 
-// A deeper or larger container is kept by identity: 3.7 and 3.8 parse fewer than 100 nested parentheses, and
-// a tuple that shares its items prints to a text exponential in its depth.
+// A deeper or larger container is kept by identity: 3.7 and 3.8 parse fewer than 100 nested
+// parentheses, and a tuple that shares its items prints to a text exponential in its depth.
 constexpr std::uint32_t kMaxLiteralDepth = 60;
 constexpr std::uint64_t kMaxLiteralNodes = 1'000'000;
 
-Ref attribute(PyObject* object, const char* name) { return Ref::checked(PyObject_GetAttrString(object, name)); }
+Ref attribute(PyObject* object, const char* name) {
+  return Ref::checked(PyObject_GetAttrString(object, name));
+}
 
 std::uint32_t count_attribute(PyObject* object, const char* name) {
   Ref value = attribute(object, name);
@@ -46,8 +48,8 @@ struct Extent {
 
 class Converter {
  public:
-  Converter(PyObject* code_type, ObjectTable& objects, bool set_literals)
-      : code_type_(code_type), objects_(objects), set_literals_(set_literals) {
+  Converter(PyObject* code_type, ObjectTable& objects, bool set_literals, NanConstants nan)
+      : code_type_(code_type), objects_(objects), set_literals_(set_literals), nan_(nan) {
     module_.version = running_version();
   }
 
@@ -94,11 +96,13 @@ class Converter {
   std::span<const std::uint8_t> bytes_attribute(PyObject* code, const char* attribute_name) {
     Ref bytes = attribute(code, attribute_name);
     const std::string_view view = bytes_view(bytes.get());
-    return module_.arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(view.data()), view.size()));
+    return module_.arena.copy(
+        std::span(reinterpret_cast<const std::uint8_t*>(view.data()), view.size()));
   }
 
-  /// From 3.11 on, reading co_code resets the inline caches in a copy, and CPython writes past its end where the
-  /// bytecode stops inside the caches of its last instruction. Such code is refused before.
+  /// From 3.11 on, reading co_code resets the inline caches in a copy, and CPython writes past its
+  /// end where the bytecode stops inside the caches of its last instruction. Such code is refused
+  /// before.
   void check_caches(PyObject* code) {
     Ref bytes(PyObject_GetAttrString(code, "_co_code_adaptive"));
     const VersionTable* table = version_table(module_.version);
@@ -110,7 +114,8 @@ class Converter {
     std::size_t at = 0;
     while (at < units.size()) {
       const OpcodeInfo& info = table->opcodes[static_cast<std::uint8_t>(units[at])];
-      if (info.action == Action::Unknown) return;  // such as INSTRUMENTED_LINE, which hides its instruction
+      if (info.action == Action::Unknown)
+        return;  // such as INSTRUMENTED_LINE, which hides its instruction
       at += 2 + 2 * std::size_t{info.caches};
     }
     if (at > units.size()) {
@@ -131,45 +136,79 @@ class Converter {
     constant.kind = ConstKind::Object;
     constant.object = objects_.index_of(value);
     constant.text = returned_arguments(value);
+    // What verify/ and simplify/ ask of an object: the number of a code object's free variables and
+    // 1, or -1 for a function that shows the locals of the frame that calls it.
+    if (Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(code_type_)) {
+      const Ref free = attribute(value, "co_freevars");
+      constant.integer = PyTuple_Size(free.get()) + 1;
+    } else if (shows_locals(value)) {
+      constant.integer = -1;
+    }
     return add(constant);
   }
 
-  /// Where `value` is a function that does nothing but return a tuple of its arguments: which ones, a byte each. Dynamo rotates many
-  /// values of the stack with such functions where there is no instruction for it, up to 3.9.
+  bool shows_locals(PyObject* value) {
+    if (observers_.empty()) {
+      const Ref builtins = Ref::checked(PyImport_ImportModule("builtins"));
+      for (const char* name : {"locals", "vars", "dir", "eval", "exec"})
+        observers_.push_back(attribute(builtins.get(), name));
+      const Ref sys = Ref::checked(PyImport_ImportModule("sys"));
+      observers_.emplace_back(PyObject_GetAttrString(sys.get(), "_getframe"));
+      PyErr_Clear();
+    }
+    return std::any_of(observers_.begin(), observers_.end(),
+                       [&](const Ref& one) { return one.get() == value; });
+  }
+
+  /// Where `value` is a function that does nothing but return a tuple of its arguments: which ones,
+  /// a byte each. Dynamo rotates many values of the stack with such functions where there is no
+  /// instruction for it, up to 3.9.
   std::string_view returned_arguments(PyObject* value) {
     const VersionTable* table = version_table(module_.version);
     if (!function_type_.get()) {
       const Ref types = Ref::checked(PyImport_ImportModule("types"));
       function_type_ = attribute(types.get(), "FunctionType");
     }
-    if (!table || Py_TYPE(value) != reinterpret_cast<PyTypeObject*>(function_type_.get())) return {};
+    if (!table || Py_TYPE(value) != reinterpret_cast<PyTypeObject*>(function_type_.get()))
+      return {};
     const Ref code = attribute(value, "__code__");
     const Ref bytes = attribute(code.get(), "co_code");
     const std::string_view units = bytes_view(bytes.get());
     const std::uint32_t count = count_attribute(code.get(), "co_argcount");
-    constexpr std::uint32_t kOther = kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator;
-    if (count == 0 || count > 255 || units.size() != 2 * std::size_t{count} + 4 || count_attribute(code.get(), "co_kwonlyargcount") != 0 ||
+    constexpr std::uint32_t kOther =
+        kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator;
+    if (count == 0 || count > 255 || units.size() != 2 * std::size_t{count} + 4 ||
+        count_attribute(code.get(), "co_kwonlyargcount") != 0 ||
         (count_attribute(code.get(), "co_flags") & kOther) != 0)
       return {};
-    const auto is = [&](std::size_t at, std::string_view name) { return table->opcodes[static_cast<std::uint8_t>(units[2 * at])].name == name; };
+    const auto is = [&](std::size_t at, std::string_view name) {
+      return table->opcodes[static_cast<std::uint8_t>(units[2 * at])].name == name;
+    };
     std::string order;
     for (std::size_t i = 0; i < count; ++i) {
       if (!is(i, "LOAD_FAST") || static_cast<std::uint8_t>(units[2 * i + 1]) >= count) return {};
       order += units[2 * i + 1];
     }
-    if (!is(count, "BUILD_TUPLE") || static_cast<std::uint8_t>(units[2 * std::size_t{count} + 1]) != count || !is(count + 1, "RETURN_VALUE")) return {};
+    if (!is(count, "BUILD_TUPLE") ||
+        static_cast<std::uint8_t>(units[2 * std::size_t{count} + 1]) != count ||
+        !is(count + 1, "RETURN_VALUE"))
+      return {};
     return module_.arena.copy_string(order);
   }
 
-  /// Which constants of `code` are code objects that the instruction behind the load makes a function of: positions in co_consts. Any
-  /// other code object is a value like any other, and so is the one of a function with which Dynamo resumes: torch knows it by its identity.
+  /// Which constants of `code` are code objects that the instruction behind the load makes a
+  /// function of: positions in co_consts. Any other code object is a value like any other, and so
+  /// is the one of a function with which Dynamo resumes: torch knows it by its identity.
   std::vector<bool> made_into_functions(PyObject* code, Py_ssize_t count) {
     std::vector<bool> out(static_cast<std::size_t>(count), false), loose(out);
     const VersionTable* table = version_table(module_.version);
     if (!table) return out;
     Ref bytes = attribute(code, "co_code");
     const std::string_view units = bytes_view(bytes.get());
-    std::uint32_t argument = 0, loaded[2] = {UINT32_MAX, UINT32_MAX};  // the two constants loaded last, when nothing came between
+    std::uint32_t argument = 0,
+                  loaded[2] = {
+                      UINT32_MAX,
+                      UINT32_MAX};  // the two constants loaded last, when nothing came between
     const auto position = [&](std::uint32_t i) { return i < out.size(); };
     for (std::size_t at = 0; at + 1 < units.size();) {
       const std::uint8_t op = static_cast<std::uint8_t>(units[at]);
@@ -183,21 +222,27 @@ class Converter {
         loaded[0] = argument;
       } else {
         const bool makes = info.base == "MAKE_FUNCTION";
-        const bool named = makes && module_.version < PyVersion{3, 11};  // a qualified name is loaded above the code
-        if (makes && position(loaded[named])) out[loaded[named]] = true;
-        else if (position(loaded[named])) loose[loaded[named]] = true;
+        const bool named =
+            makes &&
+            !module_.version.has_exception_table();  // a qualified name is loaded above the code
+        if (makes && position(loaded[named]))
+          out[loaded[named]] = true;
+        else if (position(loaded[named]))
+          loose[loaded[named]] = true;
         if (position(loaded[!named])) loose[loaded[!named]] = true;
         loaded[0] = loaded[1] = UINT32_MAX;
       }
       argument = 0;
     }
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] || !loose[i];  // one that nothing loads stays a code object
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = out[i] || !loose[i];  // one that nothing loads stays a code object
     return out;
   }
 
   bool resumes(PyObject* code) {
     const std::string_view found = module_[name(attribute(code, "co_name").get())];
-    return found.starts_with("torch_dynamo_resume_in_") || found.starts_with("resume_in_") || found.starts_with("<resume in ");
+    return found.starts_with("torch_dynamo_resume_in_") || found.starts_with("resume_in_") ||
+           found.starts_with("<resume in ");
   }
 
   /// A literal without items; none for a container and for what is no literal.
@@ -230,6 +275,12 @@ class Converter {
     } else {
       return std::nullopt;
     }
+    if (nan_ != NanConstants::Literals &&
+        (constant.re != constant.re || constant.im != constant.im)) {
+      if (nan_ == NanConstants::Objects) return std::nullopt;
+      constant.live = true;
+      constant.object = objects_.index_of(value);
+    }
     return add(constant);
   }
 
@@ -251,7 +302,8 @@ class Converter {
     PyTypeObject* type = Py_TYPE(value);
     if (type == &PyTuple_Type) {
       const Py_ssize_t size = PyTuple_Size(value);
-      for (Py_ssize_t i = 0; i < size; ++i) frame.items.push_back(Ref::borrowed(PyTuple_GetItem(value, i)));
+      for (Py_ssize_t i = 0; i < size; ++i)
+        frame.items.push_back(Ref::borrowed(PyTuple_GetItem(value, i)));
     } else if (type == &PyFrozenSet_Type && set_literals_) {
       frame.kind = ConstKind::FrozenSet;
       Ref iterator = Ref::checked(PyObject_GetIter(value));
@@ -259,7 +311,8 @@ class Converter {
       if (PyErr_Occurred()) throw PythonError();
     } else if (type == &PySlice_Type) {
       frame.kind = ConstKind::Slice;
-      for (const char* part : {"start", "stop", "step"}) frame.items.push_back(attribute(value, part));
+      for (const char* part : {"start", "stop", "step"})
+        frame.items.push_back(attribute(value, part));
     } else {
       return std::nullopt;
     }
@@ -323,7 +376,8 @@ class Converter {
   }
 
   CodeFrame open(PyObject* code) {
-    if (!open_.insert(code).second) throw Error("corrupt code object: it holds itself among its constants");
+    if (!open_.insert(code).second)
+      throw Error("corrupt code object: it holds itself among its constants");
     Ref consts = attribute(code, "co_consts");
     std::vector<bool> made = made_into_functions(code, PyTuple_Size(consts.get()));
     return {Ref::borrowed(code), std::move(consts), 0, {}, std::move(made)};
@@ -370,7 +424,8 @@ class Converter {
     CodeObject code;
     code.version = version;
     code.argcount = count_attribute(live, "co_argcount");
-    if (version >= PyVersion{3, 8}) code.posonlyargcount = count_attribute(live, "co_posonlyargcount");
+    if (version.has_positional_only())
+      code.posonlyargcount = count_attribute(live, "co_posonlyargcount");
     code.kwonlyargcount = count_attribute(live, "co_kwonlyargcount");
     code.stacksize = count_attribute(live, "co_stacksize");
     code.flags = count_attribute(live, "co_flags");
@@ -381,21 +436,23 @@ class Converter {
     code.firstlineno = line > 0 ? static_cast<std::uint32_t>(line) : 0;
     code.name = name(attribute(live, "co_name").get());
     code.filename = name(attribute(live, "co_filename").get());
-    if (version >= PyVersion{3, 11}) check_caches(live);
+    if (version.has_exception_table()) check_caches(live);
     code.code = bytes_attribute(live, "co_code");
     code.consts = module_.arena.copy(frame.done);
     code.names = module_.arena.copy(names(live, "co_names"));
-    code.linetable = bytes_attribute(live, version >= PyVersion{3, 10} ? "co_linetable" : "co_lnotab");
-    if (version >= PyVersion{3, 11}) {
+    code.linetable = bytes_attribute(live, version.has_line_table() ? "co_linetable" : "co_lnotab");
+    if (version.has_exception_table()) {
       code.qualname = name(attribute(live, "co_qualname").get());
       code.exceptiontable = bytes_attribute(live, "co_exceptiontable");
     }
-    lay_out_slots(module_, code, names(live, "co_varnames"), names(live, "co_cellvars"), names(live, "co_freevars"));
+    lay_out_slots(module_, code, names(live, "co_varnames"), names(live, "co_cellvars"),
+                  names(live, "co_freevars"));
 
     const CodeId id(static_cast<std::uint32_t>(module_.codes.size()));
     for (ConstId constant : frame.done) {
       const Const& value = module_[constant];
-      if (value.kind == ConstKind::Code && !module_[value.code].parent) module_[value.code].parent = id;
+      if (value.kind == ConstKind::Code && !module_[value.code].parent)
+        module_[value.code].parent = id;
     }
     module_.codes.push_back(code);
     return id;
@@ -405,13 +462,15 @@ class Converter {
   ObjectTable& objects_;
   Ref function_type_;
   bool set_literals_;
+  NanConstants nan_;
+  std::vector<Ref> observers_;  // see shows_locals()
   Module module_;
-  std::vector<Extent> extents_;                        // by ConstId
-  std::unordered_map<PyObject*, ConstId> known_;       // containers and objects, by identity
+  std::vector<Extent> extents_;                   // by ConstId
+  std::unordered_map<PyObject*, ConstId> known_;  // containers and objects, by identity
   std::unordered_set<PyObject*> not_literal_;
   std::unordered_map<PyObject*, CodeId> code_ids_;
   std::unordered_set<PyObject*> open_;
-  std::vector<Ref> kept_;                              // identities above stay those of live objects
+  std::vector<Ref> kept_;  // identities above stay those of live objects
 };
 
 }  // namespace
@@ -434,8 +493,9 @@ PyVersion running_version() {
   return version;
 }
 
-Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects, bool set_literals) {
-  return Converter(code_type, objects, set_literals).convert(code);
+Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects, bool set_literals,
+                      NanConstants nan) {
+  return Converter(code_type, objects, set_literals, nan).convert(code);
 }
 
 std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {
@@ -445,7 +505,8 @@ std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count) {
   for (std::string_view used : module.strings) {
     if (!used.starts_with(prefix)) continue;
     std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(used.data() + prefix.size(), used.data() + used.size(), number);
+    const auto [end, error] =
+        std::from_chars(used.data() + prefix.size(), used.data() + used.size(), number);
     if (error == std::errc() && number >= first && number < UINT32_MAX / 2) first = number + 1;
   }
   if (first == 0) return 0;

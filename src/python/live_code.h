@@ -45,7 +45,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-/// Constants that are no literals, numbered by identity. Two modules that are compared share one table.
+/// Constants that are no literals, numbered by identity. Two modules that are compared share one
+/// table.
 class ObjectTable {
  public:
   std::uint32_t index_of(PyObject* object);
@@ -60,13 +61,21 @@ class ObjectTable {
 /// The version of the interpreter that runs.
 PyVersion running_version();
 
-/// Converts `code` (exactly a types.CodeType) with everything below it. Literals become literals; any other constant,
-/// also a subclass of a literal's type, a container that holds such a thing, or one too deep or too large to print,
-/// becomes ConstKind::Object; so does a frozenset unless `set_literals`: it has a literal only behind `in` and as what
-/// a loop runs over. A slice keeps its object then, for where it is no subscript. Iterative: nesting in the input costs no C++ stack.
-Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects, bool set_literals = true);
+/// What a NaN among the constants is: a literal like any other; a literal that knows its object; or
+/// an object with a name, so that all who use it use that one.
+enum class NanConstants : std::uint8_t { Literals, Known, Objects };
 
-/// Adds `offset` to every object number, so that no `__const_<n>__` equals a name that `module` uses. Returns the offset.
+/// Converts `code` (exactly a types.CodeType) with everything below it. Literals become literals;
+/// any other constant, also a subclass of a literal's type, a container that holds such a thing, or
+/// one too deep or too large to print, becomes ConstKind::Object; so does a frozenset unless
+/// `set_literals`: it has a literal only behind `in` and as what a loop runs over. A slice keeps
+/// its object then, for where it is no subscript. Iterative: nesting in the input costs no C++
+/// stack.
+Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects,
+                      bool set_literals = true, NanConstants nan = NanConstants::Literals);
+
+/// Adds `offset` to every object number, so that no `__const_<n>__` equals a name that `module`
+/// uses. Returns the offset.
 std::uint32_t avoid_name_clashes(Module& module, std::size_t object_count);
 
 }  // namespace depyf::python

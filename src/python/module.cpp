@@ -1,5 +1,6 @@
-// The extension module depyf._core, in the limited API of CPython 3.7: one binary for every later version.
-// Everything but the conversion of live objects is the core's; no C++ exception leaves this file.
+// The extension module depyf._core, in the limited API of CPython 3.7: one binary for every later
+// version. Everything but the conversion of live objects is the core's; no C++ exception leaves
+// this file.
 #include "python/live_code.h"
 
 #include <iostream>
@@ -8,9 +9,9 @@
 
 #include "cli/command.h"
 #include "opcode/tables.h"
-#include "simplify/simplify.h"
 #include "pipeline/pipeline.h"
 #include "pyc/pyc.h"
+#include "simplify/simplify.h"
 #include "support/error.h"
 #include "verify/verify.h"
 
@@ -32,13 +33,22 @@ PyObject* guarded(Body body) noexcept {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
-    PyErr_Format(decompilation_error, "internal error of depyf, please report it with the code object: %s", error.what());
+    PyErr_Format(decompilation_error,
+                 "internal error of depyf, please report it with the code object: %s",
+                 error.what());
   }
   return nullptr;
 }
 
 Ref to_str(std::string_view text) {
-  return Ref::checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  return Ref::checked(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+/// A name of the code as it is.
+Ref to_name(std::string_view text) {
+  return Ref::checked(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
 }
 
 Ref to_int(long long number) { return Ref::checked(PyLong_FromLongLong(number)); }
@@ -54,19 +64,29 @@ void append(const Ref& list, const Ref& item) {
   if (PyList_Append(list.get(), item.get()) < 0) throw PythonError();
 }
 
-bool is_code(PyObject* object) { return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(code_type); }
+std::string_view bytes_of(PyObject* bytes) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0) throw PythonError();
+  return {data, static_cast<std::size_t>(size)};
+}
+
+bool is_code(PyObject* object) {
+  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(code_type);
+}
 
 /// A live code object, or the bytes of a .pyc file.
-Module read(PyObject* input, ObjectTable& objects, bool set_literals = true) {
-  if (is_code(input)) return from_live_code(input, code_type, objects, set_literals);
+Module read(PyObject* input, ObjectTable& objects, bool set_literals = true,
+            NanConstants nan = NanConstants::Literals) {
+  if (is_code(input)) return from_live_code(input, code_type, objects, set_literals, nan);
   if (PyBytes_Check(input)) {
-    char* data = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(input, &data, &size) < 0) throw PythonError();
-    return read_pyc({reinterpret_cast<const std::uint8_t*>(data), static_cast<std::size_t>(size)});
+    const std::string_view data = bytes_of(input);
+    return read_pyc({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
   }
-  Ref type_name = Ref::checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(input)), "__name__"));
-  PyErr_Format(PyExc_TypeError, "expected a code object or the bytes of a .pyc file, got %U", type_name.get());
+  Ref type_name =
+      Ref::checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(input)), "__name__"));
+  PyErr_Format(PyExc_TypeError, "expected a code object or the bytes of a .pyc file, got %U",
+               type_name.get());
   throw PythonError();
 }
 
@@ -84,7 +104,8 @@ Ref line_map(const Module& module, const LineMap& map) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       PyTuple_SetItem(offsets.get(), static_cast<Py_ssize_t>(i), to_int(found[i]).release());
     }
-    Ref line = to_int(origin.line), original = to_int(origin.original_line), name = to_str(code_path(module, origin.code));
+    Ref line = to_int(origin.line), original = to_int(origin.original_line),
+        name = to_str(code_path(module, origin.code));
     append(out, tuple({&line, &offsets, &original, &name}));
   }
   return out;
@@ -93,7 +114,8 @@ Ref line_map(const Module& module, const LineMap& map) {
 Ref diagnostics(const Module& module, const std::vector<Diagnostic>& found) {
   Ref out = Ref::checked(PyList_New(0));
   for (const Diagnostic& diagnostic : found) {
-    Ref kind = to_str(diagnostic_kind(diagnostic)), name = to_str(code_path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
+    Ref kind = to_str(diagnostic_kind(diagnostic)),
+        name = to_str(code_path(module, diagnostic.code)), offset = to_int(diagnostic.offset),
         message = to_str(diagnostic.message);
     append(out, tuple({&kind, &name, &offset, &message}));
   }
@@ -105,51 +127,97 @@ Ref builtin_iter() {
   return Ref::checked(PyObject_GetAttrString(builtins.get(), "iter"));
 }
 
+std::string text_of(PyObject* object) {
+  Ref bytes = Ref::checked(PyUnicode_AsUTF8String(object));
+  return std::string(bytes_of(bytes.get()));
+}
+
+/// The texts in a tuple; none where there is no tuple.
+std::vector<std::string> texts(PyObject* tuple) {
+  std::vector<std::string> out;
+  for (Py_ssize_t i = 0; tuple && i < PyTuple_Size(tuple); ++i)
+    out.push_back(text_of(PyTuple_GetItem(tuple, i)));
+  return out;
+}
+
+/// (annotation, default, …, annotation of the result).
+Signature read_signature(PyObject* tuple) {
+  const std::vector<std::string> parts = texts(tuple);
+  Signature out;
+  for (std::size_t i = 0; i + 1 < parts.size(); i += 2)
+    out.parameters.push_back({parts[i], parts[i + 1]});
+  if (parts.size() % 2 != 0) out.returns = parts.back();
+  return out;
+}
+
 /// {name: (parameter, …)}; anything else in it is a TypeError.
 void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
-  auto text = [](PyObject* object) {
-    Ref bytes = Ref::checked(PyUnicode_AsUTF8String(object));
-    char* data = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(bytes.get(), &data, &size) < 0) throw PythonError();
-    return std::string(data, static_cast<std::size_t>(size));
-  };
   while (PyDict_Next(dict, &at, &key, &value)) {
     if (!PyUnicode_Check(key) || !PyTuple_Check(value)) {
-      PyErr_SetString(PyExc_TypeError, "callee_parameters is a dict of a function's name to a tuple of its parameters' names");
+      PyErr_SetString(
+          PyExc_TypeError,
+          "callee_parameters is a dict of a function's name to a tuple of its parameters' names");
       throw PythonError();
     }
-    std::vector<std::string> names;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(value); ++i) names.push_back(text(PyTuple_GetItem(value, i)));
-    options.callee_parameters.emplace_back(text(key), std::move(names));
+    options.callee_parameters.emplace_back(text_of(key), texts(value));
   }
 }
 
 const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
-    "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, line_map=True)\n--\n\n"
+    "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, "
+    "line_map=True, signature=(), renamed=None, nan_literals=True, ordinary=False,\n"
+    "          own_locals=())\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
-    "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, original_line,\n"
-    "qualified_name), empty with line_map=False; constants maps each placeholder name such as __const_7__ in the source to the object that\n"
-    "stands there, also a frozenset or a slice with set_literals=False; callee_parameters maps the global names of functions\n"
-    "to the tuple of their parameters' names, which temporaries passed to them take; ladder is the first rung of the\n"
-    "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); dynamo says that torch wrote the code, where no\n"
-    "name in it does; diagnostics is a list of (kind, qualified_name, offset, message) with kind 'L1' ... 'L6',\n"
-    "'broken' or 'note'. Raises DecompilationError.";
+    "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, "
+    "original_line,\n"
+    "qualified_name), empty with line_map=False; constants maps each placeholder name such as "
+    "__const_7__ in the source to the object that\n"
+    "stands there, also a frozenset or a slice with set_literals=False, a NaN with "
+    "nan_literals=False;\n"
+    "callee_parameters maps the global names of functions\n"
+    "to the tuple of their parameters' names, which temporaries passed to them take; ladder is the "
+    "first rung of the\n"
+    "fallbacks to try (5 a dispatch loop, 6 rebuilding from marshalled code); dynamo says that "
+    "torch wrote the code, where no\n"
+    "name in it does, ordinary that no code is, whatever its names say; own_locals are locals of "
+    "the program\n"
+    "itself, whatever they are named; signature has an annotation and a default for each "
+    "parameter, as they are\n"
+    "written, and the annotation of the result, as texts that may be empty; diagnostics is a list "
+    "of (kind, qualified_name,\n"
+    "offset, message) with kind "
+    "'L1' ... 'L6',\n"
+    "'broken' or 'note'. A dict `renamed` is filled with what names are called that no source can "
+    "hold, and what they are;\n"
+    "keywords of calls are among them then. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"code", "indentation", "temp_prefix", "name", "keep_temporaries", "set_literals", "callee_parameters", "ladder", "dynamo", "line_map", nullptr};
+  static const char* keywords[] = {
+      "code",         "indentation",       "temp_prefix",  "name",     "keep_temporaries",
+      "set_literals", "callee_parameters", "ladder",       "dynamo",   "line_map",
+      "signature",    "renamed",           "nan_literals", "ordinary", "own_locals",
+      nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
-  PyObject* callee_parameters = nullptr;
-  int ladder = 0, dynamo = 0, wants_line_map = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iszppO!ipp", const_cast<char**>(keywords), &input, &indentation,
-                                   &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters, &ladder, &dynamo, &wants_line_map)) {
+  PyObject *callee_parameters = nullptr, *signature = nullptr, *renamed = nullptr;
+  PyObject* own_locals = nullptr;
+  int ladder = 0, dynamo = 0, wants_line_map = 1, nan_literals = 1, ordinary = 0;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "O|iszppO!ippO!OppO!", const_cast<char**>(keywords), &input, &indentation,
+          &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters,
+          &ladder, &dynamo, &wants_line_map, &PyTuple_Type, &signature, &renamed, &nan_literals,
+          &ordinary, &PyTuple_Type, &own_locals)) {
+    return nullptr;
+  }
+  if (renamed == Py_None) renamed = nullptr;
+  if (renamed && !PyDict_Check(renamed)) {
+    PyErr_SetString(PyExc_TypeError, "renamed is a dict or None");
     return nullptr;
   }
   if (indentation < 1 || indentation > 16) {
@@ -158,7 +226,8 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   return guarded([&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(input, objects, set_literals != 0);
+    Module module = read(input, objects, set_literals != 0,
+                         nan_literals ? NanConstants::Literals : NanConstants::Objects);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
     options.line_map = wants_line_map != 0;
@@ -166,9 +235,13 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.temp_prefix = temp_prefix;
     options.keep_temporaries = keep_temporaries != 0;
     if (callee_parameters) read_callee_parameters(callee_parameters, options);
+    if (signature) options.signature = read_signature(signature);
     if (name) options.name = name;
     options.ladder = static_cast<std::uint8_t>(ladder < 0 ? 0 : ladder > 6 ? 6 : ladder);
     options.dynamo = dynamo != 0;
+    options.renames = renamed != nullptr;
+    options.ordinary = ordinary != 0;
+    options.own_locals = texts(own_locals);
     options.function = is_code(input) && !is_module(module);
     options.strict = options.function;
     const Decompiled result = depyf::decompile(module, options);
@@ -176,14 +249,21 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     Ref constants = Ref::checked(PyDict_New());
     for (std::size_t i = 0; i < objects.objects().size(); ++i) {
       const std::string placeholder = "__const_" + std::to_string(first + i) + "__";
-      if (PyDict_SetItemString(constants.get(), placeholder.c_str(), objects.objects()[i].get()) < 0) {
+      if (PyDict_SetItemString(constants.get(), placeholder.c_str(), objects.objects()[i].get()) <
+          0) {
         throw PythonError();
       }
     }
     if (result.source.text.find(kIterPlaceholder) != std::string::npos) {
       const Ref iter = builtin_iter();
-      if (PyDict_SetItemString(constants.get(), kIterPlaceholder, iter.get()) < 0) throw PythonError();
+      if (PyDict_SetItemString(constants.get(), kIterPlaceholder, iter.get()) < 0)
+        throw PythonError();
     }
+    if (renamed)
+      for (const auto& [spelling, name] : result.source.renamed) {
+        Ref key = to_str(spelling), value = to_name(name);
+        if (PyDict_SetItem(renamed, key.get(), value.get()) < 0) throw PythonError();
+      }
     Ref text = to_str(result.source.text);
     Ref lines = line_map(module, result.line_map);
     Ref found = diagnostics(module, result.diagnostics);
@@ -192,24 +272,42 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 const char compare_doc[] =
-    "compare(a, b, names=True, dynamo=False)\n--\n\n"
+    "compare(a, b, names=True, dynamo=False, lifetimes=False,\n        decompiled=True, "
+    "own_locals=())\n--\n\n"
     "Prove that two code objects of one Python version do the same, without running them.\n\n"
-    "Returns (verdict, detail): 'identical', 'exact', 'equivalent' or 'different', and the first place where they\n"
-    "part. With names=False, names of functions and docstrings are not compared. dynamo says that torch wrote `a`,\n"
-    "where no name in it does: the order of stores to different locals that follow each other does not matter then.";
+    "Returns (verdict, detail): 'identical', 'exact' or 'equivalent' and what was ignored; or "
+    "'unproven' or 'different' and\n"
+    "the first place where they part. With names=False, names of functions and docstrings are not "
+    "compared. dynamo says that\n"
+    "torch wrote `a`, and installed the globals that have its names: the order of stores to "
+    "different locals that follow\n"
+    "each other does not matter then. decompiled says that `b` was decompiled from `a`, so that "
+    "temporaries which only one\n"
+    "has do not count; own_locals are locals of the program itself, whatever they are named.\n"
+    "With lifetimes=True no local of `b` that `a` lacks may keep a value that nothing reads any "
+    "more.";
 
 PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"a", "b", "names", "dynamo", nullptr};
-  PyObject *a = nullptr, *b = nullptr;
-  int names = 1, dynamo = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp", const_cast<char**>(keywords), &a, &b, &names, &dynamo)) return nullptr;
+  static const char* keywords[] = {"a",         "b",          "names",      "dynamo",
+                                   "lifetimes", "decompiled", "own_locals", nullptr};
+  PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr;
+  int names = 1, dynamo = 0, lifetimes = 0, decompiled = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|ppppO!", const_cast<char**>(keywords), &a, &b,
+                                   &names, &dynamo, &lifetimes, &decompiled, &PyTuple_Type,
+                                   &own_locals))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     ObjectTable objects;  // one for both: objects are compared by identity
-    Module left = read(a, objects);
-    Module right = read(b, objects);
+    Module left = read(a, objects, true, NanConstants::Known);
+    Module right = read(b, objects, true, NanConstants::Known);
     VerifyOptions options;
+    options.live = is_code(a) && is_code(b);
     options.compare_names = names != 0;
     options.dynamo = dynamo != 0;
+    options.lifetimes = lifetimes != 0;
+    options.decompiled = decompiled != 0;
+    const std::vector<std::string> own = texts(own_locals);
+    options.own_locals = own;
     const Ref iter = builtin_iter();
     options.iter_object = objects.index_of(iter.get());
     const Verdict verdict = verify(left, left.root, right, right.root, options);
@@ -228,7 +326,8 @@ PyObject* supported_opnames_function(PyObject*, PyObject*) {
     if (const VersionTable* table = version_table(running_version())) {
       for (const OpcodeInfo& info : table->opcodes) {
         // Specialised and instrumented forms never reach co_code.
-        if (!info.name.empty() && info.name == info.base && info.action != Action::Unknown) append(out, to_str(info.name));
+        if (!info.name.empty() && info.name == info.base && info.action != Action::Unknown)
+          append(out, to_str(info.name));
       }
     }
     if (PyList_Sort(out.get()) < 0) throw PythonError();
@@ -238,7 +337,8 @@ PyObject* supported_opnames_function(PyObject*, PyObject*) {
 
 const char disassemble_doc[] =
     "disassemble(code)\n--\n\n"
-    "The decoded instructions of a code object, or of the bytes of a .pyc file, and of the code objects in it, as text.";
+    "The decoded instructions of a code object, or of the bytes of a .pyc file, and of the code "
+    "objects in it, as text.";
 
 PyObject* disassemble_function(PyObject*, PyObject* input) {
   return guarded([&]() -> PyObject* {
@@ -255,24 +355,78 @@ PyObject* disassemble_function(PyObject*, PyObject* input) {
 }
 
 const char main_doc[] =
-    "main(arguments)\n--\n\n"
-    "Run the depyf command with a list of arguments (without the program's name); returns the exit code.";
+    "main(arguments, compile=None)\n--\n\n"
+    "Run the depyf command with a list of arguments (without the program's name); returns the exit "
+    "code.\n"
+    "compile(source, filename, optimize) gives the marshal data of the source's code, for checking "
+    "the output\n"
+    "in this process.";
 
-PyObject* main_function(PyObject*, PyObject* list) {
+/// `compile(source, filename, optimize)` of Python; only for the thread that holds the GIL.
+cli::Reply compile_here(PyObject* compile, std::string_view source, std::string_view filename,
+                        int optimize) {
+  const auto call = [&]() -> Ref {
+    Ref text = Ref::checked(
+        PyBytes_FromStringAndSize(source.data(), static_cast<Py_ssize_t>(source.size())));
+    Ref name = Ref::checked(PyUnicode_DecodeFSDefaultAndSize(
+        filename.data(), static_cast<Py_ssize_t>(filename.size())));
+    Ref level = to_int(optimize);
+    return Ref::checked(
+        PyObject_CallFunctionObjArgs(compile, text.get(), name.get(), level.get(), nullptr));
+  };
+  cli::Reply reply;
+  try {
+    const Ref data = call();
+    const std::string_view bytes = bytes_of(data.get());
+    reply.done = true;
+    reply.bytes.assign(bytes.begin(), bytes.end());
+    return reply;
+  } catch (const PythonError&) {
+    PyObject *kind = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&kind, &value, &trace);
+    PyErr_NormalizeException(&kind, &value, &trace);
+    const Ref owned_kind(kind), owned_value(value), owned_trace(trace);
+    const auto text_of = [](PyObject* object) -> std::string {
+      const Ref text(object ? PyObject_Str(object) : nullptr);
+      const Ref utf8(text.get() ? PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace")
+                                : nullptr);
+      return utf8.get() ? std::string(bytes_of(utf8.get())) : std::string();
+    };
+    const Ref name(kind ? PyObject_GetAttrString(kind, "__name__") : nullptr);
+    reply = cli::Reply::failure(text_of(name.get()) + ": " + text_of(value));
+    if (kind && PyErr_GivenExceptionMatches(kind, PyExc_SyntaxError)) {
+      const Ref line(PyObject_GetAttrString(value, "lineno"));
+      const long long number =
+          line.get() && PyLong_Check(line.get()) ? PyLong_AsLongLong(line.get()) : 0;
+      reply.line = number > 0 ? static_cast<std::uint32_t>(number) : 0;
+    }
+    PyErr_Clear();
+    return reply;
+  }
+}
+
+PyObject* main_function(PyObject*, PyObject* args) {
+  PyObject *list = nullptr, *compile = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O", &list, &compile)) return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<std::string> arguments;
     const Py_ssize_t size = PyList_Size(list);
     if (size < 0) throw PythonError();
     for (Py_ssize_t i = 0; i < size; ++i) {
       Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(PyList_GetItem(list, i)));
-      char* data = nullptr;
-      Py_ssize_t length = 0;
-      if (PyBytes_AsStringAndSize(encoded.get(), &data, &length) < 0) throw PythonError();
-      arguments.emplace_back(data, static_cast<std::size_t>(length));
+      arguments.emplace_back(bytes_of(encoded.get()));
     }
+    cli::HostPython host;
     Ref executable = Ref::checked(PyUnicode_EncodeFSDefault(PySys_GetObject("executable")));
-    const char* python = PyBytes_AsString(executable.get());
-    const int code = run_command(arguments, python && *python ? python : "python3");
+    const std::string_view program = bytes_of(executable.get());
+    if (!program.empty()) host.program = program;
+    if (compile && compile != Py_None) {
+      host.version = running_version();
+      host.compile = [compile](std::string_view source, std::string_view filename, int optimize) {
+        return compile_here(compile, source, filename, optimize);
+      };
+    }
+    const int code = run_command(arguments, host);
     std::cout.flush();
     return to_int(code).release();
   });
@@ -280,7 +434,7 @@ PyObject* main_function(PyObject*, PyObject* list) {
 
 PyMethodDef methods[] = {
     {"disassemble", disassemble_function, METH_O, disassemble_doc},
-    {"main", main_function, METH_O, main_doc},
+    {"main", main_function, METH_VARARGS, main_doc},
     {"supported_opnames", supported_opnames_function, METH_NOARGS, supported_opnames_doc},
     {"decompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decompile_function)),
      METH_VARARGS | METH_KEYWORDS, decompile_doc},
@@ -289,8 +443,15 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "depyf._core", "The compiled core of depyf.", -1, methods,
-                          nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "depyf._core",
+                          "The compiled core of depyf.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 bool add_object(PyObject* module, const char* name, PyObject* object) {
   if (!object) return false;
@@ -308,7 +469,8 @@ PyObject* create_module() {
   if (!decompilation_error) {
     decompilation_error = PyErr_NewExceptionWithDoc(
         "depyf.DecompilationError",
-        "Bytecode that cannot be decompiled: what was found, what was expected and what to do.", nullptr, nullptr);
+        "Bytecode that cannot be decompiled: what was found, what was expected and what to do.",
+        nullptr, nullptr);
   }
   if (!code_type) {
     if (PyObject* types = PyImport_ImportModule("types")) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "print/names.h"
+#include "ast/negate.h"
+#include "pyc/identifier.h"
 #include "structure/operations.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
@@ -13,17 +15,20 @@ namespace {
 bool is_annotation_store(const Rewriter& r, const Stmt& s, StrId& name) {
   if (s.kind != StmtKind::Assign || s.list.size() != 1) return false;
   const Expr& target = r.ast[s.list[0]];
-  if (target.kind != ExprKind::Subscript || !r.is_name(target.kids[0], "__annotations__")) return false;
+  if (target.kind != ExprKind::Subscript || !r.is_name(target.kids[0], "__annotations__"))
+    return false;
   const Const* key = r.constant(target.kids[1]);
   if (!key || key->kind != ConstKind::Str) return false;
-  if (!is_identifier(key->text) || is_keyword(key->text, r.module.version)) return false;
+  if (!is_writable_name(key->text, r.module.version)) return false;
   name = unmangled(r.module, r.code, r.module.intern(key->text));
   return true;
 }
 
 /// 3.14+: `__conditional_annotations__.add(index)` marks where an annotation was executed.
 bool is_condition_mark(const Rewriter& r, const Stmt& s, std::uint32_t& index) {
-  if (s.kind != StmtKind::Append || s.flag != 1 || s.list.size() != 1 || !r.is_name(s.e[0], "__conditional_annotations__")) return false;
+  if (s.kind != StmtKind::Append || s.flag != 1 || s.list.size() != 1 ||
+      !r.is_name(s.e[0], "__conditional_annotations__"))
+    return false;
   const Const* c = r.constant(s.list[0]);
   if (!c || c->kind != ConstKind::Int || c->big || c->integer < 0) return false;
   index = static_cast<std::uint32_t>(c->integer);
@@ -32,7 +37,9 @@ bool is_condition_mark(const Rewriter& r, const Stmt& s, std::uint32_t& index) {
 
 /// What the compiler puts before a body's first statement.
 bool compiler_assigns(const Rewriter& r, const Stmt& s) {
-  static constexpr std::string_view names[] = {"__module__", "__qualname__", "__firstlineno__", "__type_params__", "__classdict__", "__doc__"};
+  static constexpr std::string_view names[] = {"__module__",      "__qualname__",
+                                               "__firstlineno__", "__type_params__",
+                                               "__classdict__",   "__doc__"};
   const StrId name = r.assigned_name(s);
   return name && std::find(std::begin(names), std::end(names), r.text(name)) != std::end(names);
 }
@@ -58,7 +65,8 @@ void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, 
   }
 }
 
-/// A function or class that a statement of its own defines, decorated or not: no annotation stands there.
+/// A function or class that a statement of its own defines, decorated or not: no annotation stands
+/// there.
 bool is_definition(const Rewriter& r, ExprId value) {
   for (;;) {
     const Expr& e = r.ast[value];
@@ -79,61 +87,275 @@ bool is_definition(const Rewriter& r, ExprId value) {
   }
 }
 
-/// A tuple of constants as Python writes it, from behind its `(` on: what `...` in it is called there is written as `...`. `end`: behind its `)`. Empty where the
-/// text is something else.
+/// Behind the string that begins at `begin`; npos where it does not end.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size(); i += text[i] == '\\' ? 2 : 1)
+    if (text[i] == text[begin]) return i + 1;
+  return std::string_view::npos;
+}
+
+bool is_quote(char c) { return c == '\'' || c == '"'; }
+bool is_word(char c) { return (c >= '0' && c <= '9') || is_identifier({&c, 1}); }
+
+/// A tuple of constants as Python writes it, from behind its `(` on: what `...` and infinity are
+/// called there is written as `...` and `1e309`. `end`: behind its `)`. Empty where the text is
+/// something else.
 std::string constant_tuple(std::string_view text, std::size_t begin, std::size_t& end) {
   std::string out;
   std::size_t depth = 1, commas = 0;
-  for (std::size_t i = begin; i < text.size();) {
+  for (std::size_t i = begin, next = i; i < text.size(); i = next) {
     const char c = text[i];
-    std::size_t next = i + 1;
+    next = i + 1;
     if (c == ')' && --depth == 0) {
       end = next;
-      return commas != 0 && out.back() != ',' ? out : std::string();
+      return commas != 0 ? out : std::string();
     }
     if (c == '(') ++depth;
     if (c == ',' && depth == 1) ++commas;
-    if (c == '\'' || c == '"') {
-      while (next < text.size() && text[next] != c) next += text[next] == '\\' ? 2 : 1;
-      if (next++ >= text.size()) return {};
-    } else if (is_identifier(text.substr(i, 1)) || (c >= '0' && c <= '9')) {
-      while (next < text.size() && (is_identifier(text.substr(next, 1)) || (text[next] >= '0' && text[next] <= '9'))) ++next;
+    if (is_quote(c)) {
+      next = end_of_string(text, i);
+      if (next == std::string_view::npos) return {};
+    } else if (is_word(c)) {
+      while (next < text.size() && (is_word(text[next]) || text[next] == '.')) ++next;
       const std::string_view word = text.substr(i, next - i);
-      const bool prefix = next < text.size() && (text[next] == '\'' || text[next] == '"');
-      if (word == "Ellipsis") {
-        out += "...";
-        i = next;
+      if (word == "Ellipsis" || word == "inf") {
+        out += word == "inf" ? "1e309" : "...";
         continue;
       }
-      if (is_identifier(word) && word != "None" && word != "True" && word != "False" && !prefix) return {};
-    } else if (std::string_view("(), .+-").find(c) == std::string_view::npos && c != ')') {
+      const bool prefix = next < text.size() && is_quote(text[next]);
+      if (is_identifier(word) && word != "None" && word != "True" && word != "False" && !prefix)
+        return {};
+    } else if (std::string_view("(), .+-").find(c) == std::string_view::npos) {
       return {};
     }
     out += text.substr(i, next - i);
-    i = next;
   }
   return {};
 }
 
-/// Up to 3.8 the text of an annotation has a tuple of constants in a subscript as the tuple is: `Callable[(Ellipsis, None)]` for `Callable[..., None]`.
-std::string written_annotation(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t next = i + 1;
-    if (text[i] == '\'' || text[i] == '"') {
-      while (next < text.size() && text[next] != text[i]) next += text[next] == '\\' ? 2 : 1;
-      next = std::min(next + 1, text.size());
-    } else if (text.substr(i, 2) == "[(") {
-      const std::string items = constant_tuple(text, i + 2, next);
-      if (!items.empty() && next < text.size() && text[next] == ']') {
-        out += "[" + items;
-        i = next;
+/// Up to 3.8, where the word at `i` can only be a constant that the compiler has made: source of
+/// it.
+std::string_view folded_word(std::string_view text, std::size_t i, std::string_view word) {
+  const std::size_t next = i + word.size();
+  const bool attribute = text.substr(next, 2) == " .";
+  const char before = i == 0 ? '\0' : text[i - 1], after = next < text.size() ? text[next] : '\0';
+  if (word == "True" && attribute) return "(not 0)";
+  if (word == "False" && attribute) return "(not 1)";
+  if (word == "inf" && (attribute || after == '+' || (after == '-' && before != ' ')))
+    return "1e309";
+  if (word == "infj" && (before == '+' || before == '-' || attribute)) return "1e309j";
+  return {};
+}
+
+/// How many bytes the escape sequence at `i` has.
+std::size_t escape_length(std::string_view text, std::size_t i) {
+  const char c = i + 1 < text.size() ? text[i + 1] : '\0';
+  const std::size_t length = c == 'x' ? 4 : c == 'u' ? 6 : c == 'U' ? 10 : 2;
+  return std::min(length, text.size() - i);
+}
+
+std::string written_annotation(std::string_view text, bool constant_tuples, int depth);
+
+/// The `f'…'` between `quote` and `end`, which `repr` has written as if it were one string: its
+/// expressions must not have the backslashes of that.
+class FormattedText {
+ public:
+  FormattedText(std::string_view text, std::size_t quote, std::size_t end, bool constant_tuples,
+                int depth)
+      : text_(text.substr(quote + 1, end - quote - 2)),
+        constant_tuples_(constant_tuples),
+        depth_(depth) {}
+
+  /// From the quotation mark on. Empty where no quotation marks do.
+  std::string written(char quote) {
+    if (text_.find('\\') == std::string_view::npos && !constant_tuples_)
+      return quote + std::string(text_) + quote;
+    split();
+    for (const std::string_view marks : {"'", "\"", "\"\"\"", "\'\'\'"}) {
+      const auto holds = [&](const Piece& p) {
+        return p.code && p.text.find(marks) != std::string::npos;
+      };
+      if (std::any_of(pieces_.begin(), pieces_.end(), holds)) continue;
+      std::string out(marks);
+      for (const Piece& p : pieces_) append(out, p, marks[0]);
+      return out.append(marks);
+    }
+    return {};
+  }
+
+ private:
+  struct Piece {
+    std::string text;
+    bool code = false;  // else literal, with its escapes
+  };
+
+  /// Reads one character: escapes that stand for a visible one are taken away.
+  char read() {
+    const char c = text_[at_];
+    const std::size_t length = c == '\\' ? escape_length(text_, at_) : 1;
+    raw_ = text_.substr(at_, length);
+    at_ += length;
+    return raw_.size() == 2 && (is_quote(raw_[1]) || raw_[1] == '\\') ? raw_[1]
+           : raw_.size() > 1                                          ? '\1'
+                                                                      : c;
+  }
+
+  void split() {
+    std::vector<std::size_t> fields;  // of each open `{`: how many brackets are open inside
+    bool spec = true;                 // literal text, or that behind the `:` of a field
+    char string = 0;
+    const auto put = [&](bool code, std::string_view what) {
+      if (pieces_.empty() || pieces_.back().code != code) pieces_.push_back({{}, code});
+      pieces_.back().text += what;
+    };
+    while (at_ < text_.size()) {
+      const char c = read();
+      const std::string_view shown = c == '\1' ? raw_ : std::string_view(&c, 1);
+      if (string) {
+        put(true, shown);
+        if (c == '\\' && at_ < text_.size()) {
+          const char escaped = read();
+          put(true, escaped == '\1' ? raw_ : std::string_view(&escaped, 1));
+        } else if (c == string) {
+          string = 0;
+        }
+      } else if (spec) {
+        if (c == '{' && text_.substr(at_, 1) == "{" && fields.empty()) {
+          put(false, "{{");
+          ++at_;
+        } else if (c == '{') {
+          put(true, "{");
+          fields.push_back(0);
+          spec = false;
+        } else if (c == '}' && !fields.empty()) {
+          put(true, "}");
+          fields.pop_back();
+        } else {
+          put(false, raw_);
+        }
+      } else {
+        put(true, shown);
+        std::size_t& open = fields.back();
+        if (is_quote(c)) string = c;
+        if (c == '(' || c == '[' || c == '{') ++open;
+        if (c == ':' && open == 0) spec = true;
+        if (c == ')' || c == ']' || (c == '}' && open != 0)) {
+          open -= open != 0;
+        } else if (c == '}') {
+          fields.pop_back();
+          spec = true;
+        }
+      }
+    }
+  }
+
+  void append(std::string& out, const Piece& piece, char quote) const {
+    if (piece.code) {
+      out += written_annotation(piece.text, constant_tuples_, depth_ + 1);
+      return;
+    }
+    for (std::size_t i = 0; i < piece.text.size(); ++i) {
+      const char c = piece.text[i];
+      if (c == '\\') {
+        const std::size_t length = escape_length(piece.text, i);
+        out += piece.text.substr(i, length);
+        i += length - 1;
+      } else {
+        if (c == quote) out += '\\';
+        out += c;
+      }
+    }
+  }
+
+  std::string_view text_, raw_;
+  const bool constant_tuples_;
+  const int depth_;
+  std::size_t at_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+/// Source that the compiler makes this text of, where the text itself is not that.
+/// `constant_tuples`: up to 3.8 it has a tuple of constants in a subscript as the tuple is,
+/// `Callable[(Ellipsis, None)]` for `Callable[..., None]`. An f-string has the backslashes of a
+/// string around those of its expressions; a lone `:=` in a subscript has no parentheses.
+std::string written_annotation(std::string_view text, bool constant_tuples, int depth) {
+  constexpr int kDepth = 8;  // f-strings in one another
+  if (depth > kDepth) return std::string(text);
+  std::string out, open;  // open: the brackets, `:` for one that needs a `)`
+  bool operand = false;   // does a value end before here, so that `[` is a subscript?
+  for (std::size_t i = 0, next = i; i < text.size(); i = next) {
+    const char c = text[i];
+    next = i + 1;
+    if (is_word(c)) {
+      while (next < text.size() && (is_word(text[next]) || text[next] == '.')) ++next;
+      const std::string_view word = text.substr(i, next - i);
+      if (next < text.size() && is_quote(text[next])) {
+        const std::size_t end = end_of_string(text, next);
+        operand = true;
+        if (end != std::string_view::npos && (word == "f" || word == "t")) {
+          const std::string string =
+              FormattedText(text, next, end, constant_tuples, depth).written(text[next]);
+          if (!string.empty()) {
+            out.append(word).append(string);
+            next = end;
+            continue;
+          }
+        }
+        next = std::min(end, text.size());
+      } else {
+        operand = word != "in" && word != "is" && word != "not" && word != "and" && word != "or" &&
+                  word != "if" && word != "else" && word != "for" && word != "lambda";
+        const std::string_view folded = constant_tuples ? folded_word(text, i, word) : "";
+        if (!folded.empty()) {
+          out += folded;
+          continue;
+        }
+      }
+    } else if (is_quote(c)) {
+      next = std::min(end_of_string(text, i), text.size());
+      operand = true;
+    } else if (c == '[' && operand) {
+      operand = false;
+      std::size_t name = next;
+      while (name < text.size() && is_word(text[name])) ++name;
+      if (name > next && (text.substr(name, 4) == " := " || text.substr(name, 2) == ":=")) {
+        out += "[(";
+        open += ':';
         continue;
       }
-      next = i + 1;
+      std::size_t end = 0;
+      if (constant_tuples && text.substr(next, 1) == "(") {
+        const std::string items = constant_tuple(text, next + 1, end);
+        if (!items.empty() && end < text.size() && text[end] == ']') {
+          out += "[" + items;
+          next = end;
+          continue;
+        }
+      }
+      open += '[';
+    } else if (c == '(' || c == '[' || c == '{') {
+      const std::string_view negative = "(-0-";
+      if (constant_tuples && text.substr(i, negative.size()) == negative) {
+        std::size_t end = i + negative.size();
+        while (end < text.size() && (is_word(text[end]) || text[end] == '.')) ++end;
+        if (text.substr(end, 1) == ")" && text[end - 1] == 'j') {
+          out += "(-";
+          next = i + negative.size();
+          open += '(';
+          operand = false;
+          continue;
+        }
+      }
+      open += c;
+      operand = false;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (c == ']' && !open.empty() && open.back() == ':') out += ')';
+      if (!open.empty()) open.pop_back();
+      operand = true;
+    } else if (c != ' ') {
+      operand = c == '.' && (operand || text.substr(i, 3) == "...");
     }
     out += text.substr(i, next - i);
-    i = next;
   }
   return out;
 }
@@ -143,7 +365,8 @@ std::string written_annotation(std::string_view text) {
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text) {
   const Const* c = r.constant(value);
   if (!from_text || !c || c->kind != ConstKind::Str) return value;
-  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(written_annotation(c->text)).index, 0, r.ast[value].origin);
+  const std::string text = written_annotation(c->text, unparses_constant_tuples(r.module), 0);
+  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(text).index, 0, r.ast[value].origin);
 }
 
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
@@ -151,14 +374,17 @@ std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
   if (code.index >= r.ast.bodies.size()) return out;
   auto add = [&](ExprId key, ExprId value, std::uint32_t condition) {
     const Const* c = r.constant(key);
-    if (c && c->kind == ConstKind::Str && value) out.push_back({r.module.intern(c->text), value, condition});
+    if (c && c->kind == ConstKind::Str && value)
+      out.push_back({r.module.intern(c->text), value, condition});
   };
   auto store = [&](StmtId id, std::uint32_t condition) {
     const Stmt s = r.ast[id];
-    if (s.kind == StmtKind::Assign && s.list.size() == 1 && r.ast[s.list[0]].kind == ExprKind::Subscript)
+    if (s.kind == StmtKind::Assign && s.list.size() == 1 &&
+        r.ast[s.list[0]].kind == ExprKind::Subscript)
       add(r.ast[s.list[0]].kids[1], s.e[0], condition);
   };
-  std::vector<StmtId> work(r.ast.bodies[code.index].stmts.rbegin(), r.ast.bodies[code.index].stmts.rend());
+  std::vector<StmtId> work(r.ast.bodies[code.index].stmts.rbegin(),
+                           r.ast.bodies[code.index].stmts.rend());
   while (!work.empty()) {
     const StmtId id = work.back();
     work.pop_back();
@@ -169,13 +395,16 @@ std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
     } else if (s.kind == StmtKind::If) {
       const Expr test = r.ast[s.e[0]];
       std::uint32_t condition = UINT32_MAX;
-      if (test.kind == ExprKind::Compare && test.extra.size() == 1 && static_cast<CompareOp>(test.extra[0]) == CompareOp::In)
-        if (const Const* c = r.constant(test.kids[0]); c && c->kind == ConstKind::Int && !c->big) condition = static_cast<std::uint32_t>(c->integer);
+      if (test.kind == ExprKind::Compare && test.extra.size() == 1 &&
+          static_cast<CompareOp>(test.extra[0]) == CompareOp::In)
+        if (const Const* c = r.constant(test.kids[0]); c && c->kind == ConstKind::Int && !c->big)
+          condition = static_cast<std::uint32_t>(c->integer);
       if (condition != UINT32_MAX) {
         for (StmtId inner : s.body) store(inner, condition);
       } else {  // the guard against unknown formats
         work.insert(work.end(), s.orelse.rbegin(), s.orelse.rend());
-        if (s.body.size() != 1 || r.ast[s.body[0]].kind != StmtKind::Raise) work.insert(work.end(), s.body.rbegin(), s.body.rend());
+        if (s.body.size() != 1 || r.ast[s.body[0]].kind != StmtKind::Raise)
+          work.insert(work.end(), s.body.rbegin(), s.body.rend());
       }
     } else {
       store(id, UINT32_MAX);
@@ -184,59 +413,290 @@ std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
   return out;
 }
 
-void place_annotations(Rewriter& r, CodeId code) {
-  std::vector<Annotation> annotations = annotations_of(r, code);
-  const bool text = future_annotations(r.module[code]);
-  for (Annotation& a : annotations) a.value = annotation_expression(r, a.value, text);
-  std::unordered_map<std::uint32_t, const Annotation*> conditional;
-  for (const Annotation& a : annotations)
-    if (a.condition != UINT32_MAX) conditional[a.condition] = &a;
-  r.edit_lists([&](std::vector<StmtId>& list) {
-    std::vector<StmtId> out;
-    bool changed = false;
-    for (StmtId id : list) {
-      std::uint32_t index = 0;
-      if (!is_condition_mark(r, r.ast[id], index) || !conditional.contains(index)) {
-        out.push_back(id);
-        continue;
-      }
-      const Annotation& a = *conditional[index];
-      annotate(r, out, id, unmangled(r.module, r.code, a.name), a.value);
-      changed = true;
-    }
-    list.swap(out);
-    return changed;
-  });
-  // The others are at the top of the body; an assignment to the same name, not before the annotation ahead, is where one was written.
-  std::vector<StmtId> out;
-  std::size_t cursor = 0;
-  while (cursor < r.body.size() && compiler_assigns(r, r.ast[r.body[cursor]])) ++cursor;
-  out.assign(r.body.begin(), r.body.begin() + static_cast<std::ptrdiff_t>(cursor));
-  std::unordered_map<std::uint32_t, std::vector<std::size_t>> assignments;  // positions, last first
-  for (std::size_t i = r.body.size(); i-- > 0;)
-    if (const StrId name = r.assigned_name(r.ast[r.body[i]]); name && !is_definition(r, r.ast[r.body[i]].e[0])) assignments[name.index].push_back(i);
-  for (const Annotation& a : annotations) {
-    if (a.condition != UINT32_MAX) continue;
-    const StrId name = unmangled(r.module, r.code, a.name);
-    std::vector<std::size_t>& at = assignments[name.index];
-    while (!at.empty() && at.back() < cursor) at.pop_back();
-    if (!at.empty()) {
-      out.insert(out.end(), r.body.begin() + static_cast<std::ptrdiff_t>(cursor), r.body.begin() + static_cast<std::ptrdiff_t>(at.back()) + 1);
-      cursor = at.back() + 1;
-      annotate(r, out, out.back(), name, a.value);
-      continue;
-    }
-    Stmt s;
-    s.kind = StmtKind::AnnAssign;
-    s.e = {r.ast.name(name), a.value, ExprId::none()};
-    out.push_back(r.ast.add(s));
+namespace {
+
+/// Calls `visit` with each statement of a list and of those inside, in the order in which the
+/// compiler comes to them: `else` of a `try` before its handlers.
+template <class Visit>
+void visit_written(const Ast& ast, std::span<const StmtId> list, Visit visit) {
+  SmallVector<std::span<const StmtId>, 32> work{list};
+  while (!work.empty()) {
+    const std::span<const StmtId> rest = work.back();
+    work.pop_back();
+    if (rest.empty()) continue;
+    work.push_back(rest.subspan(1));
+    const Stmt& s = ast[rest[0]];
+    visit(rest[0]);
+    if (!kHoldLists.has(s.kind)) continue;
+    for (const std::span<const StmtId> held : {s.final, s.arms, s.orelse, s.body})
+      if (!held.empty()) work.push_back(held);
   }
-  out.insert(out.end(), r.body.begin() + static_cast<std::ptrdiff_t>(cursor), r.body.end());
-  if (out.size() != r.body.size() || !annotations.empty()) r.body = r.ast.arena.copy(out);
 }
 
+bool same_expression(const Ast& ast, ExprId a, ExprId b) {
+  std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
+  while (!work.empty()) {
+    const auto [left, right] = work.back();
+    work.pop_back();
+    if (left == right) continue;
+    if (!left || !right) return false;
+    const Expr &x = ast[left], &y = ast[right];
+    const bool same_text = x.kind == ExprKind::FunctionValue || x.a == y.a;  // a copied lambda
+    if (x.kind != y.kind || x.op != y.op || !same_text || x.kids.size() != y.kids.size() ||
+        !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
+      return false;
+    for (std::size_t i = 0; i < x.kids.size(); ++i) work.emplace_back(x.kids[i], y.kids[i]);
+  }
+  return true;
+}
+
+/// Puts the annotations of an `__annotate__` function where they were written: in its order, those
+/// with a mark where the mark is.
+class Placer {
+ public:
+  Placer(Rewriter& r, CodeId annotate) : r_(r), annotations_(annotations_of(r, annotate)) {
+    const bool text = future_annotations(r_.module[annotate]);
+    for (Annotation& a : annotations_) a.value = annotation_expression(r_, a.value, text);
+    for (std::size_t i = 0; i < annotations_.size(); ++i)
+      if (annotations_[i].condition != UINT32_MAX) by_mark_[annotations_[i].condition] = i;
+    for (const Annotation& a : annotations_) ++names_[a.name.index];
+  }
+
+  void run() {
+    place_marked();
+    find_copies();
+    std::vector<StmtId> out;
+    std::size_t cursor = 0;  // in the body
+    const auto copy_to = [&](std::size_t end) {
+      for (; cursor < end; ++cursor) out.push_back(in_test(r_.body[cursor]));
+    };
+    while (cursor < r_.body.size() && compiler_assigns(r_, r_.ast[r_.body[cursor]])) ++cursor;
+    out.assign(r_.body.begin(), r_.body.begin() + static_cast<std::ptrdiff_t>(cursor));
+    find_assignments();
+    std::vector<std::size_t> bounds(annotations_.size() + 1, r_.body.size());
+    for (std::size_t i = annotations_.size(); i-- > 0;)
+      bounds[i] = tops_[i].empty() ? bounds[i + 1] : std::min(bounds[i + 1], tops_[i].front());
+    for (std::size_t i = 0; i < annotations_.size(); ++i) {
+      const Annotation& a = annotations_[i];
+      if (!tops_[i].empty()) {
+        copy_to(std::max(cursor, tops_[i].front() + 1));
+        continue;
+      }
+      if (copy_[i]) continue;
+      const StrId name = unmangled(r_.module, r_.code, a.name);
+      if (a.condition == UINT32_MAX) {
+        if (const std::size_t at = assignment(name, cursor, bounds[i]); at < bounds[i]) {
+          copy_to(at + 1);
+          annotate(r_, out, out.back(), name, a.value);
+          note(out.back(), i);
+          continue;
+        }
+      }
+      Stmt s;
+      s.kind = StmtKind::AnnAssign;
+      s.e = {r_.ast.name(name), a.value, ExprId::none()};
+      const StmtId id = r_.ast.add(s);
+      note(id, i);
+      // Without a mark, one that may not be executed never is.
+      out.push_back(a.condition == UINT32_MAX ? id : under_test(ConstKind::False, id));
+    }
+    copy_to(r_.body.size());
+    if (!annotations_.empty()) r_.body = r_.ast.arena.copy(out);
+  }
+
+ private:
+  void note(StmtId id, std::size_t annotation) {
+    r_.ast[id].a = static_cast<std::uint32_t>(annotation);
+    r_.ast[id].level = names_[annotations_[annotation].name.index] > 1;
+  }
+
+  StmtId under_test(ConstKind test, StmtId inner) {
+    Stmt s;
+    s.kind = StmtKind::If;
+    s.e[0] = r_.ast.constant(r_.make_constant(test));
+    s.body = r_.one(inner);
+    return r_.ast.add(s);
+  }
+
+  /// In a class only annotations that may not be executed have a mark: one at its top was under a
+  /// test that the compiler has dropped.
+  StmtId in_test(StmtId id) {
+    const Stmt& s = r_.ast[id];
+    const bool marked = s.kind == StmtKind::AnnAssign && s.a < annotations_.size();
+    return marked && r_.role == Role::Class ? under_test(ConstKind::True, id) : id;
+  }
+
+  void place_marked() {
+    r_.edit_lists([&](std::vector<StmtId>& list) {
+      std::vector<StmtId> out;
+      bool changed = false;
+      for (StmtId id : list) {
+        std::uint32_t index = 0;
+        const auto found =
+            is_condition_mark(r_, r_.ast[id], index) ? by_mark_.find(index) : by_mark_.end();
+        if (found == by_mark_.end()) {
+          out.push_back(id);
+          continue;
+        }
+        const Annotation& a = annotations_[found->second];
+        annotate(r_, out, id, unmangled(r_.module, r_.code, a.name), a.value);
+        note(out.back(), found->second);
+        changed = true;
+      }
+      list.swap(out);
+      return changed;
+    });
+    tops_.resize(annotations_.size());
+    for (std::size_t at = 0; at < r_.body.size(); ++at)
+      visit_written(r_.ast, r_.body.subspan(at, 1), [&](StmtId id) {
+        const Stmt& s = r_.ast[id];
+        if (s.kind == StmtKind::AnnAssign && s.a < annotations_.size()) tops_[s.a].push_back(at);
+      });
+  }
+
+  /// The code of a `finally` is there several times, each time with another number, and its
+  /// statements are written once.
+  void find_copies() {
+    copy_.assign(annotations_.size(), false);
+    std::unordered_map<std::uint32_t, std::vector<std::size_t>> marked;  // by name
+    for (std::size_t i = 0; i < annotations_.size(); ++i)
+      if (!tops_[i].empty()) marked[annotations_[i].name.index].push_back(i);
+    for (std::size_t i = 0; i < annotations_.size(); ++i) {
+      const Annotation& a = annotations_[i];
+      if (a.condition == UINT32_MAX || !tops_[i].empty()) continue;
+      const std::vector<std::size_t>& others = marked[a.name.index];
+      const std::size_t looked = std::min<std::size_t>(others.size(), 16);
+      copy_[i] = std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(looked),
+                             [&](std::size_t other) {
+                               return same_expression(r_.ast, annotations_[other].value, a.value);
+                             });
+    }
+  }
+
+  void find_assignments() {
+    for (std::size_t i = r_.body.size(); i-- > 0;)
+      if (const StrId name = r_.assigned_name(r_.ast[r_.body[i]]);
+          name && !is_definition(r_, r_.ast[r_.body[i]].e[0]))
+        assignments_[name.index].push_back(i);
+  }
+
+  /// Where in the body from `begin` on the variable is assigned first; `end` where it is not before
+  /// that.
+  std::size_t assignment(StrId name, std::size_t begin, std::size_t end) {
+    std::vector<std::size_t>& at = assignments_[name.index];
+    while (!at.empty() && at.back() < begin) at.pop_back();
+    return at.empty() ? end : std::min(at.back(), end);
+  }
+
+  Rewriter& r_;
+  std::vector<Annotation> annotations_;
+  std::unordered_map<std::uint32_t, std::size_t> by_mark_, names_;
+  std::vector<std::vector<std::size_t>> tops_;  // by annotation: the statements of the body that
+                                                // hold it
+  std::vector<bool> copy_;                      // by annotation: of one that has a statement
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>>
+      assignments_;  // by name: positions in the body, last first
+};
+
+}  // namespace
+
+void place_annotations(Rewriter& r, CodeId code) { Placer(r, code).run(); }
+
+namespace {
+
+/// The compiler makes the set of marks for every annotation of a module, and for those in a class
+/// that may not be executed, also of what is no plain name (`x.y: int = 2`), of which it keeps
+/// nothing else. One such gets an annotation again.
+void make_marks(Rewriter& r) {
+  const bool module = r.role == Role::Module;
+  StmtId target;
+  bool made = false;
+  const auto look = [&](std::span<const StmtId> list) {
+    visit_written(r.ast, list, [&](StmtId id) {
+      const Stmt& s = r.ast[id];
+      made = made || s.kind == StmtKind::AnnAssign;
+      if (target || s.kind != StmtKind::Assign || s.list.size() != 1) return;
+      const ExprKind kind = r.ast[s.list[0]].kind;
+      if (kind == ExprKind::Attribute || kind == ExprKind::Subscript) target = id;
+    });
+  };
+  for (StmtId id : r.body) {
+    const StmtId ids[] = {id};
+    if (module)
+      look(ids);
+    else if (kHoldLists.has(r.ast[id].kind))
+      look(ids);
+  }
+  if (made) return;
+  const auto unknown = [&] { return r.ast.constant(r.make_constant(ConstKind::Ellipsis)); };
+  if (target) {
+    const ExprId annotation = unknown();
+    Stmt& s = r.ast[target];
+    s.kind = StmtKind::AnnAssign;
+    s.e = {s.list[0], annotation, s.e[0]};
+    s.list = {};
+    return;
+  }
+  // `(_): ...` under a test that is never true leaves nothing but the set.
+  std::string name = "_";
+  const auto taken = [&](const Slot& slot) { return r.text(slot.name) == name; };
+  while (std::any_of(r.object.slots.begin(), r.object.slots.end(), taken)) name += '_';
+  Stmt s;
+  s.kind = StmtKind::AnnAssign;
+  s.flag = 1;
+  s.e = {r.ast.name(r.module.intern(name)), unknown(), ExprId::none()};
+  Stmt test;
+  test.kind = StmtKind::If;
+  test.e[0] = r.ast.constant(r.make_constant(ConstKind::False));
+  test.body = r.one(r.ast.add(s));
+  std::vector<StmtId> body(r.body.begin(), r.body.end());
+  std::size_t at = 0;
+  while (at < body.size() && compiler_assigns(r, r.ast[body[at]])) ++at;
+  body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), r.ast.add(test));
+  r.body = r.ast.arena.copy(body);
+}
+
+/// 3.14+: the function that makes the annotations, and the set that says which were reached.
+void restore_deferred_annotations(Rewriter& r) {
+  const bool module = r.role == Role::Module;
+  const std::string_view variable = module ? "__annotate__" : "__annotate_func__";
+  CodeId annotate;
+  bool inside = false, marks = false;
+  const auto takes = [&](StmtId id, bool nested) {
+    const Stmt& s = r.ast[id];
+    if (r.assigns(s, "__conditional_annotations__") && r.ast[s.e[0]].kind == ExprKind::Set &&
+        r.ast[s.e[0]].kids.empty()) {
+      marks = true;
+      return true;
+    }
+    if (annotate || !r.assigns(s, variable)) return false;
+    const CodeId code = r.function_code(s.e[0]);
+    if (!code || r.text(r.module[code].name) != "__annotate__") return false;
+    annotate = code;
+    inside = nested;
+    return true;
+  };
+  if (!r.may_hold(ExprKind::Set) && !r.may_hold(ExprKind::FunctionValue)) return;
+  std::vector<StmtId> rest;
+  for (StmtId id : r.body)
+    if (!takes(id, false)) rest.push_back(id);
+  if (rest.size() != r.body.size()) r.body = r.ast.arena.copy(rest);
+  if (!annotate)  // in a dispatch loop
+    r.edit_lists([&](std::vector<StmtId>& list) {
+      return std::erase_if(list, [&](StmtId id) { return takes(id, true); }) != 0;
+    });
+  if (inside && !module)
+    throw Error("rewrite: the annotations of the class are made in the middle of its body");
+  if (annotate) place_annotations(r, annotate);
+  if (marks) make_marks(r);
+}
+
+}  // namespace
+
 void restore_annotations(Rewriter& r) {
-  const auto sets_up = [&](StmtId id) { return r.ast[id].kind == StmtKind::Pass && r.ast[id].flag == kSetupAnnotations; };
+  const auto sets_up = [&](StmtId id) {
+    return r.ast[id].kind == StmtKind::Pass && r.ast[id].flag == kSetupAnnotations;
+  };
   if (r.may_hold(StmtKind::Pass) && std::any_of(r.body.begin(), r.body.end(), sets_up)) {
     std::vector<StmtId> body(r.body.begin(), r.body.end());
     std::erase_if(body, sets_up);
@@ -261,28 +721,47 @@ void restore_annotations(Rewriter& r) {
     });
     r.empty_annotations = !any;
   }
-  const std::string_view variable = r.role == Role::Module ? "__annotate__" : "__annotate_func__";
-  if (r.role != Role::Module && r.role != Role::Class) return;
-  const auto makes_marks = [&](StmtId id) {  // the set that they are added to
-    const Stmt& s = r.ast[id];
-    return r.assigns(s, "__conditional_annotations__") && r.ast[s.e[0]].kind == ExprKind::Set && r.ast[s.e[0]].kids.empty();
+  if (r.role == Role::Module || r.role == Role::Class) restore_deferred_annotations(r);
+}
+
+void order_annotations(Rewriter& r) {
+  if (!r.may_hold(StmtKind::AnnAssign) || (r.role != Role::Module && r.role != Role::Class)) return;
+  // The first annotation inside each statement, inner ones first.
+  StmtIds statements;
+  collect_statements(r.ast, r.body, statements);
+  std::unordered_map<std::uint32_t, std::uint32_t> least;
+  const auto least_of = [&](std::span<const StmtId> list) {
+    std::uint32_t out = UINT32_MAX;
+    for (StmtId id : list)
+      if (const auto found = least.find(id.index); found != least.end())
+        out = std::min(out, found->second);
+    return out;
   };
-  if (r.may_hold(ExprKind::Set) && std::any_of(r.body.begin(), r.body.end(), makes_marks)) {
-    std::vector<StmtId> others(r.body.begin(), r.body.end());
-    std::erase_if(others, makes_marks);
-    r.body = r.ast.arena.copy(others);
+  for (std::size_t i = statements.size(); i-- > 0;) {
+    Stmt& s = r.ast[statements[i]];
+    std::uint32_t first = s.kind == StmtKind::AnnAssign ? s.a : UINT32_MAX;
+    if (kHoldLists.has(s.kind)) {
+      const std::uint32_t body = least_of(s.body), orelse = least_of(s.orelse);
+      if (s.kind == StmtKind::If && orelse < body && negation_is_free(r.ast, s.e[0])) {
+        const ExprId test = negate(r.ast, s.e[0]);
+        Stmt& swapped = r.ast[statements[i]];
+        swapped.e[0] = test;
+        std::swap(swapped.body, swapped.orelse);
+      }
+      const Stmt& now = r.ast[statements[i]];
+      first = std::min({body, orelse, least_of(now.final), least_of(now.arms)});
+    }
+    if (first != UINT32_MAX) least[statements[i].index] = first;
   }
-  for (std::size_t i = 0; i < r.body.size(); ++i) {
-    const Stmt& s = r.ast[r.body[i]];
-    if (!r.assigns(s, variable)) continue;
-    const CodeId code = r.function_code(s.e[0]);
-    if (!code || r.text(r.module[code].name) != "__annotate__") continue;
-    std::vector<StmtId> rest(r.body.begin(), r.body.end());
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-    r.body = r.ast.arena.copy(rest);
-    place_annotations(r, code);
-    break;
-  }
+  std::uint32_t last = 0;
+  bool ordered = true;
+  visit_written(r.ast, r.body, [&](StmtId id) {
+    const Stmt& s = r.ast[id];
+    if (s.kind != StmtKind::AnnAssign || s.a == UINT32_MAX || s.level != 0) return;
+    ordered = ordered && s.a >= last;
+    last = s.a;
+  });
+  if (!ordered) throw Error("rewrite: the annotations of the body change their order");
 }
 
 }  // namespace depyf

@@ -6,18 +6,20 @@
 namespace depyf {
 
 struct Annotation {
-  StrId name;                             // as compiled, private names mangled
+  StrId name;  // as compiled, private names mangled
   ExprId value;
-  std::uint32_t condition = UINT32_MAX;   // index in __conditional_annotations__
+  std::uint32_t condition = UINT32_MAX;  // index in __conditional_annotations__
 };
 
 /// The annotations that an `__annotate__` function returns (3.14+), in their order.
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId annotate);
 
-/// The annotation as it is printed: text where `from __future__ import annotations` made it a string.
+/// The annotation as it is printed: text where `from __future__ import annotations` made it a
+/// string.
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text);
 
-/// Gives the annotations of an `__annotate__` function of a class or module body back to the body's statements.
+/// Gives the annotations of an `__annotate__` function of a class or module body back to the body's
+/// statements.
 void place_annotations(Rewriter& r, CodeId annotate);
 
 }  // namespace depyf

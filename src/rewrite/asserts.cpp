@@ -19,23 +19,30 @@ std::int32_t last_line(const Ast& ast, ExprId root) {
   return last > 0 ? last : INT32_MAX;
 }
 
-/// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means (or, in old versions, a global).
-/// `test` is that of the `if` that may have been an `assert`: its exception is loaded in a line of the test, one below an `if` is not. Where only a
-/// global of that name tells (up to 3.8), the difference matters with -O; elsewhere that is `assert False`.
+/// `raise AssertionError` as `assert` compiles it: the exception itself, not what the name means
+/// (or, in old versions, a global). `test` is that of the `if` that may have been an `assert`: its
+/// exception is loaded in a line of the test, one below an `if` is not. Where only a global of that
+/// name tells (up to 3.8), the difference matters with -O; elsewhere that is `assert False`.
 Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test = ExprId::none()) {
   const Stmt& s = r.ast[id];
   if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
   ExprId type = s.e[0];
   message = ExprId::none();
   if (const Expr& e = r.ast[type]; e.kind == ExprKind::Call) {
-    if (e.kids.size() != 2 || r.ast[e.kids[1]].kind == ExprKind::Starred || r.ast[e.kids[1]].kind == ExprKind::Keyword) return Certainty::No;
+    if (e.kids.size() != 2 || r.ast[e.kids[1]].kind == ExprKind::Starred ||
+        r.ast[e.kids[1]].kind == ExprKind::Keyword)
+      return Certainty::No;
     type = e.kids[0];
     message = e.kids[1];
   }
   const Expr& e = r.ast[type];
-  const bool sure = e.kind == ExprKind::Common && static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError;
-  // A table row tells whether the version has an operation for it; the name means the statement only where there is none.
-  const bool likely = e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global && r.is_name(type, "AssertionError") && !has_assertion_constant(*r.ast.module);
+  const bool sure = e.kind == ExprKind::Common &&
+                    static_cast<CommonConstant>(e.op) == CommonConstant::AssertionError;
+  // A table row tells whether the version has an operation for it; the name means the statement
+  // only where there is none.
+  const bool likely = e.kind == ExprKind::Name &&
+                      static_cast<NameScope>(e.op) == NameScope::Global &&
+                      r.is_name(type, "AssertionError") && !has_assertion_constant(*r.ast.module);
   if ((!sure && !likely) || (test && e.origin.line > last_line(r.ast, test))) return Certainty::No;
   return sure ? Certainty::Sure : Certainty::Likely;
 }
@@ -43,7 +50,9 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
 /// What must hold where `test` leads to the error: `not (a and b)` rather than `not a or not b`.
 ExprId opposite(Rewriter& r, ExprId test) {
   const Expr& e = r.ast[test];
-  const bool plain = e.kind == ExprKind::BoolOp && std::none_of(e.kids.begin(), e.kids.end(), [&](ExprId kid) { return is_not(r.ast[kid]); });
+  const bool plain =
+      e.kind == ExprKind::BoolOp &&
+      std::none_of(e.kids.begin(), e.kids.end(), [&](ExprId kid) { return is_not(r.ast[kid]); });
   return plain ? with_not(r.ast, test) : negate(r.ast, test);
 }
 
@@ -61,7 +70,9 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
 /// A `while True` that nothing leaves by `break`.
 bool is_endless(const Ast& ast, StmtId loop) {
   const Stmt& s = ast[loop];
-  if (s.kind != StmtKind::While || ast[s.e[0]].kind != ExprKind::Constant || (*ast.module)[ConstId(ast[s.e[0]].a)].kind != ConstKind::True) return false;
+  if (s.kind != StmtKind::While || ast[s.e[0]].kind != ExprKind::Constant ||
+      (*ast.module)[ConstId(ast[s.e[0]].a)].kind != ConstKind::True)
+    return false;
   SmallVector<std::span<const StmtId>, 16> work = {s.body};
   while (!work.empty()) {
     const std::span<const StmtId> list = work.back();
@@ -71,7 +82,8 @@ bool is_endless(const Ast& ast, StmtId loop) {
       if (inner.kind == StmtKind::Break) return false;
       const bool is_loop = inner.kind == StmtKind::While || inner.kind == StmtKind::For;
       if (!is_loop) work.push_back(inner.body);
-      for (const std::span<const StmtId> part : {inner.orelse, inner.arms, inner.final}) work.push_back(part);
+      for (const std::span<const StmtId> part : {inner.orelse, inner.arms, inner.final})
+        work.push_back(part);
     }
   }
   return true;
@@ -82,49 +94,56 @@ bool is_endless(const Ast& ast, StmtId loop) {
 void restore_asserts(Rewriter& r) {
   if (!r.may_hold(StmtKind::Raise)) return;
   const auto is_if = [&](StmtId id) { return r.ast[id].kind == StmtKind::If; };
-  if (r.may_hold(StmtKind::If)) r.edit_lists([&](std::vector<StmtId>& list) {
-    if (std::none_of(list.begin(), list.end(), is_if)) return false;
-    std::vector<StmtId> out;
-    bool changed = false;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const StmtId id = list[i];
-      if (r.ast[id].kind != StmtKind::If) {
-        out.push_back(id);
-        continue;
+  if (r.may_hold(StmtKind::If))
+    r.edit_lists([&](std::vector<StmtId>& list) {
+      if (std::none_of(list.begin(), list.end(), is_if)) return false;
+      std::vector<StmtId> out;
+      bool changed = false;
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        const StmtId id = list[i];
+        if (r.ast[id].kind != StmtKind::If) {
+          out.push_back(id);
+          continue;
+        }
+        const Stmt s = r.ast[id];
+        ExprId message;
+        const Certainty in_body =
+            s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
+        // Where the negated test would be another operation the source was `if test: assert False`.
+        if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
+          out.push_back(make_assert(r, id, s.body[0], opposite(r, s.e[0]), message));
+          out.insert(out.end(), s.orelse.begin(), s.orelse.end());
+          changed = true;
+        } else if (s.orelse.size() == 1 &&
+                   assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
+          out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
+          for (StmtId inner : s.body)
+            if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
+          changed = true;
+        } else if (s.orelse.empty() && i + 1 < list.size() &&
+                   assertion(r, list[i + 1], message, s.e[0]) != Certainty::No && !s.body.empty() &&
+                   (never_ends(r.ast, s.body) ||
+                    is_endless(r.ast,
+                               s.body.back()))) {  // all of the rest of the list went into the `if`
+          out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
+          out.insert(out.end(), s.body.begin(), s.body.end());
+          changed = true;
+          ++i;
+        } else {
+          out.push_back(id);
+        }
       }
-      const Stmt s = r.ast[id];
-      ExprId message;
-      const Certainty in_body = s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
-      // Where the negated test would be another operation the source was `if test: assert False`.
-      if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
-        out.push_back(make_assert(r, id, s.body[0], opposite(r, s.e[0]), message));
-        out.insert(out.end(), s.orelse.begin(), s.orelse.end());
-        changed = true;
-      } else if (s.orelse.size() == 1 && assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
-        out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
-        for (StmtId inner : s.body)
-          if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
-        changed = true;
-      } else if (s.orelse.empty() && i + 1 < list.size() && assertion(r, list[i + 1], message, s.e[0]) != Certainty::No &&
-                 !s.body.empty() && (never_ends(r.ast, s.body) || is_endless(r.ast, s.body.back()))) {  // all of the rest of the list went into the `if`
-        out.push_back(make_assert(r, id, list[i + 1], s.e[0], message));
-        out.insert(out.end(), s.body.begin(), s.body.end());
-        changed = true;
-        ++i;
-      } else {
-        out.push_back(id);
-      }
-    }
-    if (changed) list.swap(out);
-    return changed;
-  });
+      if (changed) list.swap(out);
+      return changed;
+    });
   // Without an `if` the test was a false constant.
   r.edit_lists([&](std::vector<StmtId>& list) {
     bool changed = false;
     for (StmtId& id : list) {
       ExprId message;
       if (assertion(r, id, message) != Certainty::Sure) continue;
-      id = make_assert(r, id, id, r.ast.constant(r.make_constant(ConstKind::False), r.ast[id].origin), message);
+      id = make_assert(
+          r, id, id, r.ast.constant(r.make_constant(ConstKind::False), r.ast[id].origin), message);
       changed = true;
     }
     return changed;

@@ -1,5 +1,6 @@
-// What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`, was an `elif`, or followed it; whether
-// conditions were nested or joined by `and`. Columns tell from 3.11 on; without them, flat, as a person writes guards, unless it is an `elif`.
+// What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`,
+// was an `elif`, or followed it; whether conditions were nested or joined by `and`. Columns tell
+// from 3.11 on; without them, flat, as a person writes guards, unless it is an `elif`.
 #include <algorithm>
 #include <optional>
 
@@ -20,20 +21,25 @@ class Branches {
     collect_lists(r_.ast, r_.body, lists);
     // In the place of an `elif` nothing may follow.
     for (ListRef at : lists)
-      if (at.which == ListRef::Orelse && r_.ast[at.owner].kind == StmtKind::If && sole_if(r_.ast[at.owner].orelse))
+      if (at.which == ListRef::Orelse && r_.ast[at.owner].kind == StmtKind::If &&
+          sole_if(r_.ast[at.owner].orelse))
         elifs_.push_back(r_.ast[at.owner].orelse[0].index);
     std::sort(elifs_.begin(), elifs_.end());
     r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return edit(list); });
   }
 
  private:
-  bool sole_if(std::span<const StmtId> list) const { return list.size() == 1 && r_.ast[list[0]].kind == StmtKind::If; }
+  bool sole_if(std::span<const StmtId> list) const {
+    return list.size() == 1 && r_.ast[list[0]].kind == StmtKind::If;
+  }
 
-  /// How far behind the column of its list the test of an `if` or `elif` begins, with `not` or a parenthesis before it.
+  /// How far behind the column of its list the test of an `if` or `elif` begins, with `not` or a
+  /// parenthesis before it.
   static bool fits_if(std::uint32_t gap) { return gap == 3 || gap == 4 || gap == 7 || gap == 8; }
   static bool fits_elif(std::uint32_t gap) { return gap == 5 || gap == 6 || gap == 9 || gap == 10; }
 
-  /// Where a statement stood that comes after a branch that leaves, in a list that begins at `column`.
+  /// Where a statement stood that comes after a branch that leaves, in a list that begins at
+  /// `column`.
   Place place(StmtId id, std::uint32_t column) const {
     const Stmt& s = r_.ast[id];
     const std::optional<std::uint32_t> start = columns_.start(id);
@@ -47,7 +53,8 @@ class Branches {
     return start ? Place::Behind : Place::Unknown;
   }
 
-  /// How many of the statements that come after a branch that leaves stood in its `else`. `rest` is backwards: the first is its last.
+  /// How many of the statements that come after a branch that leaves stood in its `else`. `rest` is
+  /// backwards: the first is its last.
   std::size_t in_else(std::span<const StmtId> rest, std::uint32_t column) const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -66,45 +73,59 @@ class Branches {
     return first;
   }
 
-  /// The column of the list, from the statements of it that are known and from what is nested in them; else from the first test.
+  /// The column of the list, from the statements of it that are known and from what is nested in
+  /// them; else from the first test.
   std::optional<std::uint32_t> column_of(std::span<const StmtId> list) const {
     if (!columns_.known() || list.empty()) return {};
     if (const std::optional<std::uint32_t> column = columns_.start(list)) return column;
     const Stmt& first = r_.ast[list[0]];
-    if (first.kind != StmtKind::If || std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return {};
+    if (first.kind != StmtKind::If ||
+        std::binary_search(elifs_.begin(), elifs_.end(), list[0].index))
+      return {};
     const SourceSpan test = columns_.of(first.e[0]);
     for (std::uint32_t keyword : {3U, 7U})  // `if `, `if not `
-      if (test.line != 0 && test.first >= keyword && (test.first - keyword) % columns_.step() == 0) return test.first - keyword;
+      if (test.line != 0 && test.first >= keyword && (test.first - keyword) % columns_.step() == 0)
+        return test.first - keyword;
     return {};
   }
 
   bool leaves(const Stmt& s) const {
     if (s.kind == StmtKind::If) return s.flag == 0 && never_ends(r_.ast, s.body);
     if (s.kind != StmtKind::Try || !s.final.empty() || s.arms.empty()) return false;
-    return std::all_of(s.arms.begin(), s.arms.end(), [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
+    return std::all_of(s.arms.begin(), s.arms.end(),
+                       [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
   }
 
-  /// Where what stands in its `else` or behind it may have stood in the other place, or in a handler of it.
+  /// Where what stands in its `else` or behind it may have stood in the other place, or in a
+  /// handler of it.
   bool may_share(const Stmt& s, bool last) const {
     return last && s.orelse.empty() ? false : s.kind == StmtKind::Try || leaves(s);
   }
 
   bool edit(std::vector<StmtId>& list) {
-    if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try; })) return false;
+    if (std::none_of(list.begin(), list.end(), [&](StmtId id) {
+          return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try;
+        }))
+      return false;
     bool changed = columns_.known() && order(list);
-    const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) { return nests(r_.ast[id]) || may_share(r_.ast[id], id == list.back()); });
+    const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) {
+      return nests(r_.ast[id]) || may_share(r_.ast[id], id == list.back());
+    });
     const std::optional<std::uint32_t> column = asks ? column_of(list) : std::nullopt;
     if (column) nest(list, *column);
     if (changed) r_.jumps_settled = false;
-    if (list.size() == 1 && std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) return changed;
+    if (list.size() == 1 && std::binary_search(elifs_.begin(), elifs_.end(), list[0].index))
+      return changed;
     std::vector<StmtId> rest;  // backwards
     rest.reserve(list.size());
     for (std::size_t i = list.size(); i-- > 0;) {
       Stmt& s = r_.ast[list[i]];
       if (column && s.kind == StmtKind::Try) changed |= continue_arm(s, rest, *column);
       if (leaves(s)) {
-        if (!s.orelse.empty()) changed |= s.kind == StmtKind::If && spill(s, rest, column);
-        else if (column) changed |= fill(s, rest, *column);
+        if (!s.orelse.empty())
+          changed |= s.kind == StmtKind::If && spill(s, rest, column);
+        else if (column)
+          changed |= fill(s, rest, *column);
       }
       rest.push_back(list[i]);
     }
@@ -141,10 +162,13 @@ class Branches {
 
   void swap_branches(StmtId id) {
     const Stmt& s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0])) return;
+    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || s.body.empty() ||
+        s.orelse.empty() || !negation_is_free(r_.ast, s.e[0]))
+      return;
     const std::int32_t body = line_of(s.body), orelse = line_of(s.orelse);
     // A jump of unknown place is taken for a guard.
-    const bool guard = orelse == 0 && s.orelse.size() == 1 && is_jump(s.orelse[0]) && !never_ends(r_.ast, s.body);
+    const bool guard =
+        orelse == 0 && s.orelse.size() == 1 && is_jump(s.orelse[0]) && !never_ends(r_.ast, s.body);
     if (!guard && (orelse == 0 || body <= orelse)) return;
     const ExprId test = negate(r_.ast, s.e[0]);
     Stmt& swapped = r_.ast[id];
@@ -156,7 +180,9 @@ class Branches {
   /// What comes after a branch that leaves, but was written before it, becomes the branch.
   bool come_first(StmtId id, std::vector<StmtId>& rest) {
     const Stmt& s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body)) return false;
+    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || !s.orelse.empty() ||
+        rest.empty() || !never_ends(r_.ast, s.body))
+      return false;
     const std::int32_t body = line_of(s.body), behind = line_of(std::span(rest).last(1));
     if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0])) return false;
     const std::vector<StmtId> forwards(rest.rbegin(), rest.rend());
@@ -169,12 +195,14 @@ class Branches {
     return true;
   }
 
-  /// `try: a() except E: b() else: return 1`, where the return was written before the handlers: it cannot raise, so no row protects it.
+  /// `try: a() except E: b() else: return 1`, where the return was written before the handlers: it
+  /// cannot raise, so no row protects it.
   void take_back(StmtId id) {
     Stmt& s = r_.ast[id];
     if (s.kind != StmtKind::Try || s.orelse.size() != 1 || s.arms.empty() || s.flag != 0) return;
     const Stmt& last = r_.ast[s.orelse[0]];
-    if (last.kind != StmtKind::Return || !last.e[0] || r_.ast[last.e[0]].kind != ExprKind::Constant) return;
+    if (last.kind != StmtKind::Return || !last.e[0] || r_.ast[last.e[0]].kind != ExprKind::Constant)
+      return;
     const std::int32_t here = columns_.line(s.orelse[0]), handlers = columns_.line(s.arms[0]);
     if (here == 0 || handlers == 0 || here >= handlers) return;
     std::vector<StmtId> body(s.body.begin(), s.body.end());
@@ -184,10 +212,13 @@ class Branches {
     r_.jumps_settled = false;
   }
 
-  /// `try: return a() except E: b()` and then the `return` that stood in the handler, the only part that goes on. Nothing else follows a handler's end
-  /// and stood in it: there the exception is handled no more.
+  /// `try: return a() except E: b()` and then the `return` that stood in the handler, the only part
+  /// that goes on. Nothing else follows a handler's end and stood in it: there the exception is
+  /// handled no more.
   bool continue_arm(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
-    if (rest.empty() || !s.final.empty() || !never_ends(r_.ast, s.orelse.empty() ? s.body : s.orelse)) return false;
+    if (rest.empty() || !s.final.empty() ||
+        !never_ends(r_.ast, s.orelse.empty() ? s.body : s.orelse))
+      return false;
     StmtId going;
     for (StmtId arm : s.arms) {
       if (never_ends(r_.ast, r_.ast[arm].body)) continue;
@@ -198,7 +229,9 @@ class Branches {
     const std::size_t count = in_else(rest, column);
     for (std::size_t i = rest.size() - count; i < rest.size(); ++i) {
       const Stmt& end = r_.ast[rest[i]];
-      if (!is_jump(rest[i]) && !(end.kind == StmtKind::Return && r_.ast[end.e[0]].kind == ExprKind::Constant)) return false;
+      if (!is_jump(rest[i]) &&
+          !(end.kind == StmtKind::Return && r_.ast[end.e[0]].kind == ExprKind::Constant))
+        return false;
     }
     std::vector<StmtId> body;
     for (StmtId id : r_.ast[going].body)
@@ -212,7 +245,8 @@ class Branches {
   /// Takes into `else` what stood there.
   bool fill(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
     const std::size_t count = in_else(rest, column);
-    if (count == 0 || (s.kind == StmtKind::Try && place(rest.back(), column) != Place::Inside)) return false;
+    if (count == 0 || (s.kind == StmtKind::Try && place(rest.back(), column) != Place::Inside))
+      return false;
     s.orelse = r_.ast.arena.copy(take(rest, count));
     return true;
   }
@@ -246,7 +280,8 @@ class Branches {
 
   /// May it have been one `if` in another?
   bool nests(const Stmt& s) const {
-    return s.kind == StmtKind::If && s.flag == 0 && s.orelse.empty() && r_.ast[s.e[0]].kind == ExprKind::BoolOp && r_.ast[s.e[0]].op == 0;
+    return s.kind == StmtKind::If && s.flag == 0 && s.orelse.empty() &&
+           r_.ast[s.e[0]].kind == ExprKind::BoolOp && r_.ast[s.e[0]].op == 0;
   }
 
   /// `if a and b:` as `if a:` around `if b:` where the body lies that deep.
@@ -260,9 +295,11 @@ class Branches {
         if (!body || *body <= inner) break;
         const Expr test = r_.ast[s.e[0]];
         std::size_t split = 1;
-        for (std::int32_t line = columns_.of(test.kids[0]).line; split < test.kids.size(); ++split) {
+        for (std::int32_t line = columns_.of(test.kids[0]).line; split < test.kids.size();
+             ++split) {
           const SourceSpan span = columns_.of(test.kids[split]);
-          if (line != 0 && span.line > line && span.first >= inner && fits_if(span.first - inner)) break;
+          if (line != 0 && span.line > line && span.first >= inner && fits_if(span.first - inner))
+            break;
           line = span.line;
         }
         if (split == test.kids.size()) break;

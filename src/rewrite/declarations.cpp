@@ -1,5 +1,5 @@
-// `global`, `nonlocal`, and what unreachable code of the source leaves behind in a code object: variables that nothing binds,
-// cells that nothing captures, generators without a `yield`.
+// `global`, `nonlocal`, and what unreachable code of the source leaves behind in a code object:
+// variables that nothing binds, cells that nothing captures, generators without a `yield`.
 #include <algorithm>
 #include <unordered_set>
 
@@ -10,21 +10,31 @@ namespace depyf {
 namespace {
 
 enum Use : std::uint32_t {
-  kLoadedFast = 1, kStoredFast = 2, kLoadedDeref = 4, kStoredDeref = 8, kLoadedGlobal = 16, kStoredGlobal = 32, kLoadedName = 64,
-  kStoredName = 128, kCaptured = 256,
+  kLoadedFast = 1,
+  kStoredFast = 2,
+  kLoadedDeref = 4,
+  kStoredDeref = 8,
+  kLoadedGlobal = 16,
+  kStoredGlobal = 32,
+  kLoadedName = 64,
+  kStoredName = 128,
+  kCaptured = 256,
   kOwn = kLoadedFast | kStoredFast | kLoadedDeref | kStoredDeref,
   kStored = kStoredFast | kStoredDeref | kStoredGlobal | kStoredName,
 };
 
 std::uint32_t use_of(NameScope scope, bool stored) {
-  static constexpr std::uint32_t loaded[] = {kLoadedFast, kLoadedDeref, kLoadedGlobal, kLoadedName, kLoadedDeref};  // by NameScope
+  static constexpr std::uint32_t loaded[] = {kLoadedFast, kLoadedDeref, kLoadedGlobal, kLoadedName,
+                                             kLoadedDeref};  // by NameScope
   return loaded[static_cast<std::size_t>(scope)] << stored;
 }
 
 struct Uses {
   Rewriter& r;
-  FlatMap<std::uint32_t> by_name{};  // StrId of the name as written -> Use bits; in order of appearance
-  FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for themselves; empty where there are none
+  FlatMap<std::uint32_t>
+      by_name{};  // StrId of the name as written -> Use bits; in order of appearance
+  FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for
+                                                   // themselves; empty where there are none
   FlatMap<std::uint32_t>* into = &by_name;
   bool comprehensions = false, yields = false;
 
@@ -38,7 +48,9 @@ struct Uses {
     const std::uint32_t* use = beside_comprehensions.at(name.index);
     return use ? *use : 0;
   }
-  void add_name(const Expr& e, bool stored) { add(e.a, use_of(static_cast<NameScope>(e.op), stored)); }
+  void add_name(const Expr& e, bool stored) {
+    add(e.a, use_of(static_cast<NameScope>(e.op), stored));
+  }
   /// Each name that a target binds, in order.
   template <class Visit>
   void each_name(ExprId target, Visit visit) const {
@@ -49,24 +61,30 @@ struct Uses {
       if (!at) continue;
       const Expr& e = r.ast[at];
       if (e.kind == ExprKind::Name) visit(at);
-      if (e.kind != ExprKind::Tuple && e.kind != ExprKind::List && e.kind != ExprKind::Starred) continue;
+      if (e.kind != ExprKind::Tuple && e.kind != ExprKind::List && e.kind != ExprKind::Starred)
+        continue;
       for (std::size_t i = e.kids.size(); i-- > 0;) work.push_back(e.kids[i]);
     }
   }
   void add_target(ExprId target) {
     if (!target) return;
     const Expr& e = r.ast[target];
-    if (e.kind == ExprKind::Name) add_name(e, true);
-    else if (!e.kids.empty()) each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
+    if (e.kind == ExprKind::Name)
+      add_name(e, true);
+    else if (!e.kids.empty())
+      each_name(target, [&](ExprId name) { add_name(r.ast[name], true); });
   }
 
   void statement(StmtId id) {
     const Stmt& s = r.ast[id];
     switch (s.kind) {
-      case StmtKind::Assign: case StmtKind::Delete:
+      case StmtKind::Assign:
+      case StmtKind::Delete:
         for (ExprId target : s.list) add_target(target);
         break;
-      case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::For:
+      case StmtKind::AugAssign:
+      case StmtKind::AnnAssign:
+      case StmtKind::For:
         add_target(s.e[0]);
         break;
       case StmtKind::With:
@@ -75,10 +93,28 @@ struct Uses {
       case StmtKind::Handler:
         if (s.a != UINT32_MAX) add(s.a, use_of(static_cast<NameScope>(s.flag), true));
         break;
-      case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Return: case StmtKind::TypeAlias: case StmtKind::While: case StmtKind::If:
-      case StmtKind::Match: case StmtKind::Raise: case StmtKind::Try: case StmtKind::Assert: case StmtKind::Import: case StmtKind::ImportFrom:
-      case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue:
-      case StmtKind::Comment: case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar:
+      case StmtKind::FunctionDef:
+      case StmtKind::ClassDef:
+      case StmtKind::Return:
+      case StmtKind::TypeAlias:
+      case StmtKind::While:
+      case StmtKind::If:
+      case StmtKind::Match:
+      case StmtKind::Raise:
+      case StmtKind::Try:
+      case StmtKind::Assert:
+      case StmtKind::Import:
+      case StmtKind::ImportFrom:
+      case StmtKind::Global:
+      case StmtKind::Nonlocal:
+      case StmtKind::Expr:
+      case StmtKind::Pass:
+      case StmtKind::Break:
+      case StmtKind::Continue:
+      case StmtKind::Comment:
+      case StmtKind::Case:
+      case StmtKind::Append:
+      case StmtKind::ImportStar:
         break;
     }
   }
@@ -86,19 +122,34 @@ struct Uses {
   void expression(ExprId id, const Expr& e, bool in_comprehension) {
     switch (e.kind) {
       case ExprKind::Name:
-        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global) add_name(e, false);
+        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global)
+          add_name(e, false);
         break;
-      case ExprKind::CellRef: add(e.a, kCaptured); break;
-      case ExprKind::NamedExpr: case ExprKind::Comprehension: add_target(e.kids[0]); break;
-      case ExprKind::MatchAs: case ExprKind::MatchStar: case ExprKind::MatchMapping:
+      case ExprKind::CellRef:
+        add(e.a, kCaptured);
+        break;
+      case ExprKind::NamedExpr:
+      case ExprKind::Comprehension:
+        add_target(e.kids[0]);
+        break;
+      case ExprKind::MatchAs:
+      case ExprKind::MatchStar:
+      case ExprKind::MatchMapping:
         if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
         break;
-      case ExprKind::Yield: case ExprKind::YieldFrom: yields = true; break;
-      case ExprKind::FunctionValue: case ExprKind::Await: r.makers.push_back(id); break;
+      case ExprKind::Yield:
+      case ExprKind::YieldFrom:
+        yields = true;
+        break;
+      case ExprKind::FunctionValue:
+      case ExprKind::Await:
+        r.makers.push_back(id);
+        break;
       case ExprKind::Call:
         if (r.function_code(e.kids[0])) r.makers.push_back(id);
         break;
-      default: break;  // no other kind says anything of names
+      default:
+        break;  // no other kind says anything of names
     }
   }
 
@@ -107,7 +158,8 @@ struct Uses {
     collect_statements(r.ast, r.body, statements);
     for (StmtId id : statements) statement(id);
     if (!expressions_tell()) return;
-    // Inside a class or module a comprehension's own scope has plain globals, so those say nothing of a declaration.
+    // Inside a class or module a comprehension's own scope has plain globals, so those say nothing
+    // of a declaration.
     const bool split = r.role == Role::Class || r.role == Role::Module;
     ExprIds work;
     std::vector<ExprId> inside;
@@ -141,30 +193,39 @@ struct Uses {
     r.makers.resize(makers);  // met again
   }
 
-  /// May what expressions do with names matter beside what statements store? Not in a function that captures nothing, has a statement for each of its
-  /// variables and no function around it whose variables it could mean.
+  /// May what expressions do with names matter beside what statements store? Not in a function that
+  /// captures nothing, has a statement for each of its variables and no function around it whose
+  /// variables it could mean.
   bool expressions_tell() const {
-    constexpr std::uint64_t telling = mask(ExprKind::FunctionValue) | mask(ExprKind::Await) | mask(ExprKind::NamedExpr) | mask(ExprKind::Comprehension) |
-                                      mask(ExprKind::MatchAs) | mask(ExprKind::MatchStar) | mask(ExprKind::MatchMapping) | mask(ExprKind::CellRef);
-    if (r.role != Role::Function || (r.look().exprs & telling) != 0 || (r.object.flags & (kGenerator | kAsyncGenerator))) return true;
+    constexpr std::uint64_t telling = mask(ExprKind::FunctionValue) | mask(ExprKind::Await) |
+                                      mask(ExprKind::NamedExpr) | mask(ExprKind::Comprehension) |
+                                      mask(ExprKind::MatchAs) | mask(ExprKind::MatchStar) |
+                                      mask(ExprKind::MatchMapping) | mask(ExprKind::CellRef);
+    if (r.role != Role::Function || (r.look().exprs & telling) != 0 ||
+        (r.object.flags & (kGenerator | kAsyncGenerator)))
+      return true;
     for (CodeId at = r.object.parent; at; at = r.module[at].parent)
       if (r.module[at].flags & kOptimized) return true;
     const std::uint32_t parameters = arguments();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const Slot& slot = r.object.slots[i];
       if (slot.kind & (kCell | kFree)) return true;
-      if (i >= parameters && !(of(unmangled(r.module, r.code, slot.name)) & (kStoredFast | kStoredDeref))) return true;
+      if (i >= parameters &&
+          !(of(unmangled(r.module, r.code, slot.name)) & (kStoredFast | kStoredDeref)))
+        return true;
     }
     return false;
   }
 
   /// So many of the variables are parameters.
   std::uint32_t arguments() const {
-    return r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) + !!(r.object.flags & kVarKeywords);
+    return r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) +
+           !!(r.object.flags & kVarKeywords);
   }
 
   static bool is_comprehension(ExprKind kind) {
-    constexpr std::uint64_t kinds = mask(ExprKind::ListComp) | mask(ExprKind::SetComp) | mask(ExprKind::DictComp);
+    constexpr std::uint64_t kinds =
+        mask(ExprKind::ListComp) | mask(ExprKind::SetComp) | mask(ExprKind::DictComp);
     return (kinds & mask(kind)) != 0;
   }
 
@@ -173,7 +234,8 @@ struct Uses {
     std::vector<std::uint32_t> names;
   };
 
-  /// Uses outside of comprehensions that are part of their function (3.12+): their variables are their own, but not in the first iterable.
+  /// Uses outside of comprehensions that are part of their function (3.12+): their variables are
+  /// their own, but not in the first iterable.
   void collect_outside(std::span<const StmtId> statements) {
     into = &beside_comprehensions;
     for (StmtId id : statements) statement(id);
@@ -200,11 +262,14 @@ struct Uses {
 
   static bool binds(const std::vector<Scope>& scopes, std::uint32_t scope, std::uint32_t name) {
     for (; scope != 0; scope = scopes[scope].around)
-      if (std::find(scopes[scope].names.begin(), scopes[scope].names.end(), name) != scopes[scope].names.end()) return true;
+      if (std::find(scopes[scope].names.begin(), scopes[scope].names.end(), name) !=
+          scopes[scope].names.end())
+        return true;
     return false;
   }
 
-  void open_scope(const Expr& comprehension, std::uint32_t around, std::vector<Scope>& scopes, std::vector<std::pair<ExprId, std::uint32_t>>& work) const {
+  void open_scope(const Expr& comprehension, std::uint32_t around, std::vector<Scope>& scopes,
+                  std::vector<std::pair<ExprId, std::uint32_t>>& work) const {
     const std::uint32_t own = static_cast<std::uint32_t>(scopes.size());
     scopes.push_back({around, {}});
     bool first = true;
@@ -216,7 +281,8 @@ struct Uses {
       }
       const auto parts = r.ast[kid].kids;
       each_name(parts[0], [&](ExprId name) { scopes[own].names.push_back(r.ast[name].a); });
-      for (std::size_t i = 0; i < parts.size(); ++i) work.emplace_back(parts[i], first && i == 1 ? around : own);
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        work.emplace_back(parts[i], first && i == 1 ? around : own);
       first = false;
     }
   }
@@ -233,19 +299,31 @@ bool enclosing_function_has(const Module& module, CodeId code, StrId name) {
   return false;
 }
 
-/// A variable that the compiler makes. Of `__class__` those are the cell of a class and what its methods see of it; a source may bind that name too.
+/// Is a free variable of `code` a type parameter? No `nonlocal` may name one.
+bool is_type_parameter(const Module& module, CodeId code, StrId name) {
+  for (CodeId at = module[code].parent; at; at = module[at].parent)
+    for (const Slot& slot : module[at].slots)
+      if (slot.name == name && (slot.kind & kCell))
+        return role_of(module, at) == Role::GenericScope;
+  return false;
+}
+
+/// A variable that the compiler makes. Of `__class__` those are the cell of a class and what its
+/// methods see of it; a source may bind that name too.
 bool compiler_name(std::string_view name, bool cell_of_class) {
-  if (name.empty() || name[0] == '.') return true;
-  if (name[0] != '_') return false;
-  return (name == "__class__" && cell_of_class) || name == "__classdict__" || name == "__conditional_annotations__";
+  if (name.starts_with('.')) return true;
+  if (!name.starts_with('_')) return false;
+  return (name == "__class__" && cell_of_class) || name == "__classdict__" ||
+         name == "__conditional_annotations__";
 }
 
 void add_once(std::vector<StrId>& list, StrId name) {
   if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
 }
 
-/// What functions and classes inside declare global: the compiler then takes the name for a declared one at module level too
-/// (CPython, Python/symtable.c, symtable_add_def). Names that a class may mangle are left out.
+/// What functions and classes inside declare global: the compiler then takes the name for a
+/// declared one at module level too (CPython, Python/symtable.c, symtable_add_def). Names that a
+/// class may mangle are left out.
 std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
   std::unordered_set<std::uint32_t> names;
   for (const Body& body : r.ast.bodies) {
@@ -271,11 +349,14 @@ void find_declarations(Rewriter& r) {
   std::vector<StrId>& globals = statements ? r.globals : own.outer_globals;
   std::vector<StrId>& nonlocals = statements ? r.nonlocals : own.outer_nonlocals;
 
-  // Only names that are spelt the same as in the table of variables can be looked up there. What is asked is of use only beside free variables.
-  const bool any_free = std::any_of(r.object.slots.begin(), r.object.slots.end(), [](const Slot& slot) { return slot.kind & kFree; });
+  // Only names that are spelt the same as in the table of variables can be looked up there. What is
+  // asked is of use only beside free variables.
+  const bool any_free = std::any_of(r.object.slots.begin(), r.object.slots.end(),
+                                    [](const Slot& slot) { return slot.kind & kFree; });
   FlatMap<std::uint8_t> slot_kind;
   if (any_free)
-    for (const Slot& slot : r.object.slots) slot_kind[unmangled(r.module, r.code, slot.name).index] |= slot.kind;
+    for (const Slot& slot : r.object.slots)
+      slot_kind[unmangled(r.module, r.code, slot.name).index] |= slot.kind;
   auto kind_of = [&](StrId name) {
     const std::uint8_t* kind = slot_kind.at(name.index);
     return kind ? *kind : std::uint8_t{0};
@@ -283,20 +364,27 @@ void find_declarations(Rewriter& r) {
 
   for (const auto& [name, use] : uses.by_name.entries()) {
     const StrId id(name);
-    const bool global = (use & kStoredGlobal) || ((use & kLoadedGlobal) && (r.role == Role::Class || r.role == Role::Module ||
-                                                                             enclosing_function_has(r.module, r.code, id)));
+    const bool global =
+        (use & kStoredGlobal) ||
+        ((use & kLoadedGlobal) && (r.role == Role::Class || r.role == Role::Module ||
+                                   enclosing_function_has(r.module, r.code, id)));
     const std::uint8_t kind = (use & kStoredDeref) ? kind_of(id) : std::uint8_t{0};
     const bool nonlocal = (kind & kFree) && (r.role == Role::Class || !(kind & kCell));
     const bool unbound = r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName);
     if (!global && !nonlocal && !unbound) continue;
     const std::string_view text = r.module[id];
     if (compiler_name(text, r.role == Role::Class && !(use & kStored))) continue;
-    // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c, compiler_assert).
-    const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) && (r.role == Role::Class || r.role == Role::Module) && !has_assertion_constant(r.module);
+    // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c,
+    // compiler_assert).
+    const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) &&
+                         (r.role == Role::Class || r.role == Role::Module) &&
+                         !has_assertion_constant(r.module);
     if (asserts) continue;
     if (global) add_once(globals, id);
     if (nonlocal) add_once(nonlocals, id);
-    if (unbound && !(text.starts_with("__") && text.ends_with("__")) && enclosing_function_has(r.module, r.code, id)) add_once(r.unbound, id);
+    if (unbound && !(text.starts_with("__") && text.ends_with("__")) &&
+        enclosing_function_has(r.module, r.code, id))
+      add_once(r.unbound, id);
   }
   // What lambdas and comprehensions inside cannot declare themselves.
   for (ExprId id : r.makers) {
@@ -305,7 +393,8 @@ void find_declarations(Rewriter& r) {
     const Body& inner = r.ast.bodies[nested.index];
     if (!statements || r.role == Role::Function)
       for (StrId name : inner.outer_globals) add_once(globals, name);
-    const bool binds = !inner.outer_nonlocals.empty() && role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
+    const bool binds = !inner.outer_nonlocals.empty() &&
+                       role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
     for (StrId name : inner.outer_nonlocals) {
       if (binds) uses.add(name.index, kStoredDeref);
       if (!statements || (kind_of(name) & kFree)) add_once(nonlocals, name);
@@ -321,23 +410,33 @@ void find_declarations(Rewriter& r) {
       const std::string_view text = r.module[name];
       const std::uint32_t use = uses.of(name);
       if (kind & kFree) {
-        const bool by_super = text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-        if (use == 0 && !compiler_name(text, false) && !by_super) add_once(r.nonlocals, name);
+        const bool by_super = text == "__class__" &&
+                              (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
+        if (use == 0 && !compiler_name(text, false) && !by_super)
+          add_once(
+              is_type_parameter(r.module, r.code, r.object.slots[i].name) ? r.unread : r.nonlocals,
+              name);
         continue;
       }
-      // Dynamo keeps a name among the locals of a resume function for which it became a free variable.
+      // Dynamo keeps a name among the locals of a resume function for which it became a free
+      // variable.
       if ((kind_of(name) & kFree) || compiler_name(text, false)) continue;
       const std::uint32_t outside = uses.outside(name) & (kOwn | kCaptured);
       const bool unused_cell = (kind & kCell) && !(use & kCaptured);
-      if (i >= arguments && (outside != 0 || unused_cell) && !(outside & (kStoredFast | kStoredDeref))) add_once(r.unbound, name);
+      if (i >= arguments && (outside != 0 || unused_cell) &&
+          !(outside & (kStoredFast | kStoredDeref)))
+        add_once(r.unbound, name);
       if (unused_cell) add_once(r.unused_cells, name);
     }
   }
-  r.lacks_yield = r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
+  r.lacks_yield =
+      r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
 }
 
 void insert_declarations(Rewriter& r) {
-  if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() && !r.empty_annotations && !r.lacks_yield) return;
+  if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() &&
+      r.unread.empty() && !r.empty_annotations && !r.lacks_yield)
+    return;
   std::vector<StmtId> head, tail;
   auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
     if (names.empty()) return;
@@ -364,18 +463,25 @@ void insert_declarations(Rewriter& r) {
     r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::None));
     unreachable.push_back(id);
   }
+  for (StrId name : r.unread) {
+    const StmtId id = r.add_statement(StmtKind::Expr);
+    r.ast[id].e[0] = name_expr(name);
+    unreachable.push_back(id);
+  }
   if (!r.unused_cells.empty()) {
     std::vector<ExprId> names;
     for (StrId name : r.unused_cells) names.push_back(name_expr(name));
     const ExprId value = names.size() == 1 ? names[0] : r.ast.expr(ExprKind::Tuple, names);
     r.ast.functions.push_back({});
     const StmtId id = r.add_statement(StmtKind::Expr);
-    r.ast[id].e[0] = r.ast.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(r.ast.functions.size() - 1));
+    r.ast[id].e[0] = r.ast.expr(ExprKind::Lambda, {value},
+                                static_cast<std::uint32_t>(r.ast.functions.size() - 1));
     unreachable.push_back(id);
   }
   if (r.empty_annotations) {
     const StmtId id = r.add_statement(StmtKind::AnnAssign);
-    r.ast[id].e = {name_expr(r.module.intern("_")), r.ast.constant(r.make_constant(ConstKind::None)), ExprId::none()};
+    r.ast[id].e = {name_expr(r.module.intern("_")),
+                   r.ast.constant(r.make_constant(ConstKind::None)), ExprId::none()};
     unreachable.push_back(id);
   }
   auto never = [&](std::span<const StmtId> body) {
@@ -394,7 +500,9 @@ void insert_declarations(Rewriter& r) {
   if (head.empty() && tail.empty()) return;
   // Nothing but the docstring may precede `from __future__`.
   std::size_t at = 0;
-  while (at < r.body.size() && r.ast[r.body[at]].kind == StmtKind::ImportFrom && r.text(StrId(r.ast[r.body[at]].a)) == "__future__") ++at;
+  while (at < r.body.size() && r.ast[r.body[at]].kind == StmtKind::ImportFrom &&
+         r.text(StrId(r.ast[r.body[at]].a)) == "__future__")
+    ++at;
   std::vector<StmtId> all(r.body.begin(), r.body.end());
   all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), head.begin(), head.end());
   all.insert(all.end(), tail.begin(), tail.end());

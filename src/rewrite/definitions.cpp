@@ -1,4 +1,5 @@
-// Functions, lambdas, comprehensions, classes, type parameters and type aliases from the calls and function values that make them.
+// Functions, lambdas, comprehensions, classes, type parameters and type aliases from the calls and
+// function values that make them.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -8,22 +9,25 @@
 #include "opcode/tables.h"
 #include "rewrite/annotations.h"
 #include "rewrite/rewriter.h"
+#include "support/error.h"
 #include "support/flat_map.h"
 
 namespace depyf {
 namespace {
 
 constexpr std::uint8_t intrinsic(Intrinsic1 i) { return static_cast<std::uint8_t>(i); }
-constexpr std::uint8_t intrinsic(Intrinsic2 i) { return static_cast<std::uint8_t>(64 + static_cast<std::uint8_t>(i)); }
+constexpr std::uint8_t intrinsic(Intrinsic2 i) {
+  return static_cast<std::uint8_t>(64 + static_cast<std::uint8_t>(i));
+}
 
 enum Part : std::size_t { kDefaults, kKeywordDefaults, kAnnotations, kClosure, kAnnotate };
 
 struct Definition {
   enum Kind : std::uint8_t { None, Function, Class, Alias } kind = None;
-  ExprId value;                       // FunctionValue, class call, or the tuple of a type alias
+  ExprId value;  // FunctionValue, class call, or the tuple of a type alias
   SmallVector<ExprId, 4> decorators;
   std::vector<TypeParam> type_params;
-  FlatMap<ExprId> arguments;          // of the scope of type parameters: StrId of `.defaults` … -> value
+  FlatMap<ExprId> arguments;  // of the scope of type parameters: StrId of `.defaults` … -> value
 };
 
 class Definer {
@@ -37,8 +41,11 @@ class Definer {
       r_.body = inline_temporaries(r_.body, variables_);
       moved = true;
     } else {
-      if (!r_.may_hold(ExprKind::FunctionValue) && !r_.may_hold(ExprKind::ClassBuilder) && !r_.may_hold(ExprKind::Await)) return;
+      if (!r_.may_hold(ExprKind::FunctionValue) && !r_.may_hold(ExprKind::ClassBuilder) &&
+          !r_.may_hold(ExprKind::Await))
+        return;
       variables_ = variables_of(r_.code);
+      moved = join_makers();
       r_.edit_lists([&](std::vector<StmtId>& list) {
         const bool joined = join_definitions(list);
         moved = moved || joined;
@@ -64,28 +71,34 @@ class Definer {
   }
 
  private:
-  // --- temporaries: what makes a definition does not always lie on the stack in the order that one expression needs
+  // --- temporaries: what makes a definition does not always lie on the stack in the order that one
+  // expression needs
 
   /// Functions that compute annotations, bounds and values of type parameters.
   bool is_annotation_scope() const {
-    if (r_.role != Role::Function || r_.object.argcount != 1 || r_.object.slots.empty()) return false;
-    return r_.text(r_.object.slots[0].name) == ".format" || r_.text(r_.object.name) == "__annotate__";
+    if (r_.role != Role::Function || r_.object.argcount != 1 || r_.object.slots.empty())
+      return false;
+    return r_.text(r_.object.slots[0].name) == ".format" ||
+           r_.text(r_.object.name) == "__annotate__";
   }
 
   using Names = FlatMap<bool>;
 
   Names variables_of(CodeId code) const {
     Names names;
-    for (const Slot& slot : r_.module[code].slots) names[unmangled(r_.module, code, slot.name).index] = true;
+    for (const Slot& slot : r_.module[code].slots)
+      names[unmangled(r_.module, code, slot.name).index] = true;
     return names;
   }
 
   bool is_temporary(ExprId id, const Names& variables) const {
     const Expr& e = ast_[id];
-    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && !variables.at(e.a);
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast &&
+           !variables.at(e.a);
   }
 
-  /// The temporary that a statement assigns, and its value: `t = value`, or `[t] = value` for the value of `*value`.
+  /// The temporary that a statement assigns, and its value: `t = value`, or `[t] = value` for the
+  /// value of `*value`.
   bool temporary(StmtId id, const Names& variables, std::uint32_t& name, ExprId& value) {
     if (!assigns_temporary(id, variables)) return false;
     const Stmt s = ast_[id];
@@ -104,7 +117,8 @@ class Definer {
     if (s.kind != StmtKind::Assign || s.list.size() != 1) return false;
     const Expr& target = ast_[s.list[0]];
     if (target.kind == ExprKind::Name) return is_temporary(s.list[0], variables);
-    return (target.kind == ExprKind::Tuple || target.kind == ExprKind::List) && target.kids.size() == 1 && is_temporary(target.kids[0], variables);
+    return (target.kind == ExprKind::Tuple || target.kind == ExprKind::List) &&
+           target.kids.size() == 1 && is_temporary(target.kids[0], variables);
   }
 
   std::span<StmtId> inline_temporaries(std::span<const StmtId> list, const Names& variables) {
@@ -119,11 +133,83 @@ class Definer {
       collect_below(ast_, order);
       for (ExprId at : order)
         if (ast_[at].kind == ExprKind::Name)
-          if (const auto found = values.find(ast_[at].a); found != values.end()) ast_[at] = Expr(ast_[found->second]);
-      if (assigns) values[name] = value;
-      else rest.push_back(id);
+          if (const auto found = values.find(ast_[at].a); found != values.end())
+            ast_[at] = Expr(ast_[found->second]);
+      if (assigns)
+        values[name] = value;
+      else
+        rest.push_back(id);
     }
     return ast_.arena.copy(rest);
+  }
+
+  /// What makes a class or a generic definition is made right where it is called: nothing can tell
+  /// when it was made before, in another block.
+  bool join_makers() {
+    if (!r_.may_hold(ExprKind::FunctionValue)) return false;
+    const auto joins = [&](ExprId value) {
+      const Expr& e = ast_[value];
+      if (e.kind == ExprKind::ClassBuilder) return true;
+      const CodeId code = r_.function_code(value);
+      if (!code || !is_scope(code)) return false;
+      for (std::size_t part = 0; part < e.kids.size(); ++part)
+        if (part != kClosure && e.kids[part]) return false;
+      return true;
+    };
+    struct Maker {
+      std::uint32_t stores = 0, uses = 0;
+      StmtId statement;
+      ExprId use;
+      bool joins = false;
+    };
+    std::unordered_map<std::uint32_t, Maker> makers;
+    StmtIds statements;
+    collect_statements(ast_, r_.body, statements);
+    bool any = false;
+    for (StmtId id : statements) {
+      if (!assigns_temporary(id, variables_)) continue;
+      const Expr& target = ast_[ast_[id].list[0]];
+      Maker& maker = makers[target.kind == ExprKind::Name ? target.a : ast_[target.kids[0]].a];
+      ++maker.stores;
+      maker.statement = id;
+      maker.joins = target.kind == ExprKind::Name && joins(ast_[id].e[0]);
+      any |= maker.joins;
+    }
+    if (!any) return false;
+    const ExprIds all = collect_expressions(ast_, r_.body);
+    for (ExprId id : all)
+      if (ast_[id].kind == ExprKind::Name)
+        if (const auto at = makers.find(ast_[id].a); at != makers.end()) ++at->second.uses;
+    for (ExprId id : all) {
+      if (ast_[id].kind != ExprKind::Call) continue;
+      for (ExprId kid : ast_[id].kids.first(std::min<std::size_t>(2, ast_[id].kids.size())))
+        if (ast_[kid].kind == ExprKind::Name)
+          if (const auto at = makers.find(ast_[kid].a); at != makers.end()) at->second.use = kid;
+    }
+    std::vector<StmtId> gone;
+    for (const auto& [name, maker] : makers) {
+      // The target of the assignment is a use, too.
+      if (!maker.joins || maker.stores != 1 || maker.uses != 2 || !maker.use) continue;
+      ast_[maker.use] = Expr(ast_[ast_[maker.statement].e[0]]);
+      ast_[maker.statement].kind = StmtKind::Pass;
+      gone.push_back(maker.statement);
+    }
+    if (gone.empty()) return false;
+    std::sort(gone.begin(), gone.end(), [](StmtId a, StmtId b) { return a.index < b.index; });
+    r_.edit_lists([&](std::vector<StmtId>& list) {
+      if (list.size() < 2) return false;
+      return std::erase_if(list, [&](StmtId id) {
+               return std::binary_search(gone.begin(), gone.end(), id,
+                                         [](StmtId a, StmtId b) { return a.index < b.index; });
+             }) > 0;
+    });
+    return true;
+  }
+
+  /// The body of a class, or the scope of type parameters.
+  bool is_scope(CodeId code) const {
+    const Role role = role_of(r_.module, code);
+    return role == Role::Class || role == Role::GenericScope;
   }
 
   bool makes_definition(ExprId id) const {
@@ -134,9 +220,12 @@ class Definer {
     return role == Role::Function || role == Role::GenericScope;
   }
 
-  /// Temporaries right before an assignment that uses each of them once go into it, when together they make a definition.
+  /// Temporaries right before an assignment that uses each of them once go into it, when together
+  /// they make a definition.
   bool join_definitions(std::vector<StmtId>& list) {
-    if (std::none_of(list.begin(), list.end(), [&](StmtId id) { return assigns_temporary(id, variables_); })) return false;
+    if (std::none_of(list.begin(), list.end(),
+                     [&](StmtId id) { return assigns_temporary(id, variables_); }))
+      return false;
     std::vector<StmtId> out;
     bool changed = false;
     for (StmtId id : list) {
@@ -156,7 +245,8 @@ class Definer {
           if (is_temporary(at, variables_)) uses[ast_[at].a].push_back(at);
         }
         std::uint32_t name = 0;
-        if (uses.empty() || begin == 0 || !temporary(out[begin - 1], variables_, name, value)) break;
+        if (uses.empty() || begin == 0 || !temporary(out[begin - 1], variables_, name, value))
+          break;
         const auto used = uses.find(name);
         if (used == uses.end() || used->second.size() != 1) break;
         block.emplace_back(name, value);
@@ -181,15 +271,21 @@ class Definer {
       ++functions_;
       if (role_of(r_.module, CodeId(e.a)) == Role::Lambda) lambda(id);
     } else if (e.kind == ExprKind::Call && e.kids.size() == 2) {
-      if (const CodeId code = r_.function_code(e.kids[0]); code && role_of(r_.module, code) == Role::Comprehension) comprehension(id, code, e.kids[1]);
+      if (const CodeId code = r_.function_code(e.kids[0]);
+          code && role_of(r_.module, code) == Role::Comprehension)
+        comprehension(id, code, e.kids[1]);
     } else if (e.kind == ExprKind::Await) {
-      const Expr inner = ast_[e.kids[0]];  // an asynchronous comprehension is a coroutine that is awaited at once
-      if (inner.kind == ExprKind::ListComp || inner.kind == ExprKind::SetComp || inner.kind == ExprKind::DictComp) ast_[id] = inner;
+      const Expr inner =
+          ast_[e.kids[0]];  // an asynchronous comprehension is a coroutine that is awaited at once
+      if (inner.kind == ExprKind::ListComp || inner.kind == ExprKind::SetComp ||
+          inner.kind == ExprKind::DictComp)
+        ast_[id] = inner;
     }
   }
 
   std::span<const StmtId> body_of(CodeId code) const {
-    return code.index < ast_.bodies.size() ? std::span<const StmtId>(ast_.bodies[code.index].stmts) : std::span<const StmtId>();
+    return code.index < ast_.bodies.size() ? std::span<const StmtId>(ast_.bodies[code.index].stmts)
+                                           : std::span<const StmtId>();
   }
 
   void lambda(ExprId id) {
@@ -216,7 +312,9 @@ class Definer {
       if (s.kind == StmtKind::Return) continue;
       if (s.kind == StmtKind::Assign && loop.empty()) {  // the collection
         const Expr& value = ast_[s.e[0]];
-        if (value.kids.empty() && (value.kind == ExprKind::List || value.kind == ExprKind::Set || value.kind == ExprKind::Dict)) continue;
+        if (value.kids.empty() && (value.kind == ExprKind::List || value.kind == ExprKind::Set ||
+                                   value.kind == ExprKind::Dict))
+          continue;
       }
       loop.push_back(at);
     }
@@ -249,11 +347,12 @@ class Definer {
     return true;
   }
 
-  /// The compiler folds defaults that are constants to one tuple; from 3.10 to 3.13 each line that they were on, if it is not that of what comes
-  /// next, leaves a NOP before it.
+  /// The compiler folds defaults that are constants to one tuple; from 3.10 to 3.13 each line that
+  /// they were on, if it is not that of what comes next, leaves a NOP before it.
   void find_rows(Function& f, const Origin& origin) {
     const VersionTable* table = version_table(r_.object.version);
-    if (origin.code != r_.code || !table || origin.offset / 2 * 2 + 2 > r_.object.code.size()) return;
+    if (origin.code != r_.code || !table || origin.offset / 2 * 2 + 2 > r_.object.code.size())
+      return;
     f.default_rows = 0;
     const auto end = origin.offset / 2;
     auto begin = end;
@@ -265,13 +364,14 @@ class Definer {
       for (std::uint32_t unit = 0; unit < lines_.size(); ++unit) lines_[unit] = cursor.at(unit);
     }
     while (begin < end && lines_[begin] < lines_[end]) ++begin;  // `try:` before it
-    for (auto unit = begin; unit < end; ++unit) f.default_rows += unit == begin || lines_[unit] != lines_[unit - 1];
+    for (auto unit = begin; unit < end; ++unit)
+      f.default_rows += unit == begin || lines_[unit] != lines_[unit - 1];
     f.defaults_begin_with_def = lines_[begin] == lines_[end];
   }
 
   /// Parameters and their defaults and annotations; index in Ast::functions.
-  std::uint32_t make_function(ExprId value, const FlatMap<ExprId>& arguments, std::vector<TypeParam> type_params,
-                              ExprId* returns = nullptr) {
+  std::uint32_t make_function(ExprId value, const FlatMap<ExprId>& arguments,
+                              std::vector<TypeParam> type_params, ExprId* returns = nullptr) {
     const Expr e = ast_[value];
     const CodeId code(e.a);
     const CodeObject& object = r_.module[code];
@@ -286,17 +386,21 @@ class Definer {
 
     FlatMap<std::size_t> by_name;
     const bool look_up = e.kids[kKeywordDefaults] || e.kids[kAnnotations] || e.kids[kAnnotate];
-    f.parameters.reserve(std::min<std::size_t>(object.argcount + object.kwonlyargcount + 2, object.slots.size()));
+    f.parameters.reserve(
+        std::min<std::size_t>(object.argcount + object.kwonlyargcount + 2, object.slots.size()));
     std::size_t slot = 0;
     auto add = [&](ParamKind kind) {
       if (slot >= object.slots.size()) return;
       if (look_up) by_name[object.slots[slot].name.index] = f.parameters.size();
-      f.parameters.push_back({unmangled(r_.module, code, object.slots[slot].name), kind, ExprId::none(), ExprId::none()});
+      f.parameters.push_back({unmangled(r_.module, code, object.slots[slot].name), kind,
+                              ExprId::none(), ExprId::none()});
       ++slot;
     };
-    for (std::uint32_t i = 0; i < object.argcount; ++i) add(i < object.posonlyargcount ? ParamKind::PositionalOnly : ParamKind::Positional);
+    for (std::uint32_t i = 0; i < object.argcount; ++i)
+      add(i < object.posonlyargcount ? ParamKind::PositionalOnly : ParamKind::Positional);
     const std::size_t positional = f.parameters.size();
-    slot += object.kwonlyargcount;  // *args and **kwargs come last among the variables, but *args before keyword-only ones in source
+    slot += object.kwonlyargcount;  // *args and **kwargs come last among the variables, but *args
+                                    // before keyword-only ones in source
     if (object.flags & kVarArgs) add(ParamKind::VarArgs);
     const std::size_t after_varargs = slot;
     slot = object.argcount;
@@ -306,7 +410,8 @@ class Definer {
 
     std::vector<ExprId> defaults;
     const ExprId all_defaults = resolve(e.kids[kDefaults]);
-    if (all_defaults && ast_[all_defaults].kind == ExprKind::Constant) find_rows(f, ast_[all_defaults].origin);
+    if (all_defaults && ast_[all_defaults].kind == ExprKind::Constant)
+      find_rows(f, ast_[all_defaults].origin);
     if (items(all_defaults, defaults))
       for (std::size_t i = 0; i < defaults.size() && i < positional; ++i)
         f.parameters[positional - 1 - i].default_value = defaults[defaults.size() - 1 - i];
@@ -321,7 +426,8 @@ class Definer {
         return;
       }
       for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
-        if (const Const* key = r_.constant(pairs[i]); key && key->kind == ConstKind::Str) use(r_.module.intern(key->text), pairs[i + 1]);
+        if (const Const* key = r_.constant(pairs[i]); key && key->kind == ConstKind::Str)
+          use(r_.module.intern(key->text), pairs[i + 1]);
     };
     for_each_pair(resolve(e.kids[kKeywordDefaults]), [&](StrId name, ExprId v) {
       if (const std::size_t* at = by_name.at(name.index)) f.parameters[*at].default_value = v;
@@ -334,9 +440,12 @@ class Definer {
       }
     };
     const bool text = future_annotations(object);
-    for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) { annotate(name, annotation_expression(r_, v, text)); });
+    for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) {
+      annotate(name, annotation_expression(r_, v, text));
+    });
     if (const CodeId annotations = r_.function_code(e.kids[kAnnotate]))
-      for (const Annotation& a : annotations_of(r_, annotations)) annotate(a.name, annotation_expression(r_, a.value, text));
+      for (const Annotation& a : annotations_of(r_, annotations))
+        annotate(a.name, annotation_expression(r_, a.value, text));
 
     ast_.functions.push_back(std::move(f));
     return static_cast<std::uint32_t>(ast_.functions.size() - 1);
@@ -346,7 +455,8 @@ class Definer {
 
   ExprId evaluated(ExprId evaluator) {
     const CodeId code = r_.function_code(evaluator);
-    return code ? body_as_expression(r_, inline_temporaries(body_of(code), variables_of(code))) : ExprId::none();
+    return code ? body_as_expression(r_, inline_temporaries(body_of(code), variables_of(code)))
+                : ExprId::none();
   }
 
   /// A type parameter, when `id` makes one: Intrinsic TypeVar … over its name.
@@ -364,7 +474,8 @@ class Definer {
       out.kind = TypeParamKind::ParamSpec;
     } else if (e.op == intrinsic(Intrinsic1::TypeVarTuple)) {
       out.kind = TypeParamKind::TypeVarTuple;
-    } else if (e.op == intrinsic(Intrinsic2::TypeVarWithBound) || e.op == intrinsic(Intrinsic2::TypeVarWithConstraints)) {
+    } else if (e.op == intrinsic(Intrinsic2::TypeVarWithBound) ||
+               e.op == intrinsic(Intrinsic2::TypeVarWithConstraints)) {
       out.kind = TypeParamKind::TypeVar;
       out.bound = evaluated(e.kids[1]);
     } else {
@@ -379,7 +490,8 @@ class Definer {
   /// What the function `<generic parameters of X>` makes when it is called with `arguments`.
   void generic(CodeId code, std::span<const ExprId> arguments, Definition& d) {
     const CodeObject& object = r_.module[code];
-    for (std::size_t i = 0; i < arguments.size() && i < object.slots.size(); ++i) d.arguments[object.slots[i].name.index] = arguments[i];
+    for (std::size_t i = 0; i < arguments.size() && i < object.slots.size(); ++i)
+      d.arguments[object.slots[i].name.index] = arguments[i];
     std::vector<ExprId> work;
     const auto body = body_of(code);
     std::vector<StmtId> statements;
@@ -387,6 +499,11 @@ class Definer {
     std::vector<ExprId> roots;
     std::unordered_map<std::uint32_t, ExprId> assigned;
     for (StmtId id : statements) {
+      const StmtKind kind = ast_[id].kind;
+      if (kind != StmtKind::Assign && kind != StmtKind::Return && kind != StmtKind::Pass &&
+          kind != StmtKind::Expr && kind != StmtKind::Nonlocal && kind != StmtKind::Global)
+        throw Error("rewrite: " + std::string(r_.text(object.name)) +
+                    " do more than a definition says");
       if (const StrId name = r_.assigned_name(ast_[id])) assigned[name.index] = ast_[id].e[0];
       append_roots(ast_, id, roots);
     }
@@ -403,7 +520,8 @@ class Definer {
       if (e.kind == ExprKind::Intrinsic && e.op == intrinsic(Intrinsic2::SetFunctionTypeParams)) {
         ExprId function = e.kids[0];
         if (ast_[function].kind == ExprKind::Name)
-          if (const auto at = assigned.find(ast_[function].a); at != assigned.end()) function = at->second;
+          if (const auto at = assigned.find(ast_[function].a); at != assigned.end())
+            function = at->second;
         if (r_.function_code(function)) {
           d.kind = Definition::Function;
           d.value = function;
@@ -423,14 +541,19 @@ class Definer {
 
   bool is_class_call(ExprId id) const {
     const Expr& e = ast_[id];
-    return e.kind == ExprKind::Call && e.kids.size() >= 3 && ast_[e.kids[0]].kind == ExprKind::ClassBuilder && r_.function_code(e.kids[1]).valid();
+    return e.kind == ExprKind::Call && e.kids.size() >= 3 &&
+           ast_[e.kids[0]].kind == ExprKind::ClassBuilder && r_.function_code(e.kids[1]).valid();
   }
 
   ExprId alias_tuple(ExprId id) const {
     const Expr& e = ast_[id];
-    if (e.kind != ExprKind::Intrinsic || e.op != intrinsic(Intrinsic1::TypeAlias)) return ExprId::none();
+    if (e.kind != ExprKind::Intrinsic || e.op != intrinsic(Intrinsic1::TypeAlias))
+      return ExprId::none();
     const Expr& tuple = ast_[e.kids[0]];
-    return tuple.kind == ExprKind::Tuple && tuple.kids.size() == 3 && r_.function_code(tuple.kids[2]) ? e.kids[0] : ExprId::none();
+    return tuple.kind == ExprKind::Tuple && tuple.kids.size() == 3 &&
+                   r_.function_code(tuple.kids[2])
+               ? e.kids[0]
+               : ExprId::none();
   }
 
   Definition definition(ExprId value) {
@@ -455,11 +578,14 @@ class Definer {
         break;
       }
       if (e.kind != ExprKind::Call) break;
-      if (const CodeId code = r_.function_code(e.kids[0]); code && role_of(r_.module, code) == Role::GenericScope) {
+      if (const CodeId code = r_.function_code(e.kids[0]);
+          code && role_of(r_.module, code) == Role::GenericScope) {
         generic(code, e.kids.subspan(1), d);
         break;
       }
-      if (e.kids.size() != 2 || ast_[e.kids[1]].kind == ExprKind::Starred || ast_[e.kids[1]].kind == ExprKind::Keyword) break;
+      if (e.kids.size() != 2 || ast_[e.kids[1]].kind == ExprKind::Starred ||
+          ast_[e.kids[1]].kind == ExprKind::Keyword)
+        break;
       d.decorators.push_back(e.kids[0]);
       value = e.kids[1];
     }
@@ -473,9 +599,11 @@ class Definer {
     const StrId name = r_.assigned_name(s);
     if (!name) return id;
     const ExprKind value = ast_[s.e[0]].kind;
-    if (value != ExprKind::FunctionValue && value != ExprKind::Call && value != ExprKind::Intrinsic) return id;
+    if (value != ExprKind::FunctionValue && value != ExprKind::Call && value != ExprKind::Intrinsic)
+      return id;
     Definition d = definition(s.e[0]);
-    if (d.kind == Definition::None || (d.kind == Definition::Alias && !d.decorators.empty())) return id;
+    if (d.kind == Definition::None || (d.kind == Definition::Alias && !d.decorators.empty()))
+      return id;
     return define(id, s, name, d);
   }
 
@@ -487,7 +615,8 @@ class Definer {
     if (d.kind == Definition::Function) {
       made.kind = StmtKind::FunctionDef;
       const CodeId code(ast_[d.value].a);
-      const std::uint32_t asynchronous = ast_.bodies[code.index].rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator;
+      const std::uint32_t asynchronous =
+          ast_.bodies[code.index].rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator;
       made.flag = (r_.module[code].flags & asynchronous) != 0;
       ExprId returns;
       made.function = make_function(d.value, d.arguments, std::move(d.type_params), &returns);
@@ -503,6 +632,7 @@ class Definer {
       if (d.kind == Definition::Class) {
         made.kind = StmtKind::ClassDef;
         const CodeId code = r_.function_code(e.kids[1]);
+        check_class_name(name, e.kids[2], code, s);
         SmallVector<ExprId, 8> bases;
         for (ExprId base : e.kids.subspan(3))
           if (!is_generic_base(base)) bases.push_back(base);
@@ -527,13 +657,30 @@ class Definer {
     return ast_.add(made);
   }
 
+  /// A class statement gives the class the name that it binds.
+  void check_class_name(StrId bound, ExprId called, CodeId code, const Stmt& s) {
+    const Const* given = r_.constant(called);
+    const std::string_view name = r_.text(r_.module[code].name);
+    if (given && given->kind == ConstKind::Str && given->text == r_.text(bound) &&
+        name == given->text)
+      return;
+    const bool variable = !s.list.empty() && !is_temporary(s.list[0], variables_);
+    if (!variable)
+      throw Error("rewrite: the class " + std::string(name) + " is bound to no name of its own");
+    ast_.diagnostics.push_back({Diagnostic::Note, 0, r_.code, s.origin.offset,
+                                "the class " + std::string(name) + " is written as class " +
+                                    std::string(r_.text(bound)) + ", and so called"});
+  }
+
   bool is_generic_base(ExprId id) const {
     const Expr& e = ast_[id];
     if (e.kind == ExprKind::NamedExpr) return r_.is_name(e.kids[0], ".generic_base");
-    return r_.is_name(id, ".generic_base") || (e.kind == ExprKind::Intrinsic && e.op == intrinsic(Intrinsic1::SubscriptGeneric));
+    return r_.is_name(id, ".generic_base") ||
+           (e.kind == ExprKind::Intrinsic && e.op == intrinsic(Intrinsic1::SubscriptGeneric));
   }
 
-  // --- what no compiler makes: function values elsewhere than in a definition become definitions before the statement
+  // --- what no compiler makes: function values elsewhere than in a definition become definitions
+  // before the statement
 
   void hoist_rest() {
     if (functions_ <= 0) return;
@@ -556,7 +703,9 @@ class Definer {
     });
   }
 
-  bool hoistable(ExprId id) const { return ast_[id].kind == ExprKind::FunctionValue || is_class_call(id); }
+  bool hoistable(ExprId id) const {
+    return ast_[id].kind == ExprKind::FunctionValue || is_class_call(id);
+  }
 
   StmtId hoist(ExprId id, std::uint32_t number) {
     Definition d;
@@ -564,10 +713,19 @@ class Definer {
     const Expr e = ast_[id];
     d.value = ast_.add(e);
     const CodeId code = d.kind == Definition::Class ? r_.function_code(e.kids[1]) : CodeId(e.a);
+    const Role role = role_of(r_.module, code);
+    // Their names mean something else in a plain function.
+    if (d.kind == Definition::Function && is_scope(code))
+      throw Error("rewrite: no class or generic definition was found for the body of " +
+                  std::string(r_.text(r_.module[code].name)));
+    if (role == Role::Lambda || role == Role::Comprehension) declare_in(code);
     std::string spelt;
     for (char ch : r_.text(r_.module[code].name))
-      if (ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || static_cast<unsigned char>(ch) >= 0x80) spelt += ch;
-    const StrId name = r_.module.intern("__function_" + std::to_string(number) + "_" + spelt);
+      if (ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+          (ch >= '0' && ch <= '9') || static_cast<unsigned char>(ch) >= 0x80)
+        spelt += ch;
+    const StrId name =
+        r_.module.intern(ast_.function_prefix + std::to_string(number) + "_" + spelt);
     Stmt s;
     s.kind = StmtKind::Assign;
     s.origin = e.origin;
@@ -576,10 +734,31 @@ class Definer {
     return made;
   }
 
+  /// A lambda or comprehension that is written as a function declares what it binds elsewhere.
+  void declare_in(CodeId code) {
+    Body& body = ast_.bodies[code.index];
+    if (body.rebuilt) return;
+    std::vector<StmtId> stmts;
+    const auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
+      if (names.empty()) return;
+      std::vector<std::uint32_t> ids;
+      for (StrId name : names) ids.push_back(name.index);
+      const StmtId id = r_.add_statement(kind);
+      ast_[id].extra = ast_.arena.copy(ids);
+      stmts.push_back(id);
+    };
+    declare(StmtKind::Global, body.outer_globals);
+    declare(StmtKind::Nonlocal, body.outer_nonlocals);
+    if (stmts.empty()) return;
+    stmts.insert(stmts.end(), body.stmts.begin(), body.stmts.end());
+    body.stmts = ast_.arena.copy(stmts);
+  }
+
   Rewriter& r_;
   Ast& ast_;
   std::vector<std::int32_t> lines_;  // of each code unit; found when first asked for
-  std::int64_t functions_ = 0;       // function values in the body; some that are taken out of it may be counted still
+  std::int64_t functions_ =
+      0;  // function values in the body; some that are taken out of it may be counted still
   Names variables_;  // names of the code object's own variables
 };
 
@@ -600,26 +779,31 @@ ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
     if (s.kind == StmtKind::If) {
       const auto rest = list.subspan(1);
       if (!s.orelse.empty() && !rest.empty()) return ExprId::none();
-      const std::span<const StmtId> other = s.orelse.empty() ? rest : std::span<const StmtId>(s.orelse);
+      const std::span<const StmtId> other =
+          s.orelse.empty() ? rest : std::span<const StmtId>(s.orelse);
       if (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Raise) {
         list = other;
         continue;
       }
       // An arm that falls through goes on behind the `if`.
-      if (s.orelse.empty() && !rest.empty() && (s.body.empty() || r.ast[s.body.back()].kind == StmtKind::Pass)) return ExprId::none();
+      if (s.orelse.empty() && !rest.empty() &&
+          (s.body.empty() || r.ast[s.body.back()].kind == StmtKind::Pass))
+        return ExprId::none();
       open.push_back({s.e[0], ExprId::none(), other, s.origin});
       list = s.body;
       continue;
     }
     if (s.kind == StmtKind::Return && s.e[0]) {
       value = s.e[0];
-    } else if (list.empty() || s.kind == StmtKind::Return || (s.kind == StmtKind::Pass && list.size() == 1)) {
+    } else if (list.empty() || s.kind == StmtKind::Return ||
+               (s.kind == StmtKind::Pass && list.size() == 1)) {
       value = r.ast.constant(r.make_constant(ConstKind::None), s.origin);
     } else {
       return ExprId::none();
     }
     while (!open.empty() && open.back().value) {
-      value = r.ast.expr(ExprKind::IfExp, {open.back().test, open.back().value, value}, UINT32_MAX, 0, open.back().origin);
+      value = r.ast.expr(ExprKind::IfExp, {open.back().test, open.back().value, value}, UINT32_MAX,
+                         0, open.back().origin);
       open.pop_back();
     }
     if (open.empty()) return value;

@@ -2,20 +2,26 @@
 #include <algorithm>
 #include <string>
 
-#include "support/error.h"
 #include "rewrite/rewriter.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
 
 constexpr std::uint8_t kLazy = 1;
 
-constexpr std::int64_t kMostDots = 1000;  // of a relative import: more would be no source that anyone can read
+constexpr std::int64_t kMostDots =
+    1000;  // of a relative import: more would be no source that anyone can read
 
-bool is_module(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportModule; }
-bool is_member(const Rewriter& r, ExprId id) { return id && r.ast[id].kind == ExprKind::ImportedName; }
+bool is_module(const Rewriter& r, ExprId id) {
+  return id && r.ast[id].kind == ExprKind::ImportModule;
+}
+bool is_member(const Rewriter& r, ExprId id) {
+  return id && r.ast[id].kind == ExprKind::ImportedName;
+}
 
-StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& module, std::span<const std::uint32_t> names) {
+StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& module,
+                        std::span<const std::uint32_t> names) {
   Stmt s;
   s.kind = kind;
   s.flag = module.op == kLazy;
@@ -24,7 +30,8 @@ StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& modul
   s.extra = r.ast.arena.copy(names);
   if (kind == StmtKind::ImportFrom) {
     const Const* level = r.constant(module.kids[0]);
-    const bool known = level && level->kind == ConstKind::Int && !level->big && level->integer >= 0 && level->integer <= kMostDots;
+    const bool known = level && level->kind == ConstKind::Int && !level->big &&
+                       level->integer >= 0 && level->integer <= kMostDots;
     if (!known) throw UnusualCode("an import whose level is no number of dots");
     s.level = static_cast<std::uint32_t>(level->integer);
     s.a = r.text(StrId(module.a)).empty() ? UINT32_MAX : module.a;
@@ -42,12 +49,16 @@ StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
   if (!is_module(r, value)) return StmtId::none();
   const Expr module = r.ast[value];
   const Const* level = r.constant(module.kids[0]);
-  if (!r.is_none(module.kids[1]) || !level || level->kind != ConstKind::Int || level->big || level->integer != 0) return StmtId::none();
+  if (!r.is_none(module.kids[1]) || !level || level->kind != ConstKind::Int || level->big ||
+      level->integer != 0)
+    return StmtId::none();
   std::string_view dotted = r.text(StrId(module.a));
   StrId as = name;
   if (attributes.empty()) {
-    if (r.text(name) == dotted.substr(0, dotted.find('.'))) as = StrId::none();
-    else if (dotted.find('.') != dotted.npos) return StmtId::none();
+    if (r.text(name) == dotted.substr(0, dotted.find('.')))
+      as = StrId::none();
+    else if (dotted.find('.') != dotted.npos)
+      return StmtId::none();
   } else {
     for (std::string_view attribute : attributes) {
       const std::size_t dot = dotted.rfind('.');
@@ -66,7 +77,8 @@ void restore_imports(Rewriter& r) {
   if (!r.may_hold(ExprKind::ImportModule) && !r.may_hold(ExprKind::ImportedName)) return;
   const auto imports = [&](StmtId id) {
     const Stmt& s = r.ast[id];
-    return s.kind == StmtKind::ImportStar || (r.assigned_name(s) && (is_module(r, s.e[0]) || is_member(r, s.e[0])));
+    return s.kind == StmtKind::ImportStar ||
+           (r.assigned_name(s) && (is_module(r, s.e[0]) || is_member(r, s.e[0])));
   };
   std::vector<ExprId> replaced;  // nodes for which statements stand now
   const auto replace = [&](ExprId value) {
@@ -91,13 +103,16 @@ void restore_imports(Rewriter& r) {
         replace(s.e[0]);
       } else if (const StrId name = r.assigned_name(s)) {
         const Expr value = r.ast[s.e[0]];
-        if (value.kind == ExprKind::ImportedName && is_module(r, value.kids[0]) && !r.is_none(r.ast[value.kids[0]].kids[1])) {
+        if (value.kind == ExprKind::ImportedName && is_module(r, value.kids[0]) &&
+            !r.is_none(r.ast[value.kids[0]].kids[1])) {
           std::vector<std::uint32_t> names;
           std::size_t end = i;
           for (; end < list.size(); ++end) {
             const Stmt& member = r.ast[list[end]];
             const StrId target = r.assigned_name(member);
-            if (!target || !is_member(r, member.e[0]) || r.ast[member.e[0]].kids[0] != value.kids[0]) break;
+            if (!target || !is_member(r, member.e[0]) ||
+                r.ast[member.e[0]].kids[0] != value.kids[0])
+              break;
             const std::uint32_t imported = r.ast[member.e[0]].a;
             names.push_back(imported);
             names.push_back(imported == target.index ? UINT32_MAX : target.index);
@@ -121,9 +136,12 @@ void restore_imports(Rewriter& r) {
   std::sort(replaced.begin(), replaced.end());
   replaced.erase(std::unique(replaced.begin(), replaced.end()), replaced.end());
   const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  const auto all = std::count_if(own.begin(), own.end(), [](const Expr& e) { return e.kind == ExprKind::ImportModule || e.kind == ExprKind::ImportedName; });
+  const auto all = std::count_if(own.begin(), own.end(), [](const Expr& e) {
+    return e.kind == ExprKind::ImportModule || e.kind == ExprKind::ImportedName;
+  });
   if (static_cast<std::size_t>(all) == replaced.size()) return;
-  // An import whose value goes elsewhere than into a name has no statement: the function behind it says the same.
+  // An import whose value goes elsewhere than into a name has no statement: the function behind it
+  // says the same.
   for (ExprId id : collect_expressions(r.ast, r.body)) {
     const ExprKind kind = r.ast[id].kind;
     if (kind == ExprKind::ImportModule) {
@@ -133,7 +151,8 @@ void restore_imports(Rewriter& r) {
       Const text;
       text.kind = ConstKind::Str;
       text.text = r.text(StrId(e.a));
-      const ExprId kids[] = {function, r.ast.constant(r.module.add(text), e.origin), none, none, e.kids[1], e.kids[0]};
+      const ExprId kids[] = {
+          function, r.ast.constant(r.module.add(text), e.origin), none, none, e.kids[1], e.kids[0]};
       r.ast[id] = Expr{ExprKind::Call, 0, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
     } else if (kind == ExprKind::ImportedName) {
       r.ast[id].kind = ExprKind::Attribute;

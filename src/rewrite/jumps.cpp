@@ -1,5 +1,6 @@
-// Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the end of a loop. Those that the columns of the
-// bytecode (3.11+) show to be written stay. The compiler of 3.10 and later copies the end of a function to each way that leads there.
+// Jumps that the end of a list implies: `return None` at the end of a function, `continue` at the
+// end of a loop. Those that the columns of the bytecode (3.11+) show to be written stay. The
+// compiler of 3.10 and later copies the end of a function to each way that leads there.
 #include <algorithm>
 
 #include "rewrite/rewriter.h"
@@ -8,7 +9,8 @@
 namespace depyf {
 namespace {
 
-/// What the end of a list means. CopiedReturn: there a `return` is implied only if it is such a copy.
+/// What the end of a list means. CopiedReturn: there a `return` is implied only if it is such a
+/// copy.
 enum class Tail : std::uint8_t { None, Return, CopiedReturn, Continue };
 
 /// Is the last statement of the list a jump that its end implies?
@@ -16,15 +18,20 @@ bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
   const StmtId id = list.back();
   const Stmt& s = r.ast[id];
   switch (tail) {
-    case Tail::None: return false;
-    case Tail::Return: return r.returns_none(id) && !r.columns().writes_jump(id);
+    case Tail::None:
+      return false;
+    case Tail::Return:
+      return r.returns_none(id) && !r.columns().writes_jump(id);
     case Tail::CopiedReturn:
       if (!r.returns_none(id)) return false;
       if (r.columns().known()) return !r.columns().writes_jump(id);
-      // A copy has the line of what comes before it. A handler that does nothing else was `pass`, at the end of a function.
+      // A copy has the line of what comes before it. A handler that does nothing else was `pass`,
+      // at the end of a function.
       if (list.size() == 1) return true;
-      return s.origin.line > 0 && r.ast[list[list.size() - 2]].body.empty() && r.ast[list[list.size() - 2]].origin.line == s.origin.line;
-    case Tail::Continue: return s.kind == StmtKind::Continue && s.flag == 0 && !r.columns().writes_jump(id);
+      return s.origin.line > 0 && r.ast[list[list.size() - 2]].body.empty() &&
+             r.ast[list[list.size() - 2]].origin.line == s.origin.line;
+    case Tail::Continue:
+      return s.kind == StmtKind::Continue && s.flag == 0 && !r.columns().writes_jump(id);
   }
   return false;
 }
@@ -39,11 +46,15 @@ struct If {
   Tail tail;
 };
 
-/// `return None` as `return` where it is written so; where that is unknown, if no `return` of the function has a value.
+/// `return None` as `return` where it is written so; where that is unknown, if no `return` of the
+/// function has a value.
 void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const StmtId> returns) {
-  const bool values = std::any_of(returns.begin(), returns.end(), [&](StmtId id) { return r.ast[id].e[0] && !r.is_none(r.ast[id].e[0]); });
+  const bool values = std::any_of(returns.begin(), returns.end(), [&](StmtId id) {
+    return r.ast[id].e[0] && !r.is_none(r.ast[id].e[0]);
+  });
   for (StmtId id : returns)
-    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values)) s.e[0] = ExprId::none();
+    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values))
+      s.e[0] = ExprId::none();
 }
 
 }  // namespace
@@ -55,7 +66,8 @@ void drop_implied_jumps(Rewriter& r) {
     StmtIds all;
     collect_statements(r.ast, r.body, all);
     for (StmtId id : all)
-      if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0])) s.e[0] = ExprId::none();
+      if (Stmt& s = r.ast[id]; s.kind == StmtKind::Return && r.is_none(s.e[0]))
+        s.e[0] = ExprId::none();
   }
   const SourceColumns& columns = r.columns();
   const bool any_if = columns.known() && r.may_hold(StmtKind::If);
@@ -72,7 +84,9 @@ void drop_implied_jumps(Rewriter& r) {
       --size;
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
-    if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If && r.ast[at.list.owner].flag != 0) size = 1;  // an arm of its own
+    if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If &&
+        r.ast[at.list.owner].flag != 0)
+      size = 1;  // an arm of its own
     if (size == 0 && !list.empty() && at.list.owner) r.jumps_settled = false;
     list = list.first(size);
     // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
@@ -100,7 +114,8 @@ void drop_implied_jumps(Rewriter& r) {
           push(s.body, ListRef::Body, tail);
           push(s.orelse, ListRef::Orelse, tail);
           break;
-        case StmtKind::For: case StmtKind::While:
+        case StmtKind::For:
+        case StmtKind::While:
           push(s.body, ListRef::Body, Tail::Continue);
           push(s.orelse, ListRef::Orelse, tail);
           break;
@@ -112,18 +127,39 @@ void drop_implied_jumps(Rewriter& r) {
           break;
         case StmtKind::Try: {
           const Tail behind = s.final.empty() ? tail : Tail::None;
-          const Tail copied = behind == Tail::Return && columns.copies_ends() ? Tail::CopiedReturn : behind == Tail::CopiedReturn ? behind : Tail::None;
+          const Tail copied = behind == Tail::Return && columns.copies_ends() ? Tail::CopiedReturn
+                              : behind == Tail::CopiedReturn                  ? behind
+                                                                              : Tail::None;
           push(s.body, ListRef::Body, s.orelse.empty() ? copied : Tail::None);
           for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, copied});
           push(s.orelse, ListRef::Orelse, behind);
           push(s.final, ListRef::Final, Tail::None);
           break;
         }
-        case StmtKind::Return: returns.push_back(list[i]); break;
-        case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::Delete: case StmtKind::Assign:
-        case StmtKind::AugAssign: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::Raise: case StmtKind::Assert:
-        case StmtKind::Import: case StmtKind::ImportFrom: case StmtKind::Global: case StmtKind::Nonlocal: case StmtKind::Expr: case StmtKind::Pass:
-        case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler: case StmtKind::Case: case StmtKind::Append:
+        case StmtKind::Return:
+          returns.push_back(list[i]);
+          break;
+        case StmtKind::FunctionDef:
+        case StmtKind::ClassDef:
+        case StmtKind::Delete:
+        case StmtKind::Assign:
+        case StmtKind::AugAssign:
+        case StmtKind::AnnAssign:
+        case StmtKind::TypeAlias:
+        case StmtKind::Raise:
+        case StmtKind::Assert:
+        case StmtKind::Import:
+        case StmtKind::ImportFrom:
+        case StmtKind::Global:
+        case StmtKind::Nonlocal:
+        case StmtKind::Expr:
+        case StmtKind::Pass:
+        case StmtKind::Break:
+        case StmtKind::Continue:
+        case StmtKind::Comment:
+        case StmtKind::Handler:
+        case StmtKind::Case:
+        case StmtKind::Append:
         case StmtKind::ImportStar:
           break;
       }
@@ -131,7 +167,8 @@ void drop_implied_jumps(Rewriter& r) {
   }
   for (const auto& [id, tail] : ifs) {
     Stmt& s = r.ast[id];
-    const bool nothing = s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
+    const bool nothing =
+        s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
     if (!nothing || s.orelse.empty() || s.flag != 0) continue;
     r.jumps_settled = false;
     if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
@@ -141,7 +178,12 @@ void drop_implied_jumps(Rewriter& r) {
       again.body = again.orelse;
       again.orelse = {};
     } else {  // the jump that stood there, or none
-      const StmtKind kind = s.level == kBodyKnown && columns.known() ? StmtKind::Pass : (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function ? StmtKind::Return : tail == Tail::Continue ? StmtKind::Continue : StmtKind::Pass;
+      const StmtKind kind =
+          s.level == kBodyKnown && columns.known() ? StmtKind::Pass
+          : (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function
+              ? StmtKind::Return
+          : tail == Tail::Continue ? StmtKind::Continue
+                                   : StmtKind::Pass;
       const StmtId jump = r.add_statement(kind, r.ast[id].origin);
       r.ast[id].body = r.one(jump);
     }

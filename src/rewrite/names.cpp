@@ -3,12 +3,16 @@
 #include <string>
 
 #include "rewrite/rewriter.h"
+#include "support/error.h"
+#include "support/flat_map.h"
 
 namespace depyf {
 namespace {
 
 /// `_C__x`
-bool may_be_mangled(std::string_view name) { return name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos; }
+bool may_be_mangled(std::string_view name) {
+  return name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos;
+}
 
 /// The prefix "_C__" of names that the class around `code` mangles; empty outside classes.
 std::string mangled_prefix(const Module& module, CodeId code) {
@@ -19,6 +23,25 @@ std::string mangled_prefix(const Module& module, CodeId code) {
     return name.empty() ? std::string() : "_" + std::string(name) + "__";
   }
   return {};
+}
+
+/// A name such as `__x` that its class has not mangled: written plainly, it would be.
+void refuse_unmangled(const Rewriter& r) {
+  const auto is_private = [&](StrId name) {
+    const std::string_view text = r.text(name);
+    return text.starts_with("__") && !text.ends_with("__") && text.find('.') == text.npos;
+  };
+  if (std::none_of(r.object.names.begin(), r.object.names.end(), is_private) ||
+      mangled_prefix(r.module, r.code).empty())
+    return;
+  for (const Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
+    const bool outside =
+        e.kind == ExprKind::Attribute ||
+        (e.kind == ExprKind::Name && (e.op == static_cast<std::uint8_t>(NameScope::Global) ||
+                                      e.op == static_cast<std::uint8_t>(NameScope::Name)));
+    if (outside && is_private(StrId(e.a)))
+      throw UnusualCode("a private name that the class around it has not mangled");
+  }
 }
 
 }  // namespace
@@ -34,20 +57,80 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
   return module.intern(rest);
 }
 
+/// One name for a local and for a global of the same function: source has no such thing (outside
+/// of comprehensions, whose variables are their own), but Dynamo has, for a user's global that is
+/// called `graph_out_0`. The local gets a name that no source can hold, for the printer to spell.
+void separate_locals(Rewriter& r) {
+  if (!(r.object.flags & kOptimized)) return;
+  const std::uint32_t parameters = r.object.argcount + r.object.kwonlyargcount +
+                                   !!(r.object.flags & kVarArgs) +
+                                   !!(r.object.flags & kVarKeywords);
+  const auto own = [&] {
+    return std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
+  };
+  const auto is_scope = [](const Expr& e, NameScope scope) {
+    return e.kind == ExprKind::Name && e.op == static_cast<std::uint8_t>(scope);
+  };
+  constexpr std::uint32_t kKept = UINT32_MAX;
+  FlatMap<std::uint32_t> renamed;  // local -> its name from now on, 0 where it has none yet
+  for (std::size_t i = parameters; i < r.object.slots.size(); ++i)
+    if (r.object.slots[i].kind == kLocal) renamed[r.object.slots[i].name.index] = kKept;
+  bool any = false;
+  for (const Expr& e : own())
+    if (is_scope(e, NameScope::Global))
+      if (renamed.at(e.a)) {
+        renamed[e.a] = 0;
+        any = true;
+      }
+  if (!any) return;
+  ExprIds targets;
+  for (const Expr& e : own())
+    if (e.kind == ExprKind::Comprehension && e.kids[0]) targets.push_back(e.kids[0]);
+  collect_below(r.ast, targets);
+  for (ExprId id : targets)
+    if (r.ast[id].kind == ExprKind::Name && renamed.at(r.ast[id].a)) renamed[r.ast[id].a] = kKept;
+  const auto rename = [&](std::uint32_t& name) {
+    if (!renamed.at(name)) return;
+    std::uint32_t& to = renamed[name];
+    if (to == kKept) return;
+    if (to == 0) {
+      const StrId made = r.module.intern(std::string(r.text(StrId(name))) + " (a local)");
+      r.ast.separated.emplace_back(made, StrId(name));
+      to = made.index;
+    }
+    name = to;
+  };
+  const auto fast = static_cast<std::uint8_t>(NameScope::Fast);
+  for (Expr& e : own())
+    if ((e.kind == ExprKind::Name || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs ||
+         e.kind == ExprKind::MatchMapping) &&
+        e.op == fast && e.a != UINT32_MAX)
+      rename(e.a);
+  for (Stmt& s : std::span(r.ast.stmts).subspan(r.ast.bodies[r.code.index].first_stmt))
+    if (s.kind == StmtKind::Handler && s.flag == fast && s.a != UINT32_MAX) rename(s.a);
+}
+
 void unmangle_names(Rewriter& r) {
+  if (!r.ast.renames) refuse_unmangled(r);
   const auto looks_mangled = [&](StrId name) { return may_be_mangled(r.module[name]); };
   if (std::none_of(r.object.names.begin(), r.object.names.end(), looks_mangled) &&
-      std::none_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) { return looks_mangled(slot.name); }))
+      std::none_of(r.object.slots.begin(), r.object.slots.end(),
+                   [&](const Slot& slot) { return looks_mangled(slot.name); }))
     return;
   const std::string prefix = mangled_prefix(r.module, r.code);
   if (prefix.empty()) return;
-  auto is_mangled = [&](std::uint32_t a) { return a != UINT32_MAX && r.module.strings[a].size() > prefix.size() && r.module.strings[a].starts_with(prefix); };
+  auto is_mangled = [&](std::uint32_t a) {
+    return a != UINT32_MAX && r.module.strings[a].size() > prefix.size() &&
+           r.module.strings[a].starts_with(prefix);
+  };
   auto fix = [&](std::uint32_t& a) {
     if (is_mangled(a)) a = unmangled(r.module, r.code, StrId(a)).index;
   };
   auto holds_name = [](const Expr& e) {
-    return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute || e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
-           e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping;
+    return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute ||
+           e.kind == ExprKind::CellRef || e.kind == ExprKind::ImportModule ||
+           e.kind == ExprKind::ImportedName || e.kind == ExprKind::MatchStar ||
+           e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchMapping;
   };
   StmtIds statements;
   collect_statements(r.ast, r.body, statements);

@@ -1,7 +1,10 @@
-// `0x1F`, `0o755`, `0b101`, `1_000_000`: the value does not tell how a number was written, but how wide it was does (columns of 3.11+).
+// `0x1F`, `0o755`, `0b101`, `1_000_000`: the value does not tell how a number was written, but how
+// wide it was does (columns of 3.11+), unless it was the result of arithmetic.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <vector>
 
 #include "rewrite/rewriter.h"
 #include "rewrite/source_columns.h"
@@ -11,7 +14,8 @@ namespace {
 
 std::size_t digits(std::uint64_t value, int base) {
   std::array<char, 64> text;
-  return static_cast<std::size_t>(std::to_chars(text.data(), text.data() + text.size(), value, base).ptr - text.data());
+  return static_cast<std::size_t>(
+      std::to_chars(text.data(), text.data() + text.size(), value, base).ptr - text.data());
 }
 
 /// Of three octal digits, as wide as hexadecimal ones: permissions of a file.
@@ -23,7 +27,9 @@ bool looks_like_mode(std::uint64_t value) {
 }
 
 /// A mask or limit of so many bits, where a decimal number would be as wide.
-bool looks_like_mask(std::uint64_t value) { return (value & 0xFFFF) == 0xFFFF || (value & 0xFFFF) == 0; }
+bool looks_like_mask(std::uint64_t value) {
+  return (value & 0xFFFF) == 0xFFFF || (value & 0xFFFF) == 0;
+}
 
 constexpr std::uint32_t kPrefix = 2;  // `0x`
 
@@ -31,8 +37,11 @@ IntegerStyle style(std::uint64_t value, std::size_t width) {
   const std::size_t decimal = digits(value, 10);
   if (width < decimal || value == 0) return IntegerStyle::Decimal;
   const bool thousands = decimal > 3 && width == decimal + (decimal - 1) / 3;
-  const bool hexadecimal = width == kPrefix + digits(value, 16), octal = width == kPrefix + digits(value, 8);
-  if (width == decimal) return hexadecimal && looks_like_mask(value) && value % 10 != 0 ? IntegerStyle::Hexadecimal : IntegerStyle::Decimal;
+  const bool hexadecimal = width == kPrefix + digits(value, 16),
+             octal = width == kPrefix + digits(value, 8);
+  if (width == decimal)
+    return hexadecimal && looks_like_mask(value) && value % 10 != 0 ? IntegerStyle::Hexadecimal
+                                                                    : IntegerStyle::Decimal;
   if (thousands && (!hexadecimal || value % 1000 == 0)) return IntegerStyle::Thousands;
   if (octal && (!hexadecimal || looks_like_mode(value))) return IntegerStyle::Octal;
   if (hexadecimal) return IntegerStyle::Hexadecimal;
@@ -40,18 +49,109 @@ IntegerStyle style(std::uint64_t value, std::size_t width) {
   return IntegerStyle::Decimal;
 }
 
+std::uint64_t power_of_ten(std::size_t exponent) {
+  std::uint64_t out = 1;
+  while (exponent-- > 0) out *= 10;
+  return out;
+}
+
+/// What people multiply without spaces: `4*1024`, `60*60`.
+bool is_unit(std::uint64_t factor) { return factor == 1024 || factor == 60 || factor == 24; }
+
+/// Is `value` the product of numbers of so many digits?
+bool is_product(std::uint64_t value, std::size_t left, std::size_t right, bool units) {
+  const std::size_t shorter = std::min(left, right), longer = std::max(left, right);
+  if (shorter > 3) return false;
+  for (std::uint64_t a = std::max<std::uint64_t>(power_of_ten(shorter - 1), 2);
+       a < power_of_ten(shorter); ++a) {
+    if (value % a != 0 || digits(value / a, 10) != longer || value / a == 1) continue;
+    if (!units || is_unit(a) || is_unit(value / a)) return true;
+  }
+  return false;
+}
+
+/// Is `value` a power of 2 … 10, whose base and exponent have so many digits?
+bool is_power(std::uint64_t value, std::size_t base, std::size_t exponent) {
+  for (std::uint64_t a = 2; a <= 10; ++a) {
+    std::uint64_t rest = value, n = 0;
+    for (; rest % a == 0; rest /= a) ++n;
+    if (rest == 1 && n > 1 && digits(a, 10) == base && digits(n, 10) == exponent) return true;
+  }
+  return false;
+}
+
+/// `1 << 4`, `0xff << 8` in decimals: what is shifted is a mask.
+bool is_shifted(std::uint64_t value, std::size_t left, std::size_t right) {
+  for (std::uint64_t n = 1; n < 64 && (value >> n) << n == value; ++n) {
+    const std::uint64_t mask = value >> n;
+    if ((mask & (mask + 1)) == 0 && digits(n, 10) == right && digits(mask, 10) == left) return true;
+  }
+  return false;
+}
+
+/// Could the source have had arithmetic of two decimal numbers there, of which the compiler made
+/// this value? `2 + 2` is as wide as `0b100`.
+bool may_be_folded(std::uint64_t value, std::size_t width) {
+  for (const std::size_t spaces : {std::size_t{0}, std::size_t{2}})
+    for (std::size_t left = 1; left < width && left < 19; ++left)
+      for (const std::size_t sign : {std::size_t{1}, std::size_t{2}}) {
+        if (left + sign + spaces >= width) break;
+        const std::size_t right = width - left - sign - spaces;
+        if (right > 18) continue;
+        if (sign == 2) {
+          if (is_power(value, left, right) || is_shifted(value, left, right)) return true;
+          continue;
+        }
+        if (is_product(value, left, right, spaces == 0)) return true;
+        if (spaces == 0 && width > 3) continue;  // sums have spaces
+        const std::uint64_t a = power_of_ten(left - 1), b = power_of_ten(right - 1);
+        const std::uint64_t most_a = power_of_ten(left) - 1, most_b = power_of_ten(right) - 1;
+        if (value >= a + b && value <= most_a + most_b) return true;
+        if (right <= 2 && value + b <= most_a && value + most_b >= a) return true;
+      }
+  return false;
+}
+
+/// A number of a body whose width says that it is not written as a decimal.
+struct Spelling {
+  std::uint32_t expression = 0;
+  IntegerStyle style = IntegerStyle::Decimal;
+  bool certain = false;  // the width cannot be that of arithmetic
+};
+
 }  // namespace
 
 void restore_numbers(Rewriter& r) {
   const SourceColumns& columns = r.columns();
   if (!columns.known()) return;
-  for (Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
+  std::vector<Spelling> spellings;
+  std::array<std::size_t, 5> of_style{};
+  bool arithmetic = false;  // some number is as wide as no literal of its value
+  const std::uint32_t first = r.ast.bodies[r.code.index].first_expr;
+  for (std::uint32_t i = first; i < r.ast.exprs.size(); ++i) {
+    const Expr& e = r.ast.exprs[i];
     if (e.kind != ExprKind::Constant) continue;
     const SourceSpan span = columns.at(e.origin);
     if (span.line == 0 || span.end <= span.first + kPrefix) continue;  // unknown, or decimal
-    const Const& value = r.module[ConstId(e.a)];
-    if (value.kind != ConstKind::Int || value.big || value.integer < 0) continue;
-    e.op = static_cast<std::uint8_t>(style(static_cast<std::uint64_t>(value.integer), span.end - span.first));
+    const Const& constant = r.module[ConstId(e.a)];
+    if (constant.kind != ConstKind::Int || constant.big || constant.integer < 0) continue;
+    const auto value = static_cast<std::uint64_t>(constant.integer);
+    const std::size_t width = span.end - span.first;
+    const IntegerStyle found = style(value, width);
+    if (found == IntegerStyle::Decimal) {
+      const bool padded = width == 4 || width == 6 || width == 10;  // `0x0F`
+      arithmetic = arithmetic || (width > digits(value, 10) && !padded);
+      continue;
+    }
+    const bool sure = width == digits(value, 10) || !may_be_folded(value, width);
+    ++of_style[static_cast<std::size_t>(found)];
+    spellings.push_back({i, found, sure});
+  }
+  for (const Spelling& s : spellings) {
+    constexpr std::size_t kTable = 4;  // so many numbers of one base are no accident
+    const bool in_table = !arithmetic && s.style != IntegerStyle::Octal &&
+                          of_style[static_cast<std::size_t>(s.style)] >= kTable;
+    if (s.certain || in_table) r.ast.exprs[s.expression].op = static_cast<std::uint8_t>(s.style);
   }
 }
 

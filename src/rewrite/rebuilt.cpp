@@ -1,7 +1,9 @@
 // Functions, classes and modules that rebuild themselves from their marshalled code.
 //
-// A name that the text uses could be a variable of the code: only `__import__`, and in class bodies `locals`, are used. The type of functions is
-// `(lambda: 0).__class__`, the globals are `(lambda: 0).__globals__`, and the cell of a free variable x is `(lambda: x).__closure__[0]`.
+// A name that the text uses could be a variable of the code: only `__import__`, and in class bodies
+// `locals`, are used. The type of functions is
+// `(lambda: 0).__class__`, the globals are `(lambda: 0).__globals__`, and the cell of a free
+// variable x is `(lambda: x).__closure__[0]`.
 #include "rewrite/rebuilt.h"
 
 #include <string>
@@ -16,12 +18,16 @@ namespace {
 
 class Rebuilder {
  public:
-  Rebuilder(Ast& ast, CodeId code) : ast_(ast), module_(*ast.module), code_(code), object_(module_[code]) {}
+  Rebuilder(Ast& ast, CodeId code)
+      : ast_(ast), module_(*ast.module), code_(code), object_(module_[code]) {}
 
   StmtId run() {
     const std::vector<std::uint32_t> live = set_aside_live_objects();
     const ExprId data = text(ConstKind::Bytes, write_marshal(module_, code_));
-    const ExprId load = with_live_objects(call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"), {data}), live);
+    const ExprId load = with_live_objects(
+        call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"),
+             {data}),
+        live);
     const Role role = role_of(module_, code_);
     if (role == Role::Module || role == Role::Class) {
       if (role == Role::Class) return class_body(load);
@@ -31,16 +37,19 @@ class Rebuilder {
     pass_arguments(all);
     ExprId made = ast_.expr(ExprKind::Call, all);
     // The function stays what it was: a coroutine function, a generator function.
-    if (object_.flags & kCoroutine) made = ast_.expr(ExprKind::Await, {made});
-    else if (object_.flags & kGenerator) made = ast_.expr(ExprKind::YieldFrom, {made});
+    if (object_.flags & kCoroutine)
+      made = ast_.expr(ExprKind::Await, {made});
+    else if (object_.flags & kGenerator)
+      made = ast_.expr(ExprKind::YieldFrom, {made});
     return statement(StmtKind::Return, made);
   }
 
  private:
-  /// Live objects among the code's own constants cannot be marshalled: None takes their places. Returns the places. Before 3.8 nothing puts them back.
+  /// Live objects among the code's own constants cannot be marshalled: None takes their places.
+  /// Returns the places. Before 3.8 nothing puts them back.
   std::vector<std::uint32_t> set_aside_live_objects() {
     std::vector<std::uint32_t> places;
-    if (object_.version.minor < 8) return places;
+    if (!object_.version.has_positional_only()) return places;
     consts_ = object_.consts;
     std::vector<ConstId> kept(consts_.begin(), consts_.end());
     for (std::uint32_t i = 0; i < kept.size(); ++i)
@@ -52,7 +61,8 @@ class Rebuilder {
     return places;
   }
 
-  /// `(lambda code: code.replace(co_consts=(*code.co_consts[0:2], __const_0__, *code.co_consts[3:5])))(code)`, and the constants as they were.
+  /// `(lambda code: code.replace(co_consts=(*code.co_consts[0:2], __const_0__,
+  /// *code.co_consts[3:5])))(code)`, and the constants as they were.
   ExprId with_live_objects(ExprId load, const std::vector<std::uint32_t>& places) {
     if (places.empty()) return load;
     module_[code_].consts = consts_;
@@ -76,8 +86,11 @@ class Rebuilder {
       next = place + 1;
     }
     keep(static_cast<std::uint32_t>(consts_.size()));
-    const ExprId keyword = ast_.expr(ExprKind::Keyword, {tuple(items)}, module_.intern("co_consts").index);
-    return call(ast_.expr(ExprKind::Lambda, {call(attribute(code(), "replace"), {keyword})}, function), {load});
+    const ExprId keyword =
+        ast_.expr(ExprKind::Keyword, {tuple(items)}, module_.intern("co_consts").index);
+    return call(
+        ast_.expr(ExprKind::Lambda, {call(attribute(code(), "replace"), {keyword})}, function),
+        {load});
   }
 
   ExprId text(ConstKind kind, std::string_view value) {
@@ -92,7 +105,9 @@ class Rebuilder {
     ast_[id].op = static_cast<std::uint8_t>(NameScope::Global);
     return id;
   }
-  ExprId attribute(ExprId value, std::string_view name) { return ast_.expr(ExprKind::Attribute, {value}, module_.intern(name).index); }
+  ExprId attribute(ExprId value, std::string_view name) {
+    return ast_.expr(ExprKind::Attribute, {value}, module_.intern(name).index);
+  }
   ExprId call(ExprId callee, std::initializer_list<ExprId> arguments) {
     std::vector<ExprId> kids = {callee};
     kids.insert(kids.end(), arguments.begin(), arguments.end());
@@ -101,7 +116,8 @@ class Rebuilder {
   ExprId tuple(const std::vector<ExprId>& items) { return ast_.expr(ExprKind::Tuple, items); }
   ExprId lambda(ExprId value) {
     ast_.functions.push_back({});
-    return ast_.expr(ExprKind::Lambda, {value}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
+    return ast_.expr(ExprKind::Lambda, {value},
+                     static_cast<std::uint32_t>(ast_.functions.size() - 1));
   }
   ExprId integer(std::int64_t value) {
     Const c;
@@ -132,8 +148,11 @@ class Rebuilder {
       if (!(slot.kind & kFree)) continue;
       const std::string_view name = module_[slot.name];
       if (name.starts_with('.') || name == "__classdict__" || name == "__conditional_annotations__")
-        throw Error("the code has the free variable " + std::string(name) + ", which no source can name");
-      cells.push_back(ast_.expr(ExprKind::Subscript, {attribute(lambda(variable(slot, NameScope::Deref)), "__closure__"), zero()}));
+        throw Error("the code has the free variable " + std::string(name) +
+                    ", which no source can name");
+      cells.push_back(
+          ast_.expr(ExprKind::Subscript,
+                    {attribute(lambda(variable(slot, NameScope::Deref)), "__closure__"), zero()}));
     }
     return cells.empty() ? ExprId::none() : tuple(cells);
   }
@@ -147,7 +166,8 @@ class Rebuilder {
     return call(type, {load, globals, text(ConstKind::Str, module_[object_.name]), none(), cells});
   }
 
-  /// A comprehension's argument is an iterator; the text of its caller leaves it to the loop to make one.
+  /// A comprehension's argument is an iterator; the text of its caller leaves it to the loop to
+  /// make one.
   ExprId argument(const Slot& slot) {
     const ExprId value = variable(slot, NameScope::Fast);
     if (module_[slot.name] != ".0") return value;
@@ -162,39 +182,51 @@ class Rebuilder {
     std::size_t slot = 0;
     for (; slot < object_.argcount; ++slot) all.push_back(argument(object_.slots[slot]));
     std::size_t variadic = std::size_t{object_.argcount} + object_.kwonlyargcount;
-    if (object_.flags & kVarArgs) all.push_back(ast_.expr(ExprKind::Starred, {variable(object_.slots[variadic++], NameScope::Fast)}));
+    if (object_.flags & kVarArgs)
+      all.push_back(
+          ast_.expr(ExprKind::Starred, {variable(object_.slots[variadic++], NameScope::Fast)}));
     for (; slot < std::size_t{object_.argcount} + object_.kwonlyargcount; ++slot) {
       const StrId name = object_.slots[slot].name;
       const ExprId value = variable(object_.slots[slot], NameScope::Fast);
       if (unmangled(module_, code_, name) == name) {
         all.push_back(ast_.expr(ExprKind::Keyword, {value}, name.index));
       } else {  // whether a keyword of a call is mangled depends on the version
-        all.push_back(ast_.expr(ExprKind::Keyword, {ast_.expr(ExprKind::Dict, {text(ConstKind::Str, module_[name]), value})}));
+        all.push_back(
+            ast_.expr(ExprKind::Keyword,
+                      {ast_.expr(ExprKind::Dict, {text(ConstKind::Str, module_[name]), value})}));
       }
     }
-    if (object_.flags & kVarKeywords) all.push_back(ast_.expr(ExprKind::Keyword, {variable(object_.slots[variadic], NameScope::Fast)}));
+    if (object_.flags & kVarKeywords)
+      all.push_back(
+          ast_.expr(ExprKind::Keyword, {variable(object_.slots[variadic], NameScope::Fast)}));
   }
 
-  /// exec(code, globals, locals()); from 3.11 `exec` takes the cells. Before that it refuses code with free variables: such a class
-  /// is built aside, by a metaclass that hands out the namespace.
+  /// exec(code, globals, locals()); from 3.11 `exec` takes the cells. Before that it refuses code
+  /// with free variables: such a class is built aside, by a metaclass that hands out the namespace.
   StmtId class_body(ExprId load) {
     const ExprId cells = closure();
     const ExprId globals = attribute(lambda(zero()), "__globals__");
     const ExprId space = call(global("locals"), {});
     if (!cells) return statement(StmtKind::Expr, call(global("exec"), {load, globals, space}));
-    if (object_.version.minor >= 11) {
+    if (object_.version.has_exception_table()) {
       const ExprId keyword = ast_.expr(ExprKind::Keyword, {cells}, module_.intern("closure").index);
       return statement(StmtKind::Expr, call(global("exec"), {load, globals, space, keyword}));
     }
     const ExprId name = text(ConstKind::Str, module_[object_.name]);
-    const ExprId body = call(attribute(lambda(zero()), "__class__"), {load, globals, name, none(), cells});
+    const ExprId body =
+        call(attribute(lambda(zero()), "__class__"), {load, globals, name, none(), cells});
     Function f;
-    for (const char* parameter : {"name", "bases", "namespace"}) f.parameters.push_back({module_.intern(parameter), ParamKind::Positional, {}, {}});
+    for (const char* parameter : {"name", "bases", "namespace"})
+      f.parameters.push_back({module_.intern(parameter), ParamKind::Positional, {}, {}});
     ast_.functions.push_back(f);
     ExprId handed_out = ast_.name(module_.intern("namespace"));
-    const ExprId meta = ast_.expr(ExprKind::Lambda, {handed_out}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
+    const ExprId meta = ast_.expr(ExprKind::Lambda, {handed_out},
+                                  static_cast<std::uint32_t>(ast_.functions.size() - 1));
     const ExprId keyword = ast_.expr(ExprKind::Keyword, {meta}, module_.intern("metaclass").index);
-    const ExprId built = call(attribute(call(global("__import__"), {text(ConstKind::Str, "builtins")}), "__build_class__"), {body, name, keyword});
+    const ExprId built =
+        call(attribute(call(global("__import__"), {text(ConstKind::Str, "builtins")}),
+                       "__build_class__"),
+             {body, name, keyword});
     return statement(StmtKind::Expr, call(attribute(space, "update"), {built}));
   }
 
@@ -214,7 +246,11 @@ void rebuild(Ast& ast, CodeId code, std::string_view reason) {
   if (role_of(*ast.module, code) != Role::Lambda) {
     Stmt comment;
     comment.kind = StmtKind::Comment;
-    comment.a = ast.module->intern("depyf found no source for this code and rebuilds it from its bytes:\n" + std::string(reason)).index;
+    comment.a =
+        ast.module
+            ->intern("depyf found no source for this code and rebuilds it from its bytes:\n" +
+                     std::string(reason))
+            .index;
     body.push_back(ast.add(comment));
   }
   body.push_back(run);

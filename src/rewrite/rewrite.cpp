@@ -11,22 +11,18 @@ struct Pass {
   void (*run)(Rewriter&);
 };
 
-/// In this order: names and scopes are read from the raw body, then definitions swallow what made them, then the rest is tidied.
+/// In this order: names and scopes are read from the raw body, then definitions swallow what made
+/// them, then the rest is tidied.
 constexpr Pass kPasses[] = {
-    {"unmangle names", unmangle_names},
-    {"find declarations", find_declarations},
-    {"restore annotations", restore_annotations},
-    {"restore definitions", restore_definitions},
-    {"restore imports", restore_imports},
-    {"restore asserts", restore_asserts},
-    {"restore strings", restore_strings},
-    {"restore numbers", restore_numbers},
-    {"clean scope body", clean_scope_body},
-    {"drop implied jumps", drop_implied_jumps},
-    {"tidy conditions", tidy_conditions},
+    {"separate locals", separate_locals},         {"unmangle names", unmangle_names},
+    {"find declarations", find_declarations},     {"restore annotations", restore_annotations},
+    {"restore definitions", restore_definitions}, {"restore imports", restore_imports},
+    {"restore asserts", restore_asserts},         {"restore strings", restore_strings},
+    {"restore numbers", restore_numbers},         {"clean scope body", clean_scope_body},
+    {"drop implied jumps", drop_implied_jumps},   {"tidy conditions", tidy_conditions},
     {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
-    {"refuse returns", refuse_returns},
-    {"insert declarations", insert_declarations},
+    {"order annotations", order_annotations},     {"refuse returns", refuse_returns},
+    {"reach odd names", reach_odd_names},         {"insert declarations", insert_declarations},
     {"insert docstring", insert_docstring},
 };
 
@@ -34,18 +30,26 @@ constexpr Pass kPasses[] = {
 
 Role role_of(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
-  if (!(code.flags & kOptimized)) return code.parent || module[code.name] != "<module>" ? Role::Class : Role::Module;
+  if (!(code.flags & kOptimized))
+    return code.parent || module[code.name] != "<module>" ? Role::Class : Role::Module;
   const std::string_view name = module[code.name];
   if (name.empty() || name[0] != '<') return Role::Function;
   if (name == "<lambda>") return Role::Lambda;
-  if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>") return Role::Comprehension;
+  if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>")
+    return Role::Comprehension;
   if (name.starts_with("<generic parameters of ")) return Role::GenericScope;
   return Role::Function;
 }
 
 Rewriter::Rewriter(Ast& tree, CodeId id)
-    : ast(tree), module(*tree.module), code(id), object((*tree.module)[id]), role(role_of(*tree.module, id)), body(tree.bodies[id.index].stmts),
-      next_expr(tree.bodies[id.index].first_expr), next_stmt(tree.bodies[id.index].first_stmt) {}
+    : ast(tree),
+      module(*tree.module),
+      code(id),
+      object((*tree.module)[id]),
+      role(role_of(*tree.module, id)),
+      body(tree.bodies[id.index].stmts),
+      next_expr(tree.bodies[id.index].first_expr),
+      next_stmt(tree.bodies[id.index].first_stmt) {}
 
 void Rewriter::add_kinds() {
   for (const Expr& e : std::span(ast.exprs).subspan(next_expr)) kinds.exprs |= mask(e.kind);

@@ -28,16 +28,18 @@ struct Rewriter {
 
   // What find_declarations() learns from the raw body and insert_declarations() writes.
   std::vector<StrId> globals, nonlocals;
-  std::vector<StrId> unbound;        // variables of this scope that no reachable statement binds
-  std::vector<StrId> unused_cells;   // captured by no reachable function
-  bool lacks_yield = false;          // a generator without a reachable `yield`
-  bool empty_annotations = false;    // SETUP_ANNOTATIONS without a reachable annotation
-  ExprId docstring;                  // class and module: what the body stored in __doc__
+  std::vector<StrId> unbound;       // variables of this scope that no reachable statement binds
+  std::vector<StrId> unused_cells;  // captured by no reachable function
+  std::vector<StrId> unread;        // type parameters that no reachable code reads
+  bool lacks_yield = false;         // a generator without a reachable `yield`
+  bool empty_annotations = false;   // SETUP_ANNOTATIONS without a reachable annotation
+  ExprId docstring;                 // class and module: what the body stored in __doc__
 
-  std::vector<ExprId> makers;        // function values, calls of them, and awaits, each before what is inside it: for restore_definitions()
-  bool jumps_settled = false;        // drop_implied_jumps() has nothing more to drop
+  std::vector<ExprId> makers;  // function values, calls of them, and awaits, each before what is
+                               // inside it: for restore_definitions()
+  bool jumps_settled = false;  // drop_implied_jumps() has nothing more to drop
 
-  NodeKinds kinds;                   // of the nodes up to next_expr and next_stmt, see may_hold
+  NodeKinds kinds;  // of the nodes up to next_expr and next_stmt, see may_hold
   std::uint32_t next_expr, next_stmt;
 
   Rewriter(Ast& tree, CodeId id);
@@ -46,8 +48,8 @@ struct Rewriter {
   /// How the source was laid out; found when first asked for, from the body as it is then.
   const SourceColumns& columns();
 
-  /// False: the body holds no such node, so that a pass that looks for them has nothing to do. Nodes that came into it from nested bodies have been
-  /// through the passes with those.
+  /// False: the body holds no such node, so that a pass that looks for them has nothing to do.
+  /// Nodes that came into it from nested bodies have been through the passes with those.
   bool may_hold(ExprKind kind) { return look().has(kind); }
   bool may_hold(StmtKind kind) { return look().has(kind); }
   const NodeKinds& look() {
@@ -59,7 +61,9 @@ struct Rewriter {
   bool is_name(ExprId id, std::string_view name) const {
     return id && ast[id].kind == ExprKind::Name && module[StrId(ast[id].a)] == name;
   }
-  const Const* constant(ExprId id) const { return id && ast[id].kind == ExprKind::Constant ? &module[ConstId(ast[id].a)] : nullptr; }
+  const Const* constant(ExprId id) const {
+    return id && ast[id].kind == ExprKind::Constant ? &module[ConstId(ast[id].a)] : nullptr;
+  }
   bool is_constant(ExprId id, ConstKind kind) const {
     const Const* c = constant(id);
     return c && c->kind == kind;
@@ -76,11 +80,14 @@ struct Rewriter {
     return s.kind == StmtKind::Return && (!s.e[0] || is_none(s.e[0]));
   }
   /// The code object of a FunctionValue, none for any other expression.
-  CodeId function_code(ExprId id) const { return id && ast[id].kind == ExprKind::FunctionValue ? CodeId(ast[id].a) : CodeId::none(); }
+  CodeId function_code(ExprId id) const {
+    return id && ast[id].kind == ExprKind::FunctionValue ? CodeId(ast[id].a) : CodeId::none();
+  }
 
   /// The name of a plain `name = value`, else none.
   StrId assigned_name(const Stmt& s) const {
-    if (s.kind != StmtKind::Assign || s.list.size() != 1 || ast[s.list[0]].kind != ExprKind::Name) return StrId::none();
+    if (s.kind != StmtKind::Assign || s.list.size() != 1 || ast[s.list[0]].kind != ExprKind::Name)
+      return StrId::none();
     return StrId(ast[s.list[0]].a);
   }
   bool assigns(const Stmt& s, std::string_view name) const {
@@ -99,8 +106,8 @@ struct Rewriter {
     return ast.arena.copy(ids);
   }
 
-  /// Calls `change` with every list of statements below the body, inner ones first; what it returns true for is written back.
-  /// The arms of Try and Match are no such lists.
+  /// Calls `change` with every list of statements below the body, inner ones first; what it returns
+  /// true for is written back. The arms of Try and Match are no such lists.
   template <class Change>
   void edit_lists(Change change) {
     ListRefs refs;
@@ -134,14 +141,17 @@ struct Rewriter {
   std::unique_ptr<SourceColumns> columns_;
 };
 
-/// `name` as it is written inside code object `scope`: without the prefix that the class around it adds to private names.
+/// `name` as it is written inside code object `scope`: without the prefix that the class around it
+/// adds to private names.
 StrId unmangled(Module& module, CodeId scope, StrId name);
 
-/// The value of a body that only returns one, with `if` statements read as conditional expressions; none when it does more.
-/// A guard `if format > 2: raise NotImplementedError` of annotation functions is passed over.
+/// The value of a body that only returns one, with `if` statements read as conditional expressions;
+/// none when it does more. A guard `if format > 2: raise NotImplementedError` of annotation
+/// functions is passed over.
 ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body);
 
 // The passes, in the order of rewrite.cpp.
+void separate_locals(Rewriter& r);
 void unmangle_names(Rewriter& r);
 void find_declarations(Rewriter& r);
 void restore_annotations(Rewriter& r);
@@ -154,6 +164,8 @@ void clean_scope_body(Rewriter& r);
 void refuse_returns(Rewriter& r);  // a `return` in a module or class
 void drop_implied_jumps(Rewriter& r);
 void tidy_conditions(Rewriter& r);
+void order_annotations(Rewriter& r);  // throws where their order cannot be kept
+void reach_odd_names(Rewriter& r);
 void insert_declarations(Rewriter& r);
 void insert_docstring(Rewriter& r);
 

@@ -15,19 +15,26 @@ bool class_prologue(const Rewriter& r, const Stmt& s) {
   const Expr& value = r.ast[s.e[0]];
   if (text == "__module__") return r.is_name(s.e[0], "__name__");
   if (text == "__qualname__") return r.is_constant(s.e[0], ConstKind::Str);
-  if (text == "__firstlineno__") return r.is_constant(s.e[0], ConstKind::Int) && r.constant(s.e[0])->integer == r.object.firstlineno;
+  if (text == "__firstlineno__")
+    return r.is_constant(s.e[0], ConstKind::Int) &&
+           r.constant(s.e[0])->integer == r.object.firstlineno;
   if (text == "__type_params__") return r.is_name(s.e[0], ".type_params");
   if (text == "__classdict__") return value.kind == ExprKind::LocalsDict;
-  if (text == "__conditional_annotations__") return value.kind == ExprKind::Set && value.kids.empty();
+  if (text == "__conditional_annotations__")
+    return value.kind == ExprKind::Set && value.kids.empty();
   return false;
 }
 
-/// A statement at the end of a class body that no source has; after `break` and the like it may have copies.
+/// A statement at the end of a class body that no source has; after `break` and the like it may
+/// have copies.
 bool class_epilogue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
   if (s.kind != StmtKind::Assign) return false;
   for (ExprId target : s.list)
-    if (r.ast[s.e[0]].kind == ExprKind::CellRef && (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__"))) return true;
-  return lists_attributes && r.assigns(s, "__static_attributes__") && (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
+    if (r.ast[s.e[0]].kind == ExprKind::CellRef &&
+        (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__")))
+      return true;
+  return lists_attributes && r.assigns(s, "__static_attributes__") &&
+         (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
 }
 
 void take_docstring(Rewriter& r) {
@@ -52,8 +59,13 @@ void clean_scope_body(Rewriter& r) {
       r.body = r.body.subspan(1);
     }
     // Compilers that store the line of a class list its attributes, too.
-    const bool lists_attributes = std::any_of(seen.begin(), seen.end(), [&](StrId name) { return r.text(name) == "__firstlineno__"; });
-    r.edit_lists([&](std::vector<StmtId>& list) { return std::erase_if(list, [&](StmtId id) { return class_epilogue(r, r.ast[id], lists_attributes); }) > 0; });
+    const bool lists_attributes = std::any_of(
+        seen.begin(), seen.end(), [&](StrId name) { return r.text(name) == "__firstlineno__"; });
+    r.edit_lists([&](std::vector<StmtId>& list) {
+      return std::erase_if(list, [&](StmtId id) {
+               return class_epilogue(r, r.ast[id], lists_attributes);
+             }) > 0;
+    });
   }
   take_docstring(r);
   // Neither has a `return`; code that compile(…, "eval") made returns its value.
@@ -77,7 +89,8 @@ void refuse_returns(Rewriter& r) {
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements)
     if (r.ast[id].kind == StmtKind::Return)
-      throw Error("rewrite: a module or class ends, at offset " + std::to_string(r.ast[id].origin.offset) + ", where only a function may return");
+      throw Error("rewrite: a module or class ends, at offset " +
+                  std::to_string(r.ast[id].origin.offset) + ", where only a function may return");
 }
 
 void insert_docstring(Rewriter& r) {

@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint32_t kReturnWidth = 6, kNoneWidth = 4, kContinueWidth = 8;
 constexpr std::uint32_t kBeforeValue = 7, kBeforeTarget = 4;  // `return `, `del `
 
-bool before(const SourceSpan& a, const SourceSpan& b) { return std::tie(a.line, a.first, a.end) < std::tie(b.line, b.first, b.end); }
+bool before(const SourceSpan& a, const SourceSpan& b) {
+  return std::tie(a.line, a.first, a.end) < std::tie(b.line, b.first, b.end);
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ void SourceColumns::find_jumps() const {
   StmtIds all;
   collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
-    if (r_.ast[id].kind == StmtKind::Continue || r_.returns_none(id)) jumps_.push_back(at(r_.ast[id].origin));
+    if (r_.ast[id].kind == StmtKind::Continue || r_.returns_none(id))
+      jumps_.push_back(at(r_.ast[id].origin));
   std::sort(jumps_.begin(), jumps_.end(), before);
 }
 
@@ -56,10 +59,12 @@ std::uint32_t SourceColumns::step() const {
   if (starts.size() < 2) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
-  // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice the usual one has to fit all.
+  // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
+  // the usual one has to fit all.
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
     const auto fitting = static_cast<std::size_t>(
-        std::count_if(starts.begin(), starts.end(), [&](std::uint32_t column) { return (column - least) % step == 0; }));
+        std::count_if(starts.begin(), starts.end(),
+                      [&](std::uint32_t column) { return (column - least) % step == 0; }));
     step_ = step;
     if (fitting == starts.size() || (step != 8 && fitting * 4 >= starts.size() * 3)) break;
   }
@@ -69,7 +74,9 @@ std::uint32_t SourceColumns::step() const {
 SourceSpan SourceColumns::of_roots() const {
   SourceSpan found;
   const auto add = [&](const Origin& origin) {
-    if (origin.code != r_.code || origin.columns == 0 || origin.line <= 0 || (found.line != 0 && origin.line > found.line)) return;
+    if (origin.code != r_.code || origin.columns == 0 || origin.line <= 0 ||
+        (found.line != 0 && origin.line > found.line))
+      return;
     const SourceSpan span = at(origin);
     if (span.line != found.line) {
       found = span;
@@ -85,8 +92,10 @@ SourceSpan SourceColumns::of_roots() const {
     for (ExprId id : e.kids) {
       if (!id) continue;
       const Expr& kid = r_.ast[id];
-      if (kid.kids.empty()) add(kid.origin);
-      else work_.push_back(id);
+      if (kid.kids.empty())
+        add(kid.origin);
+      else
+        work_.push_back(id);
     }
   }
   return found;
@@ -113,18 +122,27 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
   const SourceSpan own = at(s.origin);
   switch (s.kind) {
     case StmtKind::Return: {
-      // Where a `with` or `finally` is left first, the return itself has the place of that; one of a constant lies where the constant does.
+      // Where a `with` or `finally` is left first, the return itself has the place of that; one of
+      // a constant lies where the constant does.
       const bool none = !s.e[0] || r_.is_none(s.e[0]);
       if (none && own.end - own.first == kReturnWidth) return own.first;
       const SourceSpan value = s.e[0] ? of(s.e[0]) : own;
       const bool constant = s.e[0] && r_.ast[s.e[0]].kind == ExprKind::Constant;
       // Statements begin at even columns but for those indented by tabs.
-      if (value.line == 0 || value.first < kBeforeValue || (constant && value.first % 2 == 0)) return {};
-      return !constant && own.line == value.line && own.first < value.first ? own.first : value.first - kBeforeValue;
+      if (value.line == 0 || value.first < kBeforeValue || (constant && value.first % 2 == 0))
+        return {};
+      return !constant && own.line == value.line && own.first < value.first
+                 ? own.first
+                 : value.first - kBeforeValue;
     }
-    case StmtKind::Raise: case StmtKind::Import: case StmtKind::ImportFrom:
+    case StmtKind::Raise:
+    case StmtKind::Import:
+    case StmtKind::ImportFrom:
       return own.line != 0 ? std::optional(own.first) : std::nullopt;
-    case StmtKind::Delete: case StmtKind::Assign: case StmtKind::AugAssign: case StmtKind::Expr: {
+    case StmtKind::Delete:
+    case StmtKind::Assign:
+    case StmtKind::AugAssign:
+    case StmtKind::Expr: {
       const std::uint32_t first = r_.ast.bodies[r_.code.index].first_stmt;
       if (starts_.empty()) starts_.resize(r_.ast.stmts.size() - first);
       const std::size_t place = std::size_t{id.index} - first;
@@ -133,10 +151,27 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
       if (!known.looked) known = {true, start_of_roots(s)};
       return known.column;
     }
-    case StmtKind::FunctionDef: case StmtKind::ClassDef: case StmtKind::AnnAssign: case StmtKind::TypeAlias: case StmtKind::For: case StmtKind::While:
-    case StmtKind::If: case StmtKind::With: case StmtKind::Match: case StmtKind::Try: case StmtKind::Assert: case StmtKind::Global:
-    case StmtKind::Nonlocal: case StmtKind::Pass: case StmtKind::Break: case StmtKind::Continue: case StmtKind::Comment: case StmtKind::Handler:
-    case StmtKind::Case: case StmtKind::Append: case StmtKind::ImportStar:
+    case StmtKind::FunctionDef:
+    case StmtKind::ClassDef:
+    case StmtKind::AnnAssign:
+    case StmtKind::TypeAlias:
+    case StmtKind::For:
+    case StmtKind::While:
+    case StmtKind::If:
+    case StmtKind::With:
+    case StmtKind::Match:
+    case StmtKind::Try:
+    case StmtKind::Assert:
+    case StmtKind::Global:
+    case StmtKind::Nonlocal:
+    case StmtKind::Pass:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Comment:
+    case StmtKind::Handler:
+    case StmtKind::Case:
+    case StmtKind::Append:
+    case StmtKind::ImportStar:
       break;
   }
   return {};
@@ -160,7 +195,8 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
     const std::optional<std::uint32_t> own = simple_start(id);
     if (own && depth == 0) return own;
     if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
-    if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) return {};
+    if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef)
+      return {};
     // `if a: return` says nothing of indentation.
     const SourceSpan head = of(id);
     id = s.body[0];
@@ -172,7 +208,9 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
 std::optional<std::uint32_t> SourceColumns::start(std::span<const StmtId> list) const {
   std::optional<std::uint32_t> least;
   for (StmtId id : list)
-    if (const std::optional<std::uint32_t> column = start(id); column && (!least || *column < *least)) least = column;
+    if (const std::optional<std::uint32_t> column = start(id);
+        column && (!least || *column < *least))
+      least = column;
   return least;
 }
 
@@ -187,7 +225,8 @@ bool SourceColumns::writes_jump(StmtId id) const {
   if (s.kind == StmtKind::Continue) return width == kContinueWidth;
   if (r_.role != Role::Function) return false;  // the end of a module or class
   if (width != kReturnWidth && width != kNoneWidth) return false;
-  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step() != 0)) return false;
+  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step() != 0))
+    return false;
   // The end of a function has the place of what came before it.
   find_others();
   return !std::binary_search(others_.begin(), others_.end(), own, before);

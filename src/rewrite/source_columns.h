@@ -1,5 +1,6 @@
 #pragma once
-// How the source was laid out, as far as the columns of its bytecode tell (CPython 3.11 and later, see Objects/locations.md).
+// How the source was laid out, as far as the columns of its bytecode tell (CPython 3.11 and later,
+// see Objects/locations.md).
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,7 +22,8 @@ class SourceColumns {
 
   /// False where the bytecode has no columns; then everything is unknown.
   bool known() const { return known_; }
-  /// Does the compiler copy the end of a function to each way that leads there, with the line of what comes before (3.10+)?
+  /// Does the compiler copy the end of a function to each way that leads there, with the line of
+  /// what comes before (3.10+)?
   bool copies_ends() const { return copies_ends_; }
   /// Of the instruction that made a node.
   SourceSpan at(const Origin& origin) const {
@@ -34,20 +36,24 @@ class SourceColumns {
   std::int32_t line(StmtId statement) const;
   /// The column at which a statement begins.
   std::optional<std::uint32_t> start(StmtId statement) const;
-  /// The least column at which one of the statements begins: that of their list, unless all known ones are in an `else` that is not there yet.
+  /// The least column at which one of the statements begins: that of their list, unless all known
+  /// ones are in an `else` that is not there yet.
   std::optional<std::uint32_t> start(std::span<const StmtId> list) const;
   /// By how much one level is indented.
   std::uint32_t step() const;
-  /// Is this `return`, `return None` or `continue` written there? False for the end of a function or loop, and for copies of one statement.
+  /// Is this `return`, `return None` or `continue` written there? False for the end of a function
+  /// or loop, and for copies of one statement.
   bool writes_jump(StmtId statement) const;
-  /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes before it.
+  /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes
+  /// before it.
   std::optional<bool> bare_return(StmtId statement) const;
 
  private:
   SourceSpan of(StmtId statement) const;  // of the expressions that it holds itself
   SourceSpan of_roots() const;            // of what work_ holds, which is empty afterwards
   std::optional<std::uint32_t> simple_start(StmtId statement) const;
-  std::optional<std::uint32_t> start_of_roots(const Stmt& s) const;  // of a statement that is nothing but expressions
+  std::optional<std::uint32_t> start_of_roots(
+      const Stmt& s) const;  // of a statement that is nothing but expressions
 
   void find_jumps() const;
   void find_others() const;
@@ -57,13 +63,15 @@ class SourceColumns {
   mutable ExprIds work_;
   // Found when first asked for.
   mutable bool jumps_found_ = false, others_found_ = false;
-  mutable std::vector<SourceSpan> jumps_, others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
+  mutable std::vector<SourceSpan> jumps_,
+      others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
   mutable std::uint32_t step_ = 0;
   struct Start {
     bool looked = false;
     std::optional<std::uint32_t> column;
   };
-  mutable std::vector<Start> starts_;  // by statement of the body: start_of_roots(), which nothing changes any more where starts are asked for
+  mutable std::vector<Start> starts_;  // by statement of the body: start_of_roots(), which nothing
+                                       // changes any more where starts are asked for
 };
 
 }  // namespace depyf

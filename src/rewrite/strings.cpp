@@ -1,4 +1,5 @@
-// f-strings: a formatted value is part of one, and constant parts that touch are one part. What was `'%s' % (a,)` is so again (3.11+).
+// f-strings: a formatted value is part of one, and constant parts that touch are one part. What was
+// `'%s' % (a,)` is so again (3.11+).
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,8 +12,8 @@
 namespace depyf {
 namespace {
 
-/// Number of values that CPython's optimiser takes when it makes an f-string of `format % (…)`; -1 where it leaves the operation alone.
-/// (Python/ast_opt.c, optimize_format)
+/// Number of values that CPython's optimiser takes when it makes an f-string of `format % (…)`; -1
+/// where it leaves the operation alone. (Python/ast_opt.c, optimize_format)
 std::ptrdiff_t foldable_fields(std::string_view format) {
   constexpr int kMaxDigits = 3;
   std::ptrdiff_t fields = 0;
@@ -28,30 +29,38 @@ std::ptrdiff_t foldable_fields(std::string_view format) {
       ++at;
       continue;
     }
-    while (at < format.size() && std::string_view("-+ #0").find(format[at]) != std::string_view::npos) ++at;
+    while (at < format.size() &&
+           std::string_view("-+ #0").find(format[at]) != std::string_view::npos)
+      ++at;
     if (!digits()) return -1;
     if (at < format.size() && format[at] == '.') {
       ++at;
       if (!digits()) return -1;
     }
-    if (at == format.size() || (format[at] != 's' && format[at] != 'r' && format[at] != 'a')) return -1;
+    if (at == format.size() || (format[at] != 's' && format[at] != 'r' && format[at] != 'a'))
+      return -1;
     ++at;
     ++fields;
   }
   return fields;
 }
 
-/// The left side of a `%` that the compiler left alone although it folds such: it was an f-string without fields.
+/// The left side of a `%` that the compiler left alone although it folds such: it was an f-string
+/// without fields.
 bool was_plain_fstring(const Rewriter& r, const Expr& e) {
-  if (e.kind != ExprKind::Binary || static_cast<BinaryOp>(e.op) != BinaryOp::Remainder || !folds_percent_format(r.object)) return false;
+  if (e.kind != ExprKind::Binary || static_cast<BinaryOp>(e.op) != BinaryOp::Remainder ||
+      !folds_percent_format(r.object))
+    return false;
   const Expr& values = r.ast[e.kids[1]];
   if (!r.is_constant(e.kids[0], ConstKind::Str) || values.kind != ExprKind::Tuple) return false;
   for (ExprId value : values.kids)
     if (r.ast[value].kind == ExprKind::Starred) return false;
-  return foldable_fields(r.constant(e.kids[0])->text) == static_cast<std::ptrdiff_t>(values.kids.size());
+  return foldable_fields(r.constant(e.kids[0])->text) ==
+         static_cast<std::ptrdiff_t>(values.kids.size());
 }
 
-/// Did the compiler make this f-string of `'…' % (…)`? A field of that lies where its value does, which in an f-string cannot be. Without columns:
+/// Did the compiler make this f-string of `'…' % (…)`? A field of that lies where its value does,
+/// which in an f-string cannot be. Without columns:
 /// `%s` is often written, `!s` hardly ever.
 bool was_percent_format(Rewriter& r, const Expr& e) {
   bool placed = false, as_str = false;
@@ -59,7 +68,8 @@ bool was_percent_format(Rewriter& r, const Expr& e) {
     const Expr& part = r.ast[kid];
     if (part.kind != ExprKind::FormattedValue) continue;
     as_str |= part.op == 1;
-    const SourceSpan field = r.columns().at(part.origin), value = r.columns().at(r.ast[part.kids[0]].origin);
+    const SourceSpan field = r.columns().at(part.origin),
+                     value = r.columns().at(r.ast[part.kids[0]].origin);
     placed |= field.line != 0 && value.line != 0;
     if (field.line != 0 && field == value) return true;
   }
@@ -79,28 +89,40 @@ void restore_percent_format(Rewriter& r, ExprId id) {
   const ExprId left = r.ast.constant(r.module.add(text), e.origin);
   const ExprId right = r.ast.expr(ExprKind::Tuple, values, UINT32_MAX, 0, e.origin);
   const ExprId operands[] = {left, right};
-  r.ast[id] = Expr{ExprKind::Binary, static_cast<std::uint8_t>(BinaryOp::Remainder), 0, UINT32_MAX, r.ast.arena.copy(operands), {}, e.origin};
+  r.ast[id] = Expr{ExprKind::Binary,
+                   static_cast<std::uint8_t>(BinaryOp::Remainder),
+                   0,
+                   UINT32_MAX,
+                   r.ast.arena.copy(operands),
+                   {},
+                   e.origin};
 }
 
 }  // namespace
 
 void restore_strings(Rewriter& r) {
   const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  const bool percent = folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) && r.may_hold(ExprKind::Tuple) &&
-                       std::any_of(own.begin(), own.end(), [&](const Expr& e) { return was_plain_fstring(r, e); });
+  const bool percent =
+      folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) &&
+      r.may_hold(ExprKind::Tuple) &&
+      std::any_of(own.begin(), own.end(), [&](const Expr& e) { return was_plain_fstring(r, e); });
   if (!percent && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
   std::vector<ExprId> order;
-  for (ExprId id : collect_expressions(r.ast, r.body))  // comprehensions have been through this as bodies of their own
+  for (ExprId id : collect_expressions(
+           r.ast, r.body))  // comprehensions have been through this as bodies of their own
     if (!r.ast[id].origin.code || r.ast[id].origin.code == r.code) order.push_back(id);
   std::unordered_set<std::uint32_t> inside, specifications;
   for (ExprId id : order)
-    if (const Expr& e = r.ast[id]; e.kind == ExprKind::FormattedValue && e.kids.size() > 1 && e.kids[1]) specifications.insert(e.kids[1].index);
+    if (const Expr& e = r.ast[id];
+        e.kind == ExprKind::FormattedValue && e.kids.size() > 1 && e.kids[1])
+      specifications.insert(e.kids[1].index);
   for (ExprId id : order)
     if (r.ast[id].kind == ExprKind::JoinedStr)
       for (ExprId kid : r.ast[id].kids) inside.insert(kid.index);
   for (ExprId id : order) {
     const ExprKind kind = r.ast[id].kind;
-    if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr && kind != ExprKind::Binary) continue;
+    if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr && kind != ExprKind::Binary)
+      continue;
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
       const ExprId part = r.ast.add(e);
@@ -111,7 +133,8 @@ void restore_strings(Rewriter& r) {
       continue;
     }
     if (was_plain_fstring(r, e)) {
-      e.kids[0] = r.ast.expr(ExprKind::JoinedStr, {e.kids[0]}, UINT32_MAX, 0, r.ast[e.kids[0]].origin);
+      e.kids[0] =
+          r.ast.expr(ExprKind::JoinedStr, {e.kids[0]}, UINT32_MAX, 0, r.ast[e.kids[0]].origin);
       continue;
     }
     if (e.kind != ExprKind::JoinedStr) continue;
@@ -137,7 +160,8 @@ void restore_strings(Rewriter& r) {
   }
   if (!folds_percent_format(r.object)) return;
   for (ExprId id : order)
-    if (r.ast[id].kind == ExprKind::JoinedStr && !specifications.contains(id.index)) restore_percent_format(r, id);
+    if (r.ast[id].kind == ExprKind::JoinedStr && !specifications.contains(id.index))
+      restore_percent_format(r, id);
 }
 
 }  // namespace depyf

@@ -6,8 +6,9 @@
 namespace depyf::simplifying {
 
 // Rule: a parameter whose arguments are all one value v, or itself, is v.
-// Proof: whenever the block is entered, the parameter gets v or the value it had before, which was v by induction. v dominates every edge that
-// passes it; an edge that passes the parameter itself comes from a block which the parameter's own block dominates; so v dominates the block.
+// Proof: whenever the block is entered, the parameter gets v or the value it had before, which was
+// v by induction. v dominates every edge that passes it; an edge that passes the parameter itself
+// comes from a block which the parameter's own block dominates; so v dominates the block.
 void remove_trivial_params(Lifted& lifted) {
   const Order order(lifted);
   std::vector<ValueId> work;
@@ -68,10 +69,10 @@ void remove_trivial_params(Lifted& lifted) {
   replace_uses(lifted, replacement);
 }
 
-// Rule "dead value": an operation without effect that cannot raise and whose result nobody reads is dropped.
-// Proof: by pure_values() it does nothing else than to produce its result.
-// Rule "dead parameter": a parameter that is read by nothing, or only handed on to such parameters, is dropped with its arguments.
-// Proof: passing a value has no effect.
+// Rule "dead value": an operation without effect that cannot raise and whose result nobody reads is
+// dropped. Proof: by pure_values() it does nothing else than to produce its result. Rule "dead
+// parameter": a parameter that is read by nothing, or only handed on to such parameters, is dropped
+// with its arguments. Proof: passing a value has no effect.
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
   const Order order(lifted);
   const std::vector<bool> pure = pure_values(lifted, module, order, dynamo);
@@ -95,7 +96,8 @@ void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
     const Value& value = lifted[id];
     for (ValueId operand : value.operands) use(operand);
     if (value.kind == ValueKind::Param)
-      for (const Predecessor& edge : order.into(value.block.index)) use(arguments(lifted, edge)[value.arg]);
+      for (const Predecessor& edge : order.into(value.block.index))
+        use(arguments(lifted, edge)[value.arg]);
   }
   remove_params(lifted, order, [&](ValueId param) { return !live[param.index]; });
   for (std::uint32_t b : order.blocks) {

@@ -1,18 +1,21 @@
-// Rule "sets of constants": SET_UPDATE(BUILD_SET(), frozenset({a, b, c})), of a set that nothing else has seen, is BUILD_SET(a, b, c), and the order of
-// its constants is any; SET_UPDATE(BUILD_SET(), ()), and up to 3.8 BUILD_SET_UNPACK(()), is BUILD_SET().
+// Rule "sets of constants": SET_UPDATE(BUILD_SET(a, …), (b, c)), of a set of constants that nothing
+// else has seen, and up to 3.8 BUILD_SET_UNPACK((a, …), (b, c)), is BUILD_SET(a, …, b, c).
 //
-// Proof: a display of three constants or more compiles to the first (compile.c, starunpack_helper; 3.9+), Dynamo builds the second. Both make a set of
-// the same items, since no two of them are equal; hashing texts, bytes, integers and singletons calls nothing of the program. In which order a set gives
-// its items is nothing that the language promises, and CPython's own compiler does not keep it. `{*()}` is how source spells the empty set.
+// Proof: either adds the constants one by one to an empty set (setobject.c, set_update_internal),
+// and hashing and comparing them calls nothing of the program. The order of insertion decides in
+// which order the set gives its items, so it stays. For the same reason an update with a frozenset,
+// to which CPython 3.9 and later compile a display of three constants or more, is no such set: it
+// takes over the frozenset's table (set_merge), whose size and order are others. `{*(a, b, c)}` is
+// how source spells BUILD_SET(a, b, c), and `{*()}` the empty set.
 //
-// Rule "maps at once": MAP_ADD(m, k, v) and DICT_UPDATE(m, n), of dicts m and n that nothing else has seen and whose keys are constants, are one BUILD_MAP of
-// all their keys and values.
+// Rule "maps at once": MAP_ADD(m, k, v) and DICT_UPDATE(m, n), of dicts m and n that nothing else
+// has seen and whose keys are constants, are one BUILD_MAP of all their keys and values.
 //
-// Proof: a display of more than 15 pairs compiles to such steps (compile.c, compiler_dict), Dynamo builds it at once. Between two steps values are evaluated,
-// which cannot see the dict, and if that raises, dict and values are dropped either way. Hashing and comparing such keys calls nothing of the program;
-// where two are equal, the first one stays and the last value counts, either way.
+// Proof: a display of more than 15 pairs compiles to such steps (compile.c, compiler_dict), Dynamo
+// builds it at once. Between two steps values are evaluated, which cannot see the dict, and if that
+// raises, dict and values are dropped either way. Hashing and comparing such keys calls nothing of
+// the program; where two are equal, the first one stays and the last value counts, either way.
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
 
 #include "simplify/rules.h"
@@ -21,14 +24,11 @@ namespace depyf::simplifying {
 
 namespace {
 
-/// Constants of which no two are equal unless place() says so: a bool would be to an integer. Hashing them runs no code of the program.
-bool ordered(const Const& c) {
-  return c.kind == ConstKind::None || c.kind == ConstKind::Ellipsis || c.kind == ConstKind::Int || c.kind == ConstKind::Str || c.kind == ConstKind::Bytes;
-}
-auto place(const Const& c) { return std::tuple(c.kind, c.big, c.integer, c.text); }
-
+/// Constants that can be hashed and compared without running code of the program.
 bool plain_key(const Const& c) {
-  return ordered(c) || c.kind == ConstKind::True || c.kind == ConstKind::False || c.kind == ConstKind::Float || c.kind == ConstKind::Complex;
+  return c.kind == ConstKind::None || c.kind == ConstKind::Ellipsis || c.kind == ConstKind::Int ||
+         c.kind == ConstKind::Str || c.kind == ConstKind::Bytes || c.kind == ConstKind::True ||
+         c.kind == ConstKind::False || c.kind == ConstKind::Float || c.kind == ConstKind::Complex;
 }
 
 class Displays {
@@ -36,11 +36,15 @@ class Displays {
   Displays(Lifted& lifted, const Module& module) : lifted_(lifted), module_(module) {}
 
   void run() {
-    if (std::none_of(lifted_.values.begin(), lifted_.values.end(), [](const Value& v) { return has_rule(v); })) return;
+    if (std::none_of(lifted_.values.begin(), lifted_.values.end(),
+                     [](const Value& v) { return has_rule(v); }))
+      return;
     uses_ = count_uses(lifted_);
     gone_.assign(lifted_.values.size(), 0);
     for (LiftedBlock& block : lifted_.blocks) {
-      if (std::none_of(block.body.begin(), block.body.end(), [&](ValueId id) { return has_rule(lifted_[id]); })) continue;
+      if (std::none_of(block.body.begin(), block.body.end(),
+                       [&](ValueId id) { return has_rule(lifted_[id]); }))
+        continue;
       body_.clear();
       maps_.clear();
       for (ValueId id : block.body) {
@@ -49,7 +53,9 @@ class Displays {
       }
       std::erase_if(body_, [&](ValueId id) { return id.index < gone_.size() && gone_[id.index]; });
       for (ValueId id : body_)
-        if (const auto made = maps_.find(id.index); made != maps_.end() && is(id, Op::MAP_ADD, Op::DICT_UPDATE)) becomes(id, Op::BUILD_MAP, made->second, 2);
+        if (const auto made = maps_.find(id.index);
+            made != maps_.end() && is(id, Op::MAP_ADD, Op::DICT_UPDATE))
+          becomes(id, Op::BUILD_MAP, made->second, 2);
       block.body.swap(body_);
     }
   }
@@ -57,18 +63,35 @@ class Displays {
  private:
   static bool has_rule(const Value& v) {
     return v.kind == ValueKind::Operation && !(v.aux & kInPlace) &&
-           (v.op == Op::BUILD_SET || v.op == Op::SET_UPDATE || v.op == Op::BUILD_SET_UNPACK || v.op == Op::MAP_ADD || v.op == Op::DICT_UPDATE);
+           (v.op == Op::BUILD_SET || v.op == Op::SET_UPDATE || v.op == Op::BUILD_SET_UNPACK ||
+            v.op == Op::MAP_ADD || v.op == Op::DICT_UPDATE);
   }
   template <class... Ops>
   bool is(ValueId v, Ops... ops) const {
     return lifted_[v].kind == ValueKind::Operation && ((lifted_[v].op == ops) || ...);
   }
-  const Const* constant(ValueId v) const { return is(v, Op::LOAD_CONST) ? &module_[ConstId(lifted_[v].arg)] : nullptr; }
-  bool is_empty_tuple(ValueId v) const {
-    const Const* c = constant(v);
-    return c && c->kind == ConstKind::Tuple && c->items.empty();
+  const Const* constant(ValueId v) const {
+    return is(v, Op::LOAD_CONST) ? &module_[ConstId(lifted_[v].arg)] : nullptr;
   }
-  bool is_fresh_empty_set(ValueId v) const { return is(v, Op::BUILD_SET) && lifted_[v].operands.empty() && uses_[v.index] == 1; }
+  bool is_plain_tuple(ValueId v) const {
+    const Const* c = constant(v);
+    return c && c->kind == ConstKind::Tuple &&
+           std::all_of(c->items.begin(), c->items.end(),
+                       [&](ConstId item) { return is_plain(item); });
+  }
+  /// Also tuples of plain constants, one deep.
+  bool is_plain(ConstId id) const {
+    const Const& c = module_[id];
+    return plain_key(c) || (c.kind == ConstKind::Tuple &&
+                            std::all_of(c.items.begin(), c.items.end(),
+                                        [&](ConstId item) { return plain_key(module_[item]); }));
+  }
+  bool is_fresh_plain_set(ValueId v) const {
+    return is(v, Op::BUILD_SET) && uses_[v.index] == 1 &&
+           std::all_of(lifted_[v].operands.begin(), lifted_[v].operands.end(), [&](ValueId item) {
+             return is(item, Op::LOAD_CONST) && is_plain(ConstId(lifted_[item].arg));
+           });
+  }
   bool is_key(ValueId v) const {
     const Const* c = constant(v);
     return c && plain_key(*c);
@@ -95,49 +118,45 @@ class Displays {
     const Value value = lifted_[id];
     if (value.kind != ValueKind::Operation || (value.aux & kInPlace)) return;
     const std::span<const ValueId> operands = value.operands;
-    if (value.op == Op::BUILD_SET) order(id, {operands.begin(), operands.end()});
-    else if (value.op == Op::BUILD_SET_UNPACK && std::all_of(operands.begin(), operands.end(), [&](ValueId v) { return is_empty_tuple(v); })) becomes(id, Op::BUILD_SET, {});
-    else if (value.op == Op::SET_UPDATE && is_fresh_empty_set(operands[0])) update(id, value);
-    else if (value.op == Op::BUILD_MAP || value.op == Op::BUILD_CONST_KEY_MAP || value.op == Op::MAP_ADD || value.op == Op::DICT_UPDATE) grow(id, value);
+    if (value.op == Op::BUILD_SET_UNPACK &&
+        std::all_of(operands.begin(), operands.end(), [&](ValueId v) { return is_plain_tuple(v); }))
+      add_all(id, value, {}, operands);
+    else if (value.op == Op::SET_UPDATE && is_fresh_plain_set(operands[0]) &&
+             is_plain_tuple(operands[1]))
+      add_all(id, value, operands[0], operands.last(1));
+    else if (value.op == Op::BUILD_MAP || value.op == Op::BUILD_CONST_KEY_MAP ||
+             value.op == Op::MAP_ADD || value.op == Op::DICT_UPDATE)
+      grow(id, value);
   }
 
-  void update(ValueId id, const Value& value) {
-    const Const* items = constant(value.operands[1]);
-    if (is_empty_tuple(value.operands[1])) {
-      gone_[value.operands[0].index] = 1;
-      becomes(id, Op::BUILD_SET, {});
-    } else if (items && items->kind == ConstKind::FrozenSet &&
-               std::all_of(items->items.begin(), items->items.end(), [&](ConstId item) { return ordered(module_[item]); })) {
-      std::vector<ValueId> loads;
-      for (ConstId item : items->items) loads.push_back(load_part(value.operands[1], item, value.block));
-      if (order(id, loads)) {
-        gone_[value.operands[0].index] = 1;
-        body_.insert(body_.end(), loads.begin(), loads.end());
-      }
+  /// Makes it a set of the items of `set`, if there is one, and then those of `tuples`.
+  void add_all(ValueId id, const Value& value, ValueId set, std::span<const ValueId> tuples) {
+    std::vector<ValueId> items;
+    if (set.valid()) {
+      items.assign(lifted_[set].operands.begin(), lifted_[set].operands.end());
+      gone_[set.index] = 1;
     }
-  }
-
-  /// Makes it a set of these constants; false where they are not such.
-  bool order(ValueId id, std::vector<ValueId> items) {
-    for (ValueId item : items)
-      if (const Const* c = constant(item); !c || !ordered(*c)) return false;
-    const auto place_of = [&](ValueId v) { return place(*constant(v)); };
-    std::sort(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place_of(a) < place_of(b); });
-    if (std::adjacent_find(items.begin(), items.end(), [&](ValueId a, ValueId b) { return place_of(a) == place_of(b); }) != items.end()) return false;
+    for (ValueId tuple : tuples)
+      for (ConstId item : constant(tuple)->items) {
+        items.push_back(load_part(tuple, item, value.block));
+        body_.push_back(items.back());
+      }
     becomes(id, Op::BUILD_SET, items);
-    return true;
   }
 
   void grow(ValueId id, const Value& value) {
     const std::span<const ValueId> operands = value.operands;
-    const auto own = [&](ValueId v) { return uses_[v.index] == 1 ? maps_.find(v.index) : maps_.end(); };
+    const auto own = [&](ValueId v) {
+      return uses_[v.index] == 1 ? maps_.find(v.index) : maps_.end();
+    };
     if (value.op == Op::BUILD_MAP) {
       for (std::size_t i = 0; i + 1 < operands.size(); i += 2)
         if (!is_key(operands[i])) return;
       maps_[id.index].assign(operands.begin(), operands.end());
     } else if (value.op == Op::BUILD_CONST_KEY_MAP) {
       const Const* keys = constant(operands.back());
-      if (!keys || keys->kind != ConstKind::Tuple || keys->items.size() + 1 != operands.size()) return;
+      if (!keys || keys->kind != ConstKind::Tuple || keys->items.size() + 1 != operands.size())
+        return;
       for (ConstId key : keys->items)
         if (!plain_key(module_[key])) return;
       std::vector<ValueId>& pairs = maps_[id.index];
@@ -168,7 +187,8 @@ class Displays {
   std::vector<std::uint32_t> uses_;
   std::vector<std::uint8_t> gone_;
   std::vector<ValueId> body_;
-  std::unordered_map<std::uint32_t, std::vector<ValueId>> maps_;  // by value: keys and values of a dict of the block at hand
+  std::unordered_map<std::uint32_t, std::vector<ValueId>>
+      maps_;  // by value: keys and values of a dict of the block at hand
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ Order::Order(const Lifted& lifted) {
   for (std::uint32_t b = 0; b < n; ++b) first[b + 1] += first[b];
   edges.resize(first[n]);
   std::vector<std::uint32_t> fill(first.begin(), first.end() - 1);
-  for (std::uint32_t b : blocks) each(b, [&](std::uint32_t to, std::uint8_t k) { edges[fill[to]++] = {b, k}; });
+  for (std::uint32_t b : blocks)
+    each(b, [&](std::uint32_t to, std::uint8_t k) { edges[fill[to]++] = {b, k}; });
 }
 
 std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge) {
@@ -86,16 +87,21 @@ std::vector<std::uint32_t> count_uses(const Lifted& lifted) {
   return uses;
 }
 
-// A local is bound where every way from the entry passes a store (or it is an argument) with no delete after it. Exceptions leave a block anywhere:
-// towards the handler a slot counts as bound only when it was at the entry and the block never unbinds it. Only the frame itself
-// stores and deletes its locals, so nothing else has to be considered. A load that did not raise proves its slot bound, too.
+// A local is bound where every way from the entry passes a store (or it is an argument) with no
+// delete after it. Exceptions leave a block anywhere: towards the handler a slot counts as bound
+// only when it was at the entry and the block never unbinds it. Only the frame itself stores and
+// deletes its locals, so nothing else has to be considered. A load that did not raise proves its
+// slot bound, too.
 Bound::Bound(const Lifted& lifted, const Module& module, const Order& order) : lifted_(lifted) {
   const CodeObject& code = module[lifted.code];
   const std::size_t slots = code.slots.size();
   words_ = (slots + 63) / 64;
   auto look = [&](std::span<const ValueId> args) {
     for (ValueId id : args)
-      if (id.valid()) may_carry_null_ |= lifted[id].kind == ValueKind::Null || (lifted[id].kind == ValueKind::Operation && lifted[id].op == Op::LOAD_FAST_AND_CLEAR);
+      if (id.valid())
+        may_carry_null_ |=
+            lifted[id].kind == ValueKind::Null ||
+            (lifted[id].kind == ValueKind::Operation && lifted[id].op == Op::LOAD_FAST_AND_CLEAR);
   };
   for (const LiftedBlock& block : lifted.blocks) {
     look(block.edges[0].args);
@@ -104,7 +110,8 @@ Bound::Bound(const Lifted& lifted, const Module& module, const Order& order) : l
   }
   const std::uint64_t ones = ~std::uint64_t{0};
   entry_.assign(lifted.blocks.size() * words_, ones);
-  std::vector<std::uint64_t> in(words_), out(lifted.blocks.size() * words_, ones), to_handler(lifted.blocks.size() * words_, ones);
+  std::vector<std::uint64_t> in(words_), out(lifted.blocks.size() * words_, ones),
+      to_handler(lifted.blocks.size() * words_, ones);
   std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount;
   if (code.flags & kVarArgs) ++arguments;
   if (code.flags & kVarKeywords) ++arguments;
@@ -112,7 +119,10 @@ Bound::Bound(const Lifted& lifted, const Module& module, const Order& order) : l
     changed = false;
     for (std::uint32_t b : order.blocks) {
       if (b == lifted.entry.index)
-        for (std::size_t w = 0; w < words_; ++w) in[w] = arguments >= 64 * (w + 1) ? ones : arguments <= 64 * w ? 0 : (std::uint64_t{1} << (arguments - 64 * w)) - 1;
+        for (std::size_t w = 0; w < words_; ++w)
+          in[w] = arguments >= 64 * (w + 1) ? ones
+                  : arguments <= 64 * w     ? 0
+                                            : (std::uint64_t{1} << (arguments - 64 * w)) - 1;
       else
         in.assign(words_, ones);
       for (const Predecessor& edge : order.into(b)) {
@@ -127,7 +137,8 @@ Bound::Bound(const Lifted& lifted, const Module& module, const Order& order) : l
       for (std::size_t w = 0; w < words_; ++w) {
         std::uint64_t& old_out = out[b * words_ + w];
         std::uint64_t& old_handler = to_handler[b * words_ + w];
-        if (old_out != state[w] || old_handler != always[w] || entry_[b * words_ + w] != in[w]) changed = true;
+        if (old_out != state[w] || old_handler != always[w] || entry_[b * words_ + w] != in[w])
+          changed = true;
         old_out = state[w];
         old_handler = always[w];
         entry_[b * words_ + w] = in[w];
@@ -143,9 +154,14 @@ void Bound::step(std::vector<std::uint64_t>& state, const Value& operation) cons
   if (operation.op == Op::LOAD_FAST) {
     word |= bit;
   } else if (operation.op == Op::STORE_FAST) {
-    // Storing a NULL unbinds; so may storing back what an inlined comprehension put aside, or a parameter that carries either.
+    // Storing a NULL unbinds; so may storing back what an inlined comprehension put aside, or a
+    // parameter that carries either.
     const Value& stored = lifted_[operation.operands[0]];
-    const bool certain = stored.kind == ValueKind::Param ? !may_carry_null_ : stored.kind != ValueKind::Null && !(stored.kind == ValueKind::Operation && stored.op == Op::LOAD_FAST_AND_CLEAR);
+    const bool certain =
+        stored.kind == ValueKind::Param
+            ? !may_carry_null_
+            : stored.kind != ValueKind::Null &&
+                  !(stored.kind == ValueKind::Operation && stored.op == Op::LOAD_FAST_AND_CLEAR);
 
     word = certain ? word | bit : word & ~bit;
   } else if (operation.op == Op::DELETE_FAST || operation.op == Op::LOAD_FAST_AND_CLEAR) {
@@ -153,20 +169,26 @@ void Bound::step(std::vector<std::uint64_t>& state, const Value& operation) cons
   }
 }
 
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order, bool dynamo) {
+std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order,
+                              bool dynamo) {
   std::vector<bool> pure(lifted.values.size(), false);
-  const auto installed = [&](const Value& value) { return value.arg < module.strings.size() && installed_by_dynamo(module[StrId(value.arg)]); };
+  const auto installed = [&](const Value& value) {
+    return value.arg < module.strings.size() && installed_by_dynamo(module[StrId(value.arg)]);
+  };
   for (std::uint32_t b : order.blocks)
     for (ValueId id : lifted.blocks[b].body)
-      if (const Value& value = lifted[id]; value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) dynamo = dynamo && !installed(value);
+      if (const Value& value = lifted[id];
+          value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL)
+        dynamo = dynamo && !installed(value);
   Bound bound(lifted, module, order);
   for (std::uint32_t b : order.blocks) {
     std::vector<std::uint64_t> state = bound.at_entry(b);
     for (ValueId id : lifted.blocks[b].body) {
       const Value& value = lifted[id];
       bool is = false;
-      if (value.op == Op::LOAD_CONST || value.op == Op::LOAD_COMMON || value.op == Op::LOAD_CLOSURE || value.op == Op::BUILD_TUPLE || value.op == Op::BUILD_LIST ||
-          value.op == Op::BUILD_SLICE || value.op == Op::IS)
+      if (value.op == Op::LOAD_CONST || value.op == Op::LOAD_COMMON ||
+          value.op == Op::LOAD_CLOSURE || value.op == Op::BUILD_TUPLE ||
+          value.op == Op::BUILD_LIST || value.op == Op::BUILD_SLICE || value.op == Op::IS)
         is = true;
       else if (value.op == Op::BUILD_MAP || value.op == Op::BUILD_SET)
         is = value.operands.empty();  // hashing an item runs its __hash__
@@ -187,9 +209,11 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
 
 bool installed_by_dynamo(std::string_view global) {
   const auto numbered = [&](std::string_view prefix) {
-    return global.starts_with(prefix) && global.size() > prefix.size() && global[prefix.size()] >= '0' && global[prefix.size()] <= '9';
+    return global.starts_with(prefix) && global.size() > prefix.size() &&
+           global[prefix.size()] >= '0' && global[prefix.size()] <= '9';
   };
-  return numbered("__compiled_fn_") || numbered("__resume_at_") || (global.starts_with("__import_") && global.size() > 9 && global != "__import__");
+  return numbered("__compiled_fn_") || numbered("__resume_at_") ||
+         (global.starts_with("__import_") && global.size() > 9 && global != "__import__");
 }
 
 }  // namespace depyf

@@ -1,22 +1,32 @@
-// Rule "fresh sequence": a list or tuple built here that has not escaped is known, so what is done to it is resolved.
+// Rule "fresh sequence": a list or tuple built here that has not escaped is known, so what is done
+// to it is resolved.
 //
-// An OBJECT is what one BUILD_LIST or BUILD_TUPLE (or slice, or LIST_TO_TUPLE of an object) makes. Going through the blocks in reverse postorder we keep for
-// every object that may still be referenced its items, as values. As long as all that ever touched it are the operations below, nobody else can have a
-// reference to it: such an object can be neither read nor changed by any effect, whatever runs in between. Hence
-// · LOAD_SUBSCR with a constant index in range is the item; a slice (step 1) is an object of its own; STORE_SUBSCR, DELETE_SUBSCR with constants, LIST_APPEND, LIST_EXTEND by a known
-//   sequence, `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives the items; `f(*known)` is f(items…);
-// · DICT_MERGE of a fresh empty dict with a display of distinct texts as keys, which nothing else reads and this only once, is that display;
-// · `(lambda: a).__closure__` of a function that is made for that alone is the tuple of cells that it is made with: a function's type is known, and
-//   `__closure__` is a read-only member of it. This is how source spells a cell that Dynamo passes on as an object;
-// · none of these can raise (indices are in range, lengths agree), call anything, or be seen, so dropping the operation itself changes nothing;
-// · at its first use by anything else the object ESCAPES: it is built there from its items. Before that point nobody could tell whether, or as which
+// An OBJECT is what one BUILD_LIST or BUILD_TUPLE (or slice, or LIST_TO_TUPLE of an object) makes.
+// Going through the blocks in reverse postorder we keep for every object that may still be
+// referenced its items, as values. As long as all that ever touched it are the operations below,
+// nobody else can have a reference to it: such an object can be neither read nor changed by any
+// effect, whatever runs in between. Hence · LOAD_SUBSCR with a constant index in range is the item;
+// a slice (step 1) is an object of its own; STORE_SUBSCR, DELETE_SUBSCR with constants,
+// LIST_APPEND, LIST_EXTEND by a known
+//   sequence, `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives
+//   the items; `f(*known)` is f(items…);
+// · DICT_MERGE of a fresh empty dict with a display of distinct texts as keys, which nothing else
+// reads and this only once, is that display; · `(lambda: a).__closure__` of a function that is made
+// for that alone is the tuple of cells that it is made with: a function's type is known, and
+//   `__closure__` is a read-only member of it. This is how source spells a cell that Dynamo passes
+//   on as an object;
+// · none of these can raise (indices are in range, lengths agree), call anything, or be seen, so
+// dropping the operation itself changes nothing; · at its first use by anything else the object
+// ESCAPES: it is built there from its items. Before that point nobody could tell whether, or as
+// which
 //   object, it existed. An object that escapes as it was built stays where it was built.
-// What is not known is left alone: an index that is no constant or out of range, a sequence from elsewhere, a list with *unknown parts, an iterable of
-// more than kLongest items.
+// What is not known is left alone: an index that is no constant or out of range, a sequence from
+// elsewhere, a list with *unknown parts, an iterable of more than kLongest items.
 //
-// Where ways meet, the records must agree; where they do not and the object is used afterwards, we start again with that object's
-// site declared unknown from the start ("blocked"), so the result never depends on a guess. The same holds when a loop brings back another
-// record than the one it was entered with, and in a handler for objects that the protected block touched.
+// Where ways meet, the records must agree; where they do not and the object is used afterwards, we
+// start again with that object's site declared unknown from the start ("blocked"), so the result
+// never depends on a guess. The same holds when a loop brings back another record than the one it
+// was entered with, and in a handler for objects that the protected block touched.
 #include <algorithm>
 #include <iterator>
 
@@ -26,9 +36,11 @@ namespace depyf::simplifying {
 
 namespace {
 
-constexpr std::size_t kLongest = 4096;   // items of one known sequence: Dynamo hands every live local to a resume function in one
-constexpr std::size_t kRounds = 12;      // fresh starts before giving up
-constexpr std::size_t kBudget = 1u << 22;  // records copied in all, against quadratic behaviour on hostile code
+constexpr std::size_t kLongest =
+    4096;  // items of one known sequence: Dynamo hands every live local to a resume function in one
+constexpr std::size_t kRounds = 12;  // fresh starts before giving up
+constexpr std::size_t kBudget =
+    1u << 22;  // records copied in all, against quadratic behaviour on hostile code
 constexpr std::uint32_t kNoObject = UINT32_MAX;
 constexpr std::uint32_t kHasClosure = 8;  // MAKE_FUNCTION's flag
 
@@ -41,7 +53,7 @@ enum class Status : std::uint8_t {
 struct Record {
   std::uint32_t object;
   Status status = Status::Known;
-  bool changed = false;   // items differ from what the site built
+  bool changed = false;  // items differ from what the site built
   std::vector<ValueId> items;
   ValueId escaped;
   bool operator==(const Record&) const = default;
@@ -59,14 +71,18 @@ using State = std::vector<Record>;  // by ascending object
 
 class Fresh {
  public:
-  Fresh(Lifted& lifted, Module& module) : lifted_(lifted), module_(module), order_(lifted), blocked_(lifted.values.size(), false) {
+  Fresh(Lifted& lifted, Module& module)
+      : lifted_(lifted), module_(module), order_(lifted), blocked_(lifted.values.size(), false) {
     base_values_ = lifted_.values.size();
     find_loops();
     base_elsewhere_.assign(base_values_, false);
     auto use = [&](ValueId id, std::uint32_t b, bool always) {
       if (!id.valid()) return;
-      ValueId of = lifted_[id].kind == ValueKind::Result && !lifted_[id].operands.empty() ? lifted_[id].operands[0] : id;
-      if (always || lifted_[of].block.index != b) base_elsewhere_[of.index] = base_elsewhere_[id.index] = true;
+      ValueId of = lifted_[id].kind == ValueKind::Result && !lifted_[id].operands.empty()
+                       ? lifted_[id].operands[0]
+                       : id;
+      if (always || lifted_[of].block.index != b)
+        base_elsewhere_[of.index] = base_elsewhere_[id.index] = true;
     };
     for (std::uint32_t b : order_.blocks) {
       const LiftedBlock& block = lifted_.blocks[b];
@@ -83,7 +99,9 @@ class Fresh {
   bool anything_to_do() const {
     for (std::uint32_t b : order_.blocks)
       for (ValueId id : lifted_.blocks[b].body)
-        if (lifted_[id].op == Op::BUILD_LIST || lifted_[id].op == Op::BUILD_TUPLE || lifted_[id].op == Op::DICT_MERGE) return true;
+        if (lifted_[id].op == Op::BUILD_LIST || lifted_[id].op == Op::BUILD_TUPLE ||
+            lifted_[id].op == Op::DICT_MERGE)
+          return true;
     return false;
   }
 
@@ -112,7 +130,7 @@ class Fresh {
   std::vector<std::uint32_t> object_of_;  // by value
   std::vector<ValueId> replacement_;      // by value
   std::vector<bool> elsewhere_;
-  std::vector<bool> virtual_site_, kept_; // by value: the site's operation is dropped unless kept
+  std::vector<bool> virtual_site_, kept_;  // by value: the site's operation is dropped unless kept
   struct Change {
     ValueId id;
     Value value;
@@ -137,7 +155,8 @@ class Fresh {
   std::uint32_t offset_ = 0;
   std::int32_t line_ = 0;
 
-  /// Blocks between the ends of an edge that goes back in reverse postorder: every block of every cycle is one.
+  /// Blocks between the ends of an edge that goes back in reverse postorder: every block of every
+  /// cycle is one.
   void find_loops() {
     std::vector<std::int32_t> change(order_.blocks.size() + 1, 0);
     for (std::uint32_t b : order_.blocks)
@@ -190,7 +209,8 @@ class Fresh {
   }
 
   Record* record(std::uint32_t object) {
-    auto at = std::lower_bound(state_.begin(), state_.end(), object, [](const Record& r, std::uint32_t o) { return r.object < o; });
+    auto at = std::lower_bound(state_.begin(), state_.end(), object,
+                               [](const Record& r, std::uint32_t o) { return r.object < o; });
     return at != state_.end() && at->object == object ? &*at : nullptr;
   }
 
@@ -218,7 +238,8 @@ class Fresh {
     replacement_[id.index] = target;
     if (!elsewhere_[id.index]) return;
     elsewhere_[target.index] = true;
-    if (object_of_[target.index] != kNoObject) objects_[object_of_[target.index]].used_elsewhere = true;
+    if (object_of_[target.index] != kNoObject)
+      objects_[object_of_[target.index]].used_elsewhere = true;
   }
 
   /// What to record as an item: the value itself, or what stands for an object that escaped.
@@ -235,7 +256,8 @@ class Fresh {
   ValueId escape(ValueId id) {
     id = find(id);
     if (!id.valid() || object_of_[id.index] == kNoObject) return id;
-    // Depth first without recursion: objects that hold objects. Records hold no cycles (see may_hold).
+    // Depth first without recursion: objects that hold objects. Records hold no cycles (see
+    // may_hold).
     std::vector<std::uint32_t> stack{object_of_[id.index]};
     while (!stack.empty()) {
       const std::uint32_t object = stack.back();
@@ -271,7 +293,8 @@ class Fresh {
       if (in_place) {
         kept_[value.index] = true;
       } else {
-        value = emit(objects_[object].list ? Op::BUILD_LIST : Op::BUILD_TUPLE, static_cast<std::uint32_t>(items.size()), items);
+        value = emit(objects_[object].list ? Op::BUILD_LIST : Op::BUILD_TUPLE,
+                     static_cast<std::uint32_t>(items.size()), items);
         object_of_[value.index] = object;
         r = record(object);
       }
@@ -315,7 +338,9 @@ class Fresh {
     id = find(id);
     if (!id.valid()) return nullptr;
     const Value& value = lifted_[id];
-    if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST || value.arg >= module_.consts.size()) return nullptr;
+    if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST ||
+        value.arg >= module_.consts.size())
+      return nullptr;
     return &module_[ConstId(value.arg)];
   }
 
@@ -352,7 +377,8 @@ class Fresh {
     return c && (c->kind == ConstKind::None || (small(c, i) && i == 1));
   }
 
-  bool range(const Const* start, const Const* stop, std::size_t length, std::size_t& from, std::size_t& to) const {
+  bool range(const Const* start, const Const* stop, std::size_t length, std::size_t& from,
+             std::size_t& to) const {
     if (!bound(start, length, 0, from) || !bound(stop, length, length, to)) return false;
     to = std::max(from, to);
     return true;
@@ -364,10 +390,12 @@ class Fresh {
     const Value& value = lifted_[id];
     if (value.kind == ValueKind::Operation && value.op == Op::BUILD_SLICE) {
       if (value.operands.size() == 3 && !is_one(constant(value.operands[2]))) return false;
-      return value.operands.size() >= 2 && range(constant(value.operands[0]), constant(value.operands[1]), length, from, to);
+      return value.operands.size() >= 2 &&
+             range(constant(value.operands[0]), constant(value.operands[1]), length, from, to);
     }
     const Const* c = constant(id);
-    if (!c || c->kind != ConstKind::Slice || c->items.size() != 3 || !is_one(&module_[c->items[2]])) return false;
+    if (!c || c->kind != ConstKind::Slice || c->items.size() != 3 || !is_one(&module_[c->items[2]]))
+      return false;
     return range(&module_[c->items[0]], &module_[c->items[1]], length, from, to);
   }
 
@@ -399,7 +427,8 @@ class Fresh {
 
   void splice(Record& r, std::size_t from, std::size_t to, const std::vector<ValueId>& items) {
     const auto begin = r.items.begin();
-    r.items.erase(begin + static_cast<std::ptrdiff_t>(from), begin + static_cast<std::ptrdiff_t>(to));
+    r.items.erase(begin + static_cast<std::ptrdiff_t>(from),
+                  begin + static_cast<std::ptrdiff_t>(to));
     r.items.insert(r.items.begin() + static_cast<std::ptrdiff_t>(from), items.begin(), items.end());
     touch(r);
   }
@@ -450,11 +479,13 @@ class Fresh {
         return true;
       }
       if (blocked_[id.index]) return false;
-      const bool ok = value.op == Op::LOAD_SUBSCR ? slice(args[1], r->items.size(), from, to)
-                                                  : range(constant(args[1]), constant(args[2]), r->items.size(), from, to);
+      const bool ok = value.op == Op::LOAD_SUBSCR
+                          ? slice(args[1], r->items.size(), from, to)
+                          : range(constant(args[1]), constant(args[2]), r->items.size(), from, to);
       if (!ok) return false;
       const bool list = is_list(*r);
-      std::vector<ValueId> items(r->items.begin() + static_cast<std::ptrdiff_t>(from), r->items.begin() + static_cast<std::ptrdiff_t>(to));
+      std::vector<ValueId> items(r->items.begin() + static_cast<std::ptrdiff_t>(from),
+                                 r->items.begin() + static_cast<std::ptrdiff_t>(to));
       make_object(id, list, std::move(items), true);
       return true;
     }
@@ -469,17 +500,21 @@ class Fresh {
         touch(*r);
         return true;
       }
-      const bool ok = value.op == Op::STORE_SUBSCR ? slice(args[2], r->items.size(), from, to)
-                                                   : range(constant(args[2]), constant(args[3]), r->items.size(), from, to);
+      const bool ok = value.op == Op::STORE_SUBSCR
+                          ? slice(args[2], r->items.size(), from, to)
+                          : range(constant(args[2]), constant(args[3]), r->items.size(), from, to);
       return ok && store_slice(args[0], object, from, to);
     }
     if (value.op == Op::DELETE_SUBSCR) {
       Record* r = known(args[0]);
       if (!r || !is_list(*r)) return false;
       std::size_t from, to;
-      if (index(args[1], r->items.size(), from)) splice(*r, from, from + 1, {});
-      else if (slice(args[1], r->items.size(), from, to)) splice(*r, from, to, {});
-      else return false;
+      if (index(args[1], r->items.size(), from))
+        splice(*r, from, from + 1, {});
+      else if (slice(args[1], r->items.size(), from, to))
+        splice(*r, from, to, {});
+      else
+        return false;
       return true;
     }
     if (value.op == Op::LIST_APPEND || value.op == Op::LIST_EXTEND) {
@@ -505,15 +540,19 @@ class Fresh {
         return false;
       }
       sequence(args[0], items);
-      // lift() makes the results right after their operation; result 0 is the deepest, which is the last item.
-      for (std::uint32_t at = id.index + 1; at < base_values_ && lifted_.values[at].kind == ValueKind::Result && lifted_.values[at].operands.size() == 1 &&
-                                            lifted_.values[at].operands[0] == id; ++at)
+      // lift() makes the results right after their operation; result 0 is the deepest, which is the
+      // last item.
+      for (std::uint32_t at = id.index + 1;
+           at < base_values_ && lifted_.values[at].kind == ValueKind::Result &&
+           lifted_.values[at].operands.size() == 1 && lifted_.values[at].operands[0] == id;
+           ++at)
         alias(ValueId(at), items[value.arg - 1 - lifted_.values[at].arg]);
       return true;
     }
     if (value.op == Op::CALL_EX) {
-      // Without a mapping the callee gets exactly the items as positional arguments; a dict display that only this call reads, with keys that are
-      // distinct names, arrives as exactly those keywords in that order.
+      // Without a mapping the callee gets exactly the items as positional arguments; a dict display
+      // that only this call reads, with keys that are distinct names, arrives as exactly those
+      // keywords in that order.
       if (args.size() > 3 || !is_sequence(args[1])) return false;
       std::vector<ValueId> operands, items, values;
       std::vector<ConstId> names;
@@ -541,12 +580,16 @@ class Fresh {
       return true;
     }
     if (value.op == Op::DICT_MERGE && !(value.aux & kInPlace)) {
-      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`, where only the source form merges. The display may have
-      // been made long before (`d = {"k": v}` … `f(**d)`): nothing but the merge reads it, and only once, so nobody can have changed it or tell it from its copy.
+      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`,
+      // where only the source form merges. The display may have been made long before (`d = {"k":
+      // v}` … `f(**d)`): nothing but the merge reads it, and only once, so nobody can have changed
+      // it or tell it from its copy.
       const ValueId empty = find(args[0]);
       const Value& target = lifted_[empty];
-      if (empty.index >= uses_.size() || target.kind != ValueKind::Operation || target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
-          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]) || (may_repeat_[block_.index] && lifted_[find(args[1])].block != block_))
+      if (empty.index >= uses_.size() || target.kind != ValueKind::Operation ||
+          target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
+          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]) ||
+          (may_repeat_[block_.index] && lifted_[find(args[1])].block != block_))
         return false;
       alias(id, args[1]);
       std::erase(body_, empty);
@@ -556,7 +599,8 @@ class Fresh {
       // flags say that a closure is all it has; it is the deepest operand then.
       const Value& load = lifted_[body[i + 1]];
       if (value.arg != kHasClosure || uses_[id.index] != 1 || !known(args[0])) return false;
-      if ((load.op != Op::LOAD_ATTR && load.op != Op::LOAD_METHOD) || load.operands.size() != 1 || load.operands[0] != id || load.arg >= module_.strings.size() ||
+      if ((load.op != Op::LOAD_ATTR && load.op != Op::LOAD_METHOD) || load.operands.size() != 1 ||
+          load.operands[0] != id || load.arg >= module_.strings.size() ||
           module_[StrId(load.arg)] != "__closure__")
         return false;
       ++i;
@@ -564,11 +608,16 @@ class Fresh {
       return true;
     }
     if ((value.op == Op::LOAD_METHOD || value.op == Op::LOAD_ATTR) && i + 1 < body.size()) {
-      // l.reverse(), of Dynamo's stack swaps up to 3.10. The bound method is used by that call only: lift() has no value in between.
+      // l.reverse(), of Dynamo's stack swaps up to 3.10. The bound method is used by that call
+      // only: lift() has no value in between.
       Record* r = known(args[0]);
-      if (!r || !is_list(*r) || value.arg >= module_.strings.size() || module_[StrId(value.arg)] != "reverse") return false;
+      if (!r || !is_list(*r) || value.arg >= module_.strings.size() ||
+          module_[StrId(value.arg)] != "reverse")
+        return false;
       const Value& call = lifted_[body[i + 1]];
-      if (call.op != Op::CALL || call.operands.size() != 1 || call.operands[0] != id || uses_[id.index] != 1 || uses_[body[i + 1].index] != 0) return false;
+      if (call.op != Op::CALL || call.operands.size() != 1 || call.operands[0] != id ||
+          uses_[id.index] != 1 || uses_[body[i + 1].index] != 0)
+        return false;
       std::reverse(r->items.begin(), r->items.end());
       touch(*r);
       ++i;
@@ -577,11 +626,14 @@ class Fresh {
     return false;
   }
 
-  /// The keys (constants) and values of a dict display that only one operation reads and whose keys are texts, all different.
+  /// The keys (constants) and values of a dict display that only one operation reads and whose keys
+  /// are texts, all different.
   bool text_keys(ValueId id, std::vector<ConstId>& keys, std::vector<ValueId>& values) const {
     const ValueId map = find(id);
     const Value& value = lifted_[map];
-    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || uses_[map.index] != 1 || value.operands.size() > 2 * kLongest) return false;
+    if (map.index >= uses_.size() || value.kind != ValueKind::Operation || uses_[map.index] != 1 ||
+        value.operands.size() > 2 * kLongest)
+      return false;
     if (value.op == Op::BUILD_MAP) {
       for (std::size_t i = 0; i + 1 < value.operands.size(); i += 2) {
         if (!constant(value.operands[i])) return false;
@@ -590,7 +642,9 @@ class Fresh {
       }
     } else if (value.op == Op::BUILD_CONST_KEY_MAP) {
       const Const* names = constant(value.operands.back());
-      if (!names || names->kind != ConstKind::Tuple || names->items.size() + 1 != value.operands.size()) return false;
+      if (!names || names->kind != ConstKind::Tuple ||
+          names->items.size() + 1 != value.operands.size())
+        return false;
       keys.assign(names->items.begin(), names->items.end());
       values.assign(value.operands.begin(), value.operands.end() - 1);
     } else {
@@ -614,17 +668,21 @@ class Fresh {
   /// A dict display of names, made in the block at hand, that only one operation reads.
   bool keywords(ValueId id, std::vector<ConstId>& names, std::vector<ValueId>& values) const {
     return text_keys(id, names, values) && lifted_[find(id)].block == block_ &&
-           std::all_of(names.begin(), names.end(), [&](ConstId name) { return is_name(module_[name].text); });
+           std::all_of(names.begin(), names.end(),
+                       [&](ConstId name) { return is_name(module_[name].text); });
   }
 
   /// An ASCII identifier that is no keyword and that a class body would not mangle.
   static bool is_name(std::string_view text) {
     static constexpr std::string_view kKeywords[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for",
-        "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
     if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text.starts_with("__")) return false;
     for (char c : text)
-      if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) return false;
+      if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')))
+        return false;
     return std::find(std::begin(kKeywords), std::end(kKeywords), text) == std::end(kKeywords);
   }
 
@@ -654,7 +712,8 @@ class Fresh {
     std::size_t n = 0, k = 0;
     for (std::size_t i = 0; i < into.size(); ++i) {
       while (k < other.size() && other[k].object < into[i].object) ++k;
-      if (k == other.size() || other[k].object != into[i].object) continue;  // made on one way only: unreachable here, but through a parameter
+      if (k == other.size() || other[k].object != into[i].object)
+        continue;  // made on one way only: unreachable here, but through a parameter
       if (into[i].status != Status::Conflict && into[i] != other[k]) {
         into[i].status = Status::Conflict;
         into[i].items.clear();
@@ -670,10 +729,13 @@ class Fresh {
     bool first = true;
     for (const Predecessor& edge : order_.into(b)) {
       if (!done_[edge.from]) continue;
-      const State& from = edge.edge == kExceptional ? results_[edge.from].handler : results_[edge.from].out;
+      const State& from =
+          edge.edge == kExceptional ? results_[edge.from].handler : results_[edge.from].out;
       copied_ += from.size() + 1;
-      if (first) state_ = from;
-      else meet(state_, from);
+      if (first)
+        state_ = from;
+      else
+        meet(state_, from);
       first = false;
     }
     if (copied_ > kBudget) over_budget_ = failed_ = true;
@@ -722,7 +784,8 @@ class Fresh {
       if (over_budget_) return false;
       BlockResult& result = results_[b];
       const LiftedBlock& block = lifted_.blocks[b];
-      const bool header = std::any_of(order_.into(b).begin(), order_.into(b).end(), [&](const Predecessor& e) { return !done_[e.from]; });
+      const bool header = std::any_of(order_.into(b).begin(), order_.into(b).end(),
+                                      [&](const Predecessor& e) { return !done_[e.from]; });
       const bool keep_in = header || block.region.valid();
       if (keep_in) result.in = state_;
       body_.clear();
@@ -741,7 +804,8 @@ class Fresh {
       for (ValueId id : block.handler_args) {
         // An object handed to the handler would have to exist before whatever raises.
         ValueId found = find(id);
-        if (found.valid() && object_of_[found.index] != kNoObject) block_site(object_of_[found.index]);
+        if (found.valid() && object_of_[found.index] != kNoObject)
+          block_site(object_of_[found.index]);
         result.handler_args.push_back(found);
       }
       if (block.region.valid()) {
@@ -765,7 +829,8 @@ class Fresh {
     for (std::uint32_t b : order_.blocks)
       for (const Predecessor& edge : order_.into(b)) {
         if (order_.number[edge.from] < order_.number[b]) continue;
-        const State& back = edge.edge == kExceptional ? results_[edge.from].handler : results_[edge.from].out;
+        const State& back =
+            edge.edge == kExceptional ? results_[edge.from].handler : results_[edge.from].out;
         std::size_t k = 0;
         for (const Record& r : results_[b].in) {
           while (k < back.size() && back[k].object < r.object) ++k;
@@ -782,7 +847,8 @@ class Fresh {
       LiftedBlock& block = lifted_.blocks[b];
       BlockResult& result = results_[b];
       block.body = std::move(result.body);
-      std::erase_if(block.body, [&](ValueId id) { return virtual_site_[id.index] && !kept_[id.index]; });
+      std::erase_if(block.body,
+                    [&](ValueId id) { return virtual_site_[id.index] && !kept_[id.index]; });
       block.value = result.value;
       block.raise_args = lifted_.arena.copy(result.raise_args);
       for (int k = 0; k < 2; ++k) block.edges[k].args = lifted_.arena.copy(result.args[k]);

@@ -1,13 +1,17 @@
-// Rule "late load": a load without effect, or a tuple, list or slice of such, stands right before the expression that reads it, in the order of its operands;
-// a load once for each use.
+// Rule "late load": a load without effect, or a tuple, list or slice of such, stands right before
+// the expression that reads it, in the order of its operands; a load once for each use.
 //
-// Loads: constants, cells, globals that Dynamo installed, and locals that are definitely bound (pure_values()).
-// Proof: such a load has no effect and cannot raise, so only what it reads could change. Constants and cells do not; nobody rebinds Dynamo's
-// globals; a local is changed by the stores, deletes and LOAD_FAST_AND_CLEAR of its own slot only, and no load moves over one of those. All other operations
-// keep their order. For the same reason a load may be repeated for each of its uses. A load moves earlier only within the expression that reads it, and an expression stores no local.
-// To another block a load moves when both have the same handler, no block between has a parameter that somebody reads (it may be an expression's own
-// diamond), the reading block is in no loop without the load, and, for a local, no way between changes its slot. A slice of constants that is read
-// once moves in the same way: it is made at most as often as before, and nobody else has it.
+// Loads: constants, cells, globals that Dynamo installed, and locals that are definitely bound
+// (pure_values()). Proof: such a load has no effect and cannot raise, so only what it reads could
+// change. Constants do not; nobody rebinds Dynamo's globals; a slot, with the local or the cell
+// that it holds, is changed by its own stores, deletes and LOAD_FAST_AND_CLEAR only, and no load
+// moves over one of those. All other operations keep their order. For the same reason a load may be
+// repeated for each of its uses. A load moves earlier only within the expression that reads it, and
+// an expression stores no local. To another block a load moves when both have the same handler, no
+// block between has a parameter that somebody reads (it may be an expression's own diamond), the
+// reading block is in no loop without the load, and, for a local, no way between changes its slot.
+// A slice of constants that is read once moves in the same way: it is made at most as often as
+// before, and nobody else has it.
 #include <algorithm>
 
 #include "simplify/rules.h"
@@ -18,18 +22,30 @@ namespace {
 
 constexpr std::size_t kWalkBudget = 1u << 16;
 
-bool changes_slot(Op op) { return op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR; }
+bool changes_slot(Op op) {
+  return op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR;
+}
 
-bool is_build(Op op) { return op == Op::BUILD_TUPLE || op == Op::BUILD_LIST || op == Op::BUILD_SLICE || op == Op::BUILD_MAP; }
+bool reads_slot(Op op) { return op == Op::LOAD_FAST || op == Op::LOAD_CLOSURE; }
+
+bool is_build(Op op) {
+  return op == Op::BUILD_TUPLE || op == Op::BUILD_LIST || op == Op::BUILD_SLICE ||
+         op == Op::BUILD_MAP;
+}
 
 bool is_load(Op op) {
-  return op == Op::LOAD_CONST || op == Op::LOAD_COMMON || op == Op::LOAD_CLOSURE || op == Op::LOAD_FAST || op == Op::LOAD_GLOBAL;
+  return op == Op::LOAD_CONST || op == Op::LOAD_COMMON || op == Op::LOAD_CLOSURE ||
+         op == Op::LOAD_FAST || op == Op::LOAD_GLOBAL;
 }
 
 class LateLoads {
  public:
   LateLoads(Lifted& lifted, const Module& module, bool dynamo)
-      : lifted_(lifted), order_(lifted), uses_(count_uses(lifted)), load_(pure_values(lifted, module, order_, dynamo)), slots_(module[lifted.code].slots.size()) {
+      : lifted_(lifted),
+        order_(lifted),
+        uses_(count_uses(lifted)),
+        load_(pure_values(lifted, module, order_, dynamo)),
+        slots_(module[lifted.code].slots.size()) {
     build_.assign(load_.size(), false);
     for (std::size_t i = 0; i < load_.size(); ++i) {
       build_[i] = load_[i] && is_build(lifted.values[i].op);
@@ -77,10 +93,13 @@ class LateLoads {
   bool is_constant_slice(ValueId id) const {
     const Value& value = lifted_[id];
     if (value.op != Op::BUILD_SLICE || !build_[id.index] || uses_[id.index] != 1) return false;
-    return std::all_of(value.operands.begin(), value.operands.end(), [&](ValueId operand) { return load_[operand.index] && lifted_[operand].op == Op::LOAD_CONST; });
+    return std::all_of(value.operands.begin(), value.operands.end(), [&](ValueId operand) {
+      return load_[operand.index] && lifted_[operand].op == Op::LOAD_CONST;
+    });
   }
 
-  /// A load that its own block reads several times becomes one for each use, as long as its slot keeps its value.
+  /// A load that its own block reads several times becomes one for each use, as long as its slot
+  /// keeps its value.
   void one_per_use() {
     std::vector<std::uint32_t> version(slots_, 0), at_load(lifted_.values.size(), UINT32_MAX);
     std::vector<ValueId> body;
@@ -88,9 +107,13 @@ class LateLoads {
       LiftedBlock& block = lifted_.blocks[b];
       body.clear();
       auto read = [&](ValueId& id) {
-        if (!id.valid() || id.index >= at_load.size() || at_load[id.index] == UINT32_MAX || uses_[id.index] < 2) return;
+        if (!id.valid() || id.index >= at_load.size() || at_load[id.index] == UINT32_MAX ||
+            uses_[id.index] < 2)
+          return;
         const Value& value = lifted_[id];
-        if (value.block.index != b || (value.op == Op::LOAD_FAST && version[value.arg] != at_load[id.index])) return;
+        if (value.block.index != b ||
+            (reads_slot(value.op) && version[value.arg] != at_load[id.index]))
+          return;
         --uses_[id.index];
         id = copy_of(id, b);
         body.push_back(id);
@@ -99,7 +122,8 @@ class LateLoads {
         for (ValueId& operand : lifted_[id].operands) read(operand);
         const Value& value = lifted_[id];
         if (changes_slot(value.op) && value.arg < slots_) ++version[value.arg];
-        if (load_[id.index] && uses_[id.index] > 1) at_load[id.index] = value.op == Op::LOAD_FAST ? version[value.arg] : 0;
+        if (load_[id.index] && uses_[id.index] > 1)
+          at_load[id.index] = reads_slot(value.op) ? version[value.arg] : 0;
         body.push_back(id);
       }
       read(block.value);
@@ -116,7 +140,9 @@ class LateLoads {
     for (std::uint32_t b : order_.blocks) {
       const LiftedBlock& block = lifted_.blocks[b];
       auto read = [&](ValueId id) {
-        if (!id.valid() || lifted_[id].block.index == b || seen[id.index] == b || (!load_[id.index] && !is_constant_slice(id))) return;
+        if (!id.valid() || lifted_[id].block.index == b || seen[id.index] == b ||
+            (!load_[id.index] && !is_constant_slice(id)))
+          return;
         seen[id.index] = b;
         wanted[b].push_back(id);
         any = true;
@@ -131,13 +157,16 @@ class LateLoads {
     std::vector<std::uint32_t> mark(lifted_.blocks.size(), 0), work;
     std::uint32_t round = 0;
     std::size_t walked = 0;
-    std::vector<std::uint32_t> allowed(lifted_.values.size(), UINT32_MAX), changed_in(slots_, UINT32_MAX);
+    std::vector<std::uint32_t> allowed(lifted_.values.size(), UINT32_MAX),
+        changed_in(slots_, UINT32_MAX);
     for (std::uint32_t target : order_.blocks) {
       if (wanted[target].empty() || !lifted_.blocks[target].params.empty()) continue;
       bool moves = false;
       for (ValueId id : wanted[target]) {
         const std::uint32_t home = lifted_[id].block.index;
-        if (lifted_.blocks[target].region != lifted_.blocks[home].region || (load_[id.index] && !leaves[id.index])) continue;
+        if (lifted_.blocks[target].region != lifted_.blocks[home].region ||
+            (load_[id.index] && !leaves[id.index]))
+          continue;
         ++round;
         work.assign(1, target);
         bool ok = true;
@@ -167,7 +196,7 @@ class LateLoads {
       auto read = [&](ValueId& id) {
         if (!id.valid() || id.index >= allowed.size() || allowed[id.index] != target) return;
         const Value& value = lifted_[id];
-        if (value.op == Op::LOAD_FAST && changed_in[value.arg] == target) return;
+        if (reads_slot(value.op) && changed_in[value.arg] == target) return;
         --uses_[id.index];
         std::vector<ValueId> parts(value.operands.begin(), value.operands.end());
         for (ValueId& part : parts) {
@@ -181,14 +210,18 @@ class LateLoads {
       };
       for (ValueId id : block.body) {
         for (ValueId& operand : lifted_[id].operands) read(operand);
-        if (changes_slot(lifted_[id].op) && lifted_[id].arg < slots_) changed_in[lifted_[id].arg] = target;
+        if (changes_slot(lifted_[id].op) && lifted_[id].arg < slots_)
+          changed_in[lifted_[id].arg] = target;
         body.push_back(id);
       }
       read(block.value);
       for (ValueId& id : block.raise_args) read(id);
       block.body.swap(body);
     }
-    for (std::uint32_t b : order_.blocks) std::erase_if(lifted_.blocks[b].body, [&](ValueId id) { return (load_[id.index] || build_[id.index]) && uses_[id.index] == 0; });
+    for (std::uint32_t b : order_.blocks)
+      std::erase_if(lifted_.blocks[b].body, [&](ValueId id) {
+        return (load_[id.index] || build_[id.index]) && uses_[id.index] == 0;
+      });
   }
 
   /// By value: a load whose slot keeps its value to the end of the block.
@@ -199,7 +232,8 @@ class LateLoads {
       const std::vector<ValueId>& body = lifted_.blocks[b].body;
       for (std::size_t i = body.size(); i-- > 0;) {
         const Value& value = lifted_[body[i]];
-        if (load_[body[i].index]) result[body[i].index] = value.op != Op::LOAD_FAST || changed_in[value.arg] != b;
+        if (load_[body[i].index])
+          result[body[i].index] = !reads_slot(value.op) || changed_in[value.arg] != b;
         if (changes_slot(value.op) && value.arg < slots_) changed_in[value.arg] = b;
       }
     }
@@ -207,7 +241,7 @@ class LateLoads {
   }
 
   bool changes(std::uint32_t b, ValueId load) const {
-    if (lifted_[load].op != Op::LOAD_FAST) return false;
+    if (!reads_slot(lifted_[load].op)) return false;
     for (ValueId id : lifted_.blocks[b].body)
       if (changes_slot(lifted_[id].op) && lifted_[id].arg == lifted_[load].arg) return true;
     return false;
@@ -267,13 +301,16 @@ class LateLoads {
       if (load_[id.index] && uses_[id.index] == 1) {
         waiting_[id.index] = true;
         loads.push_back(id);
-        if (value.op == Op::LOAD_FAST && value.arg < waiting_for_.size()) waiting_for_[value.arg].push_back(id);
+        if (reads_slot(value.op) && value.arg < waiting_for_.size())
+          waiting_for_[value.arg].push_back(id);
         continue;
       }
       if (build_[id.index] && uses_[id.index] == 1) {
-        // A fresh object made of nothing but such loads: no effect between here and its reader can touch it or what it is made of.
+        // A fresh object made of nothing but such loads: no effect between here and its reader can
+        // touch it or what it is made of.
         bool all = true;
-        for (ValueId operand : value.operands) all &= waiting_[operand.index] && !holder_[operand.index].valid();
+        for (ValueId operand : value.operands)
+          all &= waiting_[operand.index] && !holder_[operand.index].valid();
         if (all) {
           for (ValueId operand : value.operands) holder_[operand.index] = id;
           waiting_[id.index] = true;
@@ -290,13 +327,15 @@ class LateLoads {
       insert(id, ValueId::none());
       start_[id.index] = at.valid() ? at : id;
     }
-    // The end of the block reads like one more operation; then what other blocks and parameters get.
+    // The end of the block reads like one more operation; then what other blocks and parameters
+    // get.
     std::vector<ValueId> end(block.raise_args.begin(), block.raise_args.end());
     end.push_back(block.value);
     place_operands(end);
     for (ValueId id : loads) {
       if (waiting_[id.index]) place(outermost(id), ValueId::none());
-      if (lifted_[id].op == Op::LOAD_FAST && lifted_[id].arg < waiting_for_.size()) waiting_for_[lifted_[id].arg].clear();
+      if (reads_slot(lifted_[id].op) && lifted_[id].arg < waiting_for_.size())
+        waiting_for_[lifted_[id].arg].clear();
     }
     block.body.clear();
     for (ValueId id = first_; id.valid(); id = next_[id.index]) block.body.push_back(id);
@@ -305,6 +344,8 @@ class LateLoads {
 
 }  // namespace
 
-void sink_loads(Lifted& lifted, const Module& module, bool dynamo) { LateLoads(lifted, module, dynamo).run(); }
+void sink_loads(Lifted& lifted, const Module& module, bool dynamo) {
+  LateLoads(lifted, module, dynamo).run();
+}
 
 }  // namespace depyf::simplifying

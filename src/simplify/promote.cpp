@@ -1,10 +1,13 @@
 // Rule "promote local": the loads of a local that nobody else can see are the values stored.
 //
-// Premises, each checked per slot: it is no argument, cell or free variable; every load and delete is reached only with the slot bound, so none raises
-// UnboundLocalError; no NULL is stored; where a handler reads it, no protected block changes it, so that its value there does not depend on the point of the exception.
-// Proof: a local that is no cell is read and written by its own frame only (a debugger and sys._getframe().f_locals apart, which the caller
-// rules out by naming the slot promotable). A load then yields what the last store on the way here stored, which is what block parameters express;
-// loads, stores and deletes of it have no other effect than the lifetime of the stored object, which is not part of the semantics.
+// Premises, each checked per slot: it is no argument, cell or free variable; every load and delete
+// is reached only with the slot bound, so none raises UnboundLocalError; no NULL is stored; where a
+// handler reads it, no protected block changes it, so that its value there does not depend on the
+// point of the exception. Proof: a local that is no cell is read and written by its own frame only
+// (a debugger and sys._getframe().f_locals apart, which the caller rules out by naming the slot
+// promotable). A load then yields what the last store on the way here stored, which is what block
+// parameters express; loads, stores and deletes of it have no other effect than the lifetime of the
+// stored object, which is not part of the semantics.
 #include "simplify/rules.h"
 
 namespace depyf::simplifying {
@@ -13,7 +16,8 @@ namespace {
 
 class Promotion {
  public:
-  Promotion(Lifted& lifted, const Order& order) : lifted_(lifted), order_(order), replacement_(lifted.values.size()) {}
+  Promotion(Lifted& lifted, const Order& order)
+      : lifted_(lifted), order_(order), replacement_(lifted.values.size()) {}
 
   /// Promotes one slot; changes nothing when a premise fails.
   void slot(std::uint32_t slot, const std::vector<std::uint32_t>& blocks_with_slot) {
@@ -31,8 +35,10 @@ class Promotion {
       for (ValueId id : lifted_.blocks[b].body) {
         const Value& value = lifted_[id];
         if (value.arg != slot) continue;
-        if (value.op == Op::LOAD_FAST) exposed |= !stored;
-        else if (value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST) stored = true;
+        if (value.op == Op::LOAD_FAST)
+          exposed |= !stored;
+        else if (value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST)
+          stored = true;
       }
       stores[b] = stored;
       if (exposed) make_live(b);
@@ -46,7 +52,8 @@ class Promotion {
         if (!stores[edge.from]) make_live(edge.from);
       }
     }
-    // Values at the end of each block, in reverse postorder; merges where they differ get a parameter.
+    // Values at the end of each block, in reverse postorder; merges where they differ get a
+    // parameter.
     std::vector<ValueId> out(n);
     std::vector<std::pair<std::uint32_t, ValueId>> params;
     for (std::uint32_t b : order_.blocks) {
@@ -54,9 +61,12 @@ class Promotion {
       if (live_in[b]) {
         bool differ = false;
         for (const Predecessor& edge : order_.into(b)) {
-          if (order_.number[edge.from] >= order_.number[b]) differ = true;
-          else if (!now.valid()) now = out[edge.from];
-          else if (out[edge.from] != now) differ = true;
+          if (order_.number[edge.from] >= order_.number[b])
+            differ = true;
+          else if (!now.valid())
+            now = out[edge.from];
+          else if (out[edge.from] != now)
+            differ = true;
         }
         if (differ || !now.valid()) {
           Value param;
@@ -70,10 +80,14 @@ class Promotion {
       for (ValueId id : lifted_.blocks[b].body) {
         const Value& value = lifted_[id];
         if (value.arg != slot) continue;
-        if (value.op == Op::LOAD_FAST) replacement_[id.index] = now;
-        else if (value.op == Op::STORE_FAST) now = value.operands[0];
-        else if (value.op == Op::DELETE_FAST) now = ValueId::none();
-        else continue;
+        if (value.op == Op::LOAD_FAST)
+          replacement_[id.index] = now;
+        else if (value.op == Op::STORE_FAST)
+          now = value.operands[0];
+        else if (value.op == Op::DELETE_FAST)
+          now = ValueId::none();
+        else
+          continue;
       }
       out[b] = now;
     }
@@ -91,7 +105,8 @@ class Promotion {
     for (std::uint32_t b : blocks_with_slot)
       std::erase_if(lifted_.blocks[b].body, [&](ValueId id) {
         const Value& value = lifted_[id];
-        return value.arg == slot && (value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST);
+        return value.arg == slot && (value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ||
+                                     value.op == Op::DELETE_FAST);
       });
   }
 
@@ -108,7 +123,8 @@ class Promotion {
 void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promotable) {
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
-  std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+  std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount +
+                            ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
   bool any = false;
   for (std::size_t i = 0; i < promotable.size(); ++i) {
     if (i < arguments || code.slots[i].kind != kLocal) promotable[i] = false;
@@ -122,14 +138,20 @@ void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promo
     std::vector<std::uint64_t> state = bound.at_entry(b);
     for (ValueId id : lifted.blocks[b].body) {
       const Value& value = lifted[id];
-      const bool local = value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR;
+      const bool local = value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ||
+                         value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR;
       if (local && value.arg < promotable.size() && promotable[value.arg]) {
-        if (value.op == Op::LOAD_FAST_AND_CLEAR) promotable[value.arg] = false;
-        else if (value.op != Op::STORE_FAST && !Bound::has(state, value.arg)) promotable[value.arg] = false;
-        else if (blocks[value.arg].empty() || blocks[value.arg].back() != b) blocks[value.arg].push_back(b);
+        if (value.op == Op::LOAD_FAST_AND_CLEAR)
+          promotable[value.arg] = false;
+        else if (value.op != Op::STORE_FAST && !Bound::has(state, value.arg))
+          promotable[value.arg] = false;
+        else if (blocks[value.arg].empty() || blocks[value.arg].back() != b)
+          blocks[value.arg].push_back(b);
       }
       bound.step(state, value);
-      if (value.op == Op::STORE_FAST && value.arg < promotable.size() && !Bound::has(state, value.arg)) promotable[value.arg] = false;  // stores a NULL
+      if (value.op == Op::STORE_FAST && value.arg < promotable.size() &&
+          !Bound::has(state, value.arg))
+        promotable[value.arg] = false;  // stores a NULL
     }
   }
   Promotion promotion(lifted, order);

@@ -24,12 +24,15 @@ struct Order {
   std::vector<Predecessor> edges;
 
   explicit Order(const Lifted& lifted);
-  std::span<const Predecessor> into(std::uint32_t block) const { return {edges.data() + first[block], edges.data() + first[block + 1]}; }
+  std::span<const Predecessor> into(std::uint32_t block) const {
+    return {edges.data() + first[block], edges.data() + first[block + 1]};
+  }
 };
 
 std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge);
 
-/// Replaces every use through `replacement` (by value; chains are followed), parameters' arguments included.
+/// Replaces every use through `replacement` (by value; chains are followed), parameters' arguments
+/// included.
 void replace_uses(Lifted& lifted, std::vector<ValueId>& replacement);
 
 /// Removes the parameters for which `gone` holds, with their arguments, and renumbers the rest.
@@ -52,30 +55,41 @@ void remove_params(Lifted& lifted, const Order& order, Gone&& gone) {
   }
 }
 
+/// branches.cpp; true where there was one.
+bool take_decided_branches(Lifted& lifted, const Module& module);
+
 /// Number of uses of each value: operands in bodies, terminators, arguments. stack_in is no use.
 std::vector<std::uint32_t> count_uses(const Lifted& lifted);
 
-/// Which locals hold a value wherever control gets there: one bit for each slot, at the entry of each block.
+/// Which locals hold a value wherever control gets there: one bit for each slot, at the entry of
+/// each block.
 class Bound {
  public:
   Bound(const Lifted& lifted, const Module& module, const Order& order);
   /// The state at the entry of `block`, to be moved on with step().
   std::vector<std::uint64_t> at_entry(std::uint32_t block) const {
-    return {entry_.begin() + static_cast<std::ptrdiff_t>(block * words_), entry_.begin() + static_cast<std::ptrdiff_t>((block + 1) * words_)};
+    return {entry_.begin() + static_cast<std::ptrdiff_t>(block * words_),
+            entry_.begin() + static_cast<std::ptrdiff_t>((block + 1) * words_)};
   }
   void step(std::vector<std::uint64_t>& state, const Value& operation) const;
-  static bool has(const std::vector<std::uint64_t>& state, std::uint32_t slot) { return slot / 64 < state.size() && (state[slot / 64] >> (slot % 64) & 1); }
+  static bool has(const std::vector<std::uint64_t>& state, std::uint32_t slot) {
+    return slot / 64 < state.size() && (state[slot / 64] >> (slot % 64) & 1);
+  }
 
  private:
   const Lifted& lifted_;
-  bool may_carry_null_ = false;  // some argument of some parameter is a NULL, or what LOAD_FAST_AND_CLEAR put aside
+  bool may_carry_null_ =
+      false;  // some argument of some parameter is a NULL, or what LOAD_FAST_AND_CLEAR put aside
   std::size_t words_ = 0;
   std::vector<std::uint64_t> entry_;
 };
 
-/// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody reads it: constants, cells, builds of tuples, lists and slices,
-/// locals that are definitely bound, and in code that torch wrote (`dynamo`) the globals that it installs, unless the code itself binds one of them.
-std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order, bool dynamo);
+/// By ValueId: this operation has no effect and cannot raise, so it may be dropped when nobody
+/// reads it: constants, cells, builds of tuples, lists and slices, locals that are definitely
+/// bound, and in code that torch wrote (`dynamo`) the globals that it installs, unless the code
+/// itself binds one of them.
+std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const Order& order,
+                              bool dynamo);
 
 void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promotable);
 void remove_trivial_params(Lifted& lifted);

@@ -10,14 +10,20 @@ namespace {
 
 /// `stem` and a number.
 bool is_numbered(std::string_view name, std::string_view stem) {
-  return name.starts_with(stem) && name.size() > stem.size() && name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
+  return name.starts_with(stem) && name.size() > stem.size() &&
+         name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
 }
 
-// Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but never loaded, is promoted. Dynamo makes one for every
-// import that it may need again; reading it is the only thing it is for, and promote_slots() checks its premises.
-void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::vector<bool>& promotable) {
+// Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but
+// never loaded, is promoted. Dynamo makes one for every import that it may need again; reading it
+// is the only thing it is for, and promote_slots() checks its premises. Not where the code may ask
+// for its locals, and not a local that has this name in the program.
+void mark_unread_temporaries(const Lifted& lifted, const Module& module,
+                             std::span<const std::string> own_locals,
+                             std::vector<bool>& promotable) {
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
+  if (asks_for_locals(module, lifted.code)) return;
   std::vector<bool> read(code.slots.size(), false), stored(code.slots.size(), false);
   for (const LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) {
@@ -27,7 +33,11 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module, std::ve
       if (value.op == Op::STORE_FAST) stored[value.arg] = true;
     }
   for (std::size_t i = 0; i < read.size(); ++i)
-    if (stored[i] && !read[i] && code.slots[i].name.valid() && is_numbered(module[code.slots[i].name], "tmp_")) promotable[i] = true;
+    if (stored[i] && !read[i] && code.slots[i].name.valid() &&
+        is_numbered(module[code.slots[i].name], "tmp_") &&
+        std::find(own_locals.begin(), own_locals.end(), module[code.slots[i].name]) ==
+            own_locals.end())
+      promotable[i] = true;
 }
 
 /// The stack at a block's entry names only what still is.
@@ -41,25 +51,49 @@ void forget_removed(Lifted& lifted) {
     for (ValueId& id : block.stack_in) {
       if (!id.valid()) continue;
       const Value& value = lifted[id];
-      const ValueId home = value.kind == ValueKind::Result && value.op != Op::FOR_ITER ? value.operands[0] : id;
+      const ValueId home =
+          value.kind == ValueKind::Result && value.op != Op::FOR_ITER ? value.operands[0] : id;
       const ValueKind kind = lifted[home].kind;
-      if ((kind == ValueKind::Operation || kind == ValueKind::Param) && !stands[home.index]) id = ValueId::none();
+      if ((kind == ValueKind::Operation || kind == ValueKind::Param) && !stands[home.index])
+        id = ValueId::none();
     }
 }
 
 }  // namespace
 
+bool asks_for_locals(const Module& module, CodeId id) {
+  const auto shows = [](std::string_view name) {
+    constexpr std::string_view kNames[] = {"locals",     "vars",      "dir",       "eval",
+                                           "exec",       "f_locals",  "_getframe", "currentframe",
+                                           "tb_frame",   "gi_frame",  "cr_frame",  "ag_frame",
+                                           "breakpoint", "set_trace", "f_back"};
+    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  };
+  const CodeObject& code = module[id];
+  for (StrId name : code.names)
+    if (shows(module[name])) return true;
+  for (ConstId constant : code.consts) {
+    const Const& value = module[constant];
+    if (value.kind == ConstKind::Object && value.integer == -1) return true;
+    if (value.kind == ConstKind::Str && shows(value.text)) return true;
+  }
+  return false;
+}
+
 bool made_by_dynamo(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
   for (StrId name : code.names) {
     std::string_view text = module[name];
-    if (text.starts_with("__") && installed_by_dynamo(text) && !text.starts_with("__import_")) return true;
+    if (text.starts_with("__") && installed_by_dynamo(text) && !text.starts_with("__import_"))
+      return true;
   }
   for (const Slot& slot : code.slots) {
     std::string_view text = slot.name.valid() ? module[slot.name] : std::string_view();
     if (text.starts_with('g') && is_numbered(text, "graph_out_")) return true;
     if (!text.starts_with("__")) continue;
-    if (text == "__nested_resume_fns" || text == "__nested_frame_values" || text == "__is_tracing_resume_prologue" || text.starts_with("___stack")) return true;
+    if (text == "__nested_resume_fns" || text == "__nested_frame_values" ||
+        text == "__is_tracing_resume_prologue" || text.starts_with("___stack"))
+      return true;
   }
   return false;
 }
@@ -68,7 +102,8 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   std::vector<bool> promotable = options.promotable;
   const bool dynamo = options.dynamo.value_or(made_by_dynamo(module, lifted.code));
   const bool drop_unread = dynamo && options.drop_dead;
-  if (drop_unread) mark_unread_temporaries(lifted, module, promotable);
+  simplifying::take_decided_branches(lifted, module);
+  if (drop_unread) mark_unread_temporaries(lifted, module, options.own_locals, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
@@ -79,7 +114,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   if (drop_unread) {
     // What read a temporary may have been dead: it is as if nobody had ever read it.
     std::vector<bool> unread;
-    mark_unread_temporaries(lifted, module, unread);
+    mark_unread_temporaries(lifted, module, options.own_locals, unread);
     if (std::find(unread.begin(), unread.end(), true) != unread.end()) {
       simplifying::promote_slots(lifted, module, std::move(unread));
       simplifying::remove_trivial_params(lifted);

@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "lift/lifted.h"
@@ -10,32 +12,52 @@ namespace depyf {
 constexpr const char* kIterPlaceholder = "__builtin_iter__";
 
 struct SimplifyOptions {
-  /// Locals (by slot) whose loads and stores nobody else can see: promoted to SSA values. verify/ passes the temporaries that the other side lacks.
-  /// A slot that is an argument or a cell, or that is read where it may be unbound, is left alone.
+  /// Locals (by slot) whose loads and stores nobody else can see: promoted to SSA values. verify/
+  /// passes the temporaries that the other side lacks. A slot that is an argument or a cell, or
+  /// that is read where it may be unbound, is left alone.
   std::vector<bool> promotable;
   bool fresh_sequences = true;  // lists and tuples built here are known until they escape
   bool drop_dead = true;        // pure values and parameters that nobody reads
-  std::uint32_t iter_object = UINT32_MAX;  // Const::object of the function `iter`: a call of it is GET_ITER
-  bool order_stores = false;    // stores to different locals, one after the other, by name: for comparing only
-  /// Whether torch wrote the code, so that the globals which it installs are there and stay; as made_by_dynamo() finds when not said.
+  std::uint32_t iter_object =
+      UINT32_MAX;  // Const::object of the function `iter`: a call of it is GET_ITER
+  bool order_stores =
+      false;  // stores to different locals, one after the other, by name: for comparing only
+  /// Whether torch wrote the code, so that the globals which it installs are there and stay; as
+  /// made_by_dynamo() finds when not said.
   std::optional<bool> dynamo;
-  bool slices = false;          // subscripts with slices as the slice and a subscript: for comparing only
-  bool displays = false;        // sets of constants in one order, large dicts at once: for comparing only
-  bool late_loads = true;       // loads without effect stand right before the expression that reads them
+  /// Names of locals that are the program's own, not Dynamo's, whatever they look like.
+  std::span<const std::string> own_locals;
+  bool slices = false;    // subscripts with slices as the slice and a subscript: for comparing only
+  bool displays = false;  // sets of constants in one order, large dicts at once: for comparing only
+  bool late_loads = true;  // loads without effect stand right before the expression that reads them
 };
 
-/// Semantics-preserving clean-up: fresh-list algebra, dead pure values. Every rule has its proof in a comment.
-/// Order of effects never changes. `del` of a local stays. How long a temporary on the stack lives is NOT part of the semantics
-/// (lift/ does not say it either): an object that only a vanished list held may die earlier or later.
+/// Semantics-preserving clean-up: fresh-list algebra, dead pure values. Every rule has its proof in
+/// a comment. Order of effects never changes. `del` of a local stays. How long a temporary on the
+/// stack lives is NOT part of the semantics (lift/ does not say it either): an object that only a
+/// vanished list held may die earlier or later.
 ///
-/// Meant for Dynamo's code and for verify/: on code that a compiler made from source it removes what the source said
-/// (`f(*[a, b])`, a lone `x` as a statement), so decompiling calls it only where made_by_dynamo() says so.
+/// Meant for Dynamo's code and for verify/: on code that a compiler made from source it removes
+/// what the source said
+/// (`f(*[a, b])`, a lone `x` as a statement), so decompiling calls it only where made_by_dynamo()
+/// says so.
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options = {});
 
-/// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`, `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
+/// The one rule for code that nobody wrote as it stands: branches on constants (opaque predicates)
+/// go one way, and what nothing leads to is dropped; see branches.cpp. True where there was one.
+bool take_decided_branches(Lifted& lifted, const Module& module);
+
+/// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`,
+/// `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
 bool made_by_dynamo(const Module& module, CodeId code);
 
-/// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`, `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.
+/// May the code ask for its frame's locals by name? It names what shows them (`locals`, `eval`,
+/// `f_locals` …) as a global, an attribute, an import or a text, or it holds such a function. What
+/// it calls may be such a function too, under any name; that is for the caller to judge.
+bool asks_for_locals(const Module& module, CodeId code);
+
+/// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`,
+/// `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.
 bool installed_by_dynamo(std::string_view global);
 
 }  // namespace depyf

@@ -1,7 +1,8 @@
-// Rule "slices of their own": LOAD_SLICE(o, a, b) is LOAD_SUBSCR(o, BUILD_SLICE(a, b)), STORE_SLICE(v, o, a, b) is STORE_SUBSCR(v, o, BUILD_SLICE(a, b)).
+// Rule "slices of their own": LOAD_SLICE(o, a, b) is LOAD_SUBSCR(o, BUILD_SLICE(a, b)),
+// STORE_SLICE(v, o, a, b) is STORE_SUBSCR(v, o, BUILD_SLICE(a, b)).
 //
-// Proof: the two instructions (3.12+) make the slice object and subscript with it; making it calls nothing of the program. Source with `o[a:b]` compiles to
-// them, Dynamo writes the slice out.
+// Proof: the two instructions (3.12+) make the slice object and subscript with it; making it calls
+// nothing of the program. Source with `o[a:b]` compiles to them, Dynamo writes the slice out.
 #include "simplify/rules.h"
 
 namespace depyf::simplifying {

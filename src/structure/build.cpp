@@ -41,15 +41,21 @@ StmtId augmented_assignment(Ast& ast, std::uint8_t op, ExprId target, ExprId val
 }  // namespace
 
 bool yields_no_value(Op op, std::uint32_t aux) {
-  static constexpr OpSet always{Op::STORE_FAST, Op::DELETE_FAST, Op::STORE_DEREF, Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL, Op::STORE_NAME,
-    Op::DELETE_NAME, Op::STORE_ATTR, Op::DELETE_ATTR, Op::STORE_SUBSCR, Op::DELETE_SUBSCR, Op::STORE_SLICE, Op::IMPORT_STAR, Op::SETUP_ANNOTATIONS,
-    Op::PRINT_EXPR, Op::POP_EXCEPT, Op::POP_TOP, Op::RAISE, Op::RETURN_VALUE};
-  static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+  static constexpr OpSet always{Op::STORE_FAST,   Op::DELETE_FAST,  Op::STORE_DEREF,
+                                Op::DELETE_DEREF, Op::STORE_GLOBAL, Op::DELETE_GLOBAL,
+                                Op::STORE_NAME,   Op::DELETE_NAME,  Op::STORE_ATTR,
+                                Op::DELETE_ATTR,  Op::STORE_SUBSCR, Op::DELETE_SUBSCR,
+                                Op::STORE_SLICE,  Op::IMPORT_STAR,  Op::SETUP_ANNOTATIONS,
+                                Op::PRINT_EXPR,   Op::POP_EXCEPT,   Op::POP_TOP,
+                                Op::RAISE,        Op::RETURN_VALUE};
+  static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
+                                  Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
   return always[op] || ((aux & kInPlace) != 0 && in_place[op]);
 }
 
 bool BlockBuilder::is_store(Op op) {
-  return is_name_store(op) || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR || op == Op::STORE_SLICE;
+  return is_name_store(op) || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR ||
+         op == Op::STORE_SLICE;
 }
 
 bool BlockBuilder::simple_store(ValueId v) const {
@@ -67,7 +73,8 @@ void BlockBuilder::emit(StmtId statement) {
   out.push_back(statement);
 }
 
-/// True when `v` needs no pending entry: a temporary, a shared import, a value built in another block.
+/// True when `v` needs no pending entry: a temporary, a shared import, a value built in another
+/// block.
 bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
   const ValueFacts& known = s_.known(v);
   if (known.named) {
@@ -84,7 +91,8 @@ bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
 bool BlockBuilder::movable(const Pending& entry) const {
   const Value& value = s_.at(entry.value);
   if (entry.targets != 0 || value.kind != ValueKind::Operation) return false;
-  return value.op == Op::LOAD_CONST || value.op == Op::LOAD_FAST || value.op == Op::LOAD_CLOSURE || value.op == Op::LOAD_COMMON;
+  return value.op == Op::LOAD_CONST || value.op == Op::LOAD_FAST || value.op == Op::LOAD_CLOSURE ||
+         value.op == Op::LOAD_COMMON;
 }
 
 BlockBuilder::Operands BlockBuilder::take_targets(const Pending& entry) {
@@ -98,10 +106,19 @@ BlockBuilder::Operands BlockBuilder::take_targets(const Pending& entry) {
 
 ExprId BlockBuilder::use(const Pending& entry) {
   if (entry.targets == 0) return entry.expr;
-  const Operands targets = take_targets(entry);
-  if (targets.size() == 1 && s_.ast[targets[0]].kind == ExprKind::Name)
-    return s_.ast.expr(ExprKind::NamedExpr, {targets[0], entry.expr}, UINT32_MAX, 0, origin(entry.value));
-  return entry.expr;
+  ExprId value = entry.expr;  // the first store is the innermost: `(b := (a := value))`
+  for (ExprId target : take_targets(entry))
+    value = s_.ast.expr(ExprKind::NamedExpr, {target, value}, UINT32_MAX, 0, origin(entry.value));
+  return value;
+}
+
+/// Can the stores seen so far be walruses?
+bool BlockBuilder::names_alone(const Pending& entry) const {
+  if (!s_.lifted.named_expressions) return false;
+  if (entry.targets > 1 && s_.options.made_by_dynamo) return false;
+  return std::all_of(targets_.begin(), targets_.end(), [&](const Target& target) {
+    return target.value != entry.value || s_.ast[target.expr].kind == ExprKind::Name;
+  });
 }
 
 StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
@@ -117,7 +134,8 @@ void BlockBuilder::spill_through(std::size_t index) {
     failed = true;
     return;
   }
-  if (s_.options.made_by_dynamo) {  // in Dynamo's code no loop or comprehension implies `iter` later
+  if (s_.options
+          .made_by_dynamo) {  // in Dynamo's code no loop or comprehension implies `iter` later
     for (std::size_t i = 0; i <= index; ++i) {
       Value& value = s_.lifted[pending_[i].value];
       if (value.kind != ValueKind::Operation || value.op != Op::GET_ITER) continue;
@@ -125,9 +143,10 @@ void BlockBuilder::spill_through(std::size_t index) {
       value.aux = kIteratorWritten;
     }
   }
-  const bool together = s_.options.name_temporaries && index > 0 &&
-                        std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                                    [](const Pending& p) { return p.remaining > 0 && p.targets == 0; });
+  const bool together =
+      s_.options.name_temporaries && index > 0 &&
+      std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                  [](const Pending& p) { return p.remaining > 0 && p.targets == 0; });
   if (together) {  // evaluated in order, then named: `x, cond = graph_out_0[0], graph_out_0[1]`
     std::vector<ExprId> names, values;
     for (std::size_t i = 0; i <= index; ++i) {
@@ -149,7 +168,8 @@ void BlockBuilder::spill_through(std::size_t index) {
   pending_.erase(0, index + 1);
 }
 
-/// A statement comes between the values that are pending and their use: those that could tell get temporaries.
+/// A statement comes between the values that are pending and their use: those that could tell get
+/// temporaries.
 void BlockBuilder::spill_for_statement() {
   std::size_t last = pending_.size();
   while (last > 0 && movable(pending_[last - 1])) --last;
@@ -168,25 +188,29 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
   }
 }
 
-/// Nearly always the operands are the top of the pending values, in order, and nothing else uses them.
+/// Nearly always the operands are the top of the pending values, in order, and nothing else uses
+/// them.
 std::span<const ExprId> BlockBuilder::take_operands(std::span<const ValueId> operands) {
   const std::size_t n = operands.size();
   taken_.clear();
   if (n <= pending_.size()) {
     const Pending* entry = pending_.end() - n;
     for (ValueId v : operands) {
-      if (entry->value != v || entry->remaining != 1 || entry->targets != 0) break;
+      if (entry->value != v || !entry->is_once()) break;
       taken_.push_back(entry++->expr);
     }
   }
-  if (taken_.size() == n) pending_.pop_back(n);
-  else take_scattered(operands);
+  if (taken_.size() == n)
+    pending_.pop_back(n);
+  else
+    take_scattered(operands);
   return {taken_.data(), n};
 }
 
 void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   const auto refuse_null = [&](ValueId v) {
-    if (v && s_.at(v).kind == ValueKind::Null) throw UnusualCode("a NULL of the stack is used as a value");
+    if (v && s_.at(v).kind == ValueKind::Null)
+      throw UnusualCode("a NULL of the stack is used as a value");
   };
   Operands& kids = taken_;
   kids.clear();
@@ -196,7 +220,7 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   std::size_t i = operands.size();
   for (; i > 0; --i) {
     ValueId v = operands[i - 1];
-    if (top > 0 && pending_[top - 1].value == v && pending_[top - 1].remaining == 1 && pending_[top - 1].targets == 0) {
+    if (top > 0 && pending_[top - 1].value == v && pending_[top - 1].is_once()) {
       --top;
       continue;
     }
@@ -207,15 +231,20 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
       continue;
     }
     if (expression_only_ && i == 1 && !external &&
-        std::none_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.value == v; })) {
+        std::none_of(pending_.begin(), pending_.end(),
+                     [&](const Pending& p) { return p.value == v; })) {
       refuse_null(v);
+      if (!compares_) {
+        failed = true;
+        return;
+      }
       external = v;  // the left side of a chained comparison
       continue;
     }
     if (top == 0 || pending_[top - 1].value != v) break;
     const Pending& entry = pending_[top - 1];
     if (entry.remaining > 1 && !s_.known(v).chained) break;
-    if (entry.targets > (s_.lifted.named_expressions ? 1 : 0)) break;
+    if (entry.targets != 0 && !names_alone(entry)) break;
     --top;
   }
   if (i == 0) {
@@ -228,14 +257,16 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
     pending_.resize(top);
     return;
   }
-  // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure value.
+  // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure
+  // value.
   std::for_each(operands.begin(), operands.end(), refuse_null);
   std::size_t spill = 0;
   for (ValueId v : operands) {
     if (!v) continue;
     for (std::size_t p = pending_.size(); p > 0; --p) {
       if (pending_[p - 1].value != v) continue;
-      if (!movable(pending_[p - 1]) || (pending_[p - 1].remaining > 1 && !s_.is_const(v))) spill = std::max(spill, p);
+      if (!movable(pending_[p - 1]) || (pending_[p - 1].remaining > 1 && !s_.is_const(v)))
+        spill = std::max(spill, p);
       break;
     }
   }
@@ -254,15 +285,17 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
       if (entry.value != v) continue;
       found = true;
       kids[k] = entry.expr;
-      if (--entry.remaining == 0) pending_.erase(p - 1, p);
-      else kids[k] = s_.is_const(v) ? make_load(s_.ast, s_.lifted, v) : kids[k];
+      if (--entry.remaining == 0)
+        pending_.erase(p - 1, p);
+      else
+        kids[k] = s_.is_const(v) ? make_load(s_.ast, s_.lifted, v) : kids[k];
       break;
     }
     if (found) continue;
     if (s_.is_const(v)) {
       kids[k] = make_load(s_.ast, s_.lifted, v);
     } else if (expression_only_) {
-      if (external || k != 0) failed = true;
+      if (external || k != 0 || !compares_) failed = true;
       external = v;
     } else {
       kids[k] = s_.ast.name(s_.temporary_for(v), origin(v));
@@ -273,7 +306,7 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
 ExprId BlockBuilder::take_one(ValueId v) {
   if (!pending_.empty()) {
     const Pending& top = pending_.back();
-    if (top.value == v && top.remaining == 1 && top.targets == 0) {
+    if (top.value == v && top.is_once()) {
       pending_.pop_back();
       return top.expr;
     }
@@ -292,15 +325,20 @@ BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   return out;
 }
 
-/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is hashed is constant.
+/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is
+/// hashed is constant.
 bool BlockBuilder::unseen(ExprId e) const {
   SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
     const Expr& at = s_.ast[work.back()];
     work.pop_back();
-    if (at.kind == ExprKind::Constant || (at.kind == ExprKind::Name && static_cast<NameScope>(at.op) == NameScope::Fast)) continue;
+    if (at.kind == ExprKind::Constant ||
+        (at.kind == ExprKind::Name && static_cast<NameScope>(at.op) == NameScope::Fast))
+      continue;
     const bool keys = at.kind == ExprKind::Dict;
-    if (!keys && at.kind != ExprKind::List && at.kind != ExprKind::Tuple && at.kind != ExprKind::Set) return false;
+    if (!keys && at.kind != ExprKind::List && at.kind != ExprKind::Tuple &&
+        at.kind != ExprKind::Set)
+      return false;
     for (std::size_t i = 0; i < at.kids.size(); ++i) {
       const bool hashed = at.kind == ExprKind::Set || (keys && i % 2 == 0);
       if (hashed && (!at.kids[i] || s_.ast[at.kids[i]].kind != ExprKind::Constant)) return false;
@@ -311,13 +349,18 @@ bool BlockBuilder::unseen(ExprId e) const {
 }
 
 void BlockBuilder::finish() {
-  if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it; simplify() moves that behind the iterator
+  if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it;
+                                    // simplify() moves that behind the iterator
     const std::reverse_iterator top(pending_.end()), bottom(pending_.begin());
-    const auto iterator = std::find_if(top, bottom, [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
-    if (iterator != bottom && std::all_of(top, iterator, [&](const Pending& p) { return p.targets == 0 && unseen(p.expr); }))
+    const auto iterator = std::find_if(
+        top, bottom, [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
+    if (iterator != bottom && std::all_of(top, iterator, [&](const Pending& p) {
+          return p.targets == 0 && unseen(p.expr);
+        }))
       std::rotate(iterator.base() - 1, iterator.base(), pending_.end());
   }
-  // The last pending value may be what the next block's loop or `with` starts from; constants are made again.
+  // The last pending value may be what the next block's loop or `with` starts from; constants are
+  // made again.
   Pending handed_on{};
   while (!pending_.empty()) {
     const Pending& entry = pending_.back();
@@ -325,7 +368,8 @@ void BlockBuilder::finish() {
     if (value.kind != ValueKind::Operation || entry.targets != 0) break;
     const bool is_constant = value.op == Op::LOAD_CONST;
     if (!is_constant) {
-      const bool begins = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER || value.op == Op::GET_ITER || value.op == Op::GET_AITER;
+      const bool begins = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER ||
+                          value.op == Op::GET_ITER || value.op == Op::GET_AITER;
       if (!begins && !(value.op == Op::LOAD_FAST && entry.remaining == 1)) break;
       handed_on = entry;
     }
@@ -337,14 +381,18 @@ void BlockBuilder::finish() {
 }
 
 void BlockBuilder::finish_all() {
-  const auto is_constant = [&](const Pending& entry) { return entry.targets == 0 && s_.is_const(entry.value); };
-  pending_.resize(static_cast<std::size_t>(std::remove_if(pending_.begin(), pending_.end(), is_constant) - pending_.begin()));
+  const auto is_constant = [&](const Pending& entry) {
+    return entry.targets == 0 && s_.is_const(entry.value);
+  };
+  pending_.resize(static_cast<std::size_t>(
+      std::remove_if(pending_.begin(), pending_.end(), is_constant) - pending_.begin()));
   if (!pending_.empty()) spill_through(pending_.size() - 1);
 }
 
-/// The expression of a value with control flow inside, over the expression of what is evaluated first.
+/// The expression of a value with control flow inside, over the expression of what is evaluated
+/// first.
 ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
-  const Select& select = s_.selects[s_.known(v).select];
+  const Select& select = s_.select_of(v);
   switch (select.kind) {
     case Select::Prebuilt: {  // a comprehension; the operand is the iterable of its first `for`
       Expr whole = s_.ast[select.rest];
@@ -360,21 +408,30 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
       return s_.ast.add(whole);
     }
     case Select::IfExp:
-      return s_.ast.expr(ExprKind::IfExp, {select.negate_first ? negate(s_.ast, operand) : operand, select.rest, select.orelse}, UINT32_MAX, 0, origin(v));
-    case Select::Subject: return operand;
-    case Select::And: case Select::Or: break;
+      return s_.ast.expr(
+          ExprKind::IfExp,
+          {select.negate_first ? negate(s_.ast, operand) : operand, select.rest, select.orelse},
+          UINT32_MAX, 0, origin(v));
+    case Select::Subject:
+      return operand;
+    case Select::And:
+    case Select::Or:
+      break;
   }
   const std::uint8_t op = select.kind == Select::Or;
   const ExprId first = select.negate_first ? negate(s_.ast, operand) : operand;
   auto operands_of = [&](ExprId e) {
     const Expr& whole = s_.ast[e];
-    return whole.kind == ExprKind::BoolOp && whole.op == op && whole.a != kBeginsRow ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end()) : std::vector<ExprId>{e};
+    return whole.kind == ExprKind::BoolOp && whole.op == op && whole.a != kBeginsRow
+               ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end())
+               : std::vector<ExprId>{e};
   };
   // `(a or b) or c` tests twice
-  const ValueId tested = s_.resolve(s_.at(v).operands[0]);
-  const bool merged = s_.at(tested).kind == ValueKind::Select && s_.selects[s_.known(tested).select].merged;
-  if (merged && s_.lifted.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp) s_.ast[first].a = kBeginsRow;
-  std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first), right = operands_of(select.rest);
+  const bool merged = s_.is_merged(s_.resolve(s_.at(v).operands[0]));
+  if (merged && s_.lifted.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp)
+    s_.ast[first].a = kBeginsRow;
+  std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first),
+                      right = operands_of(select.rest);
   if (select.chained) {  // `a < b` and `… < c` are `a < b < c`
     Expr chain = s_.ast[list.back()];
     const Expr& link = s_.ast[right.front()];
@@ -388,9 +445,13 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     right.erase(right.begin());
   }
   list.insert(list.end(), right.begin(), right.end());
-  if (select.merged && s_.lifted.one_test_on_a_row)  // as a value: the operands but the last one, where they are operations too, jump to the next one's test
+  if (select.merged &&
+      s_.lifted.one_test_on_a_row)  // as a value: the operands but the last one, where they are
+                                    // operations too, jump to the next one's test
     for (std::size_t i = 0; i + 1 < list.size(); ++i)
-      for (ExprId e = list[i]; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX; e = s_.ast[e].kids[0]) s_.ast[e].a = kOnSameRow;
+      for (ExprId e = list[i]; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX;
+           e = s_.ast[e].kids[0])
+        s_.ast[e].a = kOnSameRow;
   if (list.size() == 1) return list[0];
   Expr both;
   both.kind = ExprKind::BoolOp;
@@ -419,26 +480,46 @@ inline void BlockBuilder::push(ValueId v, ExprId e) {
   emit(st);
 }
 
-/// Operations that are part of a statement's or assignment's shape. True when the operation is dealt with.
+/// Operations that are part of a statement's or assignment's shape. True when the operation is
+/// dealt with.
 bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
   switch (value.op) {
-    case Op::POP_EXCEPT: case Op::POP_TOP: case Op::LOAD_CONST: return true;  // a constant that nobody reads
-    case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX:
-      return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ && parallel_assignment(position)) || unpack(position);
-    case Op::INPLACE: inplace(position); return true;
-    case Op::LOAD_ATTR: case Op::LOAD_SUBSCR: case Op::LOAD_SLICE:
-      return !expression_only_ && !pending_.empty() && pending_.back().remaining == 2 && augmented_load(position);
-    case Op::STORE_FAST: case Op::STORE_NAME: case Op::STORE_GLOBAL: case Op::STORE_DEREF: case Op::STORE_ATTR: case Op::STORE_SUBSCR: case Op::STORE_SLICE:
+    case Op::POP_EXCEPT:
+    case Op::POP_TOP:
+    case Op::LOAD_CONST:
+      return true;  // a constant that nobody reads
+    case Op::UNPACK_SEQUENCE:
+    case Op::UNPACK_EX:
+      return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ &&
+              parallel_assignment(position)) ||
+             unpack(position);
+    case Op::INPLACE:
+      inplace(position);
+      return true;
+    case Op::LOAD_ATTR:
+    case Op::LOAD_SUBSCR:
+    case Op::LOAD_SLICE:
+      return !expression_only_ && !pending_.empty() && pending_.back().remaining == 2 &&
+             augmented_load(position);
+    case Op::STORE_FAST:
+    case Op::STORE_NAME:
+    case Op::STORE_GLOBAL:
+    case Op::STORE_DEREF:
+    case Op::STORE_ATTR:
+    case Op::STORE_SUBSCR:
+    case Op::STORE_SLICE:
       store(position);
       return true;
-    case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: {
+    case Op::WITH_ENTER:
+    case Op::ASYNC_WITH_ENTER: {
       const std::span<const ExprId> kids = take_operands(value.operands);
       pending_.push_back({v, kids[0], 1});
       return true;
     }
     case Op::GET_AWAITABLE: {  // of an `async with`: the awaitable is the result of entering
       const Value& operand = s_.at(value.operands[0]);
-      if (operand.kind != ValueKind::Result || !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
+      if (operand.kind != ValueKind::Result ||
+          !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
           pending_.back().value != operand.operands[0])
         return false;
       s_.note(v).built = pending_.back().expr;
@@ -446,20 +527,26 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
     }
     case Op::YIELD_FROM: {
       const Value& operand = s_.at(value.operands[0]);
-      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE || !s_.known(value.operands[0]).built) return false;
+      if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE ||
+          !s_.known(value.operands[0]).built)
+        return false;
       if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
       return true;
     }
     case Op::IMPORT_NAME: {
-      // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the one node.
+      // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the
+      // one node.
       if (position + 1 >= body_->size()) return false;
       const Value& next = s_.at((*body_)[position + 1]);
-      if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM || next.operands.empty() || s_.resolve(next.operands[0]) != v) return false;
+      if (next.kind != ValueKind::Operation || next.op != Op::IMPORT_FROM ||
+          next.operands.empty() || s_.resolve(next.operands[0]) != v)
+        return false;
       const std::span<const ExprId> kids = take_operands(value.operands);
       s_.note(v).built = make_expression(s_.ast, s_.lifted, v, kids);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -467,55 +554,83 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
 void BlockBuilder::name_expressions(StmtId statement) {
   Stmt& st = s_.ast[statement];
   const auto is_name = [&](ExprId target) { return s_.ast[target].kind == ExprKind::Name; };
-  if (!s_.lifted.named_expressions || s_.options.made_by_dynamo || !std::all_of(st.list.begin(), st.list.end(), is_name)) return;
+  if (!s_.lifted.named_expressions || s_.options.made_by_dynamo ||
+      !std::all_of(st.list.begin(), st.list.end(), is_name))
+    return;
   st.kind = StmtKind::Expr;
-  for (ExprId target : st.list) st.e[0] = s_.ast.expr(ExprKind::NamedExpr, {target, st.e[0]}, UINT32_MAX, 0, st.origin);
+  for (ExprId target : st.list)
+    st.e[0] = s_.ast.expr(ExprKind::NamedExpr, {target, st.e[0]}, UINT32_MAX, 0, st.origin);
   st.list = {};
 }
 
+inline bool is_comparison(Op op) {
+  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
+  return comparisons[op];
+}
+
 /// None where it is a statement, or failed.
-inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value, std::span<const ExprId> kids) {
+inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value,
+                                            std::span<const ExprId> kids) {
   if (value.op == Op::YIELD_FROM) kids = kids.first(1);  // what is sent first is always None
-  if ((s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux)) {
+  const bool is_statement =
+      (s_.uses[v.index] == 0 && value.op != Op::YIELD_FROM) || yields_no_value(value.op, value.aux);
+  if (is_statement) {
     if (value.op == Op::DELETE_FAST) spill_loads_of(value.arg);
     spill_for_statement();
     emit(make_statement(s_.ast, s_.lifted, v, kids));
     return {};
   }
-  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
-  const bool compares = comparisons[value.op];
-  if (external && expression_only_ && !compares && !kids.empty() && !kids[0]) {  // what comes from outside is compared, or there is no chain
-    failed = true;
-    return {};
-  }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-  if (compares) {
-    if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo)) s_.ast[e].op = kEitherPolarity;
-    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare) s_.ast[e].op = kKeepsNot;
+  if (is_comparison(value.op)) {
+    if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo))
+      s_.ast[e].op = kEitherPolarity;
+    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare)
+      s_.ast[e].op = kKeepsNot;
   }
   return e;
 }
 
 /// Half of all operations load what the others work on.
 inline void BlockBuilder::operation(ValueId v, std::size_t position) {
-  static constexpr OpSet loads{Op::LOAD_CONST, Op::LOAD_FAST, Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_DEREF};
+  static constexpr OpSet loads{Op::LOAD_CONST, Op::LOAD_FAST, Op::LOAD_GLOBAL, Op::LOAD_NAME,
+                               Op::LOAD_DEREF};
   const Value& value = s_.at(v);  // nothing here makes further values
   const std::uint32_t uses = s_.uses[v.index];
-  if (value.kind == ValueKind::Operation && loads[value.op] && uses > 0) pending_.push_back({v, make_load(s_.ast, s_.lifted, v), uses});
-  else shaped_operation(v, value, position);
+  if (value.kind == ValueKind::Operation && loads[value.op] && uses > 0)
+    pending_.push_back({v, make_load(s_.ast, s_.lifted, v), uses});
+  else
+    shaped_operation(v, value, position);
 }
 
 void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t position) {
-  static constexpr OpSet shapes{Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST, Op::UNPACK_SEQUENCE, Op::UNPACK_EX, Op::INPLACE, Op::LOAD_ATTR, Op::LOAD_SUBSCR,
-    Op::LOAD_SLICE, Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE, Op::WITH_ENTER,
-    Op::ASYNC_WITH_ENTER, Op::GET_AWAITABLE, Op::YIELD_FROM, Op::IMPORT_NAME};
+  static constexpr OpSet shapes{Op::POP_EXCEPT,      Op::POP_TOP,     Op::LOAD_CONST,
+                                Op::UNPACK_SEQUENCE, Op::UNPACK_EX,   Op::INPLACE,
+                                Op::LOAD_ATTR,       Op::LOAD_SUBSCR, Op::LOAD_SLICE,
+                                Op::STORE_FAST,      Op::STORE_NAME,  Op::STORE_GLOBAL,
+                                Op::STORE_DEREF,     Op::STORE_ATTR,  Op::STORE_SUBSCR,
+                                Op::STORE_SLICE,     Op::WITH_ENTER,  Op::ASYNC_WITH_ENTER,
+                                Op::GET_AWAITABLE,   Op::YIELD_FROM,  Op::IMPORT_NAME};
   if (s_.forwarded_since_count)
     for (ValueId& operand : value.operands) operand = s_.resolve(operand);
+  if (value.kind == ValueKind::Statements) {
+    if (expression_only_) {
+      failed = true;
+      return;
+    }
+    spill_for_statement();
+    for (StmtId statement : s_.parts[value.arg]) emit(s_.ast.add(Stmt(s_.ast[statement])));
+    return;
+  }
   const bool is_select = value.kind == ValueKind::Select;
-  if (value.kind == ValueKind::Operation ? shapes[value.op] && part_of_a_shape(v, value, position) : !is_select) return;
+  if (value.kind == ValueKind::Operation ? shapes[value.op] && part_of_a_shape(v, value, position)
+                                         : !is_select)
+    return;
+  compares_ = !is_select && is_comparison(value.op) && s_.uses[v.index] != 0;
   const std::span<const ExprId> kids = take_operands(value.operands);
+  compares_ = false;
   if (failed) return;
-  if (const ExprId e = is_select ? select_expression(v, kids[0]) : plain_operation(v, value, kids)) push(v, e);
+  if (const ExprId e = is_select ? select_expression(v, kids[0]) : plain_operation(v, value, kids))
+    push(v, e);
 }
 
 void BlockBuilder::run(const std::vector<ValueId>& body) {
@@ -537,7 +652,8 @@ void BlockBuilder::store(std::size_t position) {
     if (aug.store != v) continue;
     const Expr& binary = s_.ast[pending_.back().expr];
     pending_.pop_back();
-    const StmtId st = augmented_assignment(s_.ast, binary.op, aug.target, binary.kids[1], origin(v));
+    const StmtId st =
+        augmented_assignment(s_.ast, binary.op, aug.target, binary.kids[1], origin(v));
     aug = augmented_.back();
     augmented_.pop_back();
     spill_for_statement();
@@ -555,14 +671,18 @@ void BlockBuilder::store(std::size_t position) {
 void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op) {
   const Value& what = s_.at(value);
   if (!unpacks_.empty() && what.kind == ValueKind::Result) {
-    // Elements that nobody stores: 3.12+ drops the first of two stores to one variable, 3.13+ also where an unpacking ends in between.
-    while (unpacks_.size() > 1 && what.operands[0] != unpacks_.back().op && s_.at(store_op).op == Op::STORE_FAST) close_unpack(target);
+    // Elements that nobody stores: 3.12+ drops the first of two stores to one variable, 3.13+ also
+    // where an unpacking ends in between.
+    while (unpacks_.size() > 1 && what.operands[0] != unpacks_.back().op &&
+           s_.at(store_op).op == Op::STORE_FAST)
+      close_unpack(target);
     OpenUnpack& open = unpacks_.back();
     if (what.operands[0] == open.op) {
       const std::size_t element = open.count - 1 - what.arg;
       if (open.elements.size() == element && open.stored) {
         const Value &last = s_.at(open.stored), &store = s_.at(store_op);
-        open.on_rows |= store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+        open.on_rows |=
+            store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
       }
       open.stored = store_op;
       open.add_up_to(element + 1, target, s_.ast);
@@ -575,8 +695,9 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     Pending& entry = pending_.back();
     const Expr& e = s_.ast[entry.expr];
     const Expr& t = s_.ast[target];
-    if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.remaining == 1 && entry.targets == 0 && t.kind == ExprKind::Name && simple &&
-        s_.ast[e.kids[0]].kind == ExprKind::Name && s_.ast[e.kids[0]].a == t.a) {
+    if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.is_once() &&
+        t.kind == ExprKind::Name && simple && s_.ast[e.kids[0]].kind == ExprKind::Name &&
+        s_.ast[e.kids[0]].a == t.a) {
       const StmtId st = augmented_assignment(s_.ast, e.op, target, e.kids[1], origin(store_op));
       pending_.pop_back();
       spill_for_statement();
@@ -605,7 +726,8 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
 }
 
 void BlockBuilder::OpenUnpack::add_up_to(std::size_t end, ExprId target, Ast& ast) {
-  while (elements.size() < end) elements.push_back(elements.size() == star ? ast.expr(ExprKind::Starred, {target}) : target);
+  while (elements.size() < end)
+    elements.push_back(elements.size() == star ? ast.expr(ExprKind::Starred, {target}) : target);
 }
 
 /// The innermost unpacking is complete; elements that are missing at its end go to `target`.
@@ -613,17 +735,20 @@ void BlockBuilder::close_unpack(ExprId target) {
   OpenUnpack open = std::move(unpacks_.back());
   unpacks_.pop_back();
   open.add_up_to(open.count, target, s_.ast);
-  const ExprId tuple = s_.ast.expr(ExprKind::Tuple, open.elements, UINT32_MAX, open.on_rows ? kOnRows : 0, origin(open.op));
+  const ExprId tuple = s_.ast.expr(ExprKind::Tuple, open.elements, UINT32_MAX,
+                                   open.on_rows ? kOnRows : 0, origin(open.op));
   assign_target(s_.at(open.op).operands[0], tuple, open.op);
 }
 
-/// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+ rewrites it, a run of plain
-/// stores takes them in any order.
+/// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+
+/// rewrites it, a run of plain stores takes them in any order.
 bool BlockBuilder::parallel_assignment(std::size_t position) {
   const std::vector<ValueId>& body = *body_;
   // A run of plain stores that takes the last m pending values.
   std::size_t run = 0;
-  while (position + run < body.size() && run < pending_.size() && simple_store(body[position + run])) ++run;
+  while (position + run < body.size() && run < pending_.size() &&
+         simple_store(body[position + run]))
+    ++run;
   const auto is_local = [&](ValueId store) { return s_.at(store).op == Op::STORE_FAST; };
   for (std::size_t m = run; m >= 2; --m) {
     std::size_t base = pending_.size() - m;
@@ -634,11 +759,13 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       std::size_t at = m;
       for (std::size_t j = 0; j < m; ++j)
         if (pending_[base + j].value == stored) at = j;
-      all = at < m && !store_of[at] && pending_[base + at].remaining == 1 && pending_[base + at].targets == 0;
+      all = at < m && !store_of[at] && pending_[base + at].is_once();
       if (all) store_of[at] = body[position + k];
     }
     // 3.12+ stores locals in any order; others are stored in the order of the targets.
-    for (std::size_t k = 0; k < m && all; ++k) all = store_of[k] == body[position + k] || (is_local(body[position + k]) && is_local(store_of[k]));
+    for (std::size_t k = 0; k < m && all; ++k)
+      all = store_of[k] == body[position + k] ||
+            (is_local(body[position + k]) && is_local(store_of[k]));
     if (!all) continue;
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
@@ -646,7 +773,8 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       values.push_back(pending_[base + j].expr);
     }
     pending_.resize(base);
-    const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, values);
+    const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
+                 source = s_.ast.expr(ExprKind::Tuple, values);
     const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
     spill_for_statement();
     emit(st);
@@ -656,7 +784,8 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   // Stores with operands of their own and unpackings, in order of the values.
   auto consumes = [&](ValueId v) {
     const Value& value = s_.at(v);
-    return value.kind == ValueKind::Operation && (is_store(value.op) || value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX);
+    return value.kind == ValueKind::Operation &&
+           (is_store(value.op) || value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX);
   };
   const Value& start = s_.at(body[position]);
   const ValueId first = s_.resolve(start.operands[0]);
@@ -669,11 +798,14 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   if (base + 1 >= top) return false;
   const std::size_t count = top - base;
   std::size_t found = 0;
-  for (std::size_t i = position; i < body.size() && i < position + kLookAhead && found < count; ++i) {
+  for (std::size_t i = position; i < body.size() && i < position + kLookAhead && found < count;
+       ++i) {
     if (!consumes(body[i])) continue;
     ValueId v = s_.resolve(s_.at(body[i]).operands[0]);
     if (v == pending_[base + found].value) {
-      if ((s_.at(body[i]).op == Op::UNPACK_SEQUENCE || s_.at(body[i]).op == Op::UNPACK_EX) && !unpack_is_regular(i)) return false;
+      if ((s_.at(body[i]).op == Op::UNPACK_SEQUENCE || s_.at(body[i]).op == Op::UNPACK_EX) &&
+          !unpack_is_regular(i))
+        return false;
       ++found;
     } else if (s_.at(v).kind != ValueKind::Result) {
       return false;
@@ -681,13 +813,15 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   }
   if (found != count) return false;
   for (std::size_t j = base; j < top; ++j)
-    if (pending_[j].remaining != 1 || pending_[j].targets != 0) return false;
+    if (!pending_[j].is_once()) return false;
   if (expression_only_) {  // a statement
     failed = true;
     return true;
   }
-  // The values move aside. Each store then assigns from a hole, and gives its target to the one assignment.
-  const std::vector<Pending> values(pending_.begin() + base, pending_.begin() + top), below(pending_.begin(), pending_.begin() + base);
+  // The values move aside. Each store then assigns from a hole, and gives its target to the one
+  // assignment.
+  const std::vector<Pending> values(pending_.begin() + base, pending_.begin() + top),
+      below(pending_.begin(), pending_.begin() + base);
   pending_.erase(0, top);
   std::vector<ExprId> sources, targets;
   for (const Pending& value : values) sources.push_back(value.expr);
@@ -698,13 +832,15 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     pending_.insert(0, {&first_value, 1});
     const std::size_t before = out.size();
     for (; i < body.size() && out.size() == before; ++i) operation(body[i], i);
-    if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign || s_.ast[out.back()].e[0] != hole)
+    if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign ||
+        s_.ast[out.back()].e[0] != hole)
       throw Error("structure: a parallel assignment of an unknown shape");
     targets.push_back(s_.ast[out.back()].list[0]);
     out.pop_back();
   }
   pending_.insert(0, below);
-  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets), source = s_.ast.expr(ExprKind::Tuple, sources);
+  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
+               source = s_.ast.expr(ExprKind::Tuple, sources);
   const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
   spill_for_statement();
   emit(st);
@@ -715,10 +851,13 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
 // ------------------------------------------------------------------ unpacking
 
 namespace {
-std::uint32_t element_count(const Value& v) { return v.op == Op::UNPACK_EX ? v.arg + 1 + v.aux : v.arg; }
+std::uint32_t element_count(const Value& v) {
+  return v.op == Op::UNPACK_EX ? v.arg + 1 + v.aux : v.arg;
+}
 }  // namespace
 
-/// The elements are stored one after the other, first element first, with nothing but the targets' own operands in between.
+/// The elements are stored one after the other, first element first, with nothing but the targets'
+/// own operands in between.
 bool BlockBuilder::unpack_is_regular(std::size_t position) const {
   struct Open {
     ValueId op;
@@ -726,7 +865,8 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
   };
   std::vector<Open> open{{(*body_)[position], 0, element_count(s_.at((*body_)[position]))}};
   if (open[0].count == 0) return true;
-  // Up to `end`, that no element is stored; the store of a local that comes next stores them, too (see assign_target).
+  // Up to `end`, that no element is stored; the store of a local that comes next stores them, too
+  // (see assign_target).
   const auto skip_to = [&](std::uint32_t end, bool local) {
     if (end == open.back().next) return true;
     if (!local) return false;
@@ -804,9 +944,11 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
   for (ExprId& element : elements)
     if (!element) {
       s_.made_temporaries = true;
-      element = s_.ast.name(s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
+      element = s_.ast.name(
+          s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
     }
-  if (value.op == Op::UNPACK_EX) elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
+  if (value.op == Op::UNPACK_EX)
+    elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
   const ExprId tuple = s_.ast.expr(ExprKind::Tuple, elements);
   const StmtId st = assignment(s_.ast, tuple, e, origin(op));
   spill_for_statement();
@@ -815,7 +957,8 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
 
 // ------------------------------------------------------------------ augmented assignment
 
-/// `o.a += v`, `o[i] += v`: the object (and index) are used twice, by this load and by the store of the in-place result.
+/// `o.a += v`, `o[i] += v`: the object (and index) are used twice, by this load and by the store of
+/// the in-place result.
 bool BlockBuilder::augmented_load(std::size_t position) {
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);
@@ -824,7 +967,8 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   if (s_.uses[v.index] != 1) return false;
   for (std::size_t k = 0; k < n; ++k) {
     const Pending& entry = pending_[pending_.size() - n + k];
-    if (entry.value != value.operands[k] || entry.remaining != 2 || entry.targets != 0) return false;
+    if (entry.value != value.operands[k] || entry.remaining != 2 || entry.targets != 0)
+      return false;
   }
   ValueId in_place, store;
   for (std::size_t i = position + 1; i < body_->size(); ++i) {
@@ -843,8 +987,12 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   }
   if (!store) return false;
   const Value& st = s_.at(store);
-  Op expected = value.op == Op::LOAD_ATTR ? Op::STORE_ATTR : value.op == Op::LOAD_SUBSCR ? Op::STORE_SUBSCR : Op::STORE_SLICE;
-  if (st.op != expected || st.operands.size() != n + 1 || (value.op == Op::LOAD_ATTR && st.arg != value.arg)) return false;
+  Op expected = value.op == Op::LOAD_ATTR     ? Op::STORE_ATTR
+                : value.op == Op::LOAD_SUBSCR ? Op::STORE_SUBSCR
+                                              : Op::STORE_SLICE;
+  if (st.op != expected || st.operands.size() != n + 1 ||
+      (value.op == Op::LOAD_ATTR && st.arg != value.arg))
+    return false;
   for (std::size_t k = 0; k < n; ++k)
     if (s_.resolve(st.operands[k + 1]) != value.operands[k]) return false;
   std::vector<ExprId> kids;
@@ -860,14 +1008,18 @@ void BlockBuilder::inplace(std::size_t position) {
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);
   const std::uint32_t uses = s_.uses[v.index];
-  bool plain = false;  // stored at once to the variable that was read, or by the store of an augmented target
+  bool plain = false;  // stored at once to the variable that was read, or by the store of an
+                       // augmented target
   if (uses == 1) {
     for (const AugStore& aug : augmented_) plain |= s_.resolve(s_.at(aug.store).operands[0]) == v;
     if (!plain && position + 1 < body_->size()) {
       ValueId next = (*body_)[position + 1];
       const Value& left = s_.at(value.operands[0]);
-      if (simple_store(next) && s_.resolve(s_.at(next).operands[0]) == v && left.kind == ValueKind::Operation && left.arg == s_.at(next).arg)
-        plain = left.op == Op::LOAD_FAST || left.op == Op::LOAD_DEREF || left.op == Op::LOAD_GLOBAL || left.op == Op::LOAD_NAME || left.op == Op::LOAD_CLASSDEREF;
+      if (simple_store(next) && s_.resolve(s_.at(next).operands[0]) == v &&
+          left.kind == ValueKind::Operation && left.arg == s_.at(next).arg)
+        plain = left.op == Op::LOAD_FAST || left.op == Op::LOAD_DEREF ||
+                left.op == Op::LOAD_GLOBAL || left.op == Op::LOAD_NAME ||
+                left.op == Op::LOAD_CLASSDEREF;
     }
   }
   if (plain) {
@@ -884,7 +1036,8 @@ void BlockBuilder::inplace(std::size_t position) {
   spill_for_statement();
   const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
   emit(assignment(s_.ast, temp, kids[0], origin(v)));
-  emit(augmented_assignment(s_.ast, static_cast<std::uint8_t>(value.arg), temp, kids[1], origin(v)));
+  emit(
+      augmented_assignment(s_.ast, static_cast<std::uint8_t>(value.arg), temp, kids[1], origin(v)));
 }
 
 }  // namespace depyf

@@ -1,6 +1,7 @@
 #pragma once
-// One block's operations -> statements and the expressions that are left over. Stack order is kept: a value becomes part of the
-// expression that consumes it only when nothing was evaluated in between that could tell; otherwise it gets a temporary.
+// One block's operations -> statements and the expressions that are left over. Stack order is kept:
+// a value becomes part of the expression that consumes it only when nothing was evaluated in
+// between that could tell; otherwise it gets a temporary.
 #include <vector>
 
 #include "structure/graph.h"
@@ -15,17 +16,21 @@ class BlockBuilder {
  public:
   using Operands = SmallVector<ExprId, 8>;
 
-  /// `expression_only`: nothing may become a statement; `failed`, which else is never set, tells that something had to.
+  /// `expression_only`: nothing may become a statement; `failed`, which else is never set, tells
+  /// that something had to.
   BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
 
-  /// A value that is there at entry and whose first use says what it is: a loop's item, a context manager's result, a caught exception.
+  /// A value that is there at entry and whose first use says what it is: a loop's item, a context
+  /// manager's result, a caught exception.
   void seed(ValueId v, ExprId placeholder, bool once = false);
   void run(const std::vector<ValueId>& body);
-  /// The expression of a value that the block's end uses (condition, returned value, edge argument).
+  /// The expression of a value that the block's end uses (condition, returned value, edge
+  /// argument).
   ExprId take(ValueId v);
   /// Several at once, in order of evaluation.
   Operands take_all(std::span<const ValueId> values);
-  /// Gives every value still pending a temporary (iterators and context managers are left in Structurer::built).
+  /// Gives every value still pending a temporary (iterators and context managers are left in
+  /// Structurer::built).
   void finish();
   /// Likewise, and leaves nothing in Structurer::built.
   void finish_all();
@@ -34,14 +39,16 @@ class BlockBuilder {
   SmallVector<StmtId, 16> out;
   bool failed = false;
   std::size_t pending_count() const { return pending_.size(); }
-  ValueId external;               // expression_only: the value from outside that was used, if any
+  ValueId external;  // expression_only: the value from outside that was used, if any
 
  private:
   struct Pending {
     ValueId value;
     ExprId expr;
-    std::uint32_t remaining;      // uses not yet seen
-    std::uint32_t targets = 0;    // stores seen so far, in targets_: a chained assignment, or a walrus
+    std::uint32_t remaining;  // uses not yet seen
+    std::uint32_t targets =
+        0;  // stores seen so far, in targets_: a chained assignment, or a walrus
+    bool is_once() const { return remaining == 1 && targets == 0; }
   };
   struct Target {
     ValueId value;
@@ -49,10 +56,10 @@ class BlockBuilder {
   };
   struct OpenUnpack {
     ValueId op;
-    std::uint32_t count, star;    // star: element with `*`, UINT32_MAX
+    std::uint32_t count, star;  // star: element with `*`, UINT32_MAX
     std::vector<ExprId> elements;
-    ValueId stored;               // what the last of them is stored by
-    bool on_rows;                 // see kOnRows
+    ValueId stored;  // what the last of them is stored by
+    bool on_rows;    // see kOnRows
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(ValueId v, std::size_t position);
@@ -69,6 +76,7 @@ class BlockBuilder {
   ExprId use(const Pending& entry);
   Operands take_targets(const Pending& entry);
   bool movable(const Pending& entry) const;
+  bool names_alone(const Pending& entry) const;
   bool unseen(ExprId e) const;
   void spill_through(std::size_t index);
   void spill_for_statement();
@@ -91,13 +99,17 @@ class BlockBuilder {
 
   Structurer& s_;
   bool expression_only_;
+  bool compares_ = false;  // the operands that are taken are those of a comparison
   const std::vector<ValueId>* body_ = nullptr;
   SmallVector<Pending, 16> pending_;
   Operands taken_;
   std::vector<Target> targets_;
   std::vector<OpenUnpack> unpacks_;
   std::size_t skip_until_ = 0;
-  struct AugStore { ValueId store; ExprId target; };
+  struct AugStore {
+    ValueId store;
+    ExprId target;
+  };
   std::vector<AugStore> augmented_;
 };
 

@@ -11,15 +11,12 @@ namespace depyf {
 
 namespace {
 
-constexpr NodeKinds kHoldLists = {.stmts = mask(StmtKind::For) | mask(StmtKind::While) | mask(StmtKind::If) | mask(StmtKind::With) | mask(StmtKind::Match) |
-                                           mask(StmtKind::Try) | mask(StmtKind::Handler) | mask(StmtKind::Case) | mask(StmtKind::FunctionDef) |
-                                           mask(StmtKind::ClassDef)};
-
 bool is_hole(const Expr& e) { return e.kind == ExprKind::Raw && e.a == UINT32_MAX; }
 
 /// A local that has a temporary's name.
 bool named_like_temporary(const Module& module, const Expr& e, std::string_view prefix) {
-  return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast && module[StrId(e.a)].starts_with(prefix);
+  return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast &&
+         module[StrId(e.a)].starts_with(prefix);
 }
 
 }  // namespace
@@ -35,20 +32,26 @@ void Structurer::check_temporaries() {
   };
   for (StmtId id : statements) {
     const Stmt& s = ast[id];
-    if (s.kind == StmtKind::Assign) targets.insert(targets.end(), s.list.begin(), s.list.end());
-    else if (s.kind == StmtKind::For || s.kind == StmtKind::AugAssign || s.kind == StmtKind::AnnAssign) add(s.e[0]);
+    if (s.kind == StmtKind::Assign)
+      targets.insert(targets.end(), s.list.begin(), s.list.end());
+    else if (s.kind == StmtKind::For || s.kind == StmtKind::AugAssign ||
+             s.kind == StmtKind::AnnAssign)
+      add(s.e[0]);
     else if (s.kind == StmtKind::With)
       for (std::size_t i = 1; i < s.list.size(); i += 2) add(s.list[i]);
   }
   const ExprIds all = collect_expressions(ast, body);
   for (ExprId id : all)
-    if (ast[id].kind == ExprKind::NamedExpr || ast[id].kind == ExprKind::Comprehension) add(ast[id].kids[0]);
+    if (ast[id].kind == ExprKind::NamedExpr || ast[id].kind == ExprKind::Comprehension)
+      add(ast[id].kids[0]);
   std::unordered_set<std::uint32_t> stored;
   while (!targets.empty()) {
     const Expr& e = ast[targets.back()];
     targets.pop_back();
-    if (e.kind == ExprKind::Name) stored.insert(e.a);
-    else if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred) targets.insert(targets.end(), e.kids.begin(), e.kids.end());
+    if (e.kind == ExprKind::Name)
+      stored.insert(e.a);
+    else if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred)
+      targets.insert(targets.end(), e.kids.begin(), e.kids.end());
   }
   for (StmtId id : statements)
     if (ast[id].kind == StmtKind::Handler && ast[id].a != UINT32_MAX) stored.insert(ast[id].a);
@@ -56,7 +59,8 @@ void Structurer::check_temporaries() {
   for (ExprId id : all) {
     const Expr& e = ast[id];
     if (!named_like_temporary(module, e, options.temp_prefix) || stored.count(e.a)) continue;
-    throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) + " is read and never assigned");
+    throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) +
+                " is read and never assigned");
   }
 }
 
@@ -70,11 +74,13 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
   while (!work.empty()) {
     const Nested at = work.back();
     work.pop_back();
-    if (at.depth > indentation) throw Error("structure: statements are nested more than " + std::to_string(indentation) + " deep");
-    if (at.blocks > kBlocks) throw Error("structure: more than 20 loops, with and try statements are nested");
+    if (at.depth > indentation)
+      throw Error("structure: statements are nested more than " + std::to_string(indentation) +
+                  " deep");
+    if (at.blocks > kBlocks)
+      throw Error("structure: more than 20 loops, with and try statements are nested");
     for (StmtId id : at.list) {
       const Stmt& s = ast[id];
-      if (!kHoldLists.has(s.kind)) continue;
       auto add = [&](std::span<const StmtId> list, std::uint32_t depth, std::uint32_t blocks) {
         if (!list.empty()) work.push_back({list, depth, blocks});
       };
@@ -86,11 +92,14 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
           add(s.orelse, elif ? at.depth : in, at.blocks);
           break;
         }
-        case StmtKind::For: case StmtKind::While:
+        case StmtKind::For:
+        case StmtKind::While:
           add(s.body, in, at.blocks + 1);
           add(s.orelse, in, at.blocks);
           break;
-        case StmtKind::With: add(s.body, in, at.blocks + static_cast<std::uint32_t>(s.list.size() / 2)); break;
+        case StmtKind::With:
+          add(s.body, in, at.blocks + static_cast<std::uint32_t>(s.list.size() / 2));
+          break;
         case StmtKind::Match:
           for (StmtId arm : s.arms) add(ast[arm].body, in + 1, at.blocks);
           break;
@@ -99,20 +108,28 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
           add(s.body, in, outer + (s.arms.empty() ? 0 : 1));
           add(s.orelse, in, outer);
           add(s.final, in, at.blocks + 1);
-          for (StmtId arm : s.arms) add(ast[arm].body, in, outer + (ast[arm].a != UINT32_MAX ? 2 : 1));
+          for (StmtId arm : s.arms)
+            add(ast[arm].body, in, outer + (ast[arm].a != UINT32_MAX ? 2 : 1));
           break;
         }
-        case StmtKind::FunctionDef: case StmtKind::ClassDef: add(s.body, in, 0); break;
-        default: break;
+        case StmtKind::FunctionDef:
+        case StmtKind::ClassDef:
+          add(s.body, in, 0);
+          break;
+        default:
+          break;
       }
     }
   }
 }
 
 void Structurer::check_effects() {
-  static constexpr OpSet effects{Op::CALL, Op::CALL_KW, Op::CALL_EX, Op::YIELD_VALUE, Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
+  static constexpr OpSet effects{Op::CALL,  Op::CALL_KW,      Op::CALL_EX,   Op::YIELD_VALUE,
+                                 Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
   SmallVector<bool, 1024> found(module[lifted.code].code.size() + 1);  // by offset
-  const auto find = [found = found.data(), last = found.size() - 1](const Origin& origin) { found[std::min<std::size_t>(origin.offset, last)] = true; };
+  const auto find = [found = found.data(), last = found.size() - 1](const Origin& origin) {
+    found[std::min<std::size_t>(origin.offset, last)] = true;
+  };
   std::size_t managers = 0;
   bool holes = false;
   SmallVector<std::span<const ExprId>, 64> inner;  // still to be looked into
@@ -122,8 +139,10 @@ void Structurer::check_effects() {
       if (!id) continue;
       const Expr& e = exprs[id.index];
       find(e.origin);
-      if (!e.kids.empty()) inner.push_back(e.kids);
-      else holes |= is_hole(e);
+      if (!e.kids.empty())
+        inner.push_back(e.kids);
+      else
+        holes |= is_hole(e);
     }
   };
   SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
@@ -133,7 +152,8 @@ void Structurer::check_effects() {
     for (StmtId id : list) {
       const Stmt& s = ast[id];
       find(s.origin);
-      if ((s.kind == StmtKind::Break || s.kind == StmtKind::Continue) && id != list.back()) throw Error("structure: code that is reached stands behind a jump");
+      if ((s.kind == StmtKind::Break || s.kind == StmtKind::Continue) && id != list.back())
+        throw Error("structure: code that is reached stands behind a jump");
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
       visit(s.e);
       visit(s.list);
@@ -151,16 +171,21 @@ void Structurer::check_effects() {
   const auto lost = [&](const Node& node) {
     for (ValueId v : node.body) {
       const Value& value = at(v);
-      if (!effects[value.op] || value.kind != ValueKind::Operation) continue;
+      const bool is_part = value.kind == ValueKind::Statements;
+      if (!is_part && (!effects[value.op] || value.kind != ValueKind::Operation)) continue;
       if (value.op == Op::WITH_ENTER ? managers-- == 0 : !found[value.offset]) return v;
     }
     return ValueId();
   };
   const std::size_t written = managers;
-  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.alive && lost(node); })) {  // perhaps where nothing leads to
+  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+        return node.alive && lost(node);
+      })) {  // perhaps where nothing leads to
     managers = written;
     for (BlockId b : reverse_postorder_blocks())
-      if (const ValueId v = lost(nodes[b.index])) throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " + std::to_string(at(v).offset) + " was lost");
+      if (const ValueId v = lost(nodes[b.index]))
+        throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " +
+                    std::to_string(at(v).offset) + " was lost");
   }
   if (holes) throw Error("structure: a hole was left in an expression");
 }

@@ -1,5 +1,6 @@
-// List, set and dict comprehensions that 3.12+ inlines (PEP 709): a loop in the middle of an expression, under a region whose handler restores
-// the locals that the comprehension's own variables had hidden.
+// List, set and dict comprehensions that 3.12+ inlines (PEP 709): a loop in the middle of an
+// expression, under a region whose handler restores the locals that the comprehension's own
+// variables had hidden.
 #include <algorithm>
 
 #include "ast/comprehension.h"
@@ -9,7 +10,8 @@
 namespace depyf {
 namespace {
 
-/// The values that LOAD_FAST_AND_CLEAR saved and the handler puts back; empty when the handler does anything else.
+/// The values that LOAD_FAST_AND_CLEAR saved and the handler puts back; empty when the handler does
+/// anything else.
 std::vector<ValueId> restored_values(Structurer& s, BlockId handler) {
   const Node& node = s.nodes[handler.index];
   std::vector<ValueId> saved;
@@ -23,15 +25,17 @@ std::vector<ValueId> restored_values(Structurer& s, BlockId handler) {
   return saved;
 }
 
-/// What a scan of the graph finds of one comprehension: its blocks, the one way in, and the one way out.
+/// What a scan of the graph finds of one comprehension: its blocks, the one way in, and the one way
+/// out.
 struct Extent {
   std::vector<BlockId> members;
   BlockId before, entry, after;
   bool one_way = true;
 };
 
-/// While it lives, the graph is a comprehension's blocks alone, so that what is done with them costs no more than they are. Copies: the blocks
-/// themselves stay as they were. The way out leads to `stop()`.
+/// While it lives, the graph is a comprehension's blocks alone, so that what is done with them
+/// costs no more than they are. Copies: the blocks themselves stay as they were. The way out leads
+/// to `stop()`.
 class Excerpt {
  public:
   Excerpt(Structurer& s, const Extent& extent) : s_(s), entry_(s.entry) {
@@ -45,7 +49,10 @@ class Excerpt {
     for (Node& node : s.nodes) {
       node.region = RegionId();
       for (int k = 0; k < node.edge_count(); ++k)
-        node.edges[k] = node.edges[k].to == extent.after ? Edge{stop(), {}} : Edge{place(extent, node.edges[k].to), node.edges[k].args, node.edges[k].written};
+        node.edges[k] =
+            node.edges[k].to == extent.after
+                ? Edge{stop(), {}}
+                : Edge{place(extent, node.edges[k].to), node.edges[k].args, node.edges[k].written};
     }
   }
   ~Excerpt() {
@@ -57,7 +64,9 @@ class Excerpt {
 
   BlockId stop() const { return BlockId(static_cast<std::uint32_t>(s_.nodes.size() - 1)); }
   static BlockId place(const Extent& extent, BlockId b) {  // the members are in order
-    return BlockId(static_cast<std::uint32_t>(std::lower_bound(extent.members.begin(), extent.members.end(), b) - extent.members.begin()));
+    return BlockId(static_cast<std::uint32_t>(
+        std::lower_bound(extent.members.begin(), extent.members.end(), b) -
+        extent.members.begin()));
   }
 
  private:
@@ -70,17 +79,23 @@ class Excerpt {
 /// Replaces the comprehension by one value; false where it is none.
 bool fold(Structurer& s, const Extent& extent) {
   const auto& [members, before, entry, after, one_way] = extent;
-  if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty() || !s[after].params.empty()) return false;
+  if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty() ||
+      !s[after].params.empty())
+    return false;
   // The collection, and the loop over the first iterable.
   ValueId collection;
   ExprKind kind = ExprKind::ListComp;
   for (ValueId v : s[entry].body) {
     const Value& value = s.at(v);
     if (value.kind != ValueKind::Operation || !value.operands.empty()) continue;
-    if (value.op == Op::BUILD_LIST) kind = ExprKind::ListComp;
-    else if (value.op == Op::BUILD_SET) kind = ExprKind::SetComp;
-    else if (value.op == Op::BUILD_MAP) kind = ExprKind::DictComp;
-    else continue;
+    if (value.op == Op::BUILD_LIST)
+      kind = ExprKind::ListComp;
+    else if (value.op == Op::BUILD_SET)
+      kind = ExprKind::SetComp;
+    else if (value.op == Op::BUILD_MAP)
+      kind = ExprKind::DictComp;
+    else
+      continue;
     collection = v;
     break;
   }
@@ -94,7 +109,8 @@ bool fold(Structurer& s, const Extent& extent) {
     outer = s.resolve(s.at(iterator).operands[0]);
   }
   // Statements of the loop, up to its exit.
-  std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.known(iterator).built}, {outer, s.known(outer).built}};
+  std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.known(iterator).built},
+                                                     {outer, s.known(outer).built}};
   for (BlockId b : members) {
     for (ValueId v : s[b].body) kept_built.emplace_back(v, s.known(v).built);
     for (ValueId v : s[b].params) kept_built.emplace_back(v, s.known(v).built);
@@ -108,8 +124,10 @@ bool fold(Structurer& s, const Extent& extent) {
   ExprId expression;
   try {
     const Excerpt excerpt(s, extent);
-    std::span<StmtId> statements = s.emit(Excerpt::place(extent, entry), RegionId(), excerpt.stop());
-    if (!statements.empty() && statements.size() <= 2) expression = comprehension_from_loop(s.ast, kind, statements.last(1));
+    std::span<StmtId> statements =
+        s.emit(Excerpt::place(extent, entry), RegionId(), excerpt.stop());
+    if (!statements.empty() && statements.size() <= 2)
+      expression = comprehension_from_loop(s.ast, kind, statements.last(1));
   } catch (const Error&) {
     expression = ExprId();
   }
@@ -140,19 +158,25 @@ void Structurer::fold_inlined_comprehensions() {
     std::vector<std::vector<ValueId>> saved(regions.size());
     std::vector<std::uint8_t> has_inner(regions.size(), 0);
     for (std::size_t i = 0; i < regions.size(); ++i)
-      if (regions[i].kind == RegionKind::Finally) saved[i] = restored_values(*this, regions[i].handler);
+      if (regions[i].kind == RegionKind::Finally)
+        saved[i] = restored_values(*this, regions[i].handler);
     for (std::size_t i = 0; i < regions.size(); ++i)
       if (regions[i].kind != RegionKind::Erased)
-        for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent) has_inner[p.index] = 1;
-    std::vector<RegionId> comprehension_of(regions.size());  // by region: the innermost comprehension around it
+        for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent)
+          has_inner[p.index] = 1;
+    std::vector<RegionId> comprehension_of(
+        regions.size());  // by region: the innermost comprehension around it
     for (std::size_t i = 0; i < regions.size(); ++i) {
       RegionId r(static_cast<std::uint32_t>(i));
       while (r && (saved[r.index].empty() || has_inner[r.index])) r = regions[r.index].parent;
       comprehension_of[i] = r;
     }
-    const auto around = [&](BlockId b) { return nodes[b.index].region ? comprehension_of[nodes[b.index].region.index] : RegionId(); };
+    const auto around = [&](BlockId b) {
+      return nodes[b.index].region ? comprehension_of[nodes[b.index].region.index] : RegionId();
+    };
     std::vector<std::uint8_t> inside(nodes.size(), 0);
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) inside[i] = static_cast<bool>(around(BlockId(i)));
+    for (std::uint32_t i = 0; i < nodes.size(); ++i)
+      inside[i] = static_cast<bool>(around(BlockId(i)));
     if (std::find(inside.begin(), inside.end(), 1) == inside.end()) return;
     fold_expressions(&inside);  // conditions, to find statements as those of a loop
     std::vector<Extent> extents(regions.size());

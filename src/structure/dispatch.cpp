@@ -1,4 +1,5 @@
-// L5: the whole body as a dispatch loop over its blocks, for control flow that no statements express.
+// L5: the whole body as a dispatch loop over its blocks, for control flow that no statements
+// express.
 //
 //   state = 0
 //   while True:
@@ -10,15 +11,18 @@
 //           else: raise
 //           while True: …                        the blocks of running handlers, likewise
 //
-// What CPython calls the exception state (sys.exc_info, the context of a new exception, a bare `raise`) is kept by the nesting: a block between
-// a handler's entry and its POP_EXCEPT stands inside an `except` clause of this text. A block's depth is the number of handlers that run in it.
-// States are numbered by depth, so that a smaller number than those of a loop leaves it. An exception for a handler of a smaller depth leaves the
-// loops first and is then raised again in a state of its own. Values that cross blocks have temporaries, assigned where they are
-// made; parameters are assigned on the way to their block.
+// What CPython calls the exception state (sys.exc_info, the context of a new exception, a bare
+// `raise`) is kept by the nesting: a block between a handler's entry and its POP_EXCEPT stands
+// inside an `except` clause of this text. A block's depth is the number of handlers that run in it.
+// States are numbered by depth, so that a smaller number than those of a loop leaves it. An
+// exception for a handler of a smaller depth leaves the loops first and is then raised again in a
+// state of its own. Values that cross blocks have temporaries, assigned where they are made;
+// parameters are assigned on the way to their block.
 #include <algorithm>
 #include <map>
 
 #include "structure/build.h"
+#include "structure/dispatch.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
 #include "support/error.h"
@@ -27,14 +31,20 @@ namespace depyf {
 namespace {
 
 constexpr int kUnknown = -1;
-/// CPython allows 20 statically nested blocks; a loop and its `try` and `except` are three, and a block holds up to three of its own.
+/// CPython allows 20 statically nested blocks; a loop and its `try` and `except` are three, and a
+/// block holds up to three of its own.
 constexpr int kMaxHandlers = 5;
 
 class Dispatch {
  public:
-  explicit Dispatch(Structurer& s) : s_(s), ast_(s.ast), code_(s.module[s.lifted.code]) {}
+  explicit Dispatch(Structurer& s, std::span<const BlockId> exits = {}, bool whole = true)
+      : s_(s), ast_(s.ast), code_(s.module[s.lifted.code]), whole_(whole) {
+    exit_of_.assign(s.nodes.size(), kNoExit);
+    for (std::size_t i = 0; i < exits.size(); ++i)
+      exit_of_[exits[i].index] = static_cast<std::uint32_t>(i);
+  }
 
-  std::span<StmtId> run() {
+  std::vector<StmtId> run() {
     if (!(code_.flags & kOptimized)) scope_ = NameScope::Name;  // a class or module
     for (const LiftedBlock& block : s_.lifted.blocks)
       for (ValueId v : block.handler_args)
@@ -45,20 +55,31 @@ class Dispatch {
     cut();
     number();
     std::vector<StmtId> body;
-    make_iterator(body);
+    if (whole_) make_iterator(body);
     if (!unbound_.empty()) assign(body, own("unbound"), call({global("object")}));
     set_state(body, number_of(first_piece_[s_.entry.index]));
     for (int depth = max_depth_; depth >= 0; --depth) loop(depth);
     body.push_back(loops_[0]);
-    if (scope_ == NameScope::Name) forget_temporaries(body);
-    return ast_.arena.copy(body);
+    if (whole_) forget_all(body);
+    return body;
+  }
+
+  /// A class or module must not keep the names of this text.
+  void forget_all(std::vector<StmtId>& out) {
+    if (scope_ == NameScope::Name) forget_temporaries(out);
+  }
+
+  /// Did control leave by that exit?
+  ExprId left_by(std::size_t exit) {
+    return compare(CompareOp::Eq, state(), constant(ConstKind::Int, state_of_exit(exit)));
   }
 
  private:
-  /// A part of a block in which the same handlers run; or (stub) the place where an exception is raised again.
+  /// A part of a block in which the same handlers run; or (stub) the place where an exception is
+  /// raised again.
   struct Piece {
     BlockId block;
-    std::size_t first = 0, last = 0;   // of the block's body
+    std::size_t first = 0, last = 0;  // of the block's body
     bool ends_block = false, stub = false;
     int depth = 0;
     RegionId region;
@@ -72,21 +93,30 @@ class Dispatch {
     st.kind = kind;
     return ast_.add(st);
   }
-  ExprId name(StrId id) { return ast_.expr(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope_)); }
+  ExprId name(StrId id) {
+    return ast_.expr(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope_));
+  }
   ExprId temporary(ValueId v) { return name(s_.temporary_for(v)); }
-  ExprId own(const std::string& what) { return name(s_.module.intern(std::string(s_.options.temp_prefix) + what)); }
+  ExprId own(const std::string& what) {
+    return name(s_.module.intern(std::string(s_.options.temp_prefix) + what));
+  }
   ExprId fresh() { return own(std::to_string(s_.temporaries++)); }
   ExprId state() { return own("state"); }
   ExprId caught(int depth) { return own("exception_" + std::to_string(depth)); }
   ExprId raised() { return own("raised"); }
-  ExprId global(std::string_view id) { return ast_.expr(ExprKind::Name, {}, s_.module.intern(id).index, static_cast<std::uint8_t>(NameScope::Global)); }
+  ExprId global(std::string_view id) {
+    return ast_.expr(ExprKind::Name, {}, s_.module.intern(id).index,
+                     static_cast<std::uint8_t>(NameScope::Global));
+  }
   ExprId constant(ConstKind kind, std::int64_t integer = 0) {
     Const c;
     c.kind = kind;
     c.integer = integer;
     return ast_.constant(s_.module.add(c));
   }
-  ExprId attribute(ExprId value, std::string_view id) { return ast_.expr(ExprKind::Attribute, {value}, s_.module.intern(id).index); }
+  ExprId attribute(ExprId value, std::string_view id) {
+    return ast_.expr(ExprKind::Attribute, {value}, s_.module.intern(id).index);
+  }
   ExprId call(std::vector<ExprId> kids) { return ast_.expr(ExprKind::Call, kids); }
   ExprId tuple(const std::vector<ExprId>& items) { return ast_.expr(ExprKind::Tuple, items); }
   ExprId compare(CompareOp op, ExprId a, ExprId b) {
@@ -103,7 +133,9 @@ class Dispatch {
     ast_[st].origin = origin;
     out.push_back(st);
   }
-  void set_state(std::vector<StmtId>& out, std::int64_t number) { assign(out, state(), constant(ConstKind::Int, number)); }
+  void set_state(std::vector<StmtId>& out, std::int64_t number) {
+    assign(out, state(), constant(ConstKind::Int, number));
+  }
   std::span<StmtId> list(const std::vector<StmtId>& items) { return ast_.arena.copy(items); }
   std::span<StmtId> list_or_pass(std::vector<StmtId> items) {
     if (items.empty()) items.push_back(add(StmtKind::Pass));
@@ -112,7 +144,8 @@ class Dispatch {
   Origin origin(const Value& v) const { return {v.offset, v.line, s_.lifted.code, v.columns}; }
 
   [[noreturn]] void no_form(const Value& v) const {
-    throw UnusualCode("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has no form in a dispatch loop");
+    throw UnusualCode("operation " + std::string(op_name(v.op)) + " at offset " +
+                      std::to_string(v.offset) + " has no form in a dispatch loop");
   }
 
   // ---------------------------------------------------------------- depths and states
@@ -124,8 +157,9 @@ class Dispatch {
     entry_values_.resize(s_.nodes.size());
     for (std::uint32_t i = 0; i < s_.lifted.values.size(); ++i) {
       const Value& v = s_.lifted.values[i];
-      const bool at_entry = v.kind == ValueKind::Exception || v.kind == ValueKind::ExceptionType || v.kind == ValueKind::Traceback ||
-                            v.kind == ValueKind::Previous || v.kind == ValueKind::Lasti;
+      const bool at_entry = v.kind == ValueKind::Exception || v.kind == ValueKind::ExceptionType ||
+                            v.kind == ValueKind::Traceback || v.kind == ValueKind::Previous ||
+                            v.kind == ValueKind::Lasti;
       if (!at_entry || !v.block) continue;
       if (v.kind == ValueKind::Previous) pushes_[v.block.index] = 1;
       entry_values_[v.block.index].push_back(ValueId(i));
@@ -145,9 +179,15 @@ class Dispatch {
     base_.assign(s_.regions.size(), kUnknown);
     std::vector<BlockId> work;
     auto reach = [&](BlockId b, int depth) {
+      if (is_exit(b)) {
+        if (depth != 0) throw UnusualCode("a part of the code is left from a running handler");
+        return;
+      }
       int& known = depth_[b.index];
       if (known == depth) return;
-      if (known != kUnknown) throw UnusualCode("a block is reached with different numbers of running exception handlers");
+      if (known != kUnknown)
+        throw UnusualCode(
+            "a block is reached with different numbers of running exception handlers");
       known = depth;
       work.push_back(b);
     };
@@ -159,7 +199,8 @@ class Dispatch {
       int depth = depth_[b.index];
       for (RegionId r = node.region; r; r = s_.regions[r.index].parent) {
         if (base_[r.index] != kUnknown) {
-          if (base_[r.index] > depth) throw UnusualCode("protected code is entered from a handler and from outside of it");
+          if (base_[r.index] > depth)
+            throw UnusualCode("protected code is entered from a handler and from outside of it");
           continue;
         }
         base_[r.index] = depth;
@@ -175,7 +216,7 @@ class Dispatch {
   void cut() {
     first_piece_.assign(s_.nodes.size(), UINT32_MAX);
     for (BlockId b : s_.reverse_postorder_blocks()) {
-      if (depth_[b.index] == kUnknown) continue;
+      if (depth_[b.index] == kUnknown || is_exit(b)) continue;
       const Node& node = s_[b];
       first_piece_[b.index] = static_cast<std::uint32_t>(pieces_.size());
       Piece piece;
@@ -198,8 +239,10 @@ class Dispatch {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const Piece p = pieces_[i];
       max_depth_ = std::max(max_depth_, p.depth);
-      if (!p.region || p.depth <= base_[p.region.index] || stub_[p.region.index] != UINT32_MAX) continue;
-      if (p.depth < base_[p.region.index]) throw UnusualCode("protected code goes on after the handler around it has ended");
+      if (!p.region || p.depth <= base_[p.region.index] || stub_[p.region.index] != UINT32_MAX)
+        continue;
+      if (p.depth < base_[p.region.index])
+        throw UnusualCode("protected code goes on after the handler around it has ended");
       Piece stub;
       stub.stub = true;
       stub.region = p.region;
@@ -207,7 +250,9 @@ class Dispatch {
       stub_[p.region.index] = static_cast<std::uint32_t>(pieces_.size());
       pieces_.push_back(stub);
     }
-    if (max_depth_ > kMaxHandlers) throw UnusualCode("more than " + std::to_string(kMaxHandlers) + " exception handlers run inside each other");
+    if (max_depth_ > kMaxHandlers)
+      throw UnusualCode("more than " + std::to_string(kMaxHandlers) +
+                        " exception handlers run inside each other");
   }
 
   void number() {
@@ -222,19 +267,29 @@ class Dispatch {
 
   std::uint32_t number_of(std::uint32_t piece) const { return pieces_[piece].state; }
 
+  bool is_exit(BlockId b) const { return exit_of_[b.index] != kNoExit; }
+  static std::int64_t state_of_exit(std::size_t exit) {
+    return -2 - static_cast<std::int64_t>(exit);
+  }
+
   // ---------------------------------------------------------------- text
 
-  /// A comprehension's argument is an iterator; the text of its caller leaves it to the loop to make one.
+  /// A comprehension's argument is an iterator; the text of its caller leaves it to the loop to
+  /// make one.
   void make_iterator(std::vector<StmtId>& out) {
-    if (code_.argcount != 1 || code_.slots.empty() || s_.module[code_.slots[0].name] != ".0") return;
+    if (code_.argcount != 1 || code_.slots.empty() || s_.module[code_.slots[0].name] != ".0")
+      return;
     bool async = false;
     for (BlockId b : s_.reverse_postorder_blocks()) {
       const Node& node = s_[b];
-      async = std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_op(v, Op::GET_ANEXT); });
+      async = std::any_of(node.body.begin(), node.body.end(),
+                          [&](ValueId v) { return s_.is_op(v, Op::GET_ANEXT); });
       if (async || node.term == TermKind::ForIter) break;
     }
-    const ExprId variable = ast_.expr(ExprKind::Name, {}, code_.slots[0].name.index, static_cast<std::uint8_t>(NameScope::Fast));
-    assign(out, variable, async ? call({attribute(variable, "__aiter__")}) : call({global("iter"), variable}));
+    const ExprId variable = ast_.expr(ExprKind::Name, {}, code_.slots[0].name.index,
+                                      static_cast<std::uint8_t>(NameScope::Fast));
+    assign(out, variable,
+           async ? call({attribute(variable, "__aiter__")}) : call({global("iter"), variable}));
   }
 
   void loop(int depth) {
@@ -268,7 +323,8 @@ class Dispatch {
     loops_[static_cast<std::size_t>(depth)] = st;
   }
 
-  /// The `except` clause of the loop at `depth`: which handler, then the loop over the blocks of running handlers.
+  /// The `except` clause of the loop at `depth`: which handler, then the loop over the blocks of
+  /// running handlers.
   std::vector<StmtId> handlers(int depth) {
     struct Group {
       std::vector<const Piece*> pieces;
@@ -321,8 +377,10 @@ class Dispatch {
                                                     : constant(ConstKind::None));
         }
         set_state(body, number_of(first_piece_[handler.index]));
-        if (pushes(handler)) nested = true;
-        else body.push_back(add(StmtKind::Continue));
+        if (pushes(handler))
+          nested = true;
+        else
+          body.push_back(add(StmtKind::Continue));
       }
       const StmtId st = add(StmtKind::If);
       ast_[st].e[0] = in_states(group.pieces);
@@ -334,7 +392,9 @@ class Dispatch {
       otherwise.push_back(loops_[static_cast<std::size_t>(depth) + 1]);
       if (depth > 0 || scope_ == NameScope::Name) {
         const StmtId leave = add(StmtKind::If);
-        ast_[leave].e[0] = compare(CompareOp::Lt, state(), constant(ConstKind::Int, first_state_[static_cast<std::size_t>(depth)]));
+        ast_[leave].e[0] =
+            compare(CompareOp::Lt, state(),
+                    constant(ConstKind::Int, first_state_[static_cast<std::size_t>(depth)]));
         ast_[leave].body = list({add(StmtKind::Break)});
         otherwise.push_back(leave);
       }
@@ -343,13 +403,15 @@ class Dispatch {
   }
 
   ExprId in_states(const std::vector<const Piece*>& pieces) {
-    if (pieces.size() == 1) return compare(CompareOp::Eq, state(), constant(ConstKind::Int, pieces[0]->state));
+    if (pieces.size() == 1)
+      return compare(CompareOp::Eq, state(), constant(ConstKind::Int, pieces[0]->state));
     std::vector<ExprId> items;
     for (const Piece* p : pieces) items.push_back(constant(ConstKind::Int, p->state));
     return compare(CompareOp::In, state(), tuple(items));
   }
 
-  void assign_all(std::vector<StmtId>& out, const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  void assign_all(std::vector<StmtId>& out, const std::vector<ValueId>& params,
+                  const std::vector<ValueId>& args) {
     std::vector<ExprId> targets, values;
     for (std::size_t i = 0; i < params.size(); ++i) {
       if (params[i] == args[i]) continue;
@@ -357,8 +419,10 @@ class Dispatch {
       values.push_back(value(args[i]));
     }
     if (targets.empty()) return;
-    if (targets.size() == 1) assign(out, targets[0], values[0]);
-    else assign(out, tuple(targets), tuple(values));
+    if (targets.size() == 1)
+      assign(out, targets[0], values[0]);
+    else
+      assign(out, tuple(targets), tuple(values));
   }
 
   /// A value that an earlier statement holds.
@@ -378,7 +442,9 @@ class Dispatch {
       args.push_back(s_.resolve(edge.args[i]));
     }
     assign_all(out, params, args);
-    set_state(out, number_of(first_piece_[edge.to.index]));
+    if (!is_exit(edge.to)) return set_state(out, number_of(first_piece_[edge.to.index]));
+    set_state(out, state_of_exit(exit_of_[edge.to.index]));
+    out.push_back(add(StmtKind::Break));
   }
 
   /// Raises an exception as it is: its context stays what it was.
@@ -426,7 +492,8 @@ class Dispatch {
       builder.finish_all();
       flush(builder, out);
       for (ExprId& kid : kids) {  // each is used where it stands, perhaps more than once
-        if (!kid || ast_[kid].kind == ExprKind::Name || ast_[kid].kind == ExprKind::Constant) continue;
+        if (!kid || ast_[kid].kind == ExprKind::Name || ast_[kid].kind == ExprKind::Constant)
+          continue;
         const ExprId held = fresh();
         assign(out, held, kid, origin(s_.at(v)));
         kid = held;
@@ -474,7 +541,8 @@ class Dispatch {
         const StmtId st = add(StmtKind::For);
         std::vector<StmtId> next, done;
         go(p, 0, next);
-        next.push_back(add(StmtKind::Break));
+        const bool leaves = is_exit(node.edges[0].to);
+        if (!leaves) next.push_back(add(StmtKind::Break));
         go(p, 1, done);
         const ExprId item = temporary(node.item);
         ast_[st].e[0] = item;
@@ -483,12 +551,18 @@ class Dispatch {
         ast_[st].orelse = list(done);
         ast_[st].origin = end;
         out.push_back(st);
+        if (!leaves) return;
+        const StmtId leave = add(StmtKind::If);
+        ast_[leave].e[0] = left_by(exit_of_[node.edges[0].to.index]);
+        ast_[leave].body = list({add(StmtKind::Break)});
+        out.push_back(leave);
         return;
       }
       case TermKind::Return: {
         const ExprId result = builder.take(node.value);
         rest();
-        const Const* none = ast_[result].kind == ExprKind::Constant ? &s_.module[ConstId(ast_[result].a)] : nullptr;
+        const Const* none =
+            ast_[result].kind == ExprKind::Constant ? &s_.module[ConstId(ast_[result].a)] : nullptr;
         if (none && none->kind != ConstKind::None) none = nullptr;
         if (scope_ == NameScope::Name) {
           if (!none) throw UnusualCode("a class or module body returns a value");
@@ -516,8 +590,11 @@ class Dispatch {
         raise_again(out, exception(s_.resolve(node.value)));
         return;
       }
-      case TermKind::Send: throw UnusualCode("SEND at offset " + std::to_string(node.term_offset) + " stands outside of `await` and `yield from`");
-      case TermKind::Unreachable: throw UnusualCode("a block at offset " + std::to_string(node.term_offset) + " has no end");
+      case TermKind::Send:
+        throw UnusualCode("SEND at offset " + std::to_string(node.term_offset) +
+                          " stands outside of `await` and `yield from`");
+      case TermKind::Unreachable:
+        throw UnusualCode("a block at offset " + std::to_string(node.term_offset) + " has no end");
     }
   }
 
@@ -527,18 +604,22 @@ class Dispatch {
     if (v.op == Op::BUILD_SET) return v.operands.empty();  // no display is an empty set
     if (v.op == Op::STORE_FAST) return maybe_unbound(v.operands[0]);
     if (grows(v.op)) return !(v.aux & kInPlace);
-    return v.op == Op::WITH_ENTER || v.op == Op::ASYNC_WITH_ENTER || v.op == Op::WITH_EXCEPT_START || v.op == Op::EXC_MATCH || v.op == Op::POP_EXCEPT ||
-           v.op == Op::END_ASYNC_FOR || v.op == Op::GET_ANEXT || v.op == Op::GET_AITER || v.op == Op::GET_AWAITABLE || v.op == Op::YIELD_FROM ||
-           v.op == Op::GET_YIELD_FROM_ITER || v.op == Op::GET_ITER || v.op == Op::GET_LEN || v.op == Op::POP_TOP || v.op == Op::LOAD_FAST_AND_CLEAR ||
-           is_match(v.op);
+    return v.op == Op::WITH_ENTER || v.op == Op::ASYNC_WITH_ENTER ||
+           v.op == Op::WITH_EXCEPT_START || v.op == Op::EXC_MATCH || v.op == Op::POP_EXCEPT ||
+           v.op == Op::END_ASYNC_FOR || v.op == Op::GET_ANEXT || v.op == Op::GET_AITER ||
+           v.op == Op::GET_AWAITABLE || v.op == Op::YIELD_FROM || v.op == Op::GET_YIELD_FROM_ITER ||
+           v.op == Op::GET_ITER || v.op == Op::GET_LEN || v.op == Op::POP_TOP ||
+           v.op == Op::LOAD_FAST_AND_CLEAR || is_match(v.op);
   }
 
   static bool is_match(Op op) {
-    return op == Op::MATCH_SEQUENCE || op == Op::MATCH_MAPPING || op == Op::MATCH_KEYS || op == Op::MATCH_CLASS || op == Op::COPY_DICT_WITHOUT_KEYS;
+    return op == Op::MATCH_SEQUENCE || op == Op::MATCH_MAPPING || op == Op::MATCH_KEYS ||
+           op == Op::MATCH_CLASS || op == Op::COPY_DICT_WITHOUT_KEYS;
   }
 
   static bool grows(Op op) {
-    return op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::MAP_ADD || op == Op::LIST_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE ||
+    return op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::MAP_ADD ||
+           op == Op::LIST_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE ||
            op == Op::DICT_MERGE;
   }
 
@@ -575,8 +656,12 @@ class Dispatch {
   }
 
   ExprId variable(std::uint32_t slot, const Value& v) {
-    if (slot >= code_.slots.size() || (code_.slots[slot].kind & kCell)) no_form(v);  // closures keep the cleared cell
-    return ast_.expr(ExprKind::Name, {}, code_.slots[slot].name.index, static_cast<std::uint8_t>(scope_));
+    // Closures keep the cleared cell; a class or module has such a variable only in its stack
+    // frame.
+    if (slot >= code_.slots.size() || (code_.slots[slot].kind & (kCell | kFree | kHidden)))
+      no_form(v);
+    return ast_.expr(ExprKind::Name, {}, code_.slots[slot].name.index,
+                     static_cast<std::uint8_t>(scope_));
   }
 
   StmtId forget(ExprId variable) {
@@ -627,14 +712,18 @@ class Dispatch {
       out.push_back(st);
       return;
     }
-    if (kids.empty() || std::find(kids.begin(), kids.end(), ExprId::none()) != kids.end()) no_form(v);
+    if (kids.empty() || std::find(kids.begin(), kids.end(), ExprId::none()) != kids.end())
+      no_form(v);
     if (op == Op::WITH_ENTER || op == Op::ASYNC_WITH_ENTER) {
       const bool async = op == Op::ASYNC_WITH_ENTER;
       assign(out, result(id, 0), attribute(kids[0], async ? "__aexit__" : "__exit__"), origin(v));
-      assign(out, result(id, 1), call({attribute(kids[0], async ? "__aenter__" : "__enter__")}), origin(v));
+      assign(out, result(id, 1), call({attribute(kids[0], async ? "__aenter__" : "__enter__")}),
+             origin(v));
     } else if (op == Op::WITH_EXCEPT_START) {
       const ExprId e = exception(s_.resolve(v.operands[1]));
-      assign(out, temporary(id), call({kids[0], attribute(e, "__class__"), e, attribute(e, "__traceback__")}), origin(v));
+      assign(out, temporary(id),
+             call({kids[0], attribute(e, "__class__"), e, attribute(e, "__traceback__")}),
+             origin(v));
     } else if (op == Op::EXC_MATCH) {
       match_exception(exception(s_.resolve(v.operands[0])), kids[1], temporary(id), origin(v), out);
     } else if (op == Op::END_ASYNC_FOR) {
@@ -659,7 +748,10 @@ class Dispatch {
     } else if (op == Op::GET_LEN) {
       assign(out, temporary(id), call({global("len"), kids[0]}), origin(v));
     } else if (op == Op::DICT_MERGE) {  // a key that is there already is an error
-      assign(out, temporary(id), call({global("dict"), ast_.expr(ExprKind::Keyword, {kids[0]}), ast_.expr(ExprKind::Keyword, {kids[1]})}), origin(v));
+      assign(out, temporary(id),
+             call({global("dict"), ast_.expr(ExprKind::Keyword, {kids[0]}),
+                   ast_.expr(ExprKind::Keyword, {kids[1]})}),
+             origin(v));
     } else if (grows(op)) {
       Value effect = v;
       effect.aux |= kInPlace;
@@ -667,7 +759,8 @@ class Dispatch {
       assign(out, temporary(id), kids[0], origin(v));
     } else if (op == Op::YIELD_FROM) {
       const bool async = code_.flags & (kCoroutine | kAsyncGenerator);
-      assign(out, temporary(id), ast_.expr(async ? ExprKind::Await : ExprKind::YieldFrom, {kids[0]}), origin(v));
+      assign(out, temporary(id),
+             ast_.expr(async ? ExprKind::Await : ExprKind::YieldFrom, {kids[0]}), origin(v));
     } else if (is_match(op)) {
       match_operation(id, kids, out);
     } else {
@@ -680,18 +773,28 @@ class Dispatch {
     const Value v = s_.at(id);
     if (v.op == Op::MATCH_SEQUENCE || v.op == Op::MATCH_MAPPING) {
       const ExprId anything[] = {ast_.expr(ExprKind::MatchStar, {})};
-      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping, 0, 0, UINT32_MAX, {}, {}, {}};
+      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping,
+                   0,
+                   0,
+                   UINT32_MAX,
+                   {},
+                   {},
+                   {}};
       if (v.op == Op::MATCH_SEQUENCE) pattern.kids = ast_.arena.copy(anything);
-      match_one(kids[0], ast_.add(pattern), {{temporary(id), constant(ConstKind::True), constant(ConstKind::False)}}, out);
+      match_one(kids[0], ast_.add(pattern),
+                {{temporary(id), constant(ConstKind::True), constant(ConstKind::False)}}, out);
       return;
     }
     const std::size_t listed = v.op == Op::MATCH_CLASS ? 2 : 1;
     const Expr& names = ast_[kids[listed]];
-    if (names.kind != ExprKind::Constant || s_.module[ConstId(names.a)].kind != ConstKind::Tuple) no_form(v);
-    const std::vector<ConstId> items(s_.module[ConstId(names.a)].items.begin(), s_.module[ConstId(names.a)].items.end());
+    if (names.kind != ExprKind::Constant || s_.module[ConstId(names.a)].kind != ConstKind::Tuple)
+      no_form(v);
+    const std::vector<ConstId> items(s_.module[ConstId(names.a)].items.begin(),
+                                     s_.module[ConstId(names.a)].items.end());
     if (v.op == Op::COPY_DICT_WITHOUT_KEYS) {
       assign(out, temporary(id), call({global("dict"), kids[0]}), origin(v));
-      for (ConstId item : items) out.push_back(forget(ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})));
+      for (ConstId item : items)
+        out.push_back(forget(ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})));
       return;
     }
     std::vector<ExprId> parts, captured;
@@ -711,7 +814,9 @@ class Dispatch {
       captured.push_back(variable);
       if (v.op == Op::MATCH_KEYS) {
         const ConstKind kind = s_.module[items[i]].kind;
-        if (kind == ConstKind::Tuple || kind == ConstKind::FrozenSet || kind == ConstKind::Ellipsis || kind == ConstKind::Code) no_form(v);
+        if (kind == ConstKind::Tuple || kind == ConstKind::FrozenSet ||
+            kind == ConstKind::Ellipsis || kind == ConstKind::Code)
+          no_form(v);
         parts.push_back(ast_.constant(items[i]));
       } else if (i >= positional) {
         if (s_.module[items[i - positional]].kind != ConstKind::Str) no_form(v);
@@ -719,7 +824,13 @@ class Dispatch {
       }
       parts.push_back(ast_.expr(ExprKind::MatchAs, {}, ast_[variable].a, ast_[variable].op));
     }
-    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping, 0, 0, UINT32_MAX, ast_.arena.copy(parts), {}, {}};
+    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping,
+                 0,
+                 0,
+                 UINT32_MAX,
+                 ast_.arena.copy(parts),
+                 {},
+                 {}};
     pattern.extra = ast_.arena.copy(keywords);
     std::vector<Outcome> outcomes;
     if (v.aux == 1) {
@@ -735,7 +846,8 @@ class Dispatch {
     ExprId target, matched, otherwise;
   };
 
-  void match_one(ExprId subject, ExprId pattern, const std::vector<Outcome>& outcomes, std::vector<StmtId>& out) {
+  void match_one(ExprId subject, ExprId pattern, const std::vector<Outcome>& outcomes,
+                 std::vector<StmtId>& out) {
     std::vector<StmtId> matched, otherwise;
     for (const Outcome& one : outcomes) {
       assign(matched, one.target, one.matched);
@@ -752,8 +864,10 @@ class Dispatch {
     out.push_back(st);
   }
 
-  /// An `except` clause's own test: by class, without __instancecheck__, and with its error for what is no exception class.
-  void match_exception(ExprId exception, ExprId type, ExprId target, Origin origin, std::vector<StmtId>& out) {
+  /// An `except` clause's own test: by class, without __instancecheck__, and with its error for
+  /// what is no exception class.
+  void match_exception(ExprId exception, ExprId type, ExprId target, Origin origin,
+                       std::vector<StmtId>& out) {
     auto arm = [&](ExprId what, ConstKind found) {
       const StmtId handler = add(StmtKind::Handler);
       std::vector<StmtId> body;
@@ -765,14 +879,14 @@ class Dispatch {
     const StmtId raise = add(StmtKind::Raise);
     ast_[raise].e[0] = exception;
     const StmtId st = add(StmtKind::Try);
-    const StmtId arms[] = {arm(type, ConstKind::True), arm(global("BaseException"), ConstKind::False)};
+    const StmtId arms[] = {arm(type, ConstKind::True),
+                           arm(global("BaseException"), ConstKind::False)};
     ast_[st].body = list({raise});
     ast_[st].arms = ast_.arena.copy(arms);
     ast_[st].origin = origin;
     out.push_back(st);
   }
 
-  /// A class or module must not keep the names of this text.
   void forget_temporaries(std::vector<StmtId>& out) {
     std::string prefix;
     if (code_.parent || s_.module[code_.name] != "<module>") {
@@ -793,35 +907,54 @@ class Dispatch {
       nones.push_back(constant(ConstKind::None));
     }
     const StmtId st = add(StmtKind::Expr);
-    ast_[st].e[0] = call({global("list"), call({global("map"), attribute(call({global("locals")}), "pop"), tuple(keys), tuple(nones)})});
+    ast_[st].e[0] =
+        call({global("list"), call({global("map"), attribute(call({global("locals")}), "pop"),
+                                    tuple(keys), tuple(nones)})});
     out.push_back(st);
   }
+
+  static constexpr std::uint32_t kNoExit = UINT32_MAX;
 
   Structurer& s_;
   Ast& ast_;
   const CodeObject& code_;
+  const bool whole_;
+  std::vector<std::uint32_t> exit_of_;  // by block: the place behind the part, which one
   NameScope scope_ = NameScope::Fast;
   int max_depth_ = 0;
-  std::vector<std::uint8_t> pushes_;                  // by block: a handler that saves the exception state
-  std::vector<std::vector<ValueId>> entry_values_;    // by block: exception, type … that a handler gets
-  std::vector<std::uint8_t> unbound_;                 // by value; empty: none
-  std::vector<int> depth_;                            // by block, at its entry
-  std::vector<int> base_;                             // by region: the depth at which it is entered
+  std::vector<std::uint8_t> pushes_;  // by block: a handler that saves the exception state
+  std::vector<std::vector<ValueId>>
+      entry_values_;                   // by block: exception, type … that a handler gets
+  std::vector<std::uint8_t> unbound_;  // by value; empty: none
+  std::vector<int> depth_;             // by block, at its entry
+  std::vector<int> base_;              // by region: the depth at which it is entered
   std::vector<Piece> pieces_;
-  std::vector<std::uint32_t> first_piece_;            // by block
-  std::vector<std::uint32_t> stub_;                   // by region
-  std::vector<std::uint32_t> first_state_;            // by depth
-  std::vector<StmtId> loops_;                         // by depth
+  std::vector<std::uint32_t> first_piece_;  // by block
+  std::vector<std::uint32_t> stub_;         // by region
+  std::vector<std::uint32_t> first_state_;  // by depth
+  std::vector<StmtId> loops_;               // by depth
 };
 
 }  // namespace
 
-void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options, const std::string& reason) {
+void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options,
+                           const std::string& reason) {
   Structurer s(lifted, ast, options);
-  if (!s.counted()) s.recount();
-  const std::span<StmtId> stmts = Dispatch(s).run();
-  ast.bodies[lifted.code.index].stmts = stmts;
+  s.recount();
+  ast.bodies[lifted.code.index].stmts = ast.arena.copy(Dispatch(s).run());
   s.diagnose(5, 0, reason);
+}
+
+DispatchedPart dispatch_part(Structurer& s, std::span<const BlockId> exits) {
+  s.recount();
+  Dispatch dispatch(s, exits, false);
+  DispatchedPart part;
+  part.statements = dispatch.run();
+  for (std::size_t i = 0; i < exits.size(); ++i) {
+    part.left_by.push_back(dispatch.left_by(i));
+    dispatch.forget_all(part.forget.emplace_back());
+  }
+  return part;
 }
 
 }  // namespace depyf

@@ -1,10 +1,12 @@
 // The graph -> raw statements, by its dominator tree.
 //
-// Ramsey, "Beyond Relooper: Recursive Translation of Unstructured Control Flow to Structured Control Flow" (ICFP 2022), for a language without
-// labelled exits: a node's branches hold the nodes that only they reach; a node that several branches reach (a merge) stands after the
-// statement of its immediate dominator, and is reached by falling off the end. A loop's exits are the end of its test, `break`, and the
-// code that leads out of it. Each handler region has a node of its own (`try`), which dominates the protected code, the handlers and what follows.
-// Work is kept on an explicit stack.
+// Ramsey, "Beyond Relooper: Recursive Translation of Unstructured Control Flow to Structured
+// Control Flow" (ICFP 2022), for a language without labelled exits: a node's branches hold the
+// nodes that only they reach; a node that several branches reach (a merge) stands after the
+// statement of its immediate dominator, and is reached by falling off the end. A loop's exits are
+// the end of its test, `break`, and the code that leads out of it. Each handler region has a node
+// of its own (`try`), which dominates the protected code, the handlers and what follows. Work is
+// kept on an explicit stack.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -24,10 +26,10 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 struct Context {
-  std::uint32_t follow = kNone;   // node that is reached by falling off the end
-  std::uint32_t header = kNone;   // `continue`
-  std::uint32_t exit = kNone;     // `break`
-  bool in_finally = false;        // in the body of a `finally` that the loop holds
+  std::uint32_t follow = kNone;  // node that is reached by falling off the end
+  std::uint32_t header = kNone;  // `continue`
+  std::uint32_t exit = kNone;    // `break`
+  bool in_finally = false;       // in the body of a `finally` that the loop holds
   RegionId region;
 };
 
@@ -55,7 +57,12 @@ struct Fate {
 class Emitter {
  public:
   Emitter(Structurer& s, BlockId entry, RegionId base, BlockId stop)
-      : s_(s), entry_(entry), stop_(stop), base_(base), blocks_(static_cast<std::uint32_t>(s.nodes.size())), regions_(static_cast<std::uint32_t>(s.regions.size())),
+      : s_(s),
+        entry_(entry),
+        stop_(stop),
+        base_(base),
+        blocks_(static_cast<std::uint32_t>(s.nodes.size())),
+        regions_(static_cast<std::uint32_t>(s.regions.size())),
         first_stmt_(static_cast<std::uint32_t>(s.ast.stmts.size())) {}
 
   std::span<StmtId> run() {
@@ -73,9 +80,15 @@ class Emitter {
       const Task task = work_.back();
       work_.pop_back();
       switch (task.kind) {
-        case Task::Gen: gen(task.node, task.list, task.context); break;
-        case Task::Part: gen_part(task.node, task.list, task.context); break;
-        case Task::Edge: go(BlockId(task.node), task.edge, task.list, task.context, task.with_args); break;
+        case Task::Gen:
+          gen(task.node, task.list, task.context);
+          break;
+        case Task::Part:
+          gen_part(task.node, task.list, task.context);
+          break;
+        case Task::Edge:
+          go(BlockId(task.node), task.edge, task.list, task.context, task.with_args);
+          break;
         case Task::Other: {
           const std::function<void()> other = std::move(others_.back());
           others_.pop_back();
@@ -88,16 +101,22 @@ class Emitter {
   }
 
  private:
-  /// The function ends in a statement of several ways: what follows the last `if` whose body, or `try` whose handlers never go on was its `else`.
+  /// The function ends in a statement of several ways: what follows the last `if` whose body, or
+  /// `try` whose handlers never go on was its `else`.
   std::span<StmtId> end_in_else(std::span<StmtId> list) {
     if (list.size() < 2) return list;
     if (s_.ast[list.back()].kind != StmtKind::Return) return list;
     for (std::size_t i = list.size() - 1; i-- > 0;) {
       Stmt& st = s_.ast[list[i]];
-      auto ends = [&](std::span<const StmtId> body) { return !body.empty() && never_goes_on(body.back()); };
+      auto ends = [&](std::span<const StmtId> body) {
+        return !body.empty() && never_goes_on(body.back());
+      };
       if (!st.orelse.empty() || !st.final.empty()) continue;
-      if (st.kind == StmtKind::If ? !ends(st.body) : st.kind != StmtKind::Try || ends(st.body)) continue;
-      if (std::any_of(st.arms.begin(), st.arms.end(), [&](StmtId arm) { return !ends(s_.ast[arm].body); })) continue;
+      if (st.kind == StmtKind::If ? !ends(st.body) : st.kind != StmtKind::Try || ends(st.body))
+        continue;
+      if (std::any_of(st.arms.begin(), st.arms.end(),
+                      [&](StmtId arm) { return !ends(s_.ast[arm].body); }))
+        continue;
       st.orelse = list.subspan(i + 1);
       if (st.kind == StmtKind::If) st.flag = 1;
       return list.first(i + 1);
@@ -125,10 +144,14 @@ class Emitter {
     if (is_try(n)) return s_.regions[n - blocks_].parent;
     return region_of(s_.regions[n - blocks_ - regions_].handler.index);
   }
-  bool six(RegionId r) const { return r.index < s_.lifted.regions.size() && s_.lifted.regions[r.index].entry == HandlerEntry::Six; }
+  bool six(RegionId r) const {
+    return r.index < s_.lifted.regions.size() &&
+           s_.lifted.regions[r.index].entry == HandlerEntry::Six;
+  }
   std::uint32_t node_of_entry() const { return wrapped(base_, entry_); }
 
-  /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region that the edge enters.
+  /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region
+  /// that the edge enters.
   std::uint32_t wrapped(RegionId from, BlockId to) const {
     RegionId r = s_.nodes[to.index].region;
     RegionId outermost;
@@ -139,20 +162,24 @@ class Emitter {
     return outermost ? try_node(outermost) : to.index;
   }
 
-  /// Likewise, past blocks that do nothing: those that were kept to tell a loop around a `try` from a loop inside it have done so.
+  /// Likewise, past blocks that do nothing: those that were kept to tell a loop around a `try` from
+  /// a loop inside it have done so.
   std::uint32_t past_empty(RegionId from, BlockId to) const {
     std::uint32_t t = wrapped(from, to);
     for (int steps = 0; steps < 8 && is_block(t); ++steps) {
       const Node& node = s_.nodes[t];
-      if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump || node.jump != JumpRole::Plain || !node.params.empty() || !node.edges[0].args.empty() || t == entry_.index ||
-          node.edges[0].to.index == t)
+      if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump ||
+          node.jump != JumpRole::Plain || !node.params.empty() || !node.edges[0].args.empty() ||
+          t == entry_.index || node.edges[0].to.index == t)
         break;
       t = wrapped(node.region, node.edges[0].to);
     }
     return t;
   }
 
-  std::uint32_t target(BlockId from, int k) const { return targets_[from.index * 2 + static_cast<std::uint32_t>(k)]; }
+  std::uint32_t target(BlockId from, int k) const {
+    return targets_[from.index * 2 + static_cast<std::uint32_t>(k)];
+  }
 
   void build_graph() {
     targets_.assign(std::size_t{blocks_} * 2, kNone);
@@ -166,7 +193,8 @@ class Emitter {
     for (std::uint32_t b = 0; b < blocks_ && regions_ != 0; ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive) continue;
-      for (int k = 0; k < node.edge_count(); ++k) enter(node.region, node.edges[k].to, entries_from_outside);
+      for (int k = 0; k < node.edge_count(); ++k)
+        enter(node.region, node.edges[k].to, entries_from_outside);
     }
     enter(base_, entry_, entries_from_outside);
     for (const StructRegion& region : s_.regions)
@@ -177,12 +205,16 @@ class Emitter {
       if (!node.alive) continue;
       for (int k = 0; k < node.edge_count(); ++k) {
         std::uint32_t t = past_empty(node.region, node.edges[k].to);
-        // Back to the start of a region that is also entered again from outside: the loop is around the `try`.
-        // Up to 3.10 the jump back stands in or outside of the region, as its target does.
+        // Back to the start of a region that is also entered again from outside: the loop is around
+        // the `try`. Up to 3.10 the jump back stands in or outside of the region, as its target
+        // does.
         if (t < blocks_) {
           // A way out of a `finally` or a `with` does something: it leads through a block outside.
-          for (RegionId r = node.region; r && !cleans_up(s_.regions[r.index].kind); r = s_.regions[r.index].parent)
-            if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 && !six(r)) t = try_node(r);
+          for (RegionId r = node.region; r && !cleans_up(s_.regions[r.index].kind);
+               r = s_.regions[r.index].parent)
+            if (s_.regions[r.index].entry == node.edges[k].to &&
+                entries_from_outside[r.index] > 1 && !six(r))
+              t = try_node(r);
         }
         targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;
         add_way(b, t);
@@ -200,7 +232,8 @@ class Emitter {
       const StructRegion& region = s_.regions[r];
       if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
       RegionId id(r);
-      if (!region.entry && entry_ != s_.entry) continue;  // elsewhere: these are statements of one expression
+      if (!region.entry && entry_ != s_.entry)
+        continue;  // elsewhere: these are statements of one expression
       if (!region.entry) throw Error("structure: a protected region without an entry");
       add_way(try_node(id), wrapped(id, region.entry));
       if (region.kind == RegionKind::With) {
@@ -215,17 +248,24 @@ class Emitter {
     // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
     FlatMap<std::uint32_t> loop_of_iterator;
     for (std::uint32_t b = 0; b < blocks_; ++b)
-      if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter) loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
+      if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter)
+        loop_of_iterator[s_.resolve(s_.nodes[b].value).index] = b;
     for (std::uint32_t b = 0; b < blocks_ && !loop_of_iterator.entries().empty(); ++b) {
       const Node& node = s_.nodes[b];
       if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
-      if (in_source_order() && node.term == TermKind::Return && s_.is_function()) continue;  // drops the iterator itself
+      if (in_source_order() && node.term == TermKind::Return && s_.is_function())
+        continue;  // drops the iterator itself
       for (ValueId v : node.body) {
         if (s_.is_const(v)) continue;
         if (!s_.is_op(v, Op::POP_TOP)) break;
-        const std::uint32_t* const loop = loop_of_iterator.at(s_.resolve(s_.at(v).operands[0]).index);
-        if (!loop || (s_.is_function() && const_return(b) && written_in_loop(*loop, s_.at(v).offset))) continue;
-        const bool only_leaves = v == node.body.back() && node.term == TermKind::Jump && targets_[std::size_t{b} * 2] == targets_[std::size_t{*loop} * 2 + 1];
+        const std::uint32_t* const loop =
+            loop_of_iterator.at(s_.resolve(s_.at(v).operands[0]).index);
+        if (!loop ||
+            (s_.is_function() && const_return(b) && written_in_loop(*loop, s_.at(v).offset)))
+          continue;
+        const bool only_leaves =
+            v == node.body.back() && node.term == TermKind::Jump &&
+            targets_[std::size_t{b} * 2] == targets_[std::size_t{*loop} * 2 + 1];
         if (!only_leaves) add_order(*loop, b);
       }
     }
@@ -240,25 +280,33 @@ class Emitter {
       analyse();
       find_loops();
     }
+    if (add_module_end()) {
+      analyse();
+      find_loops();
+    }
     find_once();
   }
 
-  /// The loop that holds the statement, also where no way leads from the body of a `finally` that it stands in to the loop's header.
+  /// The loop that holds the statement, also where no way leads from the body of a `finally` that
+  /// it stands in to the loop's header.
   std::uint32_t loop_around(RegionId r) const {
     std::uint32_t loop = loop_[try_node(r)];
     for (r = s_.regions[r.index].parent; r && loop == kNone; r = s_.regions[r.index].parent)
-      if (s_.regions[r.index].kind == RegionKind::Scope) loop = loop_[try_node(s_.regions[r.index].owner)];
+      if (s_.regions[r.index].kind == RegionKind::Scope)
+        loop = loop_[try_node(s_.regions[r.index].owner)];
     return loop;
   }
 
-  /// A `finally` or a `with` that control leaves by `break`, in a loop that never comes around and so is none in the graph: an endless loop around
-  /// the statement stands for it.
+  /// A `finally` or a `with` that control leaves by `break`, in a loop that never comes around and
+  /// so is none in the graph: an endless loop around the statement stands for it.
   void find_once() {
     struct Left {
       RegionId region;
       std::uint32_t depth, to;
     };
-    if (std::none_of(s_.regions.begin(), s_.regions.end(), [](const StructRegion& region) { return cleans_up(region.kind); })) return;
+    if (std::none_of(s_.regions.begin(), s_.regions.end(),
+                     [](const StructRegion& region) { return cleans_up(region.kind); }))
+      return;
     std::vector<Left> left;
     std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
     std::vector<std::uint8_t> several(regions_, 0);
@@ -268,14 +316,17 @@ class Emitter {
       for (int k = 0; k < node.edge_count(); ++k) {
         const std::uint32_t first = target(BlockId(b), k);
         std::uint32_t t = first;
-        for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+        for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps)
+          t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
         if (const_return(t) || (is_block(t) && s_.nodes[t].term == TermKind::Unreachable)) continue;
-        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
+        for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t));
+             r = s_.regions[r.index].parent) {
           const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
           const RegionId owner = scope ? s_.regions[r.index].owner : r;
           if (!cleans_up(s_.regions[owner.index].kind)) continue;
           const bool with = s_.regions[owner.index].kind == RegionKind::With;
-          if (!with && !s_.regions[owner.index].scope) {  // it goes on in front of where `break` leads
+          if (!with &&
+              !s_.regions[owner.index].scope) {  // it goes on in front of where `break` leads
             std::uint32_t &near = behind[owner.index], &far = to[owner.index];
             if (dom_.dominates(t, b)) continue;
             if (near == kNone) near = t;
@@ -286,7 +337,8 @@ class Emitter {
             continue;
           }
           if (scope == with) continue;
-          if (const std::uint32_t resume = resume_of(owner); first == resume || same_end(t, resume)) continue;
+          if (const std::uint32_t resume = resume_of(owner); first == resume || same_end(t, resume))
+            continue;
           several[owner.index] |= to[owner.index] != kNone && to[owner.index] != t;
           to[owner.index] = t;
         }
@@ -298,17 +350,24 @@ class Emitter {
       for (RegionId p = s_.regions[r].parent; p; p = s_.regions[p.index].parent) ++depth;
       left.push_back({RegionId(r), depth, to[r]});
     }
-    std::stable_sort(left.begin(), left.end(), [](const Left& a, const Left& b) { return a.depth < b.depth; });
+    std::stable_sort(left.begin(), left.end(),
+                     [](const Left& a, const Left& b) { return a.depth < b.depth; });
     for (const Left& l : left) {
       const std::uint32_t n = try_node(l.region), loop = loop_around(l.region);
       const std::uint32_t near = behind[l.region.index];
-      if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop) || (near != kNone && !in_loop(near, loop))))) continue;
-      // behind a `for` around the statement, or where a statement around this one leads to in the same way
+      if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
+                                                        (near != kNone && !in_loop(near, loop)))))
+        continue;
+      // behind a `for` around the statement, or where a statement around this one leads to in the
+      // same way
       bool leads_there = false;
       for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])
-        leads_there = is_block(h) && s_.nodes[h].term == TermKind::ForIter && (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to);
-      for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there; p = s_.regions[p.index].parent) {
-        const std::uint32_t* const outer = once_.at(try_node(s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
+        leads_there = is_block(h) && s_.nodes[h].term == TermKind::ForIter &&
+                      (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to);
+      for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there;
+           p = s_.regions[p.index].parent) {
+        const std::uint32_t* const outer = once_.at(try_node(
+            s_.regions[p.index].kind == RegionKind::Scope ? s_.regions[p.index].owner : p));
         leads_there = outer && *outer == l.to;
       }
       if (leads_there) continue;
@@ -321,8 +380,11 @@ class Emitter {
   bool written_in_loop(std::uint32_t h, std::uint32_t offset) const {
     const std::vector<LoopSpan>& loops = s_.lifted.loops;
     const std::uint32_t begin = s_.nodes[h].term_offset;
-    auto span = std::lower_bound(loops.begin(), loops.end(), begin, [](const LoopSpan& l, std::uint32_t offset) { return l.begin < offset; });
-    return in_source_order() && span != loops.end() && span->begin == begin && offset > begin && offset <= span->end;
+    auto span =
+        std::lower_bound(loops.begin(), loops.end(), begin,
+                         [](const LoopSpan& l, std::uint32_t offset) { return l.begin < offset; });
+    return in_source_order() && span != loops.end() && span->begin == begin && offset > begin &&
+           offset <= span->end;
   }
 
   /// Dominators, in-edges and loop headers.
@@ -337,14 +399,16 @@ class Emitter {
     for (const Way& way : ways_) {
       if (!is_way(way)) continue;
       if (dom_.number[way.to] <= dom_.number[way.from]) {
-        if (!dom_.dominates(way.to, way.from)) throw Error("structure: the control flow is irreducible");
+        if (!dom_.dominates(way.to, way.from))
+          throw Error("structure: the control flow is irreducible");
         header_[way.to] = 1;
       } else {
         ++forward_in_[way.to];
       }
     }
     const auto in_order = [](const Way& a, const Way& b) { return a.from < b.from; };
-    if (!std::is_sorted(ways_.begin(), ways_.end(), in_order)) std::stable_sort(ways_.begin(), ways_.end(), in_order);
+    if (!std::is_sorted(ways_.begin(), ways_.end(), in_order))
+      std::stable_sort(ways_.begin(), ways_.end(), in_order);
     preds_ = adjacency(n, ways_.size(), [&](auto add) {
       for (const Way& way : ways_)
         if (is_way(way)) add(way.to, way.from);
@@ -360,25 +424,35 @@ class Emitter {
 
   // ---- columns (3.11+): how deep a statement is indented
 
-  static std::uint32_t column(std::uint32_t columns) { return columns >> 16; }  // plus one; 0: unknown
+  static std::uint32_t column(std::uint32_t columns) {
+    return columns >> 16;
+  }  // plus one; 0: unknown
 
   struct Start {
     std::uint32_t least = 0, most = 0;
   };
 
-  /// The column, plus one, at which the statement begins that a node's code begins with; 0: unknown.
+  /// The column, plus one, at which the statement begins that a node's code begins with; 0:
+  /// unknown.
   Start start_of(std::uint32_t t) {
     constexpr std::uint32_t kBeforeValue = 7, kIf = 3;  // `return `, `if `
     if (header_[t]) return {};
     if (is_try(t)) {
-      // Its body stands deeper, by a level for each `try` that it begins; `try … except … finally` is two of them at one.
+      // Its body stands deeper, by a level for each `try` that it begins; `try … except … finally`
+      // is two of them at one.
       const RegionId outermost(t - blocks_);
       const BlockId entry = s_.regions[outermost.index].entry;
       const Start inside = start_of(entry.index);
       std::uint32_t levels = 1;
-      for (RegionId r = s_.nodes[entry.index].region; r && r != outermost; r = s_.regions[r.index].parent) ++levels;
-      const auto less = [](std::uint32_t column, std::uint32_t by) { return column > by ? column - by : 1; };
-      return inside.least == 0 ? inside : Start{less(inside.least, levels * indentation()), less(inside.most, indentation())};
+      for (RegionId r = s_.nodes[entry.index].region; r && r != outermost;
+           r = s_.regions[r.index].parent)
+        ++levels;
+      const auto less = [](std::uint32_t column, std::uint32_t by) {
+        return column > by ? column - by : 1;
+      };
+      return inside.least == 0 ? inside
+                               : Start{less(inside.least, levels * indentation()),
+                                       less(inside.most, indentation())};
     }
     if (!is_block(t)) return {};
     const Node& node = s_.nodes[t];
@@ -391,18 +465,24 @@ class Emitter {
       if (value.line != line) break;
       if (value.kind != ValueKind::Operation || value.columns == 0) continue;
       least = least == 0 ? column(value.columns) : std::min(least, column(value.columns));
-      const bool stores = value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::STORE_DEREF || value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
+      const bool stores = value.op == Op::STORE_FAST || value.op == Op::STORE_NAME ||
+                          value.op == Op::STORE_DEREF || value.op == Op::STORE_ATTR ||
+                          value.op == Op::STORE_SUBSCR;
       targets += stores;
       complete |= stores || (value.op == Op::CALL && s_.uses[v.index] == 0);
     }
     if (least == 0) return {};
-    if (complete) return {targets < 2 ? least : 1, least};  // stores that are one instruction have the place of one of them
+    if (complete)
+      return {targets < 2 ? least : 1,
+              least};  // stores that are one instruction have the place of one of them
     if (node.term_line != line) return {};
     if (node.term == TermKind::Return || node.term == TermKind::Raise) {
       const std::uint32_t end = column(node.term_columns);
       if (end != 0 && end < least) return {end, end};
       if (node.term == TermKind::Raise) return {};
-      const bool bare = s_.is_const(s_.resolve(node.value)) && s_.module[ConstId(s_.at(s_.resolve(node.value)).arg)].kind == ConstKind::None;
+      const bool bare =
+          s_.is_const(s_.resolve(node.value)) &&
+          s_.module[ConstId(s_.at(s_.resolve(node.value)).arg)].kind == ConstKind::None;
       if (bare || least <= kBeforeValue) return {};
       return {least - kBeforeValue, least - kBeforeValue};
     }
@@ -415,8 +495,11 @@ class Emitter {
     if (step_ != 0) return step_;
     std::vector<std::uint32_t> starts;
     for (const Node& node : s_.nodes)
-      if (node.alive && (node.term == TermKind::Return || node.term == TermKind::Raise) && column(node.term_columns) != 0) starts.push_back(column(node.term_columns));
-    for (std::uint32_t start : starts) step_ = std::gcd(step_, start - *std::min_element(starts.begin(), starts.end()));
+      if (node.alive && (node.term == TermKind::Return || node.term == TermKind::Raise) &&
+          column(node.term_columns) != 0)
+        starts.push_back(column(node.term_columns));
+    for (std::uint32_t start : starts)
+      step_ = std::gcd(step_, start - *std::min_element(starts.begin(), starts.end()));
     if (step_ == 0 || step_ > 4) step_ = 4;  // several levels apart
     return step_;
   }
@@ -428,7 +511,9 @@ class Emitter {
     if (h >= left_.size() || left_[h] == 0) return Side::Unknown;
     const Start start = start_of(t);
     if (start.least == 0) return Side::Unknown;
-    return start.most + indentation() <= left_[h] ? Side::Behind : start.least + indentation() > left_[h] ? Side::Inside : Side::Unknown;
+    return start.most + indentation() <= left_[h]   ? Side::Behind
+           : start.least + indentation() > left_[h] ? Side::Inside
+                                                    : Side::Unknown;
   }
 
   /// The least column of what each loop holds.
@@ -446,12 +531,31 @@ class Emitter {
     }
   }
 
-  /// What is written behind a loop stands behind it, reached by `break`, also where only a branch in the middle of the loop leads there: a
-  /// loop's header gets an edge to the code that the loop leaves to, if that is written behind all of the loop.
+  /// No statement ends a module or a class: its end stands behind all of its statements, also where
+  /// only code in a loop leads there, which is then a way out of the loop.
+  bool add_module_end() {
+    if (!s_.body_end || entry_ != s_.entry || in_source_order()) return false;
+    const std::uint32_t b = s_.body_end.index;
+    std::uint32_t outermost = kNone, below = b;
+    for (std::uint32_t d = dom_.idom[b]; d != kNone; below = d, d = dom_.idom[d]) {
+      const bool comes_around = header_[d] && in_loop(below, d);
+      const bool once = is_block(d) && !header_[d] && s_.nodes[d].term == TermKind::ForIter &&
+                        target(BlockId(d), 0) == below;
+      if (comes_around || once) outermost = d;
+    }
+    if (outermost == kNone) return false;
+    add_order(outermost, b);
+    return true;
+  }
+
+  /// What is written behind a loop stands behind it, reached by `break`, also where only a branch
+  /// in the middle of the loop leads there: a loop's header gets an edge to the code that the loop
+  /// leaves to, if that is written behind all of the loop.
   bool add_breaks() {
     if (s_.options.made_by_dynamo || !s_.options.layout_tells || in_source_order()) return false;
     const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
-    if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; })) return false;
+    if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; }))
+      return false;
     find_left();
     // last lines: of the loop itself, and of what each node dominates
     std::vector<std::int32_t>& last = last_;
@@ -469,36 +573,50 @@ class Emitter {
       if (loop_[u] != kNone) last[loop_[u]] = std::max(last[loop_[u]], line);
       if (header_[u] && outer_[u] != kNone) last[outer_[u]] = std::max(last[outer_[u]], last[u]);
     }
-    // the loop statement that holds each node where nothing stands behind a loop but what its header leads to
+    // the loop statement that holds each node where nothing stands behind a loop but what its
+    // header leads to
     std::vector<std::uint32_t> holds(n, kNone), around(n, kNone);
     std::vector<std::vector<std::uint32_t>> ways_out(n);
     for (std::uint32_t t : dom_.order) {
       const std::uint32_t d = dom_.idom[t];
       std::uint32_t loop = d == kNone ? kNone : holds[d];
       if (loop != kNone && !in_loop(t, loop)) {
-        if (d == loop) loop = around[loop];
-        else if (in_loop(d, loop)) ways_out[loop].push_back(t);
+        if (d == loop)
+          loop = around[loop];
+        else if (in_loop(d, loop))
+          ways_out[loop].push_back(t);
       }
       around[t] = loop;
-      holds[t] = header_[t] ? t : loop != kNone && !in_loop(t, loop) ? loop : loop_[t] != kNone ? loop_[t] : loop;
+      holds[t] = header_[t]                           ? t
+                 : loop != kNone && !in_loop(t, loop) ? loop
+                 : loop_[t] != kNone                  ? loop_[t]
+                                                      : loop;
     }
     std::vector<std::uint8_t> is_handler(n, 0);
     for (const StructRegion& region : s_.regions)
-      if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally) is_handler[wrapped(region.parent, region.handler)] = 1;
+      if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally)
+        is_handler[wrapped(region.parent, region.handler)] = 1;
     std::vector<std::uint32_t>& best = breaks_;
     best.assign(n, kNone);
     for (std::uint32_t h = 0; h < n; ++h) {
       if (!header_[h]) continue;
       std::uint32_t exit = kNone;
       for (std::uint32_t t : ways_out[h])
-        if (t < blocks_ + regions_ && !is_handler[t] && side_of(t, h) != Side::Inside && (exit == kNone || first_line(t) > first_line(exit))) exit = t;
+        if (t < blocks_ + regions_ && !is_handler[t] && side_of(t, h) != Side::Inside &&
+            (exit == kNone || first_line(t) > first_line(exit)))
+          exit = t;
       if (exit == kNone || const_return(exit) || first_line(exit) <= last[h]) continue;
-      const std::uint32_t around_exit = header_[exit] ? outer_[exit] : loop_[exit], outer = outer_[h];
-      // out of two loops: `break` of the inner one leads to that of the outer one, past the inner one's `else`
+      const std::uint32_t around_exit = header_[exit] ? outer_[exit] : loop_[exit],
+                          outer = outer_[h];
+      // out of two loops: `break` of the inner one leads to that of the outer one, past the inner
+      // one's `else`
       const bool two = around_exit != outer && outer != kNone && around_exit == outer_[outer];
-      bool fits = (two || around_exit == outer) && s_.is_ancestor(region_of(exit), region_of(h)) && else_stands_before(h, exit, last);
+      bool fits = (two || around_exit == outer) && s_.is_ancestor(region_of(exit), region_of(h)) &&
+                  else_stands_before(h, exit, last);
       if (two) {
-        fits &= first_line(exit) > last[outer] && (best[outer] == kNone || best[outer] == exit) && s_.is_ancestor(region_of(exit), region_of(outer)) && else_stands_before(outer, exit, last);
+        fits &= first_line(exit) > last[outer] && (best[outer] == kNone || best[outer] == exit) &&
+                s_.is_ancestor(region_of(exit), region_of(outer)) &&
+                else_stands_before(outer, exit, last);
         for (std::uint32_t t : ways_out[outer]) fits &= under[t] < first_line(exit);
       }
       for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
@@ -507,7 +625,8 @@ class Emitter {
       if (fits && forward_in_[exit] == 1 && side_of(exit, h) != Side::Behind) {
         const std::uint32_t p = preds(exit)[0];
         const bool short_end = children(exit).empty() && is_block(exit);
-        const bool may_hold = is_block(p) && s_.nodes[p].term == TermKind::Branch && region_of(p) == region_of(exit);  // the `if` that p ends in
+        const bool may_hold = is_block(p) && s_.nodes[p].term == TermKind::Branch &&
+                              region_of(p) == region_of(exit);  // the `if` that p ends in
         fits = !may_hold || (s_.nodes[p].term_line < last[h] && !short_end);
       }
       if (fits) best[h] = exit;
@@ -523,59 +642,82 @@ class Emitter {
   }
 
   /// By lines: does the code at `t`, which the test at the header `h` leads to, stand in the loop?
-  bool written_in_lines(std::uint32_t t, std::uint32_t h, const std::vector<std::int32_t>& last) const {
+  bool written_in_lines(std::uint32_t t, std::uint32_t h,
+                        const std::vector<std::int32_t>& last) const {
     return first_line(t) > s_.nodes[h].term_line && first_line(t) < last[h];
   }
 
-  /// What follows the test of a loop that has one stands before the code that `break` leads to, as the loop's `else`.
-  bool else_stands_before(std::uint32_t h, std::uint32_t exit, const std::vector<std::int32_t>& last) {
-    if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter && s_.test_length(BlockId(h)) != s_.nodes[h].body.size())) return true;
+  /// What follows the test of a loop that has one stands before the code that `break` leads to, as
+  /// the loop's `else`.
+  bool else_stands_before(std::uint32_t h, std::uint32_t exit,
+                          const std::vector<std::int32_t>& last) {
+    if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter &&
+                         s_.test_length(BlockId(h)) != s_.nodes[h].body.size()))
+      return true;
     for (int k = 0; k < s_.nodes[h].edge_count(); ++k) {
       const std::uint32_t natural = target(BlockId(h), k);
       if (in_loop(natural, h)) continue;
-      if (is_block(natural) && s_.nodes[natural].term == TermKind::Raise && first_line(natural) <= last[h]) continue;  // `assert` begins an endless loop
-      if (s_.nodes[h].term == TermKind::Branch && written_in_lines(natural, h, last)) continue;  // as an `if` does
-      if (forward_in_[natural] != 1 || first_line(natural) <= last[h] || first_line(natural) >= first_line(exit)) return false;
+      if (is_block(natural) && s_.nodes[natural].term == TermKind::Raise &&
+          first_line(natural) <= last[h])
+        continue;  // `assert` begins an endless loop
+      if (s_.nodes[h].term == TermKind::Branch && written_in_lines(natural, h, last))
+        continue;  // as an `if` does
+      if (forward_in_[natural] != 1 || first_line(natural) <= last[h] ||
+          first_line(natural) >= first_line(exit))
+        return false;
     }
     return true;
   }
 
-  /// What an edge out of protected code leads to stands behind the statement; but not `break`, `continue` and returns that stand inside of it.
+  /// What an edge out of protected code leads to stands behind the statement; but not `break`,
+  /// `continue` and returns that stand inside of it.
   void leave_regions(RegionId from, std::uint32_t t) {
     for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
-      const RegionId owner = s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
-      for (int steps = 0; steps < 8 && is_jump_statement(t) && !stands_behind(t, owner); ++steps) t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+      const RegionId owner =
+          s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
+      for (int steps = 0; steps < 8 && is_jump_statement(t) && !stands_behind(t, owner); ++steps)
+        t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
       if (s_.is_ancestor(r, region_of(t))) break;
-      if (in_source_order() && const_return(t) && (s_.nodes[t].in_place || place(t) < end_of(r, owner))) continue;
+      if (in_source_order() && const_return(t) &&
+          (s_.nodes[t].in_place || place(t) < end_of(r, owner)))
+        continue;
       exits_.push_back({owner, t});
     }
   }
 
-  /// In the order of the source: does `t`, a jump or a return, stand behind the `except` or `finally` statement? It may leave the `finally` and
-  /// `with` statements around that.
+  /// In the order of the source: does `t`, a jump or a return, stand behind the `except` or
+  /// `finally` statement? It may leave the `finally` and `with` statements around that.
   bool stands_behind(std::uint32_t t, RegionId statement) const {
     if (statement.index >= s_.lifted.regions.size()) return false;
     const std::uint32_t end = s_.lifted.regions[statement.index].end;
     if (end == kNoOffset || place(t) < end) return false;
     RegionId around = s_.regions[statement.index].parent;
-    while (around && !s_.is_ancestor(around, s_.nodes[t].region) && cleans_up(s_.regions[around.index].kind))
+    while (around && !s_.is_ancestor(around, s_.nodes[t].region) &&
+           cleans_up(s_.regions[around.index].kind))
       around = s_.regions[around.index].parent;
     return s_.is_ancestor(around, s_.nodes[t].region);
   }
 
-  /// In the order of the source: an offset that the protected code (a handler's code, for a scope) lies before.
+  /// In the order of the source: an offset that the protected code (a handler's code, for a scope)
+  /// lies before.
   std::uint32_t end_of(RegionId r, RegionId owner) const {
     const std::uint32_t begin = place(s_.regions[owner.index].handler.index);
     if (r == owner) return begin;
-    if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset) return s_.lifted.regions[owner.index].end;
+    if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset)
+      return s_.lifted.regions[owner.index].end;
     std::uint32_t t = s_.regions[owner.index].handler.index;
-    for (int steps = 0; steps < 1000 && is_test(BlockId(t), s_.regions[owner.index].handler); ++steps) t = s_.nodes[t].edges[1].to.index;
+    for (int steps = 0; steps < 1000 && is_test(BlockId(t), s_.regions[owner.index].handler);
+         ++steps)
+      t = s_.nodes[t].edges[1].to.index;
     return s_.nodes[t].term == TermKind::Reraise ? s_.nodes[t].term_offset : begin;
   }
 
   /// A block that is nothing but `break` or `continue`.
   bool is_jump_statement(std::uint32_t t) const {
-    if (!is_block(t) || (s_.nodes[t].jump != JumpRole::Break && s_.nodes[t].jump != JumpRole::Continue) || header_at(t)) return false;
+    if (!is_block(t) ||
+        (s_.nodes[t].jump != JumpRole::Break && s_.nodes[t].jump != JumpRole::Continue) ||
+        header_at(t))
+      return false;
     const Node& node = s_.nodes[t];
     if (!node.params.empty() || !node.edges[0].args.empty()) return false;
     for (ValueId v : node.body)
@@ -592,8 +734,9 @@ class Emitter {
     return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
   }
 
-  /// Up to 3.8 the compiler lets control go on behind a statement that never ends, and its code shows where: at a place that may be reached from
-  /// nowhere else (an empty node stands for it). An edge says so, as other code stands before or behind that place.
+  /// Up to 3.8 the compiler lets control go on behind a statement that never ends, and its code
+  /// shows where: at a place that may be reached from nowhere else (an empty node stands for it).
+  /// An edge says so, as other code stands before or behind that place.
   void find_phantoms() {
     if (entry_ != s_.entry || s_.ends_behind.empty()) return;
     std::vector<std::vector<std::uint32_t>> exits(regions_);
@@ -601,7 +744,9 @@ class Emitter {
     phantom_.assign(regions_, kNone);
     for (std::uint32_t r = 0; r < regions_; ++r) {
       const StructRegion& region = s_.regions[r];
-      if (!s_.ends_behind[r] || (region.kind != RegionKind::Except && region.kind != RegionKind::Finally)) continue;
+      if (!s_.ends_behind[r] ||
+          (region.kind != RegionKind::Except && region.kind != RegionKind::Finally))
+        continue;
       const std::uint32_t t = past_empty(region.parent, s_.ends_behind[r]);
       phantom_[r] = t;
       if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
@@ -609,7 +754,8 @@ class Emitter {
     }
   }
 
-  /// Up to 3.9 a jump over it tells of an `else`; what stands behind the statement is not in it, also where one of the arms never ends.
+  /// Up to 3.9 a jump over it tells of an `else`; what stands behind the statement is not in it,
+  /// also where one of the arms never ends.
   void find_elses() {
     if (s_.elses.empty() || entry_ != s_.entry) return;
     else_of_.assign(blocks_, -1);
@@ -621,7 +767,8 @@ class Emitter {
         const auto written = s_.elses.find(place(o));
         if (written == s_.elses.end() || !s_.is_ancestor(node.region, region_of(o))) continue;
         const std::uint32_t t = written->second ? wrapped(node.region, written->second) : kNone;
-        if (t != kNone && place(t) > node.term_offset && place(t) < place(o)) continue;  // the end of a loop in the body
+        if (t != kNone && place(t) > node.term_offset && place(t) < place(o))
+          continue;  // the end of a loop in the body
         else_of_[b] = static_cast<std::int8_t>(k);
         if (t == kNone) continue;
         if (t != o && region_of(t) == node.region) add_order(b, t);
@@ -629,7 +776,8 @@ class Emitter {
     }
   }
 
-  /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to. That stands behind the loop's statement.
+  /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to.
+  /// That stands behind the loop's statement.
   void find_breaks() {
     struct Span {
       std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
@@ -645,21 +793,29 @@ class Emitter {
       if (!node.alive) continue;
       if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
       for (std::uint32_t t : graph.successors(b)) {
-        if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset || (t != b && place(t) == node.term_offset)) continue;
-        if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter)) loops.push_back({place(t), 0, t});
+        if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset ||
+            (t != b && place(t) == node.term_offset))
+          continue;
+        if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter))
+          loops.push_back({place(t), 0, t});
         loop_end_[t] = std::max(loop_end_[t], node.term_offset);
       }
       if (node.term == TermKind::ForIter) loops.push_back({node.term_offset, 0, b});
     }
-    // Of loops that begin at one place, each stands in a `try` that the one before it consists of: outer ones first.
+    // Of loops that begin at one place, each stands in a `try` that the one before it consists of:
+    // outer ones first.
     auto levels = [&](std::uint32_t h) {
       std::uint32_t depth = is_block(h) ? 1 : 0;
       for (RegionId r = region_of(h); r; r = s_.regions[r.index].parent) ++depth;
       return depth;
     };
-    std::sort(loops.begin(), loops.end(), [&](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : levels(a.node) < levels(b.node); });
-    std::sort(breaks.begin(), breaks.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
-    // The last jump back may have been threaded away: the bytecode's loop that begins last before the header tells.
+    std::sort(loops.begin(), loops.end(), [&](const Span& a, const Span& b) {
+      return a.begin != b.begin ? a.begin < b.begin : levels(a.node) < levels(b.node);
+    });
+    std::sort(breaks.begin(), breaks.end(),
+              [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    // The last jump back may have been threaded away: the bytecode's loop that begins last before
+    // the header tells.
     const std::vector<LoopSpan>& spans = s_.lifted.loops;
     std::vector<std::size_t> around;
     std::size_t next = 0;
@@ -678,7 +834,9 @@ class Emitter {
         if (whole && span < s_.loops_behind.size() && s_.loops_behind[span]) {
           const std::uint32_t behind = past_empty(region_of(loop.node), s_.loops_behind[span]);
           // around a loop that never comes around nothing goes back to
-          const bool comes_around = place(behind) > loop.begin || loop_end_[behind] != 0 || (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
+          const bool comes_around =
+              place(behind) > loop.begin || loop_end_[behind] != 0 ||
+              (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
           if (comes_around) {
             break_[loop.node] = behind;
             add_order(loop.node, behind);
@@ -697,21 +855,27 @@ class Emitter {
       while (!open.empty() && open.back().end < jump.begin) open.pop_back();
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
-      if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h))) continue;  // out of a loop that never comes around
+      if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h)))
+        continue;  // out of a loop that never comes around
       add_order(h, t);
       if (break_[h] == kNone) break_[h] = t;
     }
   }
 
   /// In the order of the source: does `t` stand before the end of the loop at `h`?
-  bool within(std::uint32_t t, std::uint32_t h) const { return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h] && place(t) >= place(h); }
+  bool within(std::uint32_t t, std::uint32_t h) const {
+    return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h] &&
+           place(t) >= place(h);
+  }
 
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
-    for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from); r = s_.regions[r.index].parent) {
+    for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from);
+         r = s_.regions[r.index].parent) {
       StructRegion& region = s_.regions[r.index];
       if (region.kind == RegionKind::Scope) continue;
       ++count[r.index];
-      if (region.entry && region.entry != to) throw Error("structure: a protected region is entered at two places");
+      if (region.entry && region.entry != to)
+        throw Error("structure: a protected region is entered at two places");
       region.entry = to;
     }
   }
@@ -737,7 +901,8 @@ class Emitter {
       for (const Way& way : ways_) add(way.from, way.to);
     });
   }
-  /// Of at most `most` edges, which `each` hands over, in the same order each time it is called; those of one node stay in their order.
+  /// Of at most `most` edges, which `each` hands over, in the same order each time it is called;
+  /// those of one node stay in their order.
   template <class Each>
   static Graph adjacency(std::uint32_t n, std::size_t most, const Each& each) {
     Graph g;
@@ -778,7 +943,8 @@ class Emitter {
           if (u == h) continue;
         }
         for (std::uint32_t p : preds(u))
-          if (dom_.dominates(h, p) && !(dom_.number[p] >= dom_.number[u] && dom_.dominates(u, p))) stack.push_back(p);
+          if (dom_.dominates(h, p) && !(dom_.number[p] >= dom_.number[u] && dom_.dominates(u, p)))
+            stack.push_back(p);
       }
       loop_[h] = h;
     }
@@ -805,31 +971,39 @@ class Emitter {
   }
   Fate& fate(StmtId st) {
     const std::size_t at = st.index - first_stmt_;
-    if (fates_.size() <= at) [[unlikely]] fates_.resize(2 * at + 16);
+    if (fates_.size() <= at) [[unlikely]]
+      fates_.resize(2 * at + 16);
     return fates_[at];
   }
   void add(std::uint32_t l, StmtId st) {
     List& list = lists_[l];
-    if (list.size++ == 0) list.first = st;
-    else fate(list.last).next = st;
+    if (list.size++ == 0)
+      list.first = st;
+    else
+      fate(list.last).next = st;
     list.last = st;
   }
   std::span<StmtId> close(std::uint32_t l) {
     const std::span<StmtId> out = s_.ast.arena.array<StmtId>(lists_[l].size);
     StmtId at = lists_[l].first;
-    for (StmtId& st : out) st = std::exchange(at, at == lists_[l].last ? at : fates_[at.index - first_stmt_].next);
+    for (StmtId& st : out)
+      st = std::exchange(at, at == lists_[l].last ? at : fates_[at.index - first_stmt_].next);
     return out;
   }
   void later(std::function<void()> task) {
     others_.push_back(std::move(task));
     work_.push_back({Task::Other});
   }
-  void gen_later(std::uint32_t n, std::uint32_t l, const Context& ctx) { work_.push_back({Task::Gen, false, 0, n, l, ctx}); }
+  void gen_later(std::uint32_t n, std::uint32_t l, const Context& ctx) {
+    work_.push_back({Task::Gen, false, 0, n, l, ctx});
+  }
   void go_later(BlockId from, int k, std::uint32_t l, const Context& ctx, bool with_args = true) {
     work_.push_back({Task::Edge, with_args, static_cast<std::uint8_t>(k), from.index, l, ctx});
   }
 
-  Origin end_origin(const Node& node) const { return {node.term_offset, node.term_line, s_.lifted.code, node.term_columns}; }
+  Origin end_origin(const Node& node) const {
+    return {node.term_offset, node.term_line, s_.lifted.code, node.term_columns};
+  }
 
   StmtId statement(StmtKind kind, Origin origin = {}) { return s_.ast.stmt(kind, origin); }
 
@@ -837,7 +1011,9 @@ class Emitter {
     const std::size_t at = st.index - first_stmt_;
     return at < fates_.size() && fates_[at].ends;
   }
-  bool terminates(std::uint32_t l) const { return lists_[l].size != 0 && never_goes_on(lists_[l].last); }
+  bool terminates(std::uint32_t l) const {
+    return lists_[l].size != 0 && never_goes_on(lists_[l].last);
+  }
   void mark_end(StmtId st) { fate(st).ends = true; }
   void append_end(std::uint32_t l, StmtKind kind, Origin origin = {}) {
     StmtId st = statement(kind, origin);
@@ -852,7 +1028,8 @@ class Emitter {
     return s_.ast.name(s_.temporary_for(v));
   }
 
-  void assign_params(std::span<const ValueId> params, std::span<const ExprId> values, std::uint32_t l) {
+  void assign_params(std::span<const ValueId> params, std::span<const ExprId> values,
+                     std::uint32_t l) {
     if (params.empty()) return;
     std::vector<ExprId> targets;
     for (ValueId p : params) targets.push_back(s_.ast.name(s_.temporary_for(p)));
@@ -962,11 +1139,13 @@ class Emitter {
   /// A return that the optimiser may have copied.
   bool copied_return(std::uint32_t n) const { return !in_source_order() && const_return(n); }
 
-  /// Is the return at t, where `from` leads, no copy of an implicit one, which has the place of what comes before it? Without columns (3.10) the row tells.
+  /// Is the return at t, where `from` leads, no copy of an implicit one, which has the place of
+  /// what comes before it? Without columns (3.10) the row tells.
   bool is_written_return(std::uint32_t from, std::uint32_t t) const {
     const Node &node = s_.nodes[t], &before = s_.nodes[from];
     if (node.term_columns != 0) return s_.is_written_return(node);
-    return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 && node.term_line > before.term_line && !node.behind_copy;
+    return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 &&
+           node.term_line > before.term_line && !node.behind_copy;
   }
 
   /// Children in the dominator tree that stand after n's statement.
@@ -1003,14 +1182,16 @@ class Emitter {
   }
 
   /// n's own part, then `merges` one after the other.
-  void gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx, std::vector<std::uint32_t> merges) {
+  void gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx,
+                    std::vector<std::uint32_t> merges) {
     if (is_block(n) && s_.nodes[n].match != kNone) {
       gen_match(n, l, ctx, std::move(merges));
       return;
     }
     Context part = ctx;
     // The return of a constant is repeated where it is reached; other code is there once.
-    if (std::any_of(merges.begin(), merges.end(), [&](std::uint32_t m) { return !copied_return(m); }))
+    if (std::any_of(merges.begin(), merges.end(),
+                    [&](std::uint32_t m) { return !copied_return(m); }))
       std::erase_if(merges, [&](std::uint32_t m) { return copied_return(m); });
     schedule(merges, l, ctx);
     if (!merges.empty()) part.follow = merges.front();
@@ -1028,7 +1209,9 @@ class Emitter {
 
   /// Code stands only where the same statements protect it.
   void check_place(std::uint32_t n, const Context& ctx) const {
-    if (region_of(n) != ctx.region) throw Error("structure: code at offset " + std::to_string(place(n)) + " would be protected by another statement");
+    if (region_of(n) != ctx.region)
+      throw Error("structure: code at offset " + std::to_string(place(n)) +
+                  " would be protected by another statement");
   }
 
   void gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
@@ -1097,7 +1280,8 @@ class Emitter {
 
   // ---------------------------------------------------------------- edges
 
-  /// To the end of a `finally` body: falling off the end, or `break` of a loop that the body ends in.
+  /// To the end of a `finally` body: falling off the end, or `break` of a loop that the body ends
+  /// in.
   void go_to_end(std::uint32_t n, std::uint32_t l, const Context& ctx, Origin origin) {
     if (n == ctx.follow) return;
     if (n != ctx.exit) throw Error("structure: the end of a finally body is reached from within");
@@ -1105,11 +1289,13 @@ class Emitter {
   }
 
   void append_continue(std::uint32_t l, const Context& ctx, Origin origin) {
-    if (ctx.in_finally && !s_.lifted.continue_in_finally) throw Error("structure: continue in the body of a finally, which this version does not take");
+    if (ctx.in_finally && !s_.lifted.continue_in_finally)
+      throw Error("structure: continue in the body of a finally, which this version does not take");
     append_end(l, StmtKind::Continue, origin);
   }
 
-  /// What an edge becomes: nothing (fall off the end), continue, break, the target's own code, or a copy of it.
+  /// What an edge becomes: nothing (fall off the end), continue, break, the target's own code, or a
+  /// copy of it.
   void go(BlockId from, int k, std::uint32_t l, const Context& ctx, bool with_args = true) {
     const Edge& edge = s_.nodes[from.index].edges[k];
     std::uint32_t t = target(from, k);
@@ -1126,8 +1312,10 @@ class Emitter {
     go_to(from.index, t, l, ctx, origin);
   }
 
-  /// `break` or `continue` that stands in the source, also where falling off the end would lead there.
-  bool jump_statement(JumpRole role, std::uint32_t t, std::uint32_t l, const Context& ctx, Origin origin) {
+  /// `break` or `continue` that stands in the source, also where falling off the end would lead
+  /// there.
+  bool jump_statement(JumpRole role, std::uint32_t t, std::uint32_t l, const Context& ctx,
+                      Origin origin) {
     if (role == JumpRole::Break && t == ctx.exit) {
       append_end(l, StmtKind::Break, origin);
       return true;
@@ -1140,14 +1328,18 @@ class Emitter {
     return false;
   }
 
-  void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx, Origin origin) {
+  void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx,
+             Origin origin) {
     if (t == ctx.follow) return;
     if (is_jump_statement(t)) {
       const std::uint32_t next = targets_[std::size_t{t} * 2];
-      if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t]))) go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
+      if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t])))
+        go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
       return;
     }
-    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) && s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !is_written_return(from, t)) return;
+    if (is_block(t) && ctx.follow < blocks_ && copied_return(t) &&
+        s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !is_written_return(from, t))
+      return;
     if (t == ctx.header) {
       append_continue(l, ctx, origin);
       return;
@@ -1156,8 +1348,10 @@ class Emitter {
       append_end(l, StmtKind::Break, origin);
       return;
     }
-    if (is_block(t) && s_.nodes[t].term == TermKind::Unreachable && s_.is_function()) {
-      append_end(l, StmtKind::Return, origin);  // into a `finally` that never completes: every way out is as good
+    if (is_block(t) && s_.nodes[t].term == TermKind::Unreachable && s_.is_function() &&
+        !holds_part(s_.nodes[t])) {
+      append_end(l, StmtKind::Return,
+                 origin);  // into a `finally` that never completes: every way out is as good
       return;
     }
     const bool leaves_region = !s_.is_ancestor(ctx.region, region_of(t));
@@ -1173,10 +1367,18 @@ class Emitter {
       copy(t, l, ctx, 0);
       return;
     }
-    throw Error("structure: a jump that no statement expresses, from offset " + std::to_string(origin.offset));
+    throw Error("structure: a jump that no statement expresses, from offset " +
+                std::to_string(origin.offset));
   }
 
-  /// A short straight tail that ends in return, raise, or a place that can be reached by a statement.
+  /// Statements that are there already stand once.
+  bool holds_part(const Node& node) const {
+    return std::any_of(node.body.begin(), node.body.end(),
+                       [&](ValueId v) { return s_.at(v).kind == ValueKind::Statements; });
+  }
+
+  /// A short straight tail that ends in return, raise, or a place that can be reached by a
+  /// statement.
   bool copyable(std::uint32_t t, const Context& ctx) const {
     std::size_t size = 0;
     for (int steps = 0; steps < 4; ++steps) {
@@ -1185,7 +1387,7 @@ class Emitter {
       const Node& node = s_.nodes[t];
       if (node.region != ctx.region) return false;
       size += node.body.size();
-      if (size > 60) return false;
+      if (size > 60 || holds_part(node)) return false;
       if (node.term == TermKind::Return) return s_.is_function();
       if (node.term == TermKind::Raise) return true;
       if (node.term != TermKind::Jump || node.match != kNone) return false;
@@ -1195,7 +1397,8 @@ class Emitter {
   }
 
   void copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int depth) {
-    if (depth == 0) s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
+    if (depth == 0)
+      s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
     BlockBuilder builder(s_, false);
     const Node& node = s_.nodes[t];
     if (node.term != TermKind::Jump) {
@@ -1231,14 +1434,21 @@ class Emitter {
     const bool yes_empty = yes == ctx.follow && !hands_over(node.edges[0]);
     // The arm that stands first in the bytecode is the body; an arm without code is no body.
     int body = 0;
-    auto place = [&](std::uint32_t t) { return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t; };
+    auto place = [&](std::uint32_t t) {
+      return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t;
+    };
     if (yes_empty || (place(no) < place(yes) && place(no) > b && !(no == ctx.follow))) body = 1;
     if (no == ctx.follow && !yes_empty) body = 0;
-    if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit) body = 0;
+    if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit)
+      body = 0;
     // `if …: continue` and `if …: break` where they were written
-    auto written = [&](int k, std::uint32_t t) { return static_cast<bool>(node.edges[k].written) && t != kNone && (t == ctx.header || t == ctx.exit); };
+    auto written = [&](int k, std::uint32_t t) {
+      return static_cast<bool>(node.edges[k].written) && t != kNone &&
+             (t == ctx.header || t == ctx.exit);
+    };
     if (written(0, yes) != written(1, no)) body = written(1, no);
-    const bool else_written = !else_of_.empty() && else_of_[b] >= 0 && target(from, else_of_[b]) != ctx.follow;
+    const bool else_written =
+        !else_of_.empty() && else_of_[b] >= 0 && target(from, else_of_[b]) != ctx.follow;
     if (else_written) body = 1 - else_of_[b];
     // From 3.10 on blocks move, but a test jumps over its body still.
     const bool falls = s_.falls_known() && (node.falls == 0 || negation_is_free(s_.ast, test));
@@ -1257,12 +1467,15 @@ class Emitter {
       }
       later([=, this] {
         Stmt& done = s_.ast[st];
-        auto goes_on = [&](std::uint32_t part) { return lists_[part].size != 0 && fate(lists_[part].last).goes_on; };
+        auto goes_on = [&](std::uint32_t part) {
+          return lists_[part].size != 0 && fate(lists_[part].last).goes_on;
+        };
         done.flag = goes_on(then) || else_written;
         if (terminates(then) && terminates(rest)) mark_end(st);
         done.body = close(then);
         done.orelse = close(rest);
-        if (done.body.empty() && !done.orelse.empty() && !else_written && !falls && negation_is_free(s_.ast, done.e[0])) {
+        if (done.body.empty() && !done.orelse.empty() && !else_written && !falls &&
+            negation_is_free(s_.ast, done.e[0])) {
           done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
           Stmt& again = s_.ast[st];
           again.body = again.orelse;
@@ -1275,25 +1488,30 @@ class Emitter {
       });
       go(from, other, rest, ctx);
     });
-    const bool continues = target(from, body) == ctx.header && written(body, ctx.header) && !node.edges[body].written.pass && node.edges[body].args.empty();
+    const bool continues = target(from, body) == ctx.header && written(body, ctx.header) &&
+                           !node.edges[body].written.pass && node.edges[body].args.empty();
     const WrittenJump& jump = node.edges[body].written;
-    if (continues) append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code, jump.columns});
-    else go_later(from, body, then, ctx);
+    if (continues)
+      append_continue(then, ctx, {jump.offset, jump.line, s_.lifted.code, jump.columns});
+    else
+      go_later(from, body, then, ctx);
   }
 
   // ---------------------------------------------------------------- match
 
   struct CasePart {
-    std::uint32_t from = kNone;  // the node whose edge leads to the body: the case's own, or its guard
+    std::uint32_t from =
+        kNone;  // the node whose edge leads to the body: the case's own, or its guard
     int edge = 0;
     ExprId pattern, guard;
     std::uint32_t list = kNone;
-    bool passes = false;         // the body is `pass`: it leads where a failed test leads
+    bool passes = false;  // the body is `pass`: it leads where a failed test leads
     Origin origin;
   };
 
   bool is_next_case(std::uint32_t t) const {
-    return is_block(t) && s_.nodes[t].match != kNone && !s_.cases[s_.nodes[t].match].first && !header_[t];
+    return is_block(t) && s_.nodes[t].match != kNone && !s_.cases[s_.nodes[t].match].first &&
+           !header_[t];
   }
 
   std::int32_t first_line(std::uint32_t t) const {
@@ -1328,7 +1546,8 @@ class Emitter {
     ExprId e;
     if (!probe.failed && !probe.external) {
       e = probe.take(node.value);
-      if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external) e = ExprId();
+      if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external)
+        e = ExprId();
     }
     s_.temporaries = temporaries;
     return e;
@@ -1346,20 +1565,25 @@ class Emitter {
     return false;
   }
 
-  /// The guard of the case at `head`: a condition right behind the pattern which, when it does not hold, leads where a failed test leads.
+  /// The guard of the case at `head`: a condition right behind the pattern which, when it does not
+  /// hold, leads where a failed test leads.
   std::uint32_t find_guard(std::uint32_t head, CasePart& part) {
     const Node& node = s_.nodes[head];
     const bool refutable = node.term == TermKind::Branch;
     const std::uint32_t b = target(BlockId(head), 0);
     if (!is_block(b) || header_[b] || forward_in_[b] != 1) return kNone;
     const Node& test = s_.nodes[b];
-    if (test.match != kNone || test.term != TermKind::Branch || test.region != node.region) return kNone;
+    if (test.match != kNone || test.term != TermKind::Branch || test.region != node.region)
+      return kNone;
     for (int pass = 0; pass < 2; ++pass)
       for (int k = 1; k >= 0; --k) {
         const std::uint32_t t = target(BlockId(b), k);
         if (refutable ? t != target(BlockId(head), 1) : false) continue;
         const bool sure = is_next_case(t);
-        if (pass == 0 ? !sure : (sure || test.term_line != s_.cases[node.match].line || (!refutable && k == 0))) continue;
+        if (pass == 0
+                ? !sure
+                : (sure || test.term_line != s_.cases[node.match].line || (!refutable && k == 0)))
+          continue;
         if (!test.edges[0].args.empty() || !test.edges[1].args.empty()) continue;
         ExprId e = probe_condition(b);
         if (!e || (k == 0 && !negation_is_free(s_.ast, e) && !sure)) continue;
@@ -1371,9 +1595,12 @@ class Emitter {
     return kNone;
   }
 
-  /// The cases from `n` on, like the arms of an `if`; what several bodies lead to stands after the statement.
-  void gen_match(std::uint32_t n, std::uint32_t l, const Context& ctx, std::vector<std::uint32_t> merges) {
-    if (!s_.cases[s_.nodes[n].match].first) throw Error("structure: a case of a match is entered by itself");
+  /// The cases from `n` on, like the arms of an `if`; what several bodies lead to stands after the
+  /// statement.
+  void gen_match(std::uint32_t n, std::uint32_t l, const Context& ctx,
+                 std::vector<std::uint32_t> merges) {
+    if (!s_.cases[s_.nodes[n].match].first)
+      throw Error("structure: a case of a match is entered by itself");
     std::vector<CasePart> parts;
     std::unordered_set<std::uint32_t> linked;  // the cases and their guards
     std::uint32_t last_case = n;
@@ -1411,28 +1638,36 @@ class Emitter {
         if (!is_inline(h, c)) merges.push_back(c);
     }
     std::erase_if(merges, [&](std::uint32_t m) { return linked.contains(m); });
-    std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
+    std::sort(merges.begin(), merges.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     // `case _`: reached from nowhere else
     bool is_default = false;
     bool passes = false;
     for (CasePart& part : parts)
-      if (!part.passes && otherwise != kNone && target(BlockId(part.from), part.edge) == otherwise) part.passes = passes = true;
-    if (otherwise != kNone && !passes && otherwise != ctx.follow && otherwise != ctx.header && otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
+      if (!part.passes && otherwise != kNone && target(BlockId(part.from), part.edge) == otherwise)
+        part.passes = passes = true;
+    if (otherwise != kNone && !passes && otherwise != ctx.follow && otherwise != ctx.header &&
+        otherwise != ctx.exit && dom_.idom[otherwise] != kNone &&
         linked.contains(dom_.idom[otherwise]) && s_.is_ancestor(ctx.region, region_of(otherwise))) {
       bool only = true;
-      for (std::uint32_t p : preds(otherwise)) only &= linked.contains(p) || dom_.dominates(otherwise, p);
+      for (std::uint32_t p : preds(otherwise))
+        only &= linked.contains(p) || dom_.dominates(otherwise, p);
       if (only) {
         std::vector<std::uint32_t> rest(merges);
         std::erase_if(rest, [&](std::uint32_t m) { return m == otherwise || copied_return(m); });
         bool falls = !rest.empty();
         for (const CasePart& part : parts) {
           const std::uint32_t body = target(BlockId(part.from), part.edge);
-          if (ctx.follow != ctx.header || ctx.header == kNone) falls |= body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
-          falls |= !s_.is_function() && body != otherwise && returns_under(body);  // the end of a module or class is no statement
+          if (ctx.follow != ctx.header || ctx.header == kNone)
+            falls |= body == ctx.follow ||
+                     (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+          falls |= !s_.is_function() && body != otherwise &&
+                   returns_under(body);  // the end of a module or class is no statement
         }
         const std::uint32_t last = target(BlockId(parts.back().from), parts.back().edge);
-        const std::int32_t before = std::max(last_line_under(last), s_.cases[s_.nodes[last_case].match].line);
+        const std::int32_t before =
+            std::max(last_line_under(last), s_.cases[s_.nodes[last_case].match].line);
         is_default = falls || first_line(otherwise) >= before + 2;
       }
       if (is_default) {
@@ -1489,12 +1724,15 @@ class Emitter {
         return;
       }
       const std::uint32_t from = parts.back().from;
-      if (merges.empty() && std::all_of(parts.begin(), parts.end(), [&](const CasePart& part) { return part.passes || terminates(part.list); })) {
+      if (merges.empty() && std::all_of(parts.begin(), parts.end(), [&](const CasePart& part) {
+            return part.passes || terminates(part.list);
+          })) {
         close_match(parts, false);
         go_from_match(from, otherwise, l, ctx);
         return;
       }
-      // Bodies go on behind the statement, so what follows where no case matches stands in a case of its own.
+      // Bodies go on behind the statement, so what follows where no case matches stands in a case
+      // of its own.
       std::vector<CasePart> all = parts;
       CasePart part;
       part.pattern = s_.ast.expr(ExprKind::MatchAs, {});
@@ -1508,26 +1746,33 @@ class Emitter {
     for (std::size_t i = parts.size(); i > 0; --i) {
       const CasePart part = parts[i - 1];
       if (part.passes) continue;
-      if (part.from == kNone) gen_later(otherwise, part.list, arm);
-      else go_later(BlockId(part.from), part.edge, part.list, arm);
+      if (part.from == kNone)
+        gen_later(otherwise, part.list, arm);
+      else
+        go_later(BlockId(part.from), part.edge, part.list, arm);
     }
   }
 
-  void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx) { go_to(from, t, l, ctx, end_origin(s_.nodes[from])); }
+  void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx) {
+    go_to(from, t, l, ctx, end_origin(s_.nodes[from]));
+  }
 
   // ---------------------------------------------------------------- loops
 
   /// Nodes that the loop's statement holds: the loop itself and what only leads out of it.
   struct LoopShape {
-    std::vector<std::uint32_t> inside, after;  // children of the header in the dominator tree: in the body, after the loop
-    std::uint32_t exit = kNone;                // what `break` reaches
+    std::vector<std::uint32_t> inside,
+        after;  // children of the header in the dominator tree: in the body, after the loop
+    std::uint32_t exit = kNone;  // what `break` reaches
     bool else_needed = false;
-    bool endless = false;                      // no way leads to the exit: behind the loop the compiler goes on all the same
+    bool endless =
+        false;  // no way leads to the exit: behind the loop the compiler goes on all the same
   };
 
   /// Is t the end of a `finally` body that the loop of h stands in?
   bool ends_body_around(std::uint32_t h, std::uint32_t t) const {
-    return t >= blocks_ + regions_ && !dom_.dominates(h, t - regions_);  // h dominates the `try` of what it holds
+    return t >= blocks_ + regions_ &&
+           !dom_.dominates(h, t - regions_);  // h dominates the `try` of what it holds
   }
 
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit) {
@@ -1539,17 +1784,22 @@ class Emitter {
     }
     std::vector<std::uint32_t> unclear;
     for (std::uint32_t c : children(h)) {
-      const bool written_inside = !in_source_order() && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
-      if (in_loop(c, h) || part_of_try(h, c) || later_case(c) || within(c, h) || written_inside) shape.inside.push_back(c);
-      else if (!in_source_order() || c == natural_exit || c == break_[h]) shape.after.push_back(c);
-      else unclear.push_back(c);
+      const bool written_inside = !in_source_order() && c != natural_exit && is_inline(h, c) &&
+                                  side_of(c, h) == Side::Inside;
+      if (in_loop(c, h) || part_of_try(h, c) || later_case(c) || within(c, h) || written_inside)
+        shape.inside.push_back(c);
+      else if (!in_source_order() || c == natural_exit || c == break_[h])
+        shape.after.push_back(c);
+      else
+        unclear.push_back(c);
     }
     if (!unclear.empty()) {
       // Only `break` and the end of the test lead behind the loop.
       const std::unordered_set<std::uint32_t> behind = reachable({natural_exit, break_[h]}, h);
       for (std::uint32_t c : unclear) (behind.count(c) ? shape.after : shape.inside).push_back(c);
     }
-    // Code that leads out of the loop and is reached from its middle has its dominator inside, so it is inside too.
+    // Code that leads out of the loop and is reached from its middle has its dominator inside, so
+    // it is inside too.
     std::vector<std::uint32_t> stack{h};
     for (std::uint32_t c : shape.inside) stack.push_back(c);
     std::vector<std::uint32_t> breaks;
@@ -1575,7 +1825,8 @@ class Emitter {
     if (!break_.empty() && break_[h] != kNone) {
       shape.exit = break_[h];
       shape.else_needed = natural_exit != kNone && natural_exit != shape.exit;
-      shape.endless = std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end() && (natural_exit == kNone || ends_apart(h, natural_exit, shape.exit));
+      shape.endless = std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end() &&
+                      (natural_exit == kNone || ends_apart(h, natural_exit, shape.exit));
       return shape;
     }
     if (breaks.empty()) return shape;
@@ -1592,24 +1843,36 @@ class Emitter {
     }
     best = kNone;
     for (std::uint32_t t : breaks) {
-      const bool stands_behind = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
-      if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 && side_of(t, h) == Side::Inside) continue;
-      // a return of its own; also where no `else` would do, because what follows the loop goes on elsewhere
-      if (s_.is_function() && copied_return(t) && (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t)))) continue;
+      const bool stands_behind =
+          std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
+      if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 &&
+          side_of(t, h) == Side::Inside)
+        continue;
+      // a return of its own; also where no `else` would do, because what follows the loop goes on
+      // elsewhere
+      if (s_.is_function() && copied_return(t) &&
+          (is_single_return(t) || (natural_exit != kNone && !goes_only_to(natural_exit, h, t))))
+        continue;
       if (best == kNone || rank(t, shape) > rank(best, shape)) best = t;
     }
     if (best == kNone) return shape;
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     // `break` leads to one place: what else the body leads to stands in the body
-    const auto stands_inside = [&](std::uint32_t c) { return c != best && c != natural_exit && count(c) > 0 && !is_inline(h, c) && !copied_return(c); };
-    std::copy_if(shape.after.begin(), shape.after.end(), std::back_inserter(shape.inside), stands_inside);
+    const auto stands_inside = [&](std::uint32_t c) {
+      return c != best && c != natural_exit && count(c) > 0 && !is_inline(h, c) &&
+             !copied_return(c);
+    };
+    std::copy_if(shape.after.begin(), shape.after.end(), std::back_inserter(shape.inside),
+                 stands_inside);
     std::erase_if(shape.after, stands_inside);
     return shape;
   }
 
   /// Is `n` the `else` of the loop of `h`, and never runs into `exit`?
-  bool ends_apart(std::uint32_t h, std::uint32_t n, std::uint32_t exit) const { return n != exit && dom_.idom[n] == h && !subtree_reaches(n, exit); }
+  bool ends_apart(std::uint32_t h, std::uint32_t n, std::uint32_t exit) const {
+    return n != exit && dom_.idom[n] == h && !subtree_reaches(n, exit);
+  }
 
   /// Does what stands behind the loop of `h`, from `n` on, end or lead to `t`, and nowhere else?
   bool goes_only_to(std::uint32_t n, std::uint32_t h, std::uint32_t t) const {
@@ -1624,31 +1887,39 @@ class Emitter {
   }
 
   /// Nodes that control reaches from `roots` without passing `h`, as far as h dominates them.
-  std::unordered_set<std::uint32_t> reachable(std::vector<std::uint32_t> roots, std::uint32_t h) const {
+  std::unordered_set<std::uint32_t> reachable(std::vector<std::uint32_t> roots,
+                                              std::uint32_t h) const {
     std::unordered_set<std::uint32_t> seen;
     std::erase(roots, kNone);
     while (!roots.empty()) {
       const std::uint32_t u = roots.back();
       roots.pop_back();
-      if (u == h || dom_.number[u] == kNone || !dom_.dominates(h, u) || !seen.insert(u).second) continue;
+      if (u == h || dom_.number[u] == kNone || !dom_.dominates(h, u) || !seen.insert(u).second)
+        continue;
       for (std::uint32_t t : graph_.successors(u)) roots.push_back(t);
     }
     return seen;
   }
 
-  /// The protected code and the handlers of the `try` that a loop consists of, also where they only lead out of the loop.
+  /// The protected code and the handlers of the `try` that a loop consists of, also where they only
+  /// lead out of the loop.
   bool part_of_try(std::uint32_t h, std::uint32_t c) const {
     if (!is_try(h)) return false;
     const RegionId r(h - blocks_);
     const StructRegion& region = s_.regions[r.index];
-    return c == wrapped(r, region.entry) || (region.kind != RegionKind::With && c == wrapped(region.parent, region.handler));
+    return c == wrapped(r, region.entry) ||
+           (region.kind != RegionKind::With && c == wrapped(region.parent, region.handler));
   }
 
   /// A `case` that is not its statement's first: it stands where that stands.
-  bool later_case(std::uint32_t c) const { return is_block(c) && s_.nodes[c].match != kNone && !s_.cases[s_.nodes[c].match].first; }
+  bool later_case(std::uint32_t c) const {
+    return is_block(c) && s_.nodes[c].match != kNone && !s_.cases[s_.nodes[c].match].first;
+  }
 
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
-  bool real_edge(std::uint32_t u, std::uint32_t t) const { return std::find(preds(t).begin(), preds(t).end(), u) != preds(t).end(); }
+  bool real_edge(std::uint32_t u, std::uint32_t t) const {
+    return std::find(preds(t).begin(), preds(t).end(), u) != preds(t).end();
+  }
 
   /// What is best reached by `break`: code that follows the loop, the later the better.
   std::uint64_t rank(std::uint32_t t, const LoopShape& shape) const {
@@ -1680,7 +1951,8 @@ class Emitter {
     std::vector<std::uint32_t> inside;
     for (std::uint32_t c : shape.inside)
       if (!is_inline(h, c)) inside.push_back(c);
-    // single-entry code after the loop that is no `break` target is held by the branch that leads to it
+    // single-entry code after the loop that is no `break` target is held by the branch that leads
+    // to it
     std::vector<std::uint32_t> after;
     for (std::uint32_t c : shape.after)
       if (c == shape.exit || !(is_inline(h, c) || copied_return(c))) after.push_back(c);
@@ -1698,7 +1970,8 @@ class Emitter {
   }
 
   /// After a loop: what `break` reaches, and what else stands behind.
-  void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after, std::uint32_t l, const Context& ctx) {
+  void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after,
+                  std::uint32_t l, const Context& ctx) {
     std::erase(after, kNone);
     if (exit != kNone && std::find(after.begin(), after.end(), exit) == after.end()) {
       if (after.empty()) {
@@ -1713,9 +1986,13 @@ class Emitter {
     }
   }
 
-  /// The same for the statement of a loop that `break` alone leaves; behind one that nothing leaves, nothing is gone to.
-  void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape, const std::vector<std::uint32_t>& after, std::uint32_t l, const Context& ctx) {
-    const std::uint32_t exit = shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
+  /// The same for the statement of a loop that `break` alone leaves; behind one that nothing
+  /// leaves, nothing is gone to.
+  void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
+                      const std::vector<std::uint32_t>& after, std::uint32_t l,
+                      const Context& ctx) {
+    const std::uint32_t exit =
+        shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
     if (exit == kNone) mark_end(st);
     leave_loop(h, exit, after, l, ctx);
   }
@@ -1739,7 +2016,8 @@ class Emitter {
     const int stay = in0 ? 0 : 1;
     if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;
     std::uint32_t exit = target(from, 1 - stay);
-    if (within(exit, h) || (s_.falls_known() && node.falls != stay)) return false;  // `while True: if …: break`
+    if (within(exit, h) || (s_.falls_known() && node.falls != stay))
+      return false;  // `while True: if …: break`
     if (h < last_.size() && !const_return(exit) && written_in_lines(exit, h, last_)) return false;
     {
       // the whole block is the test
@@ -1749,7 +2027,8 @@ class Emitter {
       bool fits = !probe.failed && !probe.external;
       if (fits) {
         ExprId e = probe.take(node.value);
-        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 && !probe.external && (stay == 0 || negation_is_free(s_.ast, e));
+        fits = e && !probe.failed && probe.out.empty() && probe.pending_count() == 0 &&
+               !probe.external && (stay == 0 || negation_is_free(s_.ast, e));
       }
       s_.temporaries = temporaries;
       if (!fits) return false;
@@ -1766,7 +2045,8 @@ class Emitter {
   }
 
   /// The body, the `else` and what follows of a `for` or a `while` with a test.
-  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape, std::uint32_t exit, std::uint32_t l, const Context& ctx) {
+  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape,
+                     std::uint32_t exit, std::uint32_t l, const Context& ctx) {
     const BlockId from(h);
     std::uint32_t body = list(), orelse = list();
     Context inner = ctx;
@@ -1824,7 +2104,8 @@ class Emitter {
     const Node& first = s_.nodes[edge.to.index];
     // the item may be handed over as the block's parameter
     for (std::size_t i = 0; i < first.params.size() && i < edge.args.size(); ++i)
-      if (s_.resolve(edge.args[i]) == item && s_.uses[first.params[i].index] > 0) item = first.params[i];
+      if (s_.resolve(edge.args[i]) == item && s_.uses[first.params[i].index] > 0)
+        item = first.params[i];
     if (is_block(body) && !header_[body] && forward_in_[body] == 1 && s_.uses[item.index] > 0) {
       seeds_[body] = {item, st};
     } else {
@@ -1837,8 +2118,10 @@ class Emitter {
       // a loop that never comes around: every way through the body leaves it
       // What several ways lead to behind the loop is there already: gen_sequence put it.
       for (std::uint32_t c : children(h)) {
-        if (c == body || dom_.dominates(body, c)) shape.inside.push_back(c);
-        else if (is_inline(h, c)) shape.after.push_back(c);
+        if (c == body || dom_.dominates(body, c))
+          shape.inside.push_back(c);
+        else if (is_inline(h, c))
+          shape.after.push_back(c);
       }
       std::vector<std::uint32_t> stack{body};
       std::uint32_t best = kNone;
@@ -1852,7 +2135,9 @@ class Emitter {
           if (dom_.dominates(body, t)) continue;
           natural |= t == exit;
           breaks |= !break_.empty() && t == break_[h];
-          if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) && (best == kNone || rank(t, shape) > rank(best, shape))) best = t;
+          if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) &&
+              (best == kNone || rank(t, shape) > rank(best, shape)))
+            best = t;
         }
       }
       shape.exit = natural ? exit : best;
@@ -1872,7 +2157,8 @@ class Emitter {
     std::uint32_t list;
   };
 
-  void gen_try(RegionId r, std::uint32_t l, const Context& ctx, const std::vector<std::uint32_t>* only = nullptr) {
+  void gen_try(RegionId r, std::uint32_t l, const Context& ctx,
+               const std::vector<std::uint32_t>* only = nullptr) {
     const StructRegion& region = s_.regions[r.index];
     const std::uint32_t n = try_node(r);
     check_place(n, ctx);
@@ -1896,7 +2182,9 @@ class Emitter {
         if (!is_block(next)) break;
         BlockId b(next);
         if (b == region.unhandled) break;
-        if (forward_in_[next] != 1 || dom_.idom[next] != t.index || !(is_test(b, region.handler) || falls_through_chain(b, region.handler))) break;
+        if (forward_in_[next] != 1 || dom_.idom[next] != t.index ||
+            !(is_test(b, region.handler) || falls_through_chain(b, region.handler)))
+          break;
         t = b;
       }
       collect(n, entry, wrapped(region.parent, region.handler));
@@ -1905,7 +2193,8 @@ class Emitter {
       if (region.is_star()) {
         collect(region.unhandled.index, kNone, kNone);
         const std::uint32_t behind = resume_of(r);
-        if (behind != kNone && dom_.idom[behind] == region.unhandled.index) merges.push_back(behind);
+        if (behind != kNone && dom_.idom[behind] == region.unhandled.index)
+          merges.push_back(behind);
       }
     } else if (region.kind == RegionKind::Finally) {
       collect(n, entry, wrapped(region.parent, region.handler));
@@ -1914,19 +2203,25 @@ class Emitter {
     }
     if (only) {
       // the statement is a loop's body: what is outside the loop is placed by the loop
-      std::erase_if(merges, [&](std::uint32_t m) { return std::find(only->begin(), only->end(), m) == only->end() && dom_.idom[m] == n; });
+      std::erase_if(merges, [&](std::uint32_t m) {
+        return std::find(only->begin(), only->end(), m) == only->end() && dom_.idom[m] == n;
+      });
     }
-    std::sort(merges.begin(), merges.end(), [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
+    std::sort(merges.begin(), merges.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return dom_.number[a] < dom_.number[b]; });
     merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
     drop_returns_before_the_end(r, tests, merges);
     // what one way alone leads to, out of more than this statement, or written in front of its end
-    const bool end_known = region.kind == RegionKind::Finally && r.index < s_.lifted.regions.size() && s_.lifted.regions[r.index].end != kNoOffset;
+    const bool end_known = region.kind == RegionKind::Finally &&
+                           r.index < s_.lifted.regions.size() &&
+                           s_.lifted.regions[r.index].end != kNoOffset;
     std::erase_if(merges, [&](std::uint32_t m) {
-      return const_return(m) && preds(m).size() == 1 && in_source_order() && (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
+      return const_return(m) && preds(m).size() == 1 && in_source_order() &&
+             (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
     });
     if (const std::uint32_t resume = resume_of(r); resume != kNone) {
-      // No clause of except* can return: each falls to what stands behind the statement. A `with` and its swallowed exception go on at one place:
-      // a return elsewhere stands inside.
+      // No clause of except* can return: each falls to what stands behind the statement. A `with`
+      // and its swallowed exception go on at one place: a return elsewhere stands inside.
       std::erase_if(merges, [&](std::uint32_t m) { return m != resume && const_return(m); });
     }
     if (!region.is_star() && merges.size() > 1) {
@@ -1936,24 +2231,35 @@ class Emitter {
       if (kept.empty() && !subtree_reaches(n, ctx.follow)) {
         // what a context manager that swallows the exception goes on with stands behind the `with`
         const std::uint32_t resume = resume_of(r);
-        kept.push_back(std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
+        kept.push_back(std::find(merges.begin(), merges.end(), resume) != merges.end()
+                           ? resume
+                           : merges.back());
       }
       merges = kept;
-    } else if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
+    } else if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) &&
+               forward_in_[merges[0]] == 1 && only_from(merges[0], r)) {
       // `if c: return 1` inside the protected code, while nothing runs into what follows
       const std::uint32_t from = preds(merges[0]).empty() ? kNone : preds(merges[0])[0];
       if (is_block(from) && s_.nodes[from].term == TermKind::Branch) merges.clear();
     }
-    if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) && subtree_reaches(n, ctx.follow)) {
-      merges.clear();  // something runs into what follows the statement, so nothing may stand between
+    if (!region.is_star() && merges.size() == 1 && copied_return(merges[0]) &&
+        subtree_reaches(n, ctx.follow)) {
+      merges
+          .clear();  // something runs into what follows the statement, so nothing may stand between
     }
     // `else`: reached from the protected code alone, while the handlers go elsewhere
     std::uint32_t otherwise = kNone;
-    const auto only_protected = region.kind == RegionKind::Except ? std::find_if(merges.begin(), merges.end(), [&](std::uint32_t m) { return only_from(m, r); }) : merges.end();
+    const auto only_protected = region.kind == RegionKind::Except
+                                    ? std::find_if(merges.begin(), merges.end(),
+                                                   [&](std::uint32_t m) { return only_from(m, r); })
+                                    : merges.end();
     if (only_protected != merges.end()) {
       bool handlers_fall = region.is_star() ? *only_protected != resume_of(r) : merges.size() > 1;
-      handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *only_protected;
-      if (!handlers_fall && !region.is_star() && ctx.follow != kNone && (in_source_order() || ctx.follow != ctx.header)) handlers_fall = handlers_reach(tests, ctx.follow);
+      handlers_fall |=
+          !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *only_protected;
+      if (!handlers_fall && !region.is_star() && ctx.follow != kNone &&
+          (in_source_order() || ctx.follow != ctx.header))
+        handlers_fall = handlers_reach(tests, ctx.follow);
       if (handlers_fall) {
         otherwise = *only_protected;
         merges.erase(only_protected);
@@ -1964,19 +2270,24 @@ class Emitter {
     bool goes_on = false;  // for the compiler, behind code that never ends
     if (resume == kNone && !phantom_.empty() && phantom_[r.index] != kNone) {
       const std::uint32_t behind = phantom_[r.index];
-      goes_on = behind == ctx.follow || behind == ctx.header || behind == ctx.exit || std::find(merges.begin(), merges.end(), behind) != merges.end();
+      goes_on = behind == ctx.follow || behind == ctx.header || behind == ctx.exit ||
+                std::find(merges.begin(), merges.end(), behind) != merges.end();
       if (goes_on) resume = behind;
     }
     std::uint32_t next = merges.empty() ? (resume != kNone ? resume : ctx.follow) : merges.front();
     // Whether the body ends or its exception is swallowed, control goes on at one place.
     if (region.kind == RegionKind::With && resume != kNone && !same_end(next, resume))
-      throw Error("structure: what stands behind a with statement is not where a swallowed exception leads");
+      throw Error(
+          "structure: what stands behind a with statement is not where a swallowed exception "
+          "leads");
     if (merges.empty() && resume != kNone) later([=, this] { go_to(n, resume, l, ctx, {}); });
     inner.follow = otherwise != kNone ? otherwise : next;
     Context arm = ctx;
     arm.follow = next;
     if (region.is_star()) {
-      if (resume != next) throw Error("structure: the clauses of an except* statement lead elsewhere than what follows it");
+      if (resume != next)
+        throw Error(
+            "structure: the clauses of an except* statement lead elsewhere than what follows it");
       arm.header = arm.exit = kNone;
     }
     if (region.scope) arm.region = region.scope;
@@ -1992,8 +2303,10 @@ class Emitter {
       s_.ast[st].origin = s_.origin(region.with_enter);
       ValueId result = with_result(region);
       if (result && s_.uses[result.index] > 0) {
-        if (is_block(entry) && !header_[entry]) seeds_[entry] = {result, st};
-        else s_.ast[st].list[1] = s_.ast.name(s_.temporary_for(result));
+        if (is_block(entry) && !header_[entry])
+          seeds_[entry] = {result, st};
+        else
+          s_.ast[st].list[1] = s_.ast.name(s_.temporary_for(result));
       }
       std::uint32_t body = list();
       later([=, this] {
@@ -2029,7 +2342,9 @@ class Emitter {
       s_.ast[st].arms = s_.ast.arena.copy(handlers);
       join_with_inner_try(st);
       if (goes_on) fate(st).goes_on = true;
-      if (!goes_on && (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final)))) mark_end(st);
+      if (!goes_on &&
+          (all_end || (s_.regions[r.index].kind == RegionKind::Finally && terminates(final))))
+        mark_end(st);
       add(l, st);
     });
     if (region.kind == RegionKind::Finally) {
@@ -2041,13 +2356,16 @@ class Emitter {
       gen_later(handler, final, f);
     } else {
       const BlockId last = tests.back();
-      if (bare != kNone || (is_test(last, region.handler) && !raises_again(target(last, 1), region))) {
+      if (bare != kNone ||
+          (is_test(last, region.handler) && !raises_again(target(last, 1), region))) {
         later([=, this] {
           StmtId handler = statement(StmtKind::Handler);
           const std::uint32_t code = list();
           arms->push_back({handler, code});
-          if (bare != kNone) gen(bare, code, arm);
-          else go(last, 1, code, arm);  // `except: pass`, or no more than a jump
+          if (bare != kNone)
+            gen(bare, code, arm);
+          else
+            go(last, 1, code, arm);  // `except: pass`, or no more than a jump
         });
       }
       for (std::size_t i = tests.size(); i > 0; --i) {
@@ -2088,28 +2406,36 @@ class Emitter {
   }
 
   /// One node, or two copies of one end.
-  bool same_end(std::uint32_t a, std::uint32_t b) { return a == b || (is_block(a) && is_block(b) && s_.same_exit(BlockId(a), BlockId(b))); }
+  bool same_end(std::uint32_t a, std::uint32_t b) {
+    return a == b || (is_block(a) && is_block(b) && s_.same_exit(BlockId(a), BlockId(b)));
+  }
 
-  /// Where control goes on when the exit function of a `with` swallows the exception, or when the clauses of `except*` took all of it; none for
-  /// other statements.
+  /// Where control goes on when the exit function of a `with` swallows the exception, or when the
+  /// clauses of `except*` took all of it; none for other statements.
   std::uint32_t resume_of(RegionId r) const {
     const StructRegion& region = s_.regions[r.index];
     if (region.is_star()) return target(region.unhandled, 0);
     if (region.kind != RegionKind::With) return kNone;
     const Node& handler = s_.nodes[region.handler.index];
-    return handler.term == TermKind::Branch ? past_empty(region.parent, handler.edges[0].to) : kNone;
+    return handler.term == TermKind::Branch ? past_empty(region.parent, handler.edges[0].to)
+                                            : kNone;
   }
 
-  /// Up to 3.10 the code behind the statement stands right behind its last re-raise. A short return that stands elsewhere is no such code:
-  /// it belongs to the handler or the body that leads to it.
-  void drop_returns_before_the_end(RegionId r, const std::vector<BlockId>& tests, std::vector<std::uint32_t>& merges) const {
-    if (s_.lifted.regions.size() <= r.index || s_.lifted.regions[r.index].entry != HandlerEntry::Six || s_.regions[r.index].kind != RegionKind::Except) return;
+  /// Up to 3.10 the code behind the statement stands right behind its last re-raise. A short return
+  /// that stands elsewhere is no such code: it belongs to the handler or the body that leads to it.
+  void drop_returns_before_the_end(RegionId r, const std::vector<BlockId>& tests,
+                                   std::vector<std::uint32_t>& merges) const {
+    if (s_.lifted.regions.size() <= r.index ||
+        s_.lifted.regions[r.index].entry != HandlerEntry::Six ||
+        s_.regions[r.index].kind != RegionKind::Except)
+      return;
     if (tests.empty() || s_.nodes[tests.back().index].term != TermKind::Reraise) return;
     const std::uint32_t behind = s_.nodes[tests.back().index].term_offset + 2;
     std::erase_if(merges, [&](std::uint32_t m) {
       if (!const_return(m)) return false;
       const Node& node = s_.nodes[m];
-      const std::uint32_t begin = node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
+      const std::uint32_t begin =
+          node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
       return in_source_order() ? begin < behind : begin != behind;
     });
   }
@@ -2119,7 +2445,8 @@ class Emitter {
     if (!is_block(t)) return false;
     if (BlockId(t) == region.unhandled) return true;
     const Node& node = s_.nodes[t];
-    return node.term == TermKind::Reraise && node.body.empty() && s_.at(s_.resolve(node.value)).block == region.handler;
+    return node.term == TermKind::Reraise && node.body.empty() &&
+           s_.at(s_.resolve(node.value)).block == region.handler;
   }
 
   bool is_inline_arm(std::uint32_t parent, std::uint32_t c) const {
@@ -2130,13 +2457,15 @@ class Emitter {
     const Node& node = s_.nodes[b.index];
     if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::EXC_MATCH)) return false;
     const Value& e = s_.at(s_.at(node.value).operands[0]);
-    return (e.kind == ValueKind::Exception || e.kind == ValueKind::ExceptionType) && e.block == handler;
+    return (e.kind == ValueKind::Exception || e.kind == ValueKind::ExceptionType) &&
+           e.block == handler;
   }
 
   /// After the last test: raises again (the implicit end), or is a bare `except`.
   bool falls_through_chain(BlockId b, BlockId handler) const {
     const Node& node = s_.nodes[b.index];
-    if (node.term == TermKind::Reraise && node.body.empty()) return s_.at(node.value).block == handler;
+    if (node.term == TermKind::Reraise && node.body.empty())
+      return s_.at(node.value).block == handler;
     return node.term != TermKind::Branch || !is_test(b, handler);
   }
 
@@ -2158,7 +2487,8 @@ class Emitter {
     const Value& match = s_.at(node.value);
     s_.ast[st].e[0] = builder.take(match.operands[1]);
     builder.finish();
-    if (!builder.out.empty()) throw Error("structure: the type of an except clause needs statements");
+    if (!builder.out.empty())
+      throw Error("structure: the type of an except clause needs statements");
     std::uint32_t next = target(t, 0);
     ValueId exception;
     if (is_block(next)) {
@@ -2167,7 +2497,8 @@ class Emitter {
         const Value& first = s_.at(v);
         if (!first.operands.empty()) {
           const Value& stored = s_.at(s_.resolve(first.operands[0]));
-          if (stored.kind == ValueKind::Exception && stored.block == region.handler) exception = s_.resolve(first.operands[0]);
+          if (stored.kind == ValueKind::Exception && stored.block == region.handler)
+            exception = s_.resolve(first.operands[0]);
         }
         break;
       }
@@ -2242,31 +2573,40 @@ class Emitter {
   std::vector<Way> ways_;
   Graph graph_, preds_, children_;
   Dominators dom_;
-  struct Exit { RegionId region; std::uint32_t to; };
+  struct Exit {
+    RegionId region;
+    std::uint32_t to;
+  };
   std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
-  std::vector<std::int8_t> else_of_;    // by block that ends in a test: which edge leads to a written `else`, or -1; see find_elses
+  std::vector<std::int8_t> else_of_;  // by block that ends in a test: which edge leads to a written
+                                      // `else`, or -1; see find_elses
   std::vector<std::uint32_t> phantom_;  // by region, see find_phantoms
-  std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks; empty where the order of the source is lost
+  std::vector<std::uint32_t> loop_end_,
+      break_;  // by header, see find_breaks; empty where the order of the source is lost
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
-  FlatMap<std::uint32_t> once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
-  std::vector<std::int32_t> last_;     // by header: the last line of the loop; up to 3.9 offsets tell more
+  FlatMap<std::uint32_t>
+      once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
+  std::vector<std::int32_t>
+      last_;  // by header: the last line of the loop; up to 3.9 offsets tell more
   std::vector<std::uint32_t> left_;    // by header, see find_left
   std::uint32_t step_ = 0;             // see indentation
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
   SmallVector<List, 32> lists_;
-  std::vector<Fate> fates_;            // by statement, from first_stmt_ on
+  std::vector<Fate> fates_;  // by statement, from first_stmt_ on
   const std::uint32_t first_stmt_;
   SmallVector<Task, 32> work_;
   std::vector<std::function<void()>> others_;
-  FlatMap<Seed> seeds_;             // by the block that takes the value
-  FlatMap<RegionId> finally_of_;    // by the handler's block
-  FlatMap<std::uint8_t> open_;      // headers of the loops that are being made
+  FlatMap<Seed> seeds_;           // by the block that takes the value
+  FlatMap<RegionId> finally_of_;  // by the handler's block
+  FlatMap<std::uint8_t> open_;    // headers of the loops that are being made
 };
 
 }  // namespace
 
-std::span<StmtId> Structurer::emit(BlockId from, RegionId base, BlockId stop) { return Emitter(*this, from, base, stop).run(); }
+std::span<StmtId> Structurer::emit(BlockId from, RegionId base, BlockId stop) {
+  return Emitter(*this, from, base, stop).run();
+}
 
 }  // namespace depyf

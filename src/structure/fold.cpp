@@ -1,8 +1,10 @@
-// Control flow inside expressions: `and`, `or`, `not` in conditions, conditional expressions, chained comparisons.
+// Control flow inside expressions: `and`, `or`, `not` in conditions, conditional expressions,
+// chained comparisons.
 //
-// A block whose operations all end up in one expression is an operand. Two blocks that decide together become one; a diamond whose arms
-// differ in one value handed to the merge becomes a Select value. Blocks are visited in postorder, so operands are folded before what
-// holds them, and every fold removes at least one edge.
+// A block whose operations all end up in one expression is an operand. Two blocks that decide
+// together become one; a diamond whose arms differ in one value handed to the merge becomes a
+// Select value. Blocks are visited in postorder, so operands are folded before what holds them, and
+// every fold removes at least one edge.
 #include <algorithm>
 
 #include "structure/build.h"
@@ -25,10 +27,12 @@ class Folder {
 
   bool is_arm_block(BlockId a, const Edge& edge) const {
     const Node& arm = s_.nodes[edge.to.index];
-    return arm.pred_count == 1 && arm.params.empty() && edge.to != a && edge.to != s_.entry && arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
+    return arm.pred_count == 1 && arm.params.empty() && edge.to != a && edge.to != s_.entry &&
+           arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
   }
 
-  /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold replaces.
+  /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold
+  /// replaces.
   Arm as_expression(BlockId block, ValueId root, std::uint32_t inside_uses) {
     Node& node = s_.nodes[block.index];
     root = s_.resolve(root);
@@ -36,22 +40,31 @@ class Folder {
       if (s_.is_op(v, Op::POP_TOP)) return {};
     if (s_.is_const(root)) {
       // constants and nothing else, but for the name of a walrus
-      ValueId store;
-      if (!node.body.empty() && std::find(node.body.begin(), node.body.end(), root) == node.body.end()) return {};
+      SmallVector<ValueId, 4> stores;
+      if (!node.body.empty() &&
+          std::find(node.body.begin(), node.body.end(), root) == node.body.end())
+        return {};
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
         if (s_.is_const(v)) {
           if (v != root && s_.uses[v.index] > 1) return {};
           continue;
         }
-        if (store || !s_.lifted.named_expressions || value.kind != ValueKind::Operation || !is_name_store(value.op)) return {};
+        if (!s_.lifted.named_expressions || value.kind != ValueKind::Operation ||
+            !is_name_store(value.op))
+          return {};
         const ValueId stored = s_.resolve(value.operands[0]);
-        if (!s_.is_const(stored) || !s_.same_const(ConstId(s_.at(stored).arg), ConstId(s_.at(root).arg))) return {};
-        store = v;
+        if (!s_.is_const(stored) ||
+            !s_.same_const(ConstId(s_.at(stored).arg), ConstId(s_.at(root).arg)))
+          return {};
+        stores.push_back(v);
       }
-      const ExprId constant = s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root));
-      if (!store) return {constant, {}};
-      return {s_.ast.expr(ExprKind::NamedExpr, {make_target(s_.ast, s_.lifted, store, {}), constant}, UINT32_MAX, 0, s_.origin(root)), {}};
+      ExprId constant = s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root));
+      for (ValueId store : stores)
+        constant =
+            s_.ast.expr(ExprKind::NamedExpr, {make_target(s_.ast, s_.lifted, store, {}), constant},
+                        UINT32_MAX, 0, s_.origin(root));
+      return {constant, {}};
     }
     if (node.body.empty() || node.body.back() != root) {
       if (node.body.empty()) return {};
@@ -68,7 +81,8 @@ class Folder {
     ExprId e;
     if (!builder.failed) {
       e = builder.take(root);
-      if (!e || builder.failed || !builder.out.empty() || builder.pending_count() != 0) e = ExprId::none();
+      if (!e || builder.failed || !builder.out.empty() || builder.pending_count() != 0)
+        e = ExprId::none();
       if (s_.at(root).block != block && s_.at(root).kind != ValueKind::Select) e = ExprId::none();
     }
     s_.uses[root.index] = saved;
@@ -76,16 +90,20 @@ class Folder {
     if (!e) return {};
     if (builder.external) {
       const Expr& tree = s_.ast[e];
-      const Expr& first = tree.kind == ExprKind::BoolOp && tree.op == 0 ? s_.ast[tree.kids[0]] : tree;
+      const Expr& first =
+          tree.kind == ExprKind::BoolOp && tree.op == 0 ? s_.ast[tree.kids[0]] : tree;
       if (first.kind != ExprKind::Compare || first.kids[0]) return {};
     }
     return {e, builder.external};
   }
 
-  /// The value whose comparison a following link of a chain takes up: the right side of the comparison that `test` ends in.
+  /// The value whose comparison a following link of a chain takes up: the right side of the
+  /// comparison that `test` ends in.
   ValueId right_side(ValueId test) const {
     const Value& v = s_.at(test);
-    if (v.kind != ValueKind::Operation || (v.op != Op::COMPARE && v.op != Op::IS && v.op != Op::CONTAINS)) return {};
+    if (v.kind != ValueKind::Operation ||
+        (v.op != Op::COMPARE && v.op != Op::IS && v.op != Op::CONTAINS))
+      return {};
     return s_.forward[v.operands[1].index] ? s_.forward[v.operands[1].index] : v.operands[1];
   }
 
@@ -95,10 +113,15 @@ class Folder {
     if (s_.uses[v.index] <= 2 || !value.block) return 0;
     const std::vector<ValueId>& body = s_.nodes[value.block.index].body;
     auto at = std::find(body.begin(), body.end(), v);
-    if (at == body.end() || ++at == body.end()) return 0;
-    const Value& store = s_.at(*at);
-    const bool names = store.kind == ValueKind::Operation && is_name_store(store.op);
-    return names && s_.resolve(store.operands[0]) == v;
+    std::uint32_t stores = 0;
+    while (at != body.end() && ++at != body.end()) {
+      const Value& store = s_.at(*at);
+      if (store.kind != ValueKind::Operation || !is_name_store(store.op) ||
+          s_.resolve(store.operands[0]) != v)
+        break;
+      ++stores;
+    }
+    return stores;
   }
 
   bool chain_fits(const Arm& arm, ValueId first) {
@@ -113,7 +136,9 @@ class Folder {
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
     if (x.args.size() != y.args.size()) return false;
     // short exits are copied, from 3.10 on
-    if (x.to != y.to && (s_.lifted.source_order || !x.args.empty() || !s_.same_exit(x.to, y.to) || s_.written_apart(x.to, y.to))) return false;
+    if (x.to != y.to && (s_.lifted.source_order || !x.args.empty() || !s_.same_exit(x.to, y.to) ||
+                         s_.written_apart(x.to, y.to)))
+      return false;
     for (std::size_t i = 0; i < x.args.size(); ++i) {
       ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
       if (a != b && !(x_carry && a == x_carry && b == y_carry)) return false;
@@ -121,8 +146,9 @@ class Folder {
     return true;
   }
 
-  /// Whether the test behind may share the way that the first test takes: a jump that stands in the source after the first test is not
-  /// that of the second, unless it is one jump behind both. Where columns tell of each jump, the same holds for one behind the second test.
+  /// Whether the test behind may share the way that the first test takes: a jump that stands in the
+  /// source after the first test is not that of the second, unless it is one jump behind both.
+  /// Where columns tell of each jump, the same holds for one behind the second test.
   static bool one_jump(const Node& a, const Edge& first, const Edge& second) {
     return first.written == second.written || (!first.written && a.term_columns == 0);
   }
@@ -163,10 +189,13 @@ class Folder {
     for (Edge& edge : node.edges) take_parameters(edge);
   }
 
-  /// A block that is entered by one edge alone needs no parameters: `c` of `a and b or c` takes the tested value only to drop it.
+  /// A block that is entered by one edge alone needs no parameters: `c` of `a and b or c` takes the
+  /// tested value only to drop it.
   void take_parameters(Edge& edge) {
     Node& to = s_.nodes[edge.to.index];
-    if (to.params.empty() || to.pred_count != 1 || edge.to == s_.entry || to.params.size() != edge.args.size()) return;
+    if (to.params.empty() || to.pred_count != 1 || edge.to == s_.entry ||
+        to.params.size() != edge.args.size())
+      return;
     for (std::size_t i = 0; i < to.params.size(); ++i)
       if (s_.resolve(edge.args[i]) == to.params[i]) return;
     for (std::size_t i = 0; i < to.params.size(); ++i) {
@@ -181,16 +210,21 @@ class Folder {
   /// `not (x is y)` and `not (x in y)` compile to other operations than the tests themselves.
   bool negation_costs_nothing(ValueId test) const {
     const Value& v = s_.at(test);
-    return s_.lifted.keeps_not || !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) || v.kind != ValueKind::Operation;
+    return s_.lifted.keeps_not ||
+           !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) ||
+           v.kind != ValueKind::Operation;
   }
 
-  /// Does the test compare what the block before it has compared already? Then it belongs to that comparison first.
+  /// Does the test compare what the block before it has compared already? Then it belongs to that
+  /// comparison first.
   bool is_chain_link(BlockId a, ValueId test) {
     const Value& v = s_.at(test);
     if (!right_side(test)) return false;
     const ValueId left = s_.resolve(v.operands[0]);
     const Value& value = s_.at(left);
-    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) && value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) && !s_.known(left).chained;
+    return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) &&
+           value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) &&
+           !s_.known(left).chained;
   }
 
   bool is_false(ValueId v) const {
@@ -198,50 +232,61 @@ class Folder {
     return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False;
   }
 
-  /// Is it a value of `and` or `or` that is tested once more?
-  bool is_merged(ValueId v) const { return s_.at(v).kind == ValueKind::Select && s_.selects[s_.known(v).select].merged; }
-
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
-    for (int side = 0; side < 2; ++side) {  // 0: the arm is entered when true (and), 1: when false (or)
+    for (int side = 0; side < 2;
+         ++side) {  // 0: the arm is entered when true (and), 1: when false (or)
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       if (!is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
-      if (arm.term != TermKind::Branch || is_first_loop_test(b) || is_false(arm.value)) continue;  // `assert False` is no operand
+      if (arm.term != TermKind::Branch || is_first_loop_test(b) || is_false(arm.value))
+        continue;  // `assert False` is no operand
       const ValueId second = s_.resolve(arm.value);
       if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {
-        // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that joins `other`.
+        // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that
+        // joins `other`.
         const int straight = side == 0 ? 1 : 0;
         const bool negated = k != straight;
         const Edge &joined = arm.edges[k], &free = arm.edges[1 - k];
         const bool carries = count_in(other, first) > 0;
         if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
-        if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0)) continue;
+        if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0))
+          continue;
         if (count_in(arm_edge, first) > 0 || count_in(free, first) > 0) continue;
-        if (s_.falls_known() && node.falls != side) continue;  // the first test falls through to the second
+        if (s_.falls_known() && node.falls != side)
+          continue;  // the first test falls through to the second
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
-        if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr)) : !one_jump(node, other, joined)) continue;
+        if (e.external ? side != 0 || (negated && !negation_is_free(s_.ast, e.expr))
+                       : !one_jump(node, other, joined))
+          continue;
         if (!e.external && is_chain_link(a, first)) continue;
-        // What the second test falls through to the first one jumps to, not to a copy of it that stands in the place of a jump.
-        if (!e.external && s_.falls_known() && arm.falls == k && joined.to != other.to && s_.nodes[joined.to.index].term_line != arm.term_line) continue;
-        // A test that joins the other way round is negated: the first or the second one, whichever costs nothing and lets the block that
-        // stands first be the one for `true`.
+        // What the second test falls through to the first one jumps to, not to a copy of it that
+        // stands in the place of a jump.
+        if (!e.external && s_.falls_known() && arm.falls == k && joined.to != other.to &&
+            s_.nodes[joined.to.index].term_line != arm.term_line)
+          continue;
+        // A test that joins the other way round is negated: the first or the second one, whichever
+        // costs nothing and lets the block that stands first be the one for `true`.
         bool negate_first = false;
         if (negated && !e.external) {
           const bool second_free = negation_is_free(s_.ast, e.expr);
-          negate_first = negation_costs_nothing(first) && (side == 0 ? other.to.index < free.to.index : free.to.index < other.to.index);
+          negate_first =
+              negation_costs_nothing(first) &&
+              (side == 0 ? other.to.index < free.to.index : free.to.index < other.to.index);
           if (!second_free) {
             if (!negation_costs_nothing(first)) continue;
             negate_first = true;
           }
         }
         if (e.external) s_.note(e.external).chained = true;
-        if (s_.lifted.one_test_on_a_row && is_merged(second) && s_.ast[e.expr].kind == ExprKind::BoolOp) s_.ast[e.expr].a = kBeginsRow;
+        if (s_.lifted.one_test_on_a_row && s_.is_merged(second) &&
+            s_.ast[e.expr].kind == ExprKind::BoolOp)
+          s_.ast[e.expr].a = kBeginsRow;
         Select sel;
         const bool is_and = (side == 0) != negate_first;
         sel.kind = is_and ? Select::And : Select::Or;
@@ -249,29 +294,34 @@ class Folder {
         sel.negate_first = negate_first;
         sel.rest = negated && !negate_first ? negate(s_.ast, e.expr) : e.expr;
         std::uint32_t carried = count_in(other, first);
-        s_.uses[first.index] -= carried;      // its own use as condition is now the Select's operand
+        s_.uses[first.index] -= carried;  // its own use as condition is now the Select's operand
         std::uint32_t free_carried = count_in(free, second);
         ValueId v = select(a, first, sel, 1 + carried + free_carried);
-        // Of two copies of a short exit the later one stays: it stands behind the code that the test guards.
+        // Of two copies of a short exit the later one stays: it stands behind the code that the
+        // test guards.
         const bool keep_joined = joined.to != other.to && joined.to.index > other.to.index;
         Edge out_other = keep_joined ? joined : replace_in(other, first, v);
         out_other.written = joined.written;
         Edge out_free = replace_in(free, second, v);
-        const int goes_on = (arm.falls == k) == is_and ? 1 : 0;  // `free` is edge 0 of `and`, edge 1 of `or`
+        const int goes_on =
+            (arm.falls == k) == is_and ? 1 : 0;  // `free` is edge 0 of `and`, edge 1 of `or`
         const BlockId dropped = keep_joined ? other.to : joined.to;
         if (--s_.nodes[dropped.index].pred_count == 0) kill(dropped);  // two edges become one
         for (ValueId arg : joined.args)
           if (const ValueId v = s_.resolve(arg); v != second) --s_.uses[v.index];
         kill(b);
-        if (is_and) set_branch(a, v, out_free, out_other, goes_on);
-        else set_branch(a, v, out_other, out_free, goes_on);
+        if (is_and)
+          set_branch(a, v, out_free, out_other, goes_on);
+        else
+          set_branch(a, v, out_other, out_free, goes_on);
         return true;
       }
     }
     return false;
   }
 
-  /// `a and b`, `a or b` as a value: one edge hands the tested value itself to the merge, the arm hands over the other operand.
+  /// `a and b`, `a or b` as a value: one edge hands the tested value itself to the merge, the arm
+  /// hands over the other operand.
   bool join_values(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -287,8 +337,10 @@ class Folder {
       bool fits = true;
       for (std::size_t i = 0; i < out.args.size(); ++i) {
         ValueId x = s_.resolve(other.args[i]), y = s_.resolve(out.args[i]);
-        if (x == first) second = y;
-        else fits &= x == y;
+        if (x == first)
+          second = y;
+        else
+          fits &= x == y;
       }
       if (!fits || !second || count_in(out, second) != 1) continue;
       Arm e = as_expression(b, second, 1);
@@ -322,7 +374,9 @@ class Folder {
     for (int side = 0; side < 2; ++side) {
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       const Node& end = s_.nodes[other.to.index];
-      if (end.term != TermKind::Return || !end.body.empty() || end.region != node.region || end.pred_count != 1 || !end.params.empty()) continue;
+      if (end.term != TermKind::Return || !end.body.empty() || end.region != node.region ||
+          end.pred_count != 1 || !end.params.empty())
+        continue;
       if (s_.resolve(end.value) != first || !is_arm_block(a, arm_edge)) continue;
       Node& arm = s_.nodes[arm_edge.to.index];
       if (arm.term != TermKind::Return) continue;
@@ -353,17 +407,18 @@ class Folder {
     return false;
   }
 
-  /// Up to 3.9 only the return itself is copied, to the end of the first arm and on its row. The other one is of the row where the statement begins: of
-  /// a statement of its own, that would be behind the test's.
+  /// Up to 3.9 only the return itself is copied, to the end of the first arm and on its row. The
+  /// other one is of the row where the statement begins: of a statement of its own, that would be
+  /// behind the test's.
   bool ends_expression(BlockId test, const Node& b, const Node& c) const {
     if (b.term_line == c.term_line) return true;
     const Node& last = b.term_offset < c.term_offset ? c : b;
     return last.term_line != 0 && last.term_line < s_.nodes[test.index].term_line;
   }
 
-  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both arms with the exit: the copies become one
-  /// block again, with the value that differs as its parameter. Columns tell which operations are copies;
-  /// without them, the shortest tail is taken.
+  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both
+  /// arms with the exit: the copies become one block again, with the value that differs as its
+  /// parameter. Columns tell which operations are copies; without them, the shortest tail is taken.
   bool join_tails(BlockId a) {
     const ValueId tested = s_.resolve(s_.nodes[a.index].value);
     const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
@@ -374,24 +429,38 @@ class Folder {
     if (s_.options.made_by_dynamo || b.term != c.term) return false;
     std::vector<std::pair<ValueId, ValueId>> ends;
     switch (b.term) {
-      case TermKind::Return: ends.push_back({s_.resolve(b.value), s_.resolve(c.value)}); break;
+      case TermKind::Return:
+        ends.push_back({s_.resolve(b.value), s_.resolve(c.value)});
+        break;
       case TermKind::Raise:
         if (b.raise_args.size() != c.raise_args.size()) return false;
-        for (std::size_t i = 0; i < b.raise_args.size(); ++i) ends.push_back({s_.resolve(b.raise_args[i]), s_.resolve(c.raise_args[i])});
+        for (std::size_t i = 0; i < b.raise_args.size(); ++i)
+          ends.push_back({s_.resolve(b.raise_args[i]), s_.resolve(c.raise_args[i])});
         break;
       case TermKind::Jump:
-        if (b.edges[0].to != c.edges[0].to || !b.edges[0].args.empty() || !c.edges[0].args.empty()) return false;
+        if (b.edges[0].to != c.edges[0].to || !b.edges[0].args.empty() || !c.edges[0].args.empty())
+          return false;
         break;
-      case TermKind::Branch: case TermKind::ForIter: case TermKind::Send: case TermKind::Reraise: case TermKind::Unreachable: return false;
+      case TermKind::Branch:
+      case TermKind::ForIter:
+      case TermKind::Send:
+      case TermKind::Reraise:
+      case TermKind::Unreachable:
+        return false;
     }
-    const bool ends_of_one = s_.lifted.source_order && b.term == TermKind::Return ? ends_expression(a, b, c) : b.term_line == c.term_line && b.term_columns == c.term_columns;
+    const bool ends_of_one = s_.lifted.source_order && b.term == TermKind::Return
+                                 ? ends_expression(a, b, c)
+                                 : b.term_line == c.term_line && b.term_columns == c.term_columns;
     const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && ends_of_one;
     if (b.term == TermKind::Raise && !same_statement) return false;
     constexpr std::size_t kLongest = 32;
     std::size_t longest = 0;  // so many operations at the end are the same in both
     bool columns = b.term_columns != 0;
-    for (; !s_.lifted.source_order && longest < kLongest && longest < b.body.size() && longest < c.body.size(); ++longest) {
-      const Value &v = s_.at(b.body[b.body.size() - 1 - longest]), &w = s_.at(c.body[c.body.size() - 1 - longest]);
+    for (; !s_.lifted.source_order && longest < kLongest && longest < b.body.size() &&
+           longest < c.body.size();
+         ++longest) {
+      const Value &v = s_.at(b.body[b.body.size() - 1 - longest]),
+                  &w = s_.at(c.body[c.body.size() - 1 - longest]);
       if (v.line == 0 || !s_.copied_operation(v, w)) break;
       columns &= v.columns != 0;
     }
@@ -400,8 +469,10 @@ class Folder {
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
-      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT)) continue;  // a part of an f-string, not a string
-      if (p == tested || q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
+      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT))
+        continue;  // a part of an f-string, not a string
+      if (p == tested ||
+          q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
         const int other = q == tested;
         const BlockId arm = other ? yes.to : no.to, bare = other ? no.to : yes.to;
         if (p == q || s_.nodes[bare.index].body.size() != length || length == 0) continue;
@@ -429,9 +500,11 @@ class Folder {
     return SIZE_MAX;
   }
 
-  /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value only, which each block computes for them?
-  bool one_difference(BlockId x, BlockId y, std::size_t length, const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId tested, ValueId& p,
-                      ValueId& q) {
+  /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value
+  /// only, which each block computes for them?
+  bool one_difference(BlockId x, BlockId y, std::size_t length,
+                      const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId tested,
+                      ValueId& p, ValueId& q) {
     const Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
     auto fits = [&](ValueId m, ValueId n) {
       m = s_.resolve(m);
@@ -440,7 +513,8 @@ class Folder {
       if (!m || !n) return false;
       const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
       if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
-      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg))) return s_.at(m).block != x || s_.at(n).block != y;
+      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg)))
+        return s_.at(m).block != x || s_.at(n).block != y;
       if (p) return false;
       p = m;
       q = n;
@@ -457,7 +531,8 @@ class Folder {
     return static_cast<bool>(p);
   }
 
-  /// Up to 3.12 `(f if c else g)(x)` has the NULL for its call below the condition, `f(x) if c else g(x)` in the arms.
+  /// Up to 3.12 `(f if c else g)(x)` has the NULL for its call below the condition, `f(x) if c else
+  /// g(x)` in the arms.
   bool is_callee_where_null_is(BlockId arm, std::size_t length, ValueId p) {
     if (arm.index >= s_.lifted.blocks.size()) return true;
     const std::vector<ValueId>& stack = s_.lifted[arm].stack_in;
@@ -467,7 +542,8 @@ class Folder {
       const Value& v = s_.at(node.body[node.body.size() - i]);
       if (v.op != Op::CALL && v.op != Op::CALL_KW && v.op != Op::CALL_EX) continue;
       const ValueId callee = s_.resolve(v.operands[0]);
-      if (callee == p || std::find(node.body.begin(), node.body.end(), callee) == node.body.end()) return true;
+      if (callee == p || std::find(node.body.begin(), node.body.end(), callee) == node.body.end())
+        return true;
     }
     return false;
   }
@@ -475,17 +551,15 @@ class Folder {
   /// Is what stands before the tail nothing but the evaluation of `root`?
   bool arm_is_expression(BlockId block, std::size_t length, ValueId root, ValueId tested = {}) {
     Node& node = s_.nodes[block.index];
+    // A constant that lay on the stack before the test is an operand of what follows both arms,
+    // though each could load it.
+    for (ValueId v : std::span(node.body).first(node.body.size() - length))
+      for (ValueId operand : s_.at(v).operands)
+        if (const ValueId loaded = s_.resolve(operand);
+            is_const(loaded) && s_.at(loaded).block != block)
+          return false;
     std::vector<ValueId> whole = node.body;
     node.body.resize(whole.size() - length);
-    // A constant that lay on the stack before the test is an operand of what follows both arms, though each could load it.
-    const auto loaded_before = [&](ValueId v) { return is_const(s_.resolve(v)) && s_.at(s_.resolve(v)).block != block; };
-    if (std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) {
-          const std::span<ValueId> operands = s_.at(v).operands;
-          return std::any_of(operands.begin(), operands.end(), loaded_before);
-        })) {
-      node.body = std::move(whole);
-      return false;
-    }
     const Arm arm = as_expression(block, root, 1);
     s_.nodes[block.index].body = std::move(whole);
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);
@@ -496,7 +570,8 @@ class Folder {
     const BlockId m(static_cast<std::uint32_t>(s_.nodes.size()));
     for (std::size_t i = 1; i <= length; ++i)  // the other copy's operands have one use less
       for (ValueId operand : s_.at(c.body[c.body.size() - i]).operands)
-        if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0) --s_.uses[s_.resolve(operand).index];
+        if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0)
+          --s_.uses[s_.resolve(operand).index];
     Value param;
     param.kind = ValueKind::Param;
     param.block = m;
@@ -514,7 +589,8 @@ class Folder {
       for (ValueId& operand : s_.lifted.values[v.index].operands)
         if (operand && s_.resolve(operand) == p) operand = h;
     }
-    if (tail.term == TermKind::Jump) --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
+    if (tail.term == TermKind::Jump)
+      --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
     auto cut = [&](Node& arm, ValueId argument) {
       arm.body.resize(arm.body.size() - length);
       arm.term = TermKind::Jump;
@@ -530,8 +606,9 @@ class Folder {
     number_.resize(s_.nodes.size(), UINT32_MAX);
   }
 
-  /// `x = a or b < c < d; return x`, where what follows the value was copied to the way that computes its last operand: the copy becomes a
-  /// jump to the block that the other way leads to, with the operand as that block's parameter.
+  /// `x = a or b < c < d; return x`, where what follows the value was copied to the way that
+  /// computes its last operand: the copy becomes a jump to the block that the other way leads to,
+  /// with the operand as that block's parameter.
   bool join_copied_tail(BlockId a) {
     if (s_.options.made_by_dynamo) return false;  // lines tell that it is a copy
     const Node& node = s_.nodes[a.index];
@@ -539,11 +616,17 @@ class Folder {
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       if (other.args.empty()) continue;
       const Node& tail = s_.nodes[other.to.index];
-      const bool returns = tail.term == TermKind::Return, jumps = tail.term == TermKind::Jump && tail.edges[0].args.empty() && !tail.body.empty();
-      if (!(returns || jumps) || tail.params.size() != 1 || count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge)) continue;
+      const bool returns = tail.term == TermKind::Return, jumps = tail.term == TermKind::Jump &&
+                                                                  tail.edges[0].args.empty() &&
+                                                                  !tail.body.empty();
+      if (!(returns || jumps) || tail.params.size() != 1 ||
+          count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge))
+        continue;
       Node& arm = s_.nodes[arm_edge.to.index];
       if (arm.term != tail.term || tail.region != arm.region) continue;
-      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line && !(s_.lifted.source_order && tail.body.empty())))) continue;
+      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line &&
+                                             !(s_.lifted.source_order && tail.body.empty()))))
+        continue;
       if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
       constexpr std::size_t kLongest = 32;
       const std::size_t length = tail.body.size();
@@ -565,15 +648,20 @@ class Folder {
       for (std::size_t i = 0; i < length && fits; ++i) {
         const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
         fits = s_.copied_operation(v, w);
-        for (std::size_t k = 0; k < v.operands.size() && fits; ++k) fits = same(v.operands[k], w.operands[k]);
+        for (std::size_t k = 0; k < v.operands.size() && fits; ++k)
+          fits = same(v.operands[k], w.operands[k]);
       }
       if (!fits || (returns && !same(tail.value, arm.value)) || !operand) continue;
-      if (std::find(arm.body.begin(), arm.body.begin() + static_cast<std::ptrdiff_t>(from), operand) == arm.body.begin() + static_cast<std::ptrdiff_t>(from)) continue;
+      if (std::find(arm.body.begin(), arm.body.begin() + static_cast<std::ptrdiff_t>(from),
+                    operand) == arm.body.begin() + static_cast<std::ptrdiff_t>(from))
+        continue;
       for (std::size_t i = from; i < arm.body.size(); ++i)
         for (ValueId used : s_.at(arm.body[i]).operands)
           if (used) --s_.uses[s_.resolve(used).index];
-      if (returns) --s_.uses[s_.resolve(arm.value).index];
-      else --s_.nodes[arm.edges[0].to.index].pred_count;
+      if (returns)
+        --s_.uses[s_.resolve(arm.value).index];
+      else
+        --s_.nodes[arm.edges[0].to.index].pred_count;
       ++s_.uses[operand.index];
       arm.body.resize(from);
       arm.term = TermKind::Jump;
@@ -586,20 +674,24 @@ class Folder {
     return false;
   }
 
-  /// `return a or (b if c else d)`: up to 3.9 a jump to the return at an expression's end is a return itself, on whatever row the operand stands. What
-  /// only the end of an expression leads to is no statement: an arm that returns beside one that goes there goes there too.
+  /// `return a or (b if c else d)`: up to 3.9 a jump to the return at an expression's end is a
+  /// return itself, on whatever row the operand stands. What only the end of an expression leads to
+  /// is no statement: an arm that returns beside one that goes there goes there too.
   bool join_returning_arm(BlockId a) {
     if (!s_.lifted.source_order || s_.options.made_by_dynamo) return false;
     const Node& node = s_.nodes[a.index];
     for (int side = 0; side < 2; ++side) {
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
-      if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other)) continue;
+      if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other))
+        continue;
       const Node& beside = s_.nodes[other.to.index];
       if (beside.term != TermKind::Jump || beside.edges[0].args.size() != 1) continue;
       const BlockId end = beside.edges[0].to;
       const Node& tail = s_.nodes[end.index];
       Node& arm = s_.nodes[arm_edge.to.index];
-      if (tail.term != TermKind::Return || !tail.body.empty() || tail.params.size() != 1 || s_.resolve(tail.value) != tail.params[0] || arm.term != TermKind::Return) continue;
+      if (tail.term != TermKind::Return || !tail.body.empty() || tail.params.size() != 1 ||
+          s_.resolve(tail.value) != tail.params[0] || arm.term != TermKind::Return)
+        continue;
       const ValueId operand = s_.resolve(arm.value);
       if (tail.region != arm.region || s_.at(operand).block != arm_edge.to) continue;
       arm.term = TermKind::Jump;
@@ -617,10 +709,13 @@ class Folder {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value), compared = right_side(first);
     const Edge arm_edge = node.edges[0], other = node.edges[1];
-    if (!compared || !is_taken_up(s_.resolve(compared)) || !is_arm_block(a, arm_edge) || !other.args.empty()) return false;
+    if (!compared || !is_taken_up(s_.resolve(compared)) || !is_arm_block(a, arm_edge) ||
+        !other.args.empty())
+      return false;
     Node& arm = s_.nodes[arm_edge.to.index];
     if (arm.body.empty() || s_.uses[arm.body.back().index] != 0) return false;
-    const bool joins = arm.term == TermKind::Jump && arm.edges[0].to == other.to && arm.edges[0].args.empty();
+    const bool joins =
+        arm.term == TermKind::Jump && arm.edges[0].to == other.to && arm.edges[0].args.empty();
     if (!joins) return false;
     const ValueId second = arm.body.back();
     const Arm e = as_expression(arm_edge.to, second, 0);
@@ -699,13 +794,18 @@ class Folder {
     if (b.term != TermKind::Branch || c.term != TermKind::Branch) return false;
     if (count_in(yes, test) || count_in(no, test)) return false;
     int flip = -1;
-    if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {})) flip = 0;
-    else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {})) flip = 1;
+    if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {}))
+      flip = 0;
+    else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {}))
+      flip = 1;
     if (flip < 0) return false;
-    // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better as they are; not those of an `assert`.
+    // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better
+    // as they are; not those of an `assert`.
     if (!in_comprehension(a))
       for (int k = 0; k < 2; ++k)
-        if (is_loop_header(b.edges[k].to) && !fails_assertion(b.edges[1 - k].to) && !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to)) return false;
+        if (is_loop_header(b.edges[k].to) && !fails_assertion(b.edges[1 - k].to) &&
+            !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to))
+          return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
@@ -735,19 +835,26 @@ class Folder {
   /// Does the block raise what an `assert` raises?
   bool fails_assertion(BlockId b) {
     const Node& node = s_.nodes[b.index];
-    const bool goes_on = !node.body.empty() && s_.is_op(node.body.back(), Op::RAISE);  // into dead code
-    const std::span<const ValueId> raised = goes_on ? s_.at(node.body.back()).operands : node.term == TermKind::Raise ? node.raise_args : std::span<ValueId>();
+    const bool goes_on =
+        !node.body.empty() && s_.is_op(node.body.back(), Op::RAISE);  // into dead code
+    const std::span<const ValueId> raised = goes_on ? s_.at(node.body.back()).operands
+                                            : node.term == TermKind::Raise ? node.raise_args
+                                                                           : std::span<ValueId>();
     if (raised.size() != 1) return false;
     ValueId type = s_.resolve(raised[0]);
     if (s_.is_op(type, Op::CALL)) type = s_.resolve(s_.at(type).operands[0]);
-    if (s_.is_op(type, Op::LOAD_COMMON)) return static_cast<CommonConstant>(s_.at(type).arg) == CommonConstant::AssertionError;
-    return s_.lifted.source_order && s_.is_op(type, Op::LOAD_GLOBAL) && s_.module[StrId(s_.at(type).arg)] == "AssertionError";
+    if (s_.is_op(type, Op::LOAD_COMMON))
+      return static_cast<CommonConstant>(s_.at(type).arg) == CommonConstant::AssertionError;
+    return s_.lifted.source_order && s_.is_op(type, Op::LOAD_GLOBAL) &&
+           s_.module[StrId(s_.at(type).arg)] == "AssertionError";
   }
 
-  /// Where there are no statements: in a comprehension's own code, or in the region of an inlined one (its handler begins with what LOAD_FAST_AND_CLEAR saved).
+  /// Where there are no statements: in a comprehension's own code, or in the region of an inlined
+  /// one (its handler begins with what LOAD_FAST_AND_CLEAR saved).
   bool in_comprehension(BlockId b) {
     const std::string_view name = s_.module[s_.module[s_.lifted.code].name];
-    if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>") return true;
+    if (name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>")
+      return true;
     const RegionId region = s_.nodes[b.index].region;
     if (!region) return false;
     const Node& handler = s_.nodes[s_.regions[region.index].handler.index];
@@ -755,26 +862,34 @@ class Folder {
     return s_.is_op(s_.resolve(s_.at(handler.body[0]).operands[0]), Op::LOAD_FAST_AND_CLEAR);
   }
 
-  /// The test of a `while` loop, which 3.10 … 3.12 repeat at the loop's end: it belongs to the loop, not to an `if` around it.
+  /// The test of a `while` loop, which 3.10 … 3.12 repeat at the loop's end: it belongs to the
+  /// loop, not to an `if` around it.
   bool is_first_loop_test(BlockId b) {
     if (latches_.empty()) return false;
     const Node& node = s_.nodes[b.index];
     for (int k = 0; k < 2; ++k) {
       auto latches = latches_.find(node.edges[k].to.index);
-      if (latches == latches_.end() || number_[b.index] >= number_[latches->first]) continue;  // it stands before the loop
+      if (latches == latches_.end() || number_[b.index] >= number_[latches->first])
+        continue;  // it stands before the loop
       for (BlockId last : latches->second) {
-        if (last == b || !s_.nodes[last.index].alive || s_.nodes[last.index].term != TermKind::Branch) continue;
+        if (last == b || !s_.nodes[last.index].alive ||
+            s_.nodes[last.index].term != TermKind::Branch)
+          continue;
         const std::size_t length = s_.test_length(b);
-        if (length > 0 && length == s_.test_length(last) && s_.same_tests(b, last, length)) return true;
+        if (length > 0 && length == s_.test_length(last) && s_.same_tests(b, last, length))
+          return true;
       }
     }
     return false;
   }
 
   /// From outside, as the test of a loop whose test stands at its end does.
-  bool enters_loop(BlockId from, BlockId header) const { return number_[from.index] < number_[header.index]; }
+  bool enters_loop(BlockId from, BlockId header) const {
+    return number_[from.index] < number_[header.index];
+  }
 
-  /// Is there a conditional expression before the loop that decides between the same two places? It is that of a `while`, repeated at the loop's end.
+  /// Is there a conditional expression before the loop that decides between the same two places? It
+  /// is that of a `while`, repeated at the loop's end.
   bool repeats_test(const Node& arm, BlockId header) {
     const auto before = entered_by_.find(header.index);
     if (before == entered_by_.end()) return false;
@@ -782,8 +897,10 @@ class Folder {
       const Node& node = s_.nodes[b.index];
       if (!node.alive || node.term != TermKind::Branch) return false;
       const ValueId value = s_.resolve(node.value);
-      if (s_.at(value).kind != ValueKind::Select || s_.selects[s_.known(value).select].kind != Select::IfExp) return false;
-      const BlockId x = node.edges[0].to, y = node.edges[1].to, p = arm.edges[0].to, q = arm.edges[1].to;
+      if (s_.at(value).kind != ValueKind::Select || s_.select_of(value).kind != Select::IfExp)
+        return false;
+      const BlockId x = node.edges[0].to, y = node.edges[1].to, p = arm.edges[0].to,
+                    q = arm.edges[1].to;
       return (x == p && y == q) || (x == q && y == p);
     });
   }
@@ -795,16 +912,21 @@ class Folder {
     if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
     const bool yes = is_arm_block(a, node.edges[0]), no = is_arm_block(a, node.edges[1]);
     if ((!yes && !no) || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
-    const auto is_arm = [&](bool is_block, int side, TermKind term) { return is_block && s_.nodes[node.edges[side].to.index].term == term; };
+    const auto is_arm = [&](bool is_block, int side, TermKind term) {
+      return is_block && s_.nodes[node.edges[side].to.index].term == term;
+    };
     const auto any_arm = [&](TermKind term) { return is_arm(yes, 0, term) || is_arm(no, 1, term); };
     const bool hands_over = !node.edges[0].args.empty() || !node.edges[1].args.empty();
-    if ((hands_over && join_values(a)) || (any_arm(TermKind::Return) && join_returns(a)) || (any_arm(TermKind::Branch) && join_conditions(a)) || (hands_over && join_copied_tail(a)))
+    if ((hands_over && join_values(a)) || (any_arm(TermKind::Return) && join_returns(a)) ||
+        (any_arm(TermKind::Branch) && join_conditions(a)) || (hands_over && join_copied_tail(a)))
       return true;
-    return (yes && no && join_returning_arm(a)) || join_chain_statement(a) || (yes && no && (join_tails(a) || conditional_value(a) || conditional_condition(a)));
+    return (yes && no && join_returning_arm(a)) || join_chain_statement(a) ||
+           (yes && no && (join_tails(a) || conditional_value(a) || conditional_condition(a)));
   }
 
-  /// What has a statement in it is no part of an expression: such blocks are merged in order, each once, when all is folded. (From the last one
-  /// backwards every block would take over all that follows it.)
+  /// What has a statement in it is no part of an expression: such blocks are merged in order, each
+  /// once, when all is folded. (From the last one backwards every block would take over all that
+  /// follows it.)
   bool begins_with_statement(BlockId b) {
     constexpr std::size_t kLookAhead = 16;
     const Node& node = s_.nodes[b.index];
@@ -813,12 +935,14 @@ class Folder {
       const Value& value = s_.at(node.body[i]);
       if (s_.uses[node.body[i].index] != 0 || s_.is_const(node.body[i])) continue;
       // The store of a walrus has its value used again.
-      if (!is_name_store(value.op) || s_.uses[s_.resolve(value.operands[0]).index] == 1) return true;
+      if (!is_name_store(value.op) || s_.uses[s_.resolve(value.operands[0]).index] == 1)
+        return true;
     }
     return false;
   }
 
-  /// Folds what these blocks, in an order that has operands after what holds them, come to; true when there was something to fold.
+  /// Folds what these blocks, in an order that has operands after what holds them, come to; true
+  /// when there was something to fold.
   bool run(const std::vector<BlockId>& order) {
     bool any = false, deferred = false;
     for (std::size_t i = order.size(); i > 0; --i) {
@@ -857,7 +981,8 @@ class Folder {
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count() && node.term == TermKind::Branch; ++k)
-        if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to)) entered_by_[node.edges[k].to.index].push_back(b);
+        if (headers_[node.edges[k].to.index] && enters_loop(b, node.edges[k].to))
+          entered_by_[node.edges[k].to.index].push_back(b);
     }
   }
 
@@ -876,18 +1001,23 @@ class Folder {
   Structurer& s_;
   std::vector<std::uint8_t> headers_;
   std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
-  std::unordered_map<std::uint32_t, std::vector<BlockId>> latches_;  // by header: tests that lead back to it
-  std::unordered_map<std::uint32_t, std::vector<BlockId>> entered_by_;  // by header: tests that lead to it from outside
+  std::unordered_map<std::uint32_t, std::vector<BlockId>>
+      latches_;  // by header: tests that lead back to it
+  std::unordered_map<std::uint32_t, std::vector<BlockId>>
+      entered_by_;  // by header: tests that lead to it from outside
 };
 
 }  // namespace
 
-/// `except A if a else B:`, `except a or B:`: what stands between a handler's begin, or the test before, and the test for a type is that type.
+/// `except A if a else B:`, `except a or B:`: what stands between a handler's begin, or the test
+/// before, and the test for a type is that type.
 void Structurer::fold_exception_types() {
   std::vector<BlockId> tests;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    if (!node.alive || node.params.empty() || node.term != TermKind::Branch || !is_op(resolve(node.value), Op::EXC_MATCH)) continue;
+    if (!node.alive || node.params.empty() || node.term != TermKind::Branch ||
+        !is_op(resolve(node.value), Op::EXC_MATCH))
+      continue;
     tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   if (tests.empty()) return;
@@ -895,7 +1025,8 @@ void Structurer::fold_exception_types() {
   std::vector<std::vector<BlockId>> preds(nodes.size());
   const std::vector<BlockId> order = reverse_postorder_blocks();
   for (BlockId b : order)
-    for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);
+    for (int k = 0; k < nodes[b.index].edge_count(); ++k)
+      preds[nodes[b.index].edges[k].to.index].push_back(b);
   std::vector<std::uint8_t> operand(nodes.size(), 0);
   for (BlockId test : tests) {
     std::vector<BlockId> work = preds[test.index];
@@ -903,7 +1034,9 @@ void Structurer::fold_exception_types() {
       const BlockId b = work.back();
       work.pop_back();
       const Node& node = nodes[b.index];
-      if (operand[b.index] || b == test || node.region != nodes[test.index].region || is_op(resolve(node.value), Op::EXC_MATCH)) continue;
+      if (operand[b.index] || b == test || node.region != nodes[test.index].region ||
+          is_op(resolve(node.value), Op::EXC_MATCH))
+        continue;
       operand[b.index] = 1;
       work.insert(work.end(), preds[b.index].begin(), preds[b.index].end());
     }

@@ -8,7 +8,12 @@
 namespace depyf {
 
 Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
-    : lifted(l), ast(a), module(*a.module), options(o), entry(l.entry), first_expr(static_cast<std::uint32_t>(a.exprs.size())),
+    : lifted(l),
+      ast(a),
+      module(*a.module),
+      options(o),
+      entry(l.entry),
+      first_expr(static_cast<std::uint32_t>(a.exprs.size())),
       first_stmt(static_cast<std::uint32_t>(a.stmts.size())) {
   if (ast.bodies.size() <= l.code.index) ast.bodies.resize(l.code.index + 1);
   if (!options.layout_tells) forget_layout();
@@ -19,7 +24,9 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   nodes.reserve(l.blocks.size());
   for (LiftedBlock& block : l.blocks) nodes.emplace_back(std::move(block));
   for (Node& node : nodes)
-    node.leads_ahead = l.source_order && node.term == TermKind::Jump && node.jump == JumpRole::Plain && first_offset(node.edges[0].to) > node.term_offset;
+    node.leads_ahead = l.source_order && node.term == TermKind::Jump &&
+                       node.jump == JumpRole::Plain &&
+                       first_offset(node.edges[0].to) > node.term_offset;
   regions.reserve(l.regions.size());
   for (const Region& region : l.regions) {
     StructRegion r;
@@ -44,7 +51,6 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   forward.reserve(with_added);
   forward.assign(n, ValueId());
   uses.reserve(with_added);
-  if (regions.empty()) recount();  // else classify_regions() does, and structure_as_dispatch()
 }
 
 void Structurer::forget_layout() {
@@ -92,7 +98,8 @@ std::uint32_t Structurer::nesting_of_tree(ExprId e) {
   return ast[e].nesting;
 }
 
-ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced) {
+ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand,
+                               ValueId replaced) {
   Value value;
   value.kind = ValueKind::Select;
   value.block = block;
@@ -141,8 +148,7 @@ std::vector<ValueId> Structurer::results_of(ValueId op) const {
 }
 
 void Structurer::add_edge_uses(const Edge& edge, int delta) {
-  for (ValueId arg : edge.args)
-    uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
+  for (ValueId arg : edge.args) uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
 }
 
 void Structurer::count_uses() {
@@ -157,7 +163,8 @@ void Structurer::count_uses() {
   const auto count = [&](std::span<ValueId> read) {
     for (ValueId& v : read) {
       if (!v) continue;
-      if (forwards[v.index]) [[unlikely]] v = end_of_forwards(v);
+      if (forwards[v.index]) [[unlikely]]
+        v = end_of_forwards(v);
       ++counts[v.index];
     }
   };
@@ -188,7 +195,8 @@ void Structurer::count_preds() {
   }
   ++nodes[entry.index].pred_count;
   for (StructRegion& region : regions)
-    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) ++nodes[region.handler.index].pred_count;
+    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
+      ++nodes[region.handler.index].pred_count;
 }
 
 void Structurer::recount() {
@@ -205,11 +213,13 @@ bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
 
 bool Structurer::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
-  if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX) return false;
+  if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX)
+    return false;
   BlockId b = node.edges[0].to;
-  if (b == a || b == entry) return false;
+  if (b == a || b == entry || b == body_end) return false;
   const Node& next = nodes[b.index];
-  return next.pred_count == 1 && next.region == node.region && next.params.size() == node.edges[0].args.size();
+  return next.pred_count == 1 && next.region == node.region &&
+         next.params.size() == node.edges[0].args.size();
 }
 
 void Structurer::merge(BlockId a) {
@@ -262,8 +272,10 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     if (seen[b.index]) return;
     seen[b.index] = true;
     const Node& node = graph[b.index];
-    if (!node.region && node.edge_count() == 0) order[--first] = b;
-    else stack.push_back({b, node.region, node.edge_count()});
+    if (!node.region && node.edge_count() == 0)
+      order[--first] = b;
+    else
+      stack.push_back({b, node.region, node.edge_count()});
   };
   push(entry);
   while (!stack.empty()) {
@@ -271,7 +283,8 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
     if (top.region) {  // handlers first, so that they come late in the order
       const StructRegion& region = regions[top.region.index];
       top.region = region.parent;
-      if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope) push(region.handler);
+      if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
+        push(region.handler);
     } else if (top.left > 0) {
       push(graph[top.block.index].edges[--top.left].to);
     } else {
@@ -319,10 +332,14 @@ bool Structurer::tidy_jumps() {
 }
 
 bool Structurer::thread_empty_blocks() {
-  const auto is_empty = [&](const Node& node) {  // dropping an iterator tells where a loop ends, which a block that is reached otherwise too needs no telling
-    return node.term == TermKind::Jump && node.jump == JumpRole::Plain && node.match == UINT32_MAX &&
-           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_op(v, Op::POP_TOP); });
-  };
+  const auto is_empty =
+      [&](const Node& node) {  // dropping an iterator tells where a loop ends, which a block that
+                               // is reached otherwise too needs no telling
+        return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
+               node.match == UINT32_MAX &&
+               std::all_of(node.body.begin(), node.body.end(),
+                           [&](ValueId v) { return is_op(v, Op::POP_TOP); });
+      };
   SmallVector<bool, 256> empties(nodes.size());
   bool none = true;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -330,15 +347,17 @@ bool Structurer::thread_empty_blocks() {
     none &= !empties[i];
   }
   if (none) return false;
-  // An empty block that only jumps is skipped. Kept: a block that stands before a protected region and is entered more
-  // than once, because it tells a `try` inside a loop from a loop inside a `try`; and where the operands of an `and` or `or` meet whose value is
-  // dropped.
+  // An empty block that only jumps is skipped. Kept: a block that stands before a protected region
+  // and is entered more than once, because it tells a `try` inside a loop from a loop inside a
+  // `try`; and where the operands of an `and` or `or` meet whose value is dropped.
   SmallVector<BlockId, 16> drops_operands;
   for (const Node& node : nodes) {
     if (node.term != TermKind::Branch || !node.alive || options.made_by_dynamo) continue;
     for (const Edge& edge : node.edges)
       for (std::size_t i = 0; i < edge.args.size(); ++i)
-        if (resolve(edge.args[i]) == resolve(node.value) && uses[nodes[edge.to.index].params[i].index] == 0) drops_operands.push_back(edge.to);
+        if (resolve(edge.args[i]) == resolve(node.value) &&
+            uses[nodes[edge.to.index].params[i].index] == 0)
+          drops_operands.push_back(edge.to);
   }
   std::sort(drops_operands.begin(), drops_operands.end());
   struct Unclear {
@@ -348,8 +367,8 @@ bool Structurer::thread_empty_blocks() {
     WrittenJump jump;
   };
   bool any = false;
-  std::vector<Unclear> unclear;           // ways past a jump that may be a statement,
-  SmallVector<BlockId, 16> statements;    // which another way tells
+  std::vector<Unclear> unclear;         // ways past a jump that may be a statement,
+  SmallVector<BlockId, 16> statements;  // which another way tells
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (!node.alive) continue;
@@ -366,11 +385,16 @@ bool Structurer::thread_empty_blocks() {
           if (empty.pred_count > 1) break;
           // out of the region and back into it, past no copy of what a `finally` or `with` does
           RegionId entered = target.region;
-          while (regions[entered.index].parent != empty.region) entered = regions[entered.index].parent;
-          if (is_ancestor(entered, node.region) && (!cleans_up(regions[entered.index].kind) || empty.behind_copy)) break;
+          while (regions[entered.index].parent != empty.region)
+            entered = regions[entered.index].parent;
+          if (is_ancestor(entered, node.region) &&
+              (!cleans_up(regions[entered.index].kind) || empty.behind_copy))
+            break;
         }
         // all that a statement protects: `with a: pass`
-        if (empty.region && regions[empty.region.index].kind != RegionKind::Scope && !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region)) break;
+        if (empty.region && regions[empty.region.index].kind != RegionKind::Scope &&
+            !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region))
+          break;
         bool only_passed_on = true;
         for (ValueId p : empty.params) {
           std::uint32_t passed = 0;
@@ -382,7 +406,10 @@ bool Structurer::thread_empty_blocks() {
         for (ValueId arg : empty.edges[0].args) {
           ValueId v = resolve(arg);
           for (std::size_t p = 0; p < empty.params.size(); ++p)
-            if (empty.params[p] == v) { v = resolve(edge.args[p]); break; }
+            if (empty.params[p] == v) {
+              v = resolve(edge.args[p]);
+              break;
+            }
           args.push_back(v);
         }
         any = true;
@@ -391,10 +418,13 @@ bool Structurer::thread_empty_blocks() {
         --empty.pred_count;
         // A jump right behind a test, of another line, is a statement of its own.
         WrittenJump written = edge.written;
-        if (!written && node.term == TermKind::Branch && node.term_line > 0 && empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
+        if (!written && node.term == TermKind::Branch && node.term_line > 0 &&
+            empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
           const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
-          if (other > empty.term_offset || other <= node.term_offset || is_jump_width(empty.term_columns)) {
+          const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns,
+                                 empty.leads_ahead};
+          if (other > empty.term_offset || other <= node.term_offset ||
+              is_jump_width(empty.term_columns)) {
             written = jump;
             statements.push_back(edge.to);
           } else {
@@ -414,7 +444,9 @@ bool Structurer::thread_empty_blocks() {
   }
   if (!unclear.empty()) std::sort(statements.begin(), statements.end());
   for (const Unclear& u : unclear)
-    if (Edge& edge = nodes[u.node].edges[u.k]; !edge.written && nodes[u.node].alive && std::binary_search(statements.begin(), statements.end(), BlockId(u.empty)))
+    if (Edge& edge = nodes[u.node].edges[u.k];
+        !edge.written && nodes[u.node].alive &&
+        std::binary_search(statements.begin(), statements.end(), BlockId(u.empty)))
       edge.written = u.jump;
   if (any) ++changes;
   return any;
@@ -422,7 +454,8 @@ bool Structurer::thread_empty_blocks() {
 
 bool Structurer::merge_straight_lines() {
   bool any = false;
-  for (std::uint32_t i = 0; i < nodes.size() && !any; ++i) any = nodes[i].alive && can_merge(BlockId(i));
+  for (std::uint32_t i = 0; i < nodes.size() && !any; ++i)
+    any = nodes[i].alive && can_merge(BlockId(i));
   if (!any) return false;
   for (BlockId block : reverse_postorder_blocks())
     while (nodes[block.index].alive && can_merge(block)) merge(block);
@@ -434,29 +467,56 @@ bool Structurer::same_const(ConstId a, ConstId b) const {
   const Const &x = module[a], &y = module[b];
   if (x.kind != y.kind) return false;
   switch (x.kind) {
-    case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: return true;
-    case ConstKind::Int: return x.big == y.big && x.integer == y.integer && x.text == y.text;
-    case ConstKind::Str: case ConstKind::Bytes: return x.text == y.text;
-    case ConstKind::Float: case ConstKind::Complex:
-      return std::memcmp(&x.re, &y.re, sizeof x.re) == 0 && std::memcmp(&x.im, &y.im, sizeof x.im) == 0;
-    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: {
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+      return true;
+    case ConstKind::Int:
+      return x.big == y.big && x.integer == y.integer && x.text == y.text;
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return x.text == y.text;
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      return std::memcmp(&x.re, &y.re, sizeof x.re) == 0 &&
+             std::memcmp(&x.im, &y.im, sizeof x.im) == 0;
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice: {
       if (x.items.size() != y.items.size() || x.items.size() > 64) return false;
       for (std::size_t i = 0; i < x.items.size(); ++i)
-        if (x.items[i] != y.items[i] && (module[x.items[i]].items.size() > 0 || !same_const(x.items[i], y.items[i]))) return false;
+        if (x.items[i] != y.items[i] &&
+            (module[x.items[i]].items.size() > 0 || !same_const(x.items[i], y.items[i])))
+          return false;
       return true;
     }
     case ConstKind::Code: {
       const CodeObject &p = module[x.code], &q = module[y.code];
-      return p.name == q.name && p.code.size() == q.code.size() && std::equal(p.code.begin(), p.code.end(), q.code.begin());
+      return p.name == q.name && p.code.size() == q.code.size() &&
+             std::equal(p.code.begin(), p.code.end(), q.code.begin());
     }
-    case ConstKind::Object: return x.object == y.object;
+    case ConstKind::Object:
+      return x.object == y.object;
   }
   return false;
 }
 
 bool Structurer::same_operation(const Value& a, const Value& b) const {
-  if (a.kind != ValueKind::Operation || b.kind != ValueKind::Operation || a.op != b.op || a.aux != b.aux || a.operands.size() != b.operands.size()) return false;
+  if (a.kind != ValueKind::Operation || b.kind != ValueKind::Operation || a.op != b.op ||
+      a.aux != b.aux || a.operands.size() != b.operands.size())
+    return false;
   return a.op == Op::LOAD_CONST ? same_const(ConstId(a.arg), ConstId(b.arg)) : a.arg == b.arg;
+}
+
+bool Structurer::same_select(ValueId a, ValueId b) {
+  const Select &m = select_of(a), &n = select_of(b);
+  return m.kind == n.kind && m.chained == n.chained && m.negate_first == n.negate_first &&
+         same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse);
 }
 
 bool Structurer::same_tree(ExprId a, ExprId b) {
@@ -467,9 +527,11 @@ bool Structurer::same_tree(ExprId a, ExprId b) {
     if (p == q) continue;
     if (!p || !q) return false;
     const Expr &x = ast[p], &y = ast[q];
-    if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() || !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
+    if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() ||
+        !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
       return false;
-    if (x.kind == ExprKind::Constant ? !same_const(ConstId(x.a), ConstId(y.a)) : x.a != y.a) return false;
+    if (x.kind == ExprKind::Constant ? !same_const(ConstId(x.a), ConstId(y.a)) : x.a != y.a)
+      return false;
     for (std::size_t i = 0; i < x.kids.size(); ++i) work.push_back({x.kids[i], y.kids[i]});
   }
   return true;

@@ -1,5 +1,6 @@
 #pragma once
-// The graph that structure/ works on: the lifted blocks, merged and rewired until only statements' control flow is left.
+// The graph that structure/ works on: the lifted blocks, merged and rewired until only statements'
+// control flow is left.
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -18,92 +19,122 @@ namespace depyf {
 /// What kind of statement a handler region is.
 enum class RegionKind : std::uint8_t {
   Unclassified,
-  Except,        // try/except, try/except*
-  Finally,       // try/finally
-  With,          // with: the handler calls the exit function
-  Scope,         // not protected: the code of an Except region's handler, up to POP_EXCEPT
-  Erased,        // implicit in the source: restores the exception state, or unbinds `except … as name`
+  Except,   // try/except, try/except*
+  Finally,  // try/finally
+  With,     // with: the handler calls the exit function
+  Scope,    // not protected: the code of an Except region's handler, up to POP_EXCEPT
+  Erased,   // implicit in the source: restores the exception state, or unbinds `except … as name`
 };
 
 /// Does the statement do something on every way out, which the compiler copies to each?
-constexpr bool cleans_up(RegionKind kind) { return kind == RegionKind::Finally || kind == RegionKind::With; }
+constexpr bool cleans_up(RegionKind kind) {
+  return kind == RegionKind::Finally || kind == RegionKind::With;
+}
 
 struct StructRegion {
   RegionId parent;
   BlockId handler;
   RegionKind kind = RegionKind::Unclassified;
-  BlockId entry;                // the protected block that control enters
-  RegionId owner;               // Scope: the region whose handler it is
-  RegionId scope;               // Except, Finally: the scope of its handler, if that has one
-  ValueId with_enter;           // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
-  bool async = false;           // With
-  bool unbinds = false;         // Finally: only unbinds the name of `except … as name`
-  BlockId unhandled;            // Except: of `except*`, the node behind the last test: to what follows the statement, or raises what no clause took
+  BlockId entry;         // the protected block that control enters
+  RegionId owner;        // Scope: the region whose handler it is
+  RegionId scope;        // Except, Finally: the scope of its handler, if that has one
+  ValueId with_enter;    // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
+  bool async = false;    // With
+  bool unbinds = false;  // Finally: only unbinds the name of `except … as name`
+  BlockId unhandled;     // Except: of `except*`, the node behind the last test: to what follows the
+                         // statement, or raises what no clause took
   bool is_star() const { return static_cast<bool>(unhandled); }
 };
 
 /// By TermKind.
 inline constexpr std::uint8_t kEdgeCounts[] = {1, 2, 2, 2, 0, 0, 0, 0};
-static_assert(static_cast<int>(TermKind::Jump) == 0 && static_cast<int>(TermKind::Send) == 3 && static_cast<int>(TermKind::Unreachable) == 7);
+static_assert(static_cast<int>(TermKind::Jump) == 0 && static_cast<int>(TermKind::Send) == 3 &&
+              static_cast<int>(TermKind::Unreachable) == 7);
 
 struct Node {
   Node() = default;
   explicit Node(LiftedBlock&& block)
-      : params(std::move(block.params)), body(std::move(block.body)), term(block.term), value(block.value), item(block.item), raise_args(block.raise_args),
-        edges{block.edges[0], block.edges[1]}, falls(block.falls), region(block.region), term_offset(block.term_offset), term_line(block.term_line),
-        term_columns(block.term_columns), jump(block.jump) {}
+      : params(std::move(block.params)),
+        body(std::move(block.body)),
+        term(block.term),
+        value(block.value),
+        item(block.item),
+        raise_args(block.raise_args),
+        edges{block.edges[0], block.edges[1]},
+        falls(block.falls),
+        region(block.region),
+        term_offset(block.term_offset),
+        term_line(block.term_line),
+        term_columns(block.term_columns),
+        jump(block.jump) {}
   std::vector<ValueId> params;
   std::vector<ValueId> body;
   TermKind term = TermKind::Unreachable;
   ValueId value, item;
   std::span<ValueId> raise_args;
   Edge edges[2];
-  std::uint8_t falls = 0;         // Branch: see LiftedBlock
+  std::uint8_t falls = 0;  // Branch: see LiftedBlock
   RegionId region;
-  std::uint32_t pred_count = 0;   // normal edges
+  std::uint32_t pred_count = 0;  // normal edges
   std::uint32_t term_offset = 0;
   std::int32_t term_line = 0;
   std::uint32_t term_columns = 0;
   bool alive = true;
   JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
-  bool leads_ahead = false;       // Jump, in the order of the source: forward, which `continue` never does
-  bool in_place = false;          // Return: stands in the statement that leads to it
-  bool behind_copy = false;       // what a `finally` or `with` does on its way out stood here, or before it
-  bool async_for = false;         // ForIter of an `async for`
-  std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`: matched -> edges[0], otherwise edges[1]
+  bool leads_ahead =
+      false;              // Jump, in the order of the source: forward, which `continue` never does
+  bool in_place = false;  // Return: stands in the statement that leads to it
+  bool behind_copy =
+      false;  // what a `finally` or `with` does on its way out stood here, or before it
+  bool async_for = false;            // ForIter of an `async for`
+  std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`:
+                                     // matched -> edges[0], otherwise edges[1]
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
 };
 
-/// An expression with control flow inside: `first` (the tested value) is its one operand, the rest is built already.
+/// An expression with control flow inside: `first` (the tested value) is its one operand, the rest
+/// is built already.
 struct Select {
-  enum Kind : std::uint8_t { And, Or, IfExp, Prebuilt, Subject } kind = And;  // Subject: of a `match`, the operand itself
-  bool chained = false;           // And: `rest` is a comparison whose missing left side is the right side of `first`
-  bool negate_first = false;      // of all three: the tested value
-  bool merged = false;            // And, Or: both operands ran into one place, as a value; what tests that is another operation
-  ExprId rest, orelse;            // IfExp: rest is the body
+  enum Kind : std::uint8_t {
+    And,
+    Or,
+    IfExp,
+    Prebuilt,
+    Subject
+  } kind = And;  // Subject: of a `match`, the operand itself
+  bool chained =
+      false;  // And: `rest` is a comparison whose missing left side is the right side of `first`
+  bool negate_first = false;  // of all three: the tested value
+  bool merged = false;  // And, Or: both operands ran into one place, as a value; what tests that is
+                        // another operation
+  ExprId rest, orelse;  // IfExp: rest is the body
 };
 
-/// One `case` of a `match` statement. Its node is empty but for the first one's, which evaluates the subject; a Jump when nothing can fail to match.
+/// One `case` of a `match` statement. Its node is empty but for the first one's, which evaluates
+/// the subject; a Jump when nothing can fail to match.
 struct MatchCase {
   ExprId pattern;
-  bool first = false;             // begins the statement; the node's value is the subject
-  bool never = false;             // has a constant guard: both edges lead to the next case
-  std::int32_t line = 0;          // last line of the pattern
+  bool first = false;     // begins the statement; the node's value is the subject
+  bool never = false;     // has a constant guard: both edges lead to the next case
+  std::int32_t line = 0;  // last line of the pattern
 };
 
 /// Is this the place (LineCursor::columns()) of one of the words?
 inline bool has_width_of(std::uint32_t columns, std::initializer_list<std::string_view> words) {
   const std::uint32_t width = (columns & 0xFFFF) - (columns >> 16);
-  return columns != 0 && std::any_of(words.begin(), words.end(), [&](std::string_view word) { return width == word.size(); });
+  return columns != 0 && std::any_of(words.begin(), words.end(),
+                                     [&](std::string_view word) { return width == word.size(); });
 }
-inline bool is_jump_width(std::uint32_t columns) { return has_width_of(columns, {"break", "continue"}); }
+inline bool is_jump_width(std::uint32_t columns) {
+  return has_width_of(columns, {"break", "continue"});
+}
 
 /// What is known of a value besides its uses: of most, nothing.
 struct ValueFacts {
   std::uint32_t select = UINT32_MAX;  // index in Structurer::selects
   StrId named;                        // the temporary that holds it
-  ExprId built;                       // expression left for another block (iterators, context managers)
-  bool chained = false;               // right side of a comparison that the next comparison takes up
+  ExprId built;          // expression left for another block (iterators, context managers)
+  bool chained = false;  // right side of a comparison that the next comparison takes up
 };
 
 /// State shared by the steps of structure/.
@@ -121,21 +152,27 @@ class Structurer {
   std::vector<Node> nodes;
   std::vector<StructRegion> regions;
   BlockId entry;
-  std::vector<ValueId> forward;              // parameter -> the value that replaced it, see replace_by
-  bool forwarded_since_count = false;        // else what the nodes' operations read is resolved
-  std::vector<std::uint32_t> uses;           // by value
+  BlockId body_end;  // of a module or class with a loop: its end, which no statement holds
+  std::vector<ValueId> forward;        // parameter -> the value that replaced it, see replace_by
+  bool forwarded_since_count = false;  // else what the nodes' operations read is resolved
+  std::vector<std::uint32_t> uses;     // by value
   std::vector<Select> selects;
-  std::vector<MatchCase> cases;              // see Node::match
-  FlatMap<ValueFacts> facts;                 // by value; read by known(), written by note()
-  std::vector<BlockId> ends_behind;          // by region: what stands behind the statement, see mark_statement_ends
-  std::vector<BlockId> loops_behind;         // the same for each of lifted.loops
-  std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins: what stands behind it, if that is known
+  std::vector<MatchCase> cases;            // see Node::match
+  std::vector<std::vector<StmtId>> parts;  // of values of kind Statements
+  FlatMap<ValueFacts> facts;               // by value; read by known(), written by note()
+  std::vector<BlockId>
+      ends_behind;  // by region: what stands behind the statement, see mark_statement_ends
+  std::vector<BlockId> loops_behind;                 // the same for each of lifted.loops
+  std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins:
+                                                     // what stands behind it, if that is known
   std::uint32_t temporaries = 0;
-  bool made_temporaries = false;             // also such as were taken back
-  std::vector<ValueId> named_values;         // those that temporary_for named, in order
-  std::uint32_t changes = 0;                 // counts what changed the graph: a step that came to nothing comes to nothing again until this grows
-  std::uint32_t counted_at = UINT32_MAX;     // the changes at the end of the last recount()
-  std::uint32_t folded_at = UINT32_MAX;      // the changes at which fold_expressions() last had nothing to do
+  bool made_temporaries = false;      // also such as were taken back
+  std::vector<ValueId> named_values;  // those that temporary_for named, in order
+  std::uint32_t changes = 0;  // counts what changed the graph: a step that came to nothing comes to
+                              // nothing again until this grows
+  std::uint32_t counted_at = UINT32_MAX;  // the changes at the end of the last recount()
+  std::uint32_t folded_at =
+      UINT32_MAX;  // the changes at which fold_expressions() last had nothing to do
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
@@ -145,23 +182,34 @@ class Structurer {
     return found ? *found : nothing;
   }
   ValueFacts& note(ValueId v) { return facts[v.index]; }
+  /// Of a value of kind Select.
+  const Select& select_of(ValueId v) const { return selects[known(v).select]; }
+  /// Is it a value of `and` or `or` that is tested once more?
+  bool is_merged(ValueId v) const { return at(v).kind == ValueKind::Select && select_of(v).merged; }
+  /// Of two values of kind Select, the same but for their operands.
+  bool same_select(ValueId a, ValueId b);
   void replace_by(ValueId parameter, ValueId v) {
     forward[parameter.index] = v;
     forwarded_since_count = true;
   }
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
-  /// How deep an expression's operands nest, counting those that may be printed in brackets; CPython's parsers allow 86 levels (3.7) to 200.
+  /// How deep an expression's operands nest, counting those that may be printed in brackets;
+  /// CPython's parsers allow 86 levels (3.7) to 200.
   std::uint32_t nesting(ExprId e) {
     Expr& tree = ast[e];
-    if (tree.nesting == 0 && tree.kids.size() < kLongDisplay) tree.nesting = nesting_by_operands(tree, 0, 1);
+    if (tree.nesting == 0 && tree.kids.size() < kLongDisplay)
+      tree.nesting = nesting_by_operands(tree, 0, 1);
     return tree.nesting != 0 ? tree.nesting : nesting_of_tree(e);
   }
   std::uint32_t nesting_of_tree(ExprId e);
   /// Of a node with its operands from `first` on; 0 where it is not known of one of them.
-  std::uint16_t nesting_by_operands(const Expr& tree, std::size_t first, std::uint32_t deepest) const {
+  std::uint16_t nesting_by_operands(const Expr& tree, std::size_t first,
+                                    std::uint32_t deepest) const {
     // a chain to the left has no brackets: `a.b(c).d`, `a + b + c`
-    constexpr NodeKinds kToTheLeft = {.exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) | mask(ExprKind::Binary) |
-                                               mask(ExprKind::Keyword) | mask(ExprKind::Unary) | mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
+    constexpr NodeKinds kToTheLeft = {
+        .exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) |
+                 mask(ExprKind::Binary) | mask(ExprKind::Keyword) | mask(ExprKind::Unary) |
+                 mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
     std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
     for (std::size_t i = first; i < tree.kids.size(); ++i) {
       if (const ExprId kid = tree.kids[i]) {
@@ -176,30 +224,41 @@ class Structurer {
   }
   static constexpr std::uint32_t kDeepest = 80;
   static constexpr std::size_t kLongDisplay = 32;
-  std::uint32_t first_expr, first_stmt;      // what is made here has these ids or later ones
+  std::uint32_t first_expr, first_stmt;  // what is made here has these ids or later ones
   struct Nested {
     std::size_t size;
     std::uint32_t deepest;
   };
-  std::unordered_map<const ExprId*, Nested> displays;  // by their items: what nesting() found of so many
-  bool is_op(ValueId v, Op op) const { return v && at(v).kind == ValueKind::Operation && at(v).op == op; }
+  std::unordered_map<const ExprId*, Nested>
+      displays;  // by their items: what nesting() found of so many
+  bool is_op(ValueId v, Op op) const {
+    return v && at(v).kind == ValueKind::Operation && at(v).op == op;
+  }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
-  /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be one instruction, with the place of the first
-  /// (flowgraph.c, insert_superinstructions), and stand apart in a copy of the same code.
-  static std::uint32_t columns_of_copies(const Value& value) { return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns; }
+  /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be
+  /// one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and
+  /// stand apart in a copy of the same code.
+  static std::uint32_t columns_of_copies(const Value& value) {
+    return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns;
+  }
   Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
   /// The same operation, whatever its operands are.
   bool same_operation(const Value& a, const Value& b) const;
-  /// The same operation of one place in the source, whatever its operands are: two copies that the compiler made.
+  /// The same operation of one place in the source, whatever its operands are: two copies that the
+  /// compiler made.
   bool copied_operation(const Value& a, const Value& b) const {
     // A call with many keywords adds each to a dict, at the place of the keyword's value.
-    return (a.op == Op::MAP_ADD || (a.line == b.line && columns_of_copies(a) == columns_of_copies(b))) && same_operation(a, b);
+    return (a.op == Op::MAP_ADD ||
+            (a.line == b.line && columns_of_copies(a) == columns_of_copies(b))) &&
+           same_operation(a, b);
   }
   ValueId add_value(const Value& value);
-  /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the block's operations is the caller's.
+  /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the
+  /// block's operations is the caller's.
   ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
   StrId temporary_for(ValueId v);
-  /// Takes back the names of named_values[kept …], when nothing that uses them is kept; `count` is what `temporaries` was then.
+  /// Takes back the names of named_values[kept …], when nothing that uses them is kept; `count` is
+  /// what `temporaries` was then.
   void forget_temporaries(std::size_t kept, std::uint32_t count);
   std::vector<ValueId> results_of(ValueId op) const;
   void count_uses();
@@ -216,9 +275,11 @@ class Structurer {
   bool tidy_jumps();
   bool thread_empty_blocks();
   bool merge_straight_lines();
-  bool is_ancestor(RegionId outer, RegionId inner) const;   // outer == inner counts; none is everybody's ancestor
+  bool is_ancestor(RegionId outer,
+                   RegionId inner) const;  // outer == inner counts; none is everybody's ancestor
   std::vector<BlockId> reverse_postorder_blocks();
-  /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its nodes are.
+  /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its
+  /// nodes are.
   bool any_edge_back() const;
   bool same_const(ConstId a, ConstId b) const;
   bool same_tree(ExprId a, ExprId b);
@@ -230,16 +291,17 @@ class Structurer {
   void forget_layout();  // see StructureOptions::layout_tells
 
   // ---- steps
-  void fold_expressions(const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
-  void fold_exception_types();    // fold.cpp
+  void fold_expressions(
+      const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
+  void fold_exception_types();                           // fold.cpp
   void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
-  void fold_async_for();          // loops.cpp
-  bool drop_builtin_shortcuts();  // structure.cpp
-  void join_module_ends();        // structure.cpp
-  void split_at_breaks();         // structure.cpp
-  void split_at_iterators();      // structure.cpp
-  void drop_constant_params();    // structure.cpp
-  void return_at_once();          // structure.cpp
+  void fold_async_for();                                                      // loops.cpp
+  bool drop_builtin_shortcuts();                                              // structure.cpp
+  void join_module_ends();                                                    // structure.cpp
+  void split_at_breaks();                                                     // structure.cpp
+  void split_at_iterators();                                                  // structure.cpp
+  void drop_constant_params();                                                // structure.cpp
+  void return_at_once();                                                      // structure.cpp
   /// Not a module or a class, which no statement ends.
   bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
@@ -248,26 +310,28 @@ class Structurer {
   bool written_apart(BlockId a, BlockId b);
   bool is_written_return(const Node& node) const;
   std::size_t class_epilogue(const Node& node) const;
-  void drop_unread_params();      // loops.cpp
+  void drop_unread_params();  // loops.cpp
   bool join_ends_of_parameters();
-  void join_dropped_values();     // loops.cpp
+  void join_dropped_values();  // loops.cpp
   ValueId end_of_parameter(BlockId block, BlockId m);
-  bool join_equal_ends();         // loops.cpp
+  bool join_equal_ends();  // loops.cpp
   bool join_returns_behind_regions();
-  void join_before_ends(const std::vector<BlockId>& into, const std::vector<std::uint8_t>& reached_normally);
+  void join_before_ends(const std::vector<BlockId>& into,
+                        const std::vector<std::uint8_t>& reached_normally);
   std::vector<std::uint8_t> reached_without_exceptions() const;
   bool same_operations(BlockId a, BlockId b, std::size_t length);
   bool same_store(BlockId a, BlockId b);
   void join_copies_behind_cleanups();  // loops.cpp
-  void join_exit_copies();        // loops.cpp
-  void join_loop_tests();         // loops.cpp
+  void join_exit_copies();             // loops.cpp
+  void join_loop_tests();              // loops.cpp
   void fold_inlined_comprehensions();  // comprehensions.cpp
-  void recognise_matches();       // match.cpp
-  void classify_regions();        // regions.cpp
-  void strip_cleanups();          // regions.cpp
-  void mark_statement_ends();     // regions.cpp
-  /// These throw Error where an operation that has an effect is in no statement, or in one that a jump hides, or where a value was lost on the way: an expression has a hole, or
-  /// reads a temporary that nothing assigns (check.cpp).
+  void recognise_matches();            // match.cpp
+  void classify_regions();             // regions.cpp
+  void strip_cleanups();               // regions.cpp
+  void mark_statement_ends();          // regions.cpp
+  /// These throw Error where an operation that has an effect is in no statement, or in one that a
+  /// jump hides, or where a value was lost on the way: an expression has a hole, or reads a
+  /// temporary that nothing assigns (check.cpp).
   void check_effects();
   void check_temporaries();
   /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).

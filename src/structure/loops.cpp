@@ -11,7 +11,8 @@
 
 namespace depyf {
 
-/// `async for`: a block that awaits the next item under a region whose handler is END_ASYNC_FOR. It becomes a ForIter.
+/// `async for`: a block that awaits the next item under a region whose handler is END_ASYNC_FOR. It
+/// becomes a ForIter.
 void Structurer::fold_async_for() {
   bool any = false;
   for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -27,7 +28,8 @@ void Structurer::fold_async_for() {
     if (!is_op(end, Op::END_ASYNC_FOR)) continue;
     BlockId header;
     for (std::size_t b = 0; b < nodes.size(); ++b)
-      if (nodes[b].alive && nodes[b].region == RegionId(static_cast<std::uint32_t>(i))) header = header ? BlockId() : BlockId(static_cast<std::uint32_t>(b));
+      if (nodes[b].alive && nodes[b].region == RegionId(static_cast<std::uint32_t>(i)))
+        header = header ? BlockId() : BlockId(static_cast<std::uint32_t>(b));
     if (!header) continue;
     Node& node = nodes[header.index];
     if (node.term != TermKind::Jump) continue;
@@ -59,7 +61,9 @@ bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.region != y.region || length > 256) return false;
   for (int k = 0; k < 2; ++k)
-    if (!x.edges[k].args.empty() || !y.edges[k].args.empty() || (x.edges[k].to != y.edges[k].to && !same_exit(x.edges[k].to, y.edges[k].to))) return false;
+    if (!x.edges[k].args.empty() || !y.edges[k].args.empty() ||
+        (x.edges[k].to != y.edges[k].to && !same_exit(x.edges[k].to, y.edges[k].to)))
+      return false;
   const std::size_t from_x = x.body.size() - length, from_y = y.body.size() - length;
   auto position = [](const Node& n, std::size_t from, ValueId v) {
     for (std::size_t i = from; i < n.body.size(); ++i)
@@ -75,11 +79,13 @@ bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
   for (std::size_t i = 0; i < length; ++i) {
     const ValueId v = x.body[from_x + i], w = y.body[from_y + i];
     const Value &p = at(v), &q = at(w);
-    if (p.kind != q.kind || p.op != q.op || p.aux != q.aux || p.operands.size() != q.operands.size()) return false;
+    if (p.kind != q.kind || p.op != q.op || p.aux != q.aux ||
+        p.operands.size() != q.operands.size())
+      return false;
     if (p.kind == ValueKind::Select) {
-      const Select &m = selects[known(v).select], &n = selects[known(w).select];
-      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !same_tree(m.rest, n.rest) || !same_tree(m.orelse, n.orelse)) return false;
-    } else if (p.op == Op::LOAD_CONST ? !same_const(ConstId(p.arg), ConstId(q.arg)) : p.arg != q.arg) {
+      if (!same_select(v, w)) return false;
+    } else if (p.op == Op::LOAD_CONST ? !same_const(ConstId(p.arg), ConstId(q.arg))
+                                      : p.arg != q.arg) {
       return false;
     }
     for (std::size_t k = 0; k < p.operands.size(); ++k)
@@ -99,10 +105,12 @@ std::size_t Structurer::test_length(BlockId b) {
     const Value& value = at(v);
     auto found = std::find(needed.begin(), needed.end(), v);
     // a walrus: the store of a value that the test uses too
-    const bool walrus = value.kind == ValueKind::Operation && is_name_store(value.op) &&
-                        std::find(needed.begin(), needed.end(), resolve(value.operands[0])) != needed.end();
+    const bool walrus =
+        value.kind == ValueKind::Operation && is_name_store(value.op) &&
+        std::find(needed.begin(), needed.end(), resolve(value.operands[0])) != needed.end();
     if (found == needed.end() && !walrus) break;
-    if (found != needed.end()) needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
+    if (found != needed.end())
+      needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
     for (ValueId operand : value.operands) {
       ValueId o = resolve(operand);
       if (o && std::find(needed.begin(), needed.end(), o) == needed.end()) needed.push_back(o);
@@ -113,13 +121,14 @@ std::size_t Structurer::test_length(BlockId b) {
   return length;
 }
 
-
 /// Two blocks that leave the function with the same constant, out of the same loops.
 bool Structurer::same_exit(BlockId a, BlockId b) {
   auto quiet = [&](BlockId block) {
     const Node& node = nodes[block.index];
-    if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value))) return false;
-    return std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); });
+    if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value)))
+      return false;
+    return std::all_of(node.body.begin(), node.body.end(),
+                       [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); });
   };
   if (!quiet(a) || !quiet(b)) return false;
   auto next_drop = [&](BlockId block, std::size_t& i) {
@@ -132,25 +141,28 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
     if (x != y) return false;
     if (!x) break;
   }
-  return same_const(ConstId(at(resolve(nodes[a.index].value)).arg), ConstId(at(resolve(nodes[b.index].value)).arg));
+  return same_const(ConstId(at(resolve(nodes[a.index].value)).arg),
+                    ConstId(at(resolve(nodes[b.index].value)).arg));
 }
 
-/// Are two ends that are the same two statements of the source? Each copy of the end of a function has the line of what comes before it, so of a
-/// `return None` only columns tell (3.11+) that it was written.
+/// Are two ends that are the same two statements of the source? Each copy of the end of a function
+/// has the line of what comes before it, so of a `return None` only columns tell (3.11+) that it
+/// was written.
 bool Structurer::written_apart(BlockId a, BlockId b) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
   if (is_jump_width(x.term_columns) || is_jump_width(y.term_columns)) return true;
   auto written = [&](const Node& node) {
     const Value& value = at(resolve(node.value));
-    if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None) return true;
+    if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None)
+      return true;
     return has_width_of(node.term_columns, {"return", "None"});
   };
   return written(x) && written(y);
 }
 
-/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`, `__classcell__`); the length of the body where
-/// there are none.
+/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`,
+/// `__classcell__`); the length of the body where there are none.
 std::size_t Structurer::class_epilogue(const Node& node) const {
   const std::size_t size = node.body.size();
   if (is_function() || node.term != TermKind::Return) return size;
@@ -161,7 +173,8 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
     if (value.kind != ValueKind::Operation) break;
     if (value.op == Op::STORE_NAME) {
       const std::string_view name = module[StrId(value.arg)];
-      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__") break;
+      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__")
+        break;
       stores = true;
     } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
       break;
@@ -171,22 +184,26 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
   return stores ? begin : size;
 }
 
-/// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each way (duplicate_exits_without_lineno), so that the
-/// operands no longer meet; 3.10 copies any short end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end that
-/// does not read it, the other operand's copy becomes a jump there.
+/// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each
+/// way (duplicate_exits_without_lineno), so that the operands no longer meet; 3.10 copies any short
+/// end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end
+/// that does not read it, the other operand's copy becomes a jump there.
 void Structurer::join_dropped_values() {
   constexpr std::size_t kSteps = 4;
   if (options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block, and of a few blocks behind it? The end of a handler lies behind its protected code. `copies`: those of
-  // the blocks behind it.
+  // Does the arm end in a copy of the block, and of a few blocks behind it? The end of a handler
+  // lies behind its protected code. `copies`: those of the blocks behind it.
   auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
     copies.clear();
     std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
     for (;;) {
       const Node &arm = nodes[arm_block.index], &end = nodes[end_block.index];
-      if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size()) return false;
+      if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size())
+        return false;
       const auto code = std::span(arm.body).last(end.body.size());
-      const auto same = [&](ValueId x, ValueId y) { return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end(); };
+      const auto same = [&](ValueId x, ValueId y) {
+        return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end();
+      };
       for (std::size_t n = 0; n < code.size(); ++n) {
         const Value &x = at(code[n]), &y = at(end.body[n]);
         if (!same_operation(x, y)) return false;
@@ -194,17 +211,23 @@ void Structurer::join_dropped_values() {
           if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
         pairs.emplace_back(code[n], end.body[n]);
       }
-      if (arm.term == TermKind::Return || arm.term == TermKind::Reraise) return same(resolve(arm.value), resolve(end.value));
-      if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty()) return false;
+      if (arm.term == TermKind::Return || arm.term == TermKind::Reraise)
+        return same(resolve(arm.value), resolve(end.value));
+      if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty())
+        return false;
       arm_block = arm.edges[0].to;
       end_block = end.edges[0].to;
       if (arm_block == end_block) return true;
       const Node &x = nodes[arm_block.index], &y = nodes[end_block.index];
-      if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 || x.region != y.region || !x.params.empty() || !y.params.empty() || x.body.size() != y.body.size()) return false;
+      if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 ||
+          x.region != y.region || !x.params.empty() || !y.params.empty() ||
+          x.body.size() != y.body.size())
+        return false;
       copies.push_back(arm_block);
     }
   };
-  SmallVector<BlockId, 64> meeting(nodes.size());  // by test: where its value meets the other operand's
+  SmallVector<BlockId, 64> meeting(
+      nodes.size());  // by test: where its value meets the other operand's
   std::vector<BlockId> copies;
   bool any = false;
   for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
@@ -215,11 +238,16 @@ void Structurer::join_dropped_values() {
       Edge& kept = node.edges[k];
       const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
       Node &end = nodes[to.index], &arm = nodes[arm_block.index];
-      if (to == arm_block || to.index >= lifted.blocks.size() || lifted.blocks[to.index].stack_in.empty()) continue;
-      if (end.term != TermKind::Return && end.term != TermKind::Reraise && (end.term != TermKind::Jump || end.edges[0].to == to)) continue;
+      if (to == arm_block || to.index >= lifted.blocks.size() ||
+          lifted.blocks[to.index].stack_in.empty())
+        continue;
+      if (end.term != TermKind::Return && end.term != TermKind::Reraise &&
+          (end.term != TermKind::Jump || end.edges[0].to == to))
+        continue;
       const ValueId top = lifted.blocks[to.index].stack_in.back();
       const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
-      const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 && top == end.params[0] && resolve(kept.args[0]) == tested;
+      const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 &&
+                          top == end.params[0] && resolve(kept.args[0]) == tested;
       if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) continue;
       const std::vector<ValueId> own{tested};
       if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting[arm_block.index]) {
@@ -233,8 +261,10 @@ void Structurer::join_dropped_values() {
       const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
       if (length == 0 || !ends_likewise(arm_block, to, copies)) continue;
       ValueId other = arm.body[length - 1];
-      if (is_name_store(at(other).op)) other = resolve(at(other).operands[0]);  // of a walrus
-      else if (uses[other.index] != 0) continue;
+      if (is_name_store(at(other).op))
+        other = resolve(at(other).operands[0]);  // of a walrus
+      else if (uses[other.index] != 0)
+        continue;
       if (yields_no_value(at(other).op, at(other).aux)) continue;
       if (alone) {
         Value param;
@@ -258,20 +288,22 @@ void Structurer::join_dropped_values() {
   recount();
 }
 
-/// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped below its value. Such a parameter, beside one that
-/// is read, is none.
+/// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped
+/// below its value. Such a parameter, beside one that is read, is none.
 void Structurer::drop_unread_params() {
   SmallVector<std::uint8_t, 256> wanted(nodes.size());
   bool any = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<ValueId>& params = nodes[i].params;
     if (!nodes[i].alive || params.size() < 2) continue;
-    const auto unread = std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
+    const auto unread =
+        std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
     wanted[i] = unread > 0 && static_cast<std::size_t>(unread) < params.size();
     any |= wanted[i] != 0;
   }
   if (!any) return;
-  for (const StructRegion& region : regions) wanted[region.handler.index] = 0;  // exceptions lead there too
+  for (const StructRegion& region : regions)
+    wanted[region.handler.index] = 0;  // exceptions lead there too
   for (Node& node : nodes)
     for (int k = 0; node.alive && k < node.edge_count(); ++k) {
       Edge& edge = node.edges[k];
@@ -286,17 +318,23 @@ void Structurer::drop_unread_params() {
   count_uses();
 }
 
-/// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that leaves the function, and another way has a copy of
-/// that end, the copy becomes a jump.
+/// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that
+/// leaves the function, and another way has a copy of that end, the copy becomes a jump.
 bool Structurer::join_ends_of_parameters() {
   constexpr std::size_t kLongest = 8;
   if (options.made_by_dynamo) return false;
   using Key = std::tuple<std::uint64_t, TermKind, std::int32_t>;
   std::map<Key, std::vector<BlockId>> shared;
-  auto key = [](const Node& node) { return Key{node.region ? node.region.index : UINT32_MAX, node.term, node.term_line}; };
-  auto leaves = [](const Node& node) { return node.alive && node.term_line > 0 && (node.term == TermKind::Return || node.term == TermKind::Raise); };
+  auto key = [](const Node& node) {
+    return Key{node.region ? node.region.index : UINT32_MAX, node.term, node.term_line};
+  };
+  auto leaves = [](const Node& node) {
+    return node.alive && node.term_line > 0 &&
+           (node.term == TermKind::Return || node.term == TermKind::Raise);
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest) shared[key(nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
+    if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest)
+      shared[key(nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
   if (shared.empty()) return false;
   bool any = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -321,10 +359,12 @@ bool Structurer::join_ends_of_parameters() {
   return any;
 }
 
-/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of m's parameter.
+/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of
+/// m's parameter.
 ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   const Node &node = nodes[block.index], &end = nodes[m.index];
-  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size()) return {};
+  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size())
+    return {};
   const std::size_t first = node.body.size() - end.body.size();
   ValueId handed;
   auto position = [](const Node& n, std::size_t from, ValueId v) {
@@ -341,7 +381,8 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
     }
     const std::size_t at_x = position(node, first, x);
     if (at_x != SIZE_MAX) return at_x == position(end, 0, y);
-    return x == y || (is_const(x) && is_const(y) && same_const(ConstId(at(x).arg), ConstId(at(y).arg)));
+    return x == y ||
+           (is_const(x) && is_const(y) && same_const(ConstId(at(x).arg), ConstId(at(y).arg)));
   };
   for (std::size_t k = 0; k < end.body.size(); ++k) {
     const Value &x = at(node.body[first + k]), &y = at(end.body[k]);
@@ -353,12 +394,15 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
     if (!same(node.raise_args[j], end.raise_args[j])) return {};
   if ((node.value || end.value) && !same(node.value, end.value)) return {};
   // the end of the function, behind a statement that returns
-  if (lifted.source_order && end.body.empty() && is_const(handed) && module[ConstId(at(handed).arg)].kind == ConstKind::None) return {};
+  if (lifted.source_order && end.body.empty() && is_const(handed) &&
+      module[ConstId(at(handed).arg)].kind == ConstKind::None)
+    return {};
   return handed;
 }
 
-/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the compiler copied it: ends of blocks that are the
-/// same operations of the same lines become one block.
+/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the
+/// compiler copied it: ends of blocks that are the same operations of the same lines become one
+/// block.
 bool Structurer::join_equal_ends() {
   constexpr std::size_t kLongest = 32;
   struct End {
@@ -372,7 +416,9 @@ bool Structurer::join_equal_ends() {
     auto operator<=>(const Place&) const = default;
   };
   const auto is_end = [&](const Node& node) {
-    return (node.term == TermKind::Return || node.term == TermKind::Raise || (node.term == TermKind::Reraise && !lifted.source_order)) && node.alive;
+    return (node.term == TermKind::Return || node.term == TermKind::Raise ||
+            (node.term == TermKind::Reraise && !lifted.source_order)) &&
+           node.alive;
   };
   const auto place_of = [&](const Node& node) {
     const bool anywhere = node.term == TermKind::Reraise || class_epilogue(node) < node.body.size();
@@ -384,7 +430,9 @@ bool Structurer::join_equal_ends() {
   if (places.size() < 2) return false;
   std::sort(places.begin(), places.end());
   std::map<std::vector<std::uint64_t>, std::vector<End>> groups;
-  auto equal_const = [&](ValueId v) -> std::uint64_t {  // the operand is an index, so equal constants of one code object are the same one
+  auto equal_const =
+      [&](ValueId v) -> std::uint64_t {  // the operand is an index, so equal constants of one code
+                                         // object are the same one
     return (std::uint64_t{1} << 41) + at(resolve(v)).arg;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -394,7 +442,8 @@ bool Structurer::join_equal_ends() {
     const auto [same, behind] = std::equal_range(places.begin(), places.end(), place);
     if (behind - same < 2) continue;
     const bool raises_again = node.term == TermKind::Reraise;  // the end of a `finally`
-    // The return of a constant is cheap to repeat, and often implicit: it counts together with the statement before it.
+    // The return of a constant is cheap to repeat, and often implicit: it counts together with the
+    // statement before it.
     const bool constant = raises_again || (node.value && is_const(resolve(node.value)));
     std::size_t first = node.body.size();
     const std::size_t epilogue = class_epilogue(node);
@@ -409,13 +458,20 @@ bool Structurer::join_equal_ends() {
       if (line == 0) continue;
     }
     const std::size_t statement_end = first;
-    std::vector<ValueId> taken{resolve(node.value)};  // a statement of several rows has operands on other rows
+    std::vector<ValueId> taken{
+        resolve(node.value)};  // a statement of several rows has operands on other rows
     for (ValueId v : node.raise_args) taken.push_back(resolve(v));
     while (line != 0 && first > 0 && node.body.size() - first < kLongest) {
       const Value& value = at(node.body[first - 1]);
-      if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT || value.op == Op::POP_TOP) break;
-      if (value.line != line && std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end()) break;
-      if (!constant && (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST)) break;
+      if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT ||
+          value.op == Op::POP_TOP)
+        break;
+      if (value.line != line &&
+          std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end())
+        break;
+      if (!constant &&
+          (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST))
+        break;
       for (ValueId operand : value.operands) taken.push_back(resolve(operand));
       --first;
     }
@@ -427,15 +483,23 @@ bool Structurer::join_equal_ends() {
         if (node.body[k] == v) return k - first;
       return (std::uint64_t{1} << 40) + v.index;
     };
-    std::vector<std::uint64_t> key{place.region, static_cast<std::uint64_t>(place.term), static_cast<std::uint64_t>(place.line)};
-    key.push_back(constant && !raises_again ? equal_const(node.value) : node.value ? name(node.value) : UINT64_MAX);
+    std::vector<std::uint64_t> key{place.region, static_cast<std::uint64_t>(place.term),
+                                   static_cast<std::uint64_t>(place.line)};
+    key.push_back(constant && !raises_again ? equal_const(node.value)
+                  : node.value              ? name(node.value)
+                                            : UINT64_MAX);
     for (ValueId v : node.raise_args) key.push_back(name(v));
     for (std::size_t k = first; k < node.body.size(); ++k) {
       const Value& value = at(node.body[k]);
-      key.push_back((static_cast<std::uint64_t>(value.op) << 32) + (value.op == Op::LOAD_CONST ? 0 : value.arg));
+      key.push_back((static_cast<std::uint64_t>(value.op) << 32) +
+                    (value.op == Op::LOAD_CONST ? 0 : value.arg));
       key.push_back(value.op == Op::LOAD_CONST ? equal_const(node.body[k]) : value.aux);
-      // what the compiler adds takes its place from what stands before; up to 3.10 the line is all of the place
-      key.push_back(line == 0 ? 0 : (static_cast<std::uint64_t>(static_cast<std::uint32_t>(value.line)) << 32) + columns_of_copies(value));
+      // what the compiler adds takes its place from what stands before; up to 3.10 the line is all
+      // of the place
+      key.push_back(
+          line == 0 ? 0
+                    : (static_cast<std::uint64_t>(static_cast<std::uint32_t>(value.line)) << 32) +
+                          columns_of_copies(value));
       for (ValueId operand : value.operands) key.push_back(name(operand));
     }
     groups[std::move(key)].push_back({BlockId(static_cast<std::uint32_t>(i)), first});
@@ -449,7 +513,8 @@ bool Structurer::join_equal_ends() {
     const BlockId common(static_cast<std::uint32_t>(nodes.size()));
     Node statement = nodes[ends[0].block.index];
     statement.params.clear();
-    statement.body.erase(statement.body.begin(), statement.body.begin() + static_cast<std::ptrdiff_t>(ends[0].first));
+    statement.body.erase(statement.body.begin(),
+                         statement.body.begin() + static_cast<std::ptrdiff_t>(ends[0].first));
     for (ValueId v : statement.body) lifted.values[v.index].block = common;
     nodes.push_back(std::move(statement));
     for (const End& end : ends) {
@@ -468,21 +533,32 @@ bool Structurer::join_equal_ends() {
   return any;
 }
 
-/// The same behind code that a statement protects: the return of a constant stands outside of it, each copy has its own.
+/// The same behind code that a statement protects: the return of a constant stands outside of it,
+/// each copy has its own.
 bool Structurer::join_returns_behind_regions() {
   std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    if (!node.alive || !node.region || node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty()) continue;
+    if (!node.alive || !node.region || node.term != TermKind::Jump ||
+        node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty())
+      continue;
     const Node& end = nodes[node.edges[0].to.index];
     const ValueId value = resolve(end.value);
-    const bool returns = end.term == TermKind::Return && end.pred_count == 1 && end.params.empty() && is_const(value) && end.region != node.region;
-    if (!returns || !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return is_const(v); })) continue;
+    const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
+                         end.params.empty() && is_const(value) && end.region != node.region;
+    if (!returns ||
+        !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return is_const(v); }))
+      continue;
     const Value& last = at(node.body.back());
-    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 || last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT) continue;
+    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 ||
+        last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT)
+      continue;
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return (high << 32) | low; };
-    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX), pair(at(value).arg, static_cast<std::uint32_t>(end.term_line)), pair(end.term_columns, columns_of_copies(last)),
-            pair(static_cast<std::uint32_t>(last.line), last.arg), static_cast<std::uint64_t>(last.op), last.operands.size()}]
+    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX),
+            pair(at(value).arg, static_cast<std::uint32_t>(end.term_line)),
+            pair(end.term_columns, columns_of_copies(last)),
+            pair(static_cast<std::uint32_t>(last.line), last.arg),
+            static_cast<std::uint64_t>(last.op), last.operands.size()}]
         .push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   bool any = false;
@@ -501,16 +577,24 @@ bool Structurer::join_returns_behind_regions() {
   return any;
 }
 
-/// A short end may be more than one statement: what stands in each copy before the end that they have in common now. A store that takes another value in
-/// each copy takes a parameter, but not for copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives of one.
-void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::vector<std::uint8_t>& reached_normally) {
+/// A short end may be more than one statement: what stands in each copy before the end that they
+/// have in common now. A store that takes another value in each copy takes a parameter, but not for
+/// copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives
+/// of one.
+void Structurer::join_before_ends(const std::vector<BlockId>& into,
+                                  const std::vector<std::uint8_t>& reached_normally) {
   constexpr int kStatements = 3;
   for (int round = 0; round < kStatements; ++round) {
     std::size_t length = 0;  // operations of the last statement, the same in all of them
     const Node& first = nodes[into[0].index];
-    while (length < first.body.size() && at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line) ++length;
-    if (length == 0 || at(first.body.back()).line <= 0 || at(first.body.back()).op == Op::POP_EXCEPT) return;
-    const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) { return same_operations(into[0], b, length); });
+    while (length < first.body.size() &&
+           at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line)
+      ++length;
+    if (length == 0 || at(first.body.back()).line <= 0 ||
+        at(first.body.back()).op == Op::POP_EXCEPT)
+      return;
+    const bool equal = std::all_of(into.begin() + 1, into.end(),
+                                   [&](BlockId b) { return same_operations(into[0], b, length); });
     const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
       return same_store(into[0], b) && reached_normally[b.index] == reached_normally[into[0].index];
     });
@@ -530,11 +614,14 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into, const std::v
     nodes.push_back(std::move(statement));
     for (BlockId b : into) {
       Node& node = nodes[b.index];
-      node.edges[0] = Edge{before, stored ? at(node.body.back()).operands : std::span<ValueId>()};  // the value is handed on
+      node.edges[0] = Edge{before, stored ? at(node.body.back()).operands
+                                          : std::span<ValueId>()};  // the value is handed on
       node.body.resize(node.body.size() - length);
       if (node.body.empty()) node.term_line = 0;
     }
-    if (stored) lifted.values[nodes[before.index].body[0].index].operands = lifted.arena.copy(nodes[before.index].params);
+    if (stored)
+      lifted.values[nodes[before.index].body[0].index].operands =
+          lifted.arena.copy(nodes[before.index].params);
   }
 }
 
@@ -543,39 +630,55 @@ bool Structurer::same_store(BlockId a, BlockId b) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
   const Value &p = at(x.body.back()), &q = at(y.body.back());
-  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg || p.line != q.line || p.columns != q.columns || p.columns == 0) return false;
-  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a conditional expression
-  const auto captured = [&](ValueId v, BlockId b) { return at(v).kind == ValueKind::Result || (!is_const(v) && at(v).block != b); };
+  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg ||
+      p.line != q.line || p.columns != q.columns || p.columns == 0)
+    return false;
+  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a
+  // conditional expression
+  const auto captured = [&](ValueId v, BlockId b) {
+    return at(v).kind == ValueKind::Result || (!is_const(v) && at(v).block != b);
+  };
   return captured(resolve(p.operands[0]), a) && captured(resolve(q.operands[0]), b);
 }
 
-/// Are the last `length` operations of two blocks of one region the same, of the same lines, on values of their own?
+/// Are the last `length` operations of two blocks of one region the same, of the same lines, on
+/// values of their own?
 bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
   if (x.region != y.region || y.body.size() < length) return false;
-  const auto from_x = x.body.end() - static_cast<std::ptrdiff_t>(length), from_y = y.body.end() - static_cast<std::ptrdiff_t>(length);
+  const auto from_x = x.body.end() - static_cast<std::ptrdiff_t>(length),
+             from_y = y.body.end() - static_cast<std::ptrdiff_t>(length);
   for (std::size_t i = 0; i < length; ++i) {
-    const Value &p = at(from_x[static_cast<std::ptrdiff_t>(i)]), &q = at(from_y[static_cast<std::ptrdiff_t>(i)]);
-    if (p.kind != ValueKind::Operation || p.line != q.line || columns_of_copies(p) != columns_of_copies(q) || !copied_operation(p, q)) return false;
+    const Value &p = at(from_x[static_cast<std::ptrdiff_t>(i)]),
+                &q = at(from_y[static_cast<std::ptrdiff_t>(i)]);
+    if (p.kind != ValueKind::Operation || p.line != q.line ||
+        columns_of_copies(p) != columns_of_copies(q) || !copied_operation(p, q))
+      return false;
     if (p.op == Op::POP_EXCEPT || p.op == Op::POP_TOP) return false;
     for (std::size_t k = 0; k < p.operands.size(); ++k) {
-      const auto at_x = std::find(from_x, x.body.end(), resolve(p.operands[k])) - from_x, at_y = std::find(from_y, y.body.end(), resolve(q.operands[k])) - from_y;
+      const auto at_x = std::find(from_x, x.body.end(), resolve(p.operands[k])) - from_x,
+                 at_y = std::find(from_y, y.body.end(), resolve(q.operands[k])) - from_y;
       if (at_x != at_y || at_x == static_cast<std::ptrdiff_t>(length)) return false;
     }
   }
   return true;
 }
 
-/// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that of what comes before it.
+/// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that
+/// of what comes before it.
 bool Structurer::is_written_return(const Node& node) const {
   if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
-  const auto before = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); });
-  return before == node.body.rend() || at(*before).line != node.term_line || at(*before).columns != node.term_columns;
+  const auto before = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) {
+    return !is_const(v) && !is_op(v, Op::POP_TOP);
+  });
+  return before == node.body.rend() || at(*before).line != node.term_line ||
+         at(*before).columns != node.term_columns;
 }
 
-/// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to four instructions): a bare re-raise of one
-/// exception, the return of one value that is on the stack, a `return` that stands in one line. Where there is a `finally`, also the
-/// implicit `return None`, which takes its line from what stands before it.
+/// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to
+/// four instructions): a bare re-raise of one exception, the return of one value that is on the
+/// stack, a `return` that stands in one line. Where there is a `finally`, also the implicit `return
+/// None`, which takes its line from what stands before it.
 void Structurer::join_exit_copies() {
   if (!options.made_by_dynamo) drop_unread_params();
   bool any = join_ends_of_parameters();
@@ -588,33 +691,48 @@ void Structurer::join_exit_copies() {
     any |= join_returns_behind_regions();
   }
   bool any_finally = false;
-  for (const StructRegion& region : regions) any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
+  for (const StructRegion& region : regions)
+    any_finally |= region.kind == RegionKind::Finally && !region.unbinds;
   struct End {
-    std::uint64_t kind;
-    std::uint64_t value;
-    std::uint32_t constant;  // that is returned
+    RegionId region;
+    enum Kind : std::uint8_t {
+      RaisesAgain,
+      ReturnsValue,
+      ReturnsNone,
+      Written
+    } kind;                      // ReturnsNone: implicitly
+    std::uint64_t what;          // the value; Written: the place
+    std::uint32_t constant = 0;  // Written: that is returned
     BlockId block;
     auto operator<=>(const End&) const = default;
+    bool is_copy_of(const End& other) const {
+      return region == other.region && kind == other.kind && what == other.what &&
+             constant == other.constant;
+    }
   };
-  constexpr std::uint64_t kWritten = 4;
   struct Before {
-    BlockId block;             // where the way into a block comes from
-    bool next_to_it = false;   // from the block before it
+    BlockId block;            // where the way into a block comes from
+    bool next_to_it = false;  // from the block before it
   };
   SmallVector<Before, 64> before(nodes.size());
-  auto quiet = [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); };  // a `return` itself drops iterators
+  auto quiet = [&](ValueId v) {
+    return is_const(v) || is_op(v, Op::POP_TOP);
+  };  // a `return` itself drops iterators
   std::vector<BlockId> behind_loop;  // by iterator: where its loop leads when it ends
-  // Does the operation drop the iterator of a loop which code follows? Without columns (3.10) nothing tells `break` and all of that in an `else` from `return`,
-  // which is usual.
+  // Does the operation drop the iterator of a loop which code follows? Without columns (3.10)
+  // nothing tells `break` and all of that in an `else` from `return`, which is usual.
   const auto leaves_loop_before_code = [&](ValueId v) {
     if (!is_op(v, Op::POP_TOP)) return false;
     if (behind_loop.empty()) {
       behind_loop.resize(lifted.values.size());
       for (const Node& node : nodes)
-        if (node.alive && node.term == TermKind::ForIter) behind_loop[resolve(node.value).index] = node.edges[1].to;
+        if (node.alive && node.term == TermKind::ForIter)
+          behind_loop[resolve(node.value).index] = node.edges[1].to;
     }
     const BlockId behind = behind_loop[resolve(at(v).operands[0]).index];
-    return behind && !(nodes[behind.index].term == TermKind::Return && std::all_of(nodes[behind.index].body.begin(), nodes[behind.index].body.end(), quiet));
+    return behind &&
+           !(nodes[behind.index].term == TermKind::Return &&
+             std::all_of(nodes[behind.index].body.begin(), nodes[behind.index].body.end(), quiet));
   };
   // The line before block `b`, past blocks that do nothing.
   auto line_before = [&](std::size_t b) {
@@ -632,41 +750,48 @@ void Structurer::join_exit_copies() {
     if (nodes[i].alive)
       for (int k = 0; k < nodes[i].edge_count(); ++k) {
         const std::uint32_t to = nodes[i].edges[k].to.index;
-        before[to] = {BlockId(static_cast<std::uint32_t>(i)), nodes[i].term == TermKind::Branch && to == i + 1};
+        before[to] = {BlockId(static_cast<std::uint32_t>(i)),
+                      nodes[i].term == TermKind::Branch && to == i + 1};
       }
   SmallVector<End, 16> ends;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const BlockId b(static_cast<std::uint32_t>(i));
     if (!node.alive) continue;  // also: joined already
-    const std::uint64_t region = std::uint64_t{node.region ? node.region.index : UINT32_MAX} << 8;
     ValueId value = resolve(node.value);
     if (node.term == TermKind::Reraise) {
-      ends.push_back({region + 1, value.index, 0, b});
+      ends.push_back({node.region, End::RaisesAgain, value.index, 0, b});
     } else if (node.term == TermKind::Return && !is_const(value)) {
-      if (at(value).block != b && at(value).kind == ValueKind::Operation) ends.push_back({region + 2, value.index, 0, b});
+      if (at(value).block != b && at(value).kind == ValueKind::Operation)
+        ends.push_back({node.region, End::ReturnsValue, value.index, 0, b});
     } else if (node.term == TermKind::Return) {
       if (lifted.source_order) continue;
       const bool none = module[ConstId(at(value).arg)].kind == ConstKind::None;
       if (!none && node.term_columns == 0) continue;
       std::int32_t line = 0;
       for (ValueId v : node.body)
-        if (!is_const(v) && !(node.term_columns == 0 && leaves_loop_before_code(v))) line = at(v).line;
+        if (!is_const(v) && !(node.term_columns == 0 && leaves_loop_before_code(v)))
+          line = at(v).line;
       if (!none || is_written_return(node)) {
-        ends.push_back({region + kWritten, (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns, at(value).arg, b});
+        ends.push_back({node.region, End::Written,
+                        (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns,
+                        at(value).arg, b});
         continue;
       }
       const bool silent = line == 0;
-      if (silent) line = node.in_place ? line_before(i) : before[i].block ? nodes[before[i].block.index].term_line : 0;
+      if (silent)
+        line = node.in_place     ? line_before(i)
+               : before[i].block ? nodes[before[i].block.index].term_line
+                                 : 0;
       if (line != node.term_line) continue;
       // `if x: return` on one line is no implicit return: it stands right behind its test.
       if (silent && !any_finally && before[i].next_to_it) continue;
-      ends.push_back({region + 3, 0, 0, b});
+      ends.push_back({node.region, End::ReturnsNone, 0, 0, b});
     }
   }
   std::sort(ends.begin(), ends.end());
   for (const End *from = ends.begin(), *behind = from; from != ends.end(); from = behind) {
-    while (behind != ends.end() && behind->kind == from->kind && behind->value == from->value && behind->constant == from->constant) ++behind;
+    while (behind != ends.end() && behind->is_copy_of(*from)) ++behind;
     if (behind - from < 2) continue;
     any = true;
     Node common = nodes[from->block.index];
@@ -678,20 +803,24 @@ void Structurer::join_exit_copies() {
       common.body.push_back(common.value);
     }
     // What a written return drops on its way belongs to it.
-    const auto last_drop = [&](BlockId block) {
-      const auto& body = nodes[block.index].body;
-      const auto at_end = std::find_if_not(body.rbegin(), body.rend(), [&](ValueId v) { return is_const(v); });
-      return at_end != body.rend() && is_op(*at_end, Op::POP_TOP) ? resolve(at(*at_end).operands[0]) : ValueId();
+    const auto last_drop = [&](const End& copy) {  // the operation, or none
+      const std::vector<ValueId>& body = nodes[copy.block.index].body;
+      const auto last =
+          std::find_if_not(body.rbegin(), body.rend(), [&](ValueId v) { return is_const(v); });
+      return last != body.rend() && is_op(*last, Op::POP_TOP) ? *last : ValueId();
     };
-    while ((from->kind & 0xFF) == kWritten) {
-      const ValueId dropped = last_drop(from->block);
-      if (!dropped || !std::all_of(from, behind, [&](const End& copy) { return last_drop(copy.block) == dropped; })) break;
-      for (const End* copy = from; copy != behind; ++copy) {
-        auto& body = nodes[copy->block.index].body;
-        const auto drop = std::find_if(body.rbegin(), body.rend(), [&](ValueId v) { return is_op(v, Op::POP_TOP); }).base() - 1;
-        if (copy == from) common.body.insert(common.body.begin(), *drop);
-        body.erase(drop);
-      }
+    const auto dropped_by = [&](ValueId drop) {
+      return drop ? resolve(at(drop).operands[0]) : ValueId();
+    };
+    while (from->kind == End::Written) {
+      const ValueId drop = last_drop(*from);
+      if (!drop || !std::all_of(from, behind, [&](const End& copy) {
+            return dropped_by(last_drop(copy)) == dropped_by(drop);
+          }))
+        break;
+      common.body.insert(common.body.begin(), drop);
+      for (const End& copy : std::span(from, behind))
+        std::erase(nodes[copy.block.index].body, last_drop(copy));
     }
     const BlockId end(static_cast<std::uint32_t>(nodes.size()));
     for (ValueId v : common.body) lifted.values[v.index].block = end;
@@ -707,15 +836,22 @@ void Structurer::join_exit_copies() {
   recount();
 }
 
-/// 3.10 copies a short end together with the body of the `finally` before it: what is left of each copy is one end. Later the end stands in no
-/// handler's way, and copies of it may be out of different loops.
+/// 3.10 copies a short end together with the body of the `finally` before it: what is left of each
+/// copy is one end. Later the end stands in no handler's way, and copies of it may be out of
+/// different loops.
 void Structurer::join_copies_behind_cleanups() {
-  const bool any_finally = std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.kind == RegionKind::Finally && !region.unbinds; });
-  if (lifted.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six || !join_equal_ends()) return;
+  const bool any_finally =
+      std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) {
+        return region.kind == RegionKind::Finally && !region.unbinds;
+      });
+  if (lifted.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six ||
+      !join_equal_ends())
+    return;
   recount();
 }
 
-/// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test becomes a jump to the first.
+/// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test
+/// becomes a jump to the first.
 void Structurer::join_loop_tests() {
   if (!any_edge_back()) return;
   std::vector<BlockId> order = reverse_postorder_blocks();
@@ -737,10 +873,14 @@ void Structurer::join_loop_tests() {
   if (!any_target) return;
   std::vector<std::vector<BlockId>> preds(nodes.size());
   for (BlockId b : order)
-    for (int k = 0; k < nodes[b.index].edge_count(); ++k) preds[nodes[b.index].edges[k].to.index].push_back(b);
+    for (int k = 0; k < nodes[b.index].edge_count(); ++k)
+      preds[nodes[b.index].edges[k].to.index].push_back(b);
   bool any = false;
   for (BlockId target : order) {
-    const auto behind = [&](BlockId b) { return nodes[b.index].alive && nodes[b.index].term == TermKind::Branch && number[b.index] >= number[target.index]; };
+    const auto behind = [&](BlockId b) {
+      return nodes[b.index].alive && nodes[b.index].term == TermKind::Branch &&
+             number[b.index] >= number[target.index];
+    };
     if (std::none_of(preds[target.index].begin(), preds[target.index].end(), behind)) continue;
     const std::vector<BlockId> into = preds[target.index];
     std::vector<BlockId> before;
@@ -752,14 +892,16 @@ void Structurer::join_loop_tests() {
         if (!nodes[first.index].alive) continue;
         // Each test may stand at the end of a block that does other things before.
         const std::size_t length = test_length(last);
-        if (length == 0 || length != test_length(first) || !same_tests(first, last, length)) continue;
+        if (length == 0 || length != test_length(first) || !same_tests(first, last, length))
+          continue;
         const BlockId test = split_test(first, length), copy = split_test(last, length);
         preds.resize(nodes.size());
         number.resize(nodes.size(), UINT32_MAX);
         for (auto [tail, head] : {std::pair(copy, last), std::pair(test, first)})
           if (tail != head) {
             preds[tail.index].push_back(head);
-            for (int k = 0; k < nodes[tail.index].edge_count(); ++k) preds[nodes[tail.index].edges[k].to.index].push_back(tail);
+            for (int k = 0; k < nodes[tail.index].edge_count(); ++k)
+              preds[nodes[tail.index].edges[k].to.index].push_back(tail);
           }
         for (BlockId from : preds[copy.index])
           for (int k = 0; k < nodes[from.index].edge_count(); ++k)
@@ -774,12 +916,11 @@ void Structurer::join_loop_tests() {
       }
     }
   }
-  if (any) {
-    recount();
-  }
+  if (any) recount();
 }
 
-/// The last `length` operations of block `b` and its branch as a block of their own; `b` itself when there is nothing before them.
+/// The last `length` operations of block `b` and its branch as a block of their own; `b` itself
+/// when there is nothing before them.
 BlockId Structurer::split_test(BlockId b, std::size_t length) {
   if (nodes[b.index].body.size() == length && nodes[b.index].params.empty()) return b;
   ++changes;

@@ -1,9 +1,11 @@
 // `match`: chains of pattern tests -> one node for each `case`.
 //
-// CPython compiles a pattern to tests of the subject and of what is taken out of it, depth first (codegen_pattern_*); whichever test fails, control
-// goes to the next case. Here that is read backwards. Tests that lead to the same two places are one test, as the operands of `and` and `or` are: two
-// that share where they fail belong to one pattern, two of the same value that share where they succeed are alternatives of `|`. What a
-// case's tests say of each value makes its pattern. Nothing is changed unless every operation between the subject and the bodies has its place.
+// CPython compiles a pattern to tests of the subject and of what is taken out of it, depth first
+// (codegen_pattern_*); whichever test fails, control goes to the next case. Here that is read
+// backwards. Tests that lead to the same two places are one test, as the operands of `and` and `or`
+// are: two that share where they fail belong to one pattern, two of the same value that share where
+// they succeed are alternatives of `|`. What a case's tests say of each value makes its pattern.
+// Nothing is changed unless every operation between the subject and the bodies has its place.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,20 +20,25 @@ namespace depyf {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr int kMaxDepth = 100;      // of nested patterns
+constexpr int kMaxDepth = 100;  // of nested patterns
 constexpr std::size_t kMaxKids = 4096;
 constexpr std::size_t kMaxFailures = 64;  // each looks at a chain of cases again
 
 struct Tree {
-  enum Kind : std::uint8_t { Leaf, And, Or, Any } kind = Leaf;  // Any: what always matches, the last alternative
-  BlockId first;                          // the block that control enters
-  ValueId tested;                         // by its first test
-  bool own = false;                       // that value is computed in the first block: nothing comes before
-  std::vector<std::uint32_t> kids;        // And, Or
-  std::vector<BlockId> tail;              // blocks behind the last test that only take values apart
-  Edge yes, no;                           // no.to is none where it always matches
-  std::vector<std::vector<ValueId>> args; // Or: what each alternative hands over
-  std::vector<ValueId> outs;              // Or: the values that stand for them
+  enum Kind : std::uint8_t {
+    Leaf,
+    And,
+    Or,
+    Any
+  } kind = Leaf;     // Any: what always matches, the last alternative
+  BlockId first;     // the block that control enters
+  ValueId tested;    // by its first test
+  bool own = false;  // that value is computed in the first block: nothing comes before
+  std::vector<std::uint32_t> kids;  // And, Or
+  std::vector<BlockId> tail;        // blocks behind the last test that only take values apart
+  Edge yes, no;                     // no.to is none where it always matches
+  std::vector<std::vector<ValueId>> args;  // Or: what each alternative hands over
+  std::vector<ValueId> outs;               // Or: the values that stand for them
 };
 
 /// What the tests of one pattern say of one value.
@@ -39,9 +46,9 @@ struct Facts {
   bool sequence = false, mapping = false, used = false;
   ValueId length, unpacked, keys, rest, type;
   bool at_least = false;
-  std::vector<ValueId> items;             // LOAD_SUBSCR
-  std::vector<ValueId> equals;            // COMPARE
-  std::vector<ValueId> is;                // IS
+  std::vector<ValueId> items;   // LOAD_SUBSCR
+  std::vector<ValueId> equals;  // COMPARE
+  std::vector<ValueId> is;      // IS
   std::vector<std::uint32_t> alternatives;
 };
 
@@ -56,11 +63,11 @@ struct Scope {
 };
 
 struct Found {
-  std::uint32_t tree = kNone;             // kNone: matches always
+  std::uint32_t tree = kNone;  // kNone: matches always
   BlockId block;
-  std::vector<ValueId> stores;            // irrefutable: captures
+  std::vector<ValueId> stores;  // irrefutable: captures
   ExprId pattern;
-  std::size_t prefix = 0;                 // operations of the body's first block that belong to the pattern
+  std::size_t prefix = 0;  // operations of the body's first block that belong to the pattern
   std::int32_t line = 0;
 };
 
@@ -85,14 +92,16 @@ class Matcher {
       }
     }
     for (std::size_t i = 0; i < order_.size(); ++i)  // which grows
-      if (const BlockId b = order_[i]; s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone)
+      if (const BlockId b = order_[i];
+          s_.nodes[b.index].alive && s_.nodes[b.index].match == kNone && tree_of_[b.index] != kNone)
         chain(b, resolve(trees_[tree_of_[b.index]].tested));
     for (std::size_t i = 0; i < order_.size(); ++i) chain_of_captures(order_[i]);
     if (touched_.empty()) return;
     drop_dead_params();
     s_.count_preds();
     for (Node& node : s_.nodes)
-      if (node.alive && node.pred_count == 0 && (node.term == TermKind::Return || node.term == TermKind::Jump)) {
+      if (node.alive && node.pred_count == 0 &&
+          (node.term == TermKind::Return || node.term == TermKind::Jump)) {
         node.alive = false;
         node.body.clear();
       }
@@ -105,8 +114,9 @@ class Matcher {
 
   /// A pattern's own operation, or a value that is compared again in another block.
   bool worth_a_look() {
-    static constexpr OpSet telling{Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_CLASS, Op::COMPARE,    Op::IS,
-                                   Op::STORE_FAST,     Op::STORE_DEREF,   Op::STORE_NAME,  Op::STORE_GLOBAL};
+    static constexpr OpSet telling{
+        Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_CLASS, Op::COMPARE,     Op::IS,
+        Op::STORE_FAST,     Op::STORE_DEREF,   Op::STORE_NAME,  Op::STORE_GLOBAL};
     std::map<std::uint32_t, BlockId> compared;  // values that are no operations
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       const Node& node = s_.nodes[i];
@@ -114,7 +124,9 @@ class Matcher {
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
         if (!telling[value.op] || value.operands.empty()) continue;
-        if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::MATCH_CLASS) return true;
+        if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING ||
+            value.op == Op::MATCH_CLASS)
+          return true;
         ValueId first = resolve(value.operands[0]);
         const BlockId here(static_cast<std::uint32_t>(i));
         const Value& made = s_.at(first);
@@ -122,14 +134,17 @@ class Matcher {
           if (compared.emplace(first.index, here).first->second != here) return true;
           continue;
         }
-        if (block_of(first) != here || (!is_name_store(value.op) && made.line > 0 && value.line > made.line)) return true;
+        if (block_of(first) != here ||
+            (!is_name_store(value.op) && made.line > 0 && value.line > made.line))
+          return true;
         if (value.op == Op::COMPARE && value.height > made.height) return true;  // `0 | _`
       }
     }
     return false;
   }
 
-  /// Parameters that nobody reads: they differ by the way taken, and would make equal edges look different.
+  /// Parameters that nobody reads: they differ by the way taken, and would make equal edges look
+  /// different.
   void find_dead_params() {
     live_.assign(s_.lifted.values.size(), 0);
     std::vector<ValueId> work;
@@ -148,7 +163,8 @@ class Matcher {
       for (ValueId v : node.raise_args) reach(v);
       for (int k = 0; k < node.edge_count(); ++k) {
         const auto& params = s_.nodes[node.edges[k].to.index].params;
-        for (std::size_t i = 0; i < params.size() && i < node.edges[k].args.size(); ++i) given[params[i].index].push_back(node.edges[k].args[i]);
+        for (std::size_t i = 0; i < params.size() && i < node.edges[k].args.size(); ++i)
+          given[params[i].index].push_back(node.edges[k].args[i]);
       }
     }
     while (!work.empty()) {
@@ -172,7 +188,9 @@ class Matcher {
       if (!node.alive || !dropped[b.index].empty()) continue;
       for (std::size_t p = 0; p < node.params.size(); ++p)
         if (dead(node.params[p])) dropped[b.index].push_back(p);
-      for (std::size_t k = dropped[b.index].size(); k > 0; --k) node.params.erase(node.params.begin() + static_cast<std::ptrdiff_t>(dropped[b.index][k - 1]));
+      for (std::size_t k = dropped[b.index].size(); k > 0; --k)
+        node.params.erase(node.params.begin() +
+                          static_cast<std::ptrdiff_t>(dropped[b.index][k - 1]));
     }
     for (Node& node : s_.nodes) {
       if (!node.alive) continue;
@@ -188,9 +206,11 @@ class Matcher {
     }
   }
 
-  /// As Structurer::resolve; a parameter of a block that one test leads to is what the test hands over.
+  /// As Structurer::resolve; a parameter of a block that one test leads to is what the test hands
+  /// over.
   ValueId resolve(ValueId v) {
-    for (v = s_.resolve(v); v && v.index < alias_.size() && alias_[v.index]; v = s_.resolve(alias_[v.index])) {
+    for (v = s_.resolve(v); v && v.index < alias_.size() && alias_[v.index];
+         v = s_.resolve(alias_[v.index])) {
     }
     return v;
   }
@@ -207,12 +227,16 @@ class Matcher {
 
   BlockId block_of(ValueId v) const {
     const Value& value = s_.at(v);
-    return value.kind == ValueKind::Result && !value.operands.empty() ? s_.at(value.operands[0]).block : value.block;
+    return value.kind == ValueKind::Result && !value.operands.empty()
+               ? s_.at(value.operands[0]).block
+               : value.block;
   }
 
   const Value& operand(ValueId v, std::size_t i) { return s_.at(resolve(s_.at(v).operands[i])); }
 
-  bool is_none(ValueId v) const { return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::None; }
+  bool is_none(ValueId v) const {
+    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::None;
+  }
 
   /// The value that a test is about, and whether the test holds when it is false.
   ValueId tested_by(ValueId test, bool& inverted) {
@@ -220,11 +244,13 @@ class Matcher {
     const Value value = s_.at(test);
     if (value.kind == ValueKind::Result) {
       const ValueId op = resolve(value.operands[0]);
-      if (value.arg == 1 && (s_.is_op(op, Op::MATCH_KEYS) || s_.is_op(op, Op::MATCH_CLASS))) return resolve(s_.at(op).operands[0]);
+      if (value.arg == 1 && (s_.is_op(op, Op::MATCH_KEYS) || s_.is_op(op, Op::MATCH_CLASS)))
+        return resolve(s_.at(op).operands[0]);
       return {};
     }
     if (value.kind != ValueKind::Operation) return {};
-    if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING) return resolve(value.operands[0]);
+    if (value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING)
+      return resolve(value.operands[0]);
     if (value.op == Op::IS && value.arg == 0) {
       const ValueId left = resolve(value.operands[0]), right = resolve(value.operands[1]);
       if (!s_.is_const(right)) return {};
@@ -239,10 +265,15 @@ class Matcher {
     if (value.op == Op::COMPARE) {
       const ValueId left = resolve(value.operands[0]), right = resolve(value.operands[1]);
       const bool length = s_.is_op(left, Op::GET_LEN);
-      if (length && s_.is_const(right) && (value.arg == static_cast<std::uint32_t>(CompareOp::Eq) || value.arg == static_cast<std::uint32_t>(CompareOp::Ge)))
+      if (length && s_.is_const(right) &&
+          (value.arg == static_cast<std::uint32_t>(CompareOp::Eq) ||
+           value.arg == static_cast<std::uint32_t>(CompareOp::Ge)))
         return resolve(s_.at(left).operands[0]);
       if (length || value.arg != static_cast<std::uint32_t>(CompareOp::Eq)) return {};
-      return s_.is_const(right) || s_.is_op(right, Op::LOAD_ATTR) || s_.is_op(right, Op::BINARY) || s_.is_op(right, Op::UNARY) ? left : ValueId();
+      return s_.is_const(right) || s_.is_op(right, Op::LOAD_ATTR) || s_.is_op(right, Op::BINARY) ||
+                     s_.is_op(right, Op::UNARY)
+                 ? left
+                 : ValueId();
     }
     return {};
   }
@@ -262,7 +293,8 @@ class Matcher {
     ValueId base = tree.tested;
     for (int steps = 0; steps < 8 && block_of(base) == b; ++steps) {
       const Value& value = s_.at(base);
-      if (value.kind == ValueKind::Result && (s_.is_op(value.operands[0], Op::UNPACK_SEQUENCE) || s_.is_op(value.operands[0], Op::UNPACK_EX)))
+      if (value.kind == ValueKind::Result && (s_.is_op(value.operands[0], Op::UNPACK_SEQUENCE) ||
+                                              s_.is_op(value.operands[0], Op::UNPACK_EX)))
         base = resolve(s_.at(value.operands[0]).operands[0]);
       else if (value.kind == ValueKind::Result && s_.is_op(value.operands[0], Op::MATCH_KEYS))
         break;
@@ -288,8 +320,17 @@ class Matcher {
     const Value& value = s_.at(v);
     if (value.kind != ValueKind::Operation) return false;
     switch (value.op) {
-      case Op::LOAD_CONST: case Op::BUILD_TUPLE: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: case Op::GET_LEN: case Op::BINARY: case Op::LOAD_SUBSCR:
-      case Op::COPY_DICT_WITHOUT_KEYS: case Op::BUILD_MAP: case Op::DICT_UPDATE: case Op::DELETE_SUBSCR:
+      case Op::LOAD_CONST:
+      case Op::BUILD_TUPLE:
+      case Op::UNPACK_SEQUENCE:
+      case Op::UNPACK_EX:
+      case Op::GET_LEN:
+      case Op::BINARY:
+      case Op::LOAD_SUBSCR:
+      case Op::COPY_DICT_WITHOUT_KEYS:
+      case Op::BUILD_MAP:
+      case Op::DICT_UPDATE:
+      case Op::DELETE_SUBSCR:
         return true;
       default:  // every other operation
         return false;
@@ -301,8 +342,19 @@ class Matcher {
     const Value& value = s_.at(v);
     if (value.kind != ValueKind::Operation) return false;
     switch (value.op) {
-      case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLASSDEREF: case Op::LOAD_ATTR: case Op::UNARY:
-      case Op::COMPARE: case Op::IS: case Op::MATCH_SEQUENCE: case Op::MATCH_MAPPING: case Op::MATCH_KEYS: case Op::MATCH_CLASS:
+      case Op::LOAD_FAST:
+      case Op::LOAD_GLOBAL:
+      case Op::LOAD_NAME:
+      case Op::LOAD_DEREF:
+      case Op::LOAD_CLASSDEREF:
+      case Op::LOAD_ATTR:
+      case Op::UNARY:
+      case Op::COMPARE:
+      case Op::IS:
+      case Op::MATCH_SEQUENCE:
+      case Op::MATCH_MAPPING:
+      case Op::MATCH_KEYS:
+      case Op::MATCH_CLASS:
         return true;
       default:  // every other operation
         return false;
@@ -313,7 +365,8 @@ class Matcher {
     if (a.to != b.to || a.args.size() != b.args.size()) return false;
     const auto& params = s_.nodes[a.to.index].params;
     for (std::size_t i = 0; i < a.args.size(); ++i)
-      if (resolve(a.args[i]) != resolve(b.args[i]) && !(i < params.size() && dead(params[i]))) return false;
+      if (resolve(a.args[i]) != resolve(b.args[i]) && !(i < params.size() && dead(params[i])))
+        return false;
     return true;
   }
 
@@ -324,15 +377,19 @@ class Matcher {
     constexpr std::size_t kLongest = 8;
     if (a.to == b.to || !takes_nothing(a.to) || !takes_nothing(b.to)) return false;
     const Node &x = s_.nodes[a.to.index], &y = s_.nodes[b.to.index];
-    if (x.region != y.region || x.term != y.term || x.term_line != y.term_line || x.body.size() != y.body.size() || x.body.size() > kLongest) return false;
-    if (x.match != kNone || y.match != kNone || preds_[a.to.index] != 1 || preds_[b.to.index] != 1) {
+    if (x.region != y.region || x.term != y.term || x.term_line != y.term_line ||
+        x.body.size() != y.body.size() || x.body.size() > kLongest)
+      return false;
+    if (x.match != kNone || y.match != kNone || preds_[a.to.index] != 1 ||
+        preds_[b.to.index] != 1) {
       if (!plain_return(a.to) || !plain_return(b.to)) return false;
     }
     auto same = [&](ValueId v, ValueId w) {
       v = resolve(v);
       w = resolve(w);
       if (v == w) return true;
-      if (s_.is_const(v) && s_.is_const(w)) return s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg));
+      if (s_.is_const(v) && s_.is_const(w))
+        return s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg));
       for (std::size_t i = 0; i < x.body.size(); ++i)
         if (x.body[i] == v) return y.body[i] == w;
       return false;
@@ -350,7 +407,8 @@ class Matcher {
   bool plain_return(BlockId b) {
     const Node& node = s_.nodes[b.index];
     return node.term == TermKind::Return && s_.is_const(resolve(node.value)) &&
-           std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v); });
+           std::all_of(node.body.begin(), node.body.end(),
+                       [&](ValueId v) { return s_.is_const(v); });
   }
 
   /// Another test that can only be reached through this one.
@@ -358,20 +416,29 @@ class Matcher {
     if (!edge.to) return kNone;
     const Node& node = s_.nodes[edge.to.index];
     const std::uint32_t t = tree_of_[edge.to.index];
-    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 || edge.args.size() != node.params.size() || node.region != s_.nodes[from.index].region) return kNone;
+    if (t == kNone || trees_[t].own || preds_[edge.to.index] != 1 ||
+        edge.args.size() != node.params.size() || node.region != s_.nodes[from.index].region)
+      return kNone;
     return t;
   }
 
   bool fold(BlockId a) {
     const std::uint32_t t = tree_of_[a.index];
-    // behind the last test: the parts that a class or a mapping pattern gives, on the way to where alternatives meet
+    // behind the last test: the parts that a class or a mapping pattern gives, on the way to where
+    // alternatives meet
     {
       const BlockId b = trees_[t].yes.to;
       const Node& node = s_.nodes[b.index];
-      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 && trees_[t].yes.args.size() == node.params.size() && node.region == s_.nodes[a.index].region &&
-          node.term == TermKind::Jump && node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 &&
-          std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return takes_apart(v); }) &&
-          std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_op(v, Op::UNPACK_SEQUENCE) || s_.is_op(v, Op::UNPACK_EX) || s_.is_op(v, Op::LOAD_SUBSCR); })) {
+      if (tree_of_[b.index] == kNone && preds_[b.index] == 1 &&
+          trees_[t].yes.args.size() == node.params.size() &&
+          node.region == s_.nodes[a.index].region && node.term == TermKind::Jump &&
+          node.match == kNone && !node.body.empty() && preds_[node.edges[0].to.index] > 1 &&
+          std::all_of(node.body.begin(), node.body.end(),
+                      [&](ValueId v) { return takes_apart(v); }) &&
+          std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) {
+            return s_.is_op(v, Op::UNPACK_SEQUENCE) || s_.is_op(v, Op::UNPACK_EX) ||
+                   s_.is_op(v, Op::LOAD_SUBSCR);
+          })) {
         alias_params(trees_[t].yes);
         trees_[t].tail.push_back(b);
         trees_[t].yes = node.edges[0];
@@ -390,8 +457,11 @@ class Matcher {
       }
     }
     if (std::uint32_t u = next_tree(a, trees_[t].no);
-        u != kNone && resolve(trees_[u].tested) == resolve(trees_[t].tested) && takes_nothing(trees_[t].no.to) &&
-        ((trees_[t].yes.to == trees_[u].yes.to && trees_[t].yes.args.size() == trees_[u].yes.args.size()) || same_place(trees_[t].yes, trees_[u].yes))) {
+        u != kNone && resolve(trees_[u].tested) == resolve(trees_[t].tested) &&
+        takes_nothing(trees_[t].no.to) &&
+        ((trees_[t].yes.to == trees_[u].yes.to &&
+          trees_[t].yes.args.size() == trees_[u].yes.args.size()) ||
+         same_place(trees_[t].yes, trees_[u].yes))) {
       join(a, t, u, Tree::Or);
       return true;
     }
@@ -400,7 +470,8 @@ class Matcher {
 
   /// Both ways lead to one place: `0 | _`, `[x] | x`, or a test that decides nothing.
   bool may_always_match(std::uint32_t t) {
-    return trees_[t].no.to && trees_[t].yes.to == trees_[t].no.to && trees_[t].yes.args.size() == trees_[t].no.args.size();
+    return trees_[t].no.to && trees_[t].yes.to == trees_[t].no.to &&
+           trees_[t].yes.args.size() == trees_[t].no.args.size();
   }
 
   /// Adds an alternative that takes anything: a capture, or `_`.
@@ -424,10 +495,13 @@ class Matcher {
     if (s_.at(test).kind == ValueKind::Result) test = resolve(s_.at(test).operands[0]);
     if (s_.is_op(test, Op::COMPARE) || s_.is_op(test, Op::IS)) {
       const ValueId left = resolve(s_.at(test).operands[0]);
-      if (s_.is_op(left, Op::GET_LEN) || s_.is_op(left, Op::MATCH_KEYS) || s_.is_op(left, Op::MATCH_CLASS)) test = left;
+      if (s_.is_op(left, Op::GET_LEN) || s_.is_op(left, Op::MATCH_KEYS) ||
+          s_.is_op(left, Op::MATCH_CLASS))
+        test = left;
     }
     const Value& value = s_.at(test);
-    const bool keeps = value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::GET_LEN;
+    const bool keeps =
+        value.op == Op::MATCH_SEQUENCE || value.op == Op::MATCH_MAPPING || value.op == Op::GET_LEN;
     return value.height - (keeps ? 1u : value.op == Op::MATCH_KEYS ? 2u : 0u);
   }
 
@@ -450,7 +524,8 @@ class Matcher {
         const Tree& part = trees_[side];
         if (part.kind == Tree::Or && part.tail.empty()) {
           both.kids.insert(both.kids.end(), part.kids.begin(), part.kids.end());
-          for (const auto& list : part.args) both.args.push_back(meet ? list : std::vector<ValueId>());
+          for (const auto& list : part.args)
+            both.args.push_back(meet ? list : std::vector<ValueId>());
         } else {
           both.kids.push_back(side);
           both.args.emplace_back();
@@ -460,7 +535,8 @@ class Matcher {
       }
       for (std::size_t i = 0; i < both.args[0].size(); ++i) {
         bool same = true;
-        for (const auto& list : both.args) same &= list.size() == both.args[0].size() && list[i] == both.args[0][i];
+        for (const auto& list : both.args)
+          same &= list.size() == both.args[0].size() && list[i] == both.args[0][i];
         if (same) {
           both.outs.push_back(both.args[0][i]);
           continue;
@@ -484,7 +560,9 @@ class Matcher {
   std::uint32_t constant_number(ValueId v) {
     if (!s_.is_const(v)) throw Failed();
     const Const& c = s_.module[ConstId(s_.at(v).arg)];
-    if (c.kind != ConstKind::Int || c.big || c.integer < 0 || c.integer > static_cast<std::int64_t>(kMaxKids)) throw Failed();
+    if (c.kind != ConstKind::Int || c.big || c.integer < 0 ||
+        c.integer > static_cast<std::int64_t>(kMaxKids))
+      throw Failed();
     return static_cast<std::uint32_t>(c.integer);
   }
 
@@ -499,10 +577,17 @@ class Matcher {
     if (depth > kMaxDepth || value.kind != ValueKind::Operation) throw Failed();
     mark(v);
     switch (value.op) {
-      case Op::LOAD_CONST: return s_.ast.constant(ConstId(value.arg), s_.origin(v));
-      case Op::LOAD_FAST: case Op::LOAD_GLOBAL: case Op::LOAD_NAME: case Op::LOAD_DEREF: case Op::LOAD_CLASSDEREF:
+      case Op::LOAD_CONST:
+        return s_.ast.constant(ConstId(value.arg), s_.origin(v));
+      case Op::LOAD_FAST:
+      case Op::LOAD_GLOBAL:
+      case Op::LOAD_NAME:
+      case Op::LOAD_DEREF:
+      case Op::LOAD_CLASSDEREF:
         return make_expression(s_.ast, s_.lifted, v, {});
-      case Op::LOAD_ATTR: case Op::BINARY: case Op::UNARY: {
+      case Op::LOAD_ATTR:
+      case Op::BINARY:
+      case Op::UNARY: {
         std::vector<ExprId> kids;
         for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
         return make_expression(s_.ast, s_.lifted, v, kids);
@@ -512,13 +597,34 @@ class Matcher {
     }
   }
 
+  /// What the grammar has for values in patterns: numbers, strings, and names with a dot.
+  /// `any_name`: a name alone too (of a class).
+  ExprId pattern_value(ValueId v, bool any_name = false) {
+    const ExprId id = expression(v);
+    const Expr* e = &s_.ast[id];
+    if (e->kind == ExprKind::Constant && !any_name) {
+      const ConstKind kind = s_.module[ConstId(e->a)].kind;
+      if (kind != ConstKind::Int && kind != ConstKind::Float && kind != ConstKind::Complex &&
+          kind != ConstKind::Str && kind != ConstKind::Bytes)
+        throw Failed();
+      return id;
+    }
+    const bool dotted = e->kind == ExprKind::Attribute;
+    while (e->kind == ExprKind::Attribute) e = &s_.ast[e->kids[0]];
+    if (e->kind != ExprKind::Name || !(dotted || any_name)) throw Failed();
+    return id;
+  }
+
   std::vector<ExprId> key_expressions(ValueId keys) {
     keys = resolve(keys);
     mark(keys);
     std::vector<ExprId> out;
     if (s_.is_op(keys, Op::BUILD_TUPLE)) {
       const auto operands = s_.at(keys).operands;
-      for (ValueId o : operands) out.push_back(expression(o));
+      for (ValueId o : operands) {
+        const bool singleton = s_.is_const(resolve(o));  // None, True, False are keys as well
+        out.push_back(singleton ? expression(o) : pattern_value(o));
+      }
       return out;
     }
     if (!s_.is_const(keys)) throw Failed();
@@ -539,11 +645,26 @@ class Matcher {
       if (value.kind != ValueKind::Operation) throw Failed();
       auto subject = [&]() -> Facts& { return scope.facts[resolve(value.operands[0]).index]; };
       switch (value.op) {
-        case Op::MATCH_SEQUENCE: subject().sequence = true; mark(v); break;
-        case Op::MATCH_MAPPING: subject().mapping = true; mark(v); break;
-        case Op::MATCH_KEYS: if (subject().keys) throw Failed(); subject().keys = v; mark(v); break;
-        case Op::MATCH_CLASS: if (subject().type) throw Failed(); subject().type = v; mark(v); break;
-        case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: {
+        case Op::MATCH_SEQUENCE:
+          subject().sequence = true;
+          mark(v);
+          break;
+        case Op::MATCH_MAPPING:
+          subject().mapping = true;
+          mark(v);
+          break;
+        case Op::MATCH_KEYS:
+          if (subject().keys) throw Failed();
+          subject().keys = v;
+          mark(v);
+          break;
+        case Op::MATCH_CLASS:
+          if (subject().type) throw Failed();
+          subject().type = v;
+          mark(v);
+          break;
+        case Op::UNPACK_SEQUENCE:
+        case Op::UNPACK_EX: {
           mark(v);
           const ValueId from_value = resolve(value.operands[0]);
           if (keys_.count(from_value.index)) break;  // those that **rest does without
@@ -552,8 +673,15 @@ class Matcher {
           facts.unpacked = v;
           break;
         }
-        case Op::LOAD_SUBSCR: subject().items.push_back(v); mark(v); break;
-        case Op::COPY_DICT_WITHOUT_KEYS: subject().rest = v; mark(v); mark(resolve(value.operands[1])); break;
+        case Op::LOAD_SUBSCR:
+          subject().items.push_back(v);
+          mark(v);
+          break;
+        case Op::COPY_DICT_WITHOUT_KEYS:
+          subject().rest = v;
+          mark(v);
+          mark(resolve(value.operands[1]));
+          break;
         case Op::DICT_UPDATE: {
           const ValueId fresh = resolve(value.operands[0]);
           if (!s_.is_op(fresh, Op::BUILD_MAP) || !s_.at(fresh).operands.empty()) throw Failed();
@@ -562,7 +690,9 @@ class Matcher {
           scope.facts[resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
           break;
         }
-        case Op::DELETE_SUBSCR: mark(v); break;
+        case Op::DELETE_SUBSCR:
+          mark(v);
+          break;
         case Op::COMPARE: {
           const ValueId left = resolve(value.operands[0]);
           mark(v);
@@ -582,10 +712,12 @@ class Matcher {
           const ValueId left = resolve(value.operands[0]);
           mark(v);
           mark(resolve(value.operands[1]));
-          if (!s_.is_op(left, Op::MATCH_KEYS) && !s_.is_op(left, Op::MATCH_CLASS)) subject().is.push_back(v);
+          if (!s_.is_op(left, Op::MATCH_KEYS) && !s_.is_op(left, Op::MATCH_CLASS))
+            subject().is.push_back(v);
           break;
         }
-        default: break;  // operands: marked by what uses them
+        default:
+          break;  // operands: marked by what uses them
       }
     }
     for (std::size_t i = from; i < to; ++i) blocks_read_.push_back(node.body[i]);
@@ -597,7 +729,9 @@ class Matcher {
     std::size_t start = 0;
     for (std::size_t i = 0; i < node.body.size(); ++i) {
       const Value& value = s_.at(node.body[i]);
-      if (node.body[i] == subject || (is_name_store(value.op) && value.kind == ValueKind::Operation)) start = i + 1;
+      if (node.body[i] == subject ||
+          (is_name_store(value.op) && value.kind == ValueKind::Operation))
+        start = i + 1;
     }
     return start;
   }
@@ -610,20 +744,23 @@ class Matcher {
       const Tree& tree = trees_[t];
       switch (tree.kind) {
         case Tree::Leaf: {
-          const std::size_t start = tree.first == head && tree.own ? pattern_start(head, subject) : 0;
+          const std::size_t start =
+              tree.first == head && tree.own ? pattern_start(head, subject) : 0;
           read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
           break;
         }
         case Tree::And:
           for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
           break;
-        case Tree::Any: break;
+        case Tree::Any:
+          break;
         case Tree::Or: {
           // what the first block takes out before the first test belongs to the whole pattern
           scope.facts[resolve(tree.tested).index].alternatives.push_back(t);
           const BlockId first = tree.first;
           if (!(first == head && tree.own)) {
-            if (const std::size_t shared = taken_before(first, resolve(tree.tested)); shared > 0) read(scope, first, 0, shared);
+            if (const std::size_t shared = taken_before(first, resolve(tree.tested)); shared > 0)
+              read(scope, first, 0, shared);
           }
           break;
         }
@@ -634,7 +771,8 @@ class Matcher {
     }
   }
 
-  /// How many operations at the start of alternatives' first block come before them: all that its test does not need, and what makes the tested value.
+  /// How many operations at the start of alternatives' first block come before them: all that its
+  /// test does not need, and what makes the tested value.
   std::size_t taken_before(BlockId first, ValueId tested) {
     const auto& body = s_.nodes[first.index].body;
     std::set<std::uint32_t> needed;
@@ -646,7 +784,8 @@ class Matcher {
       for (ValueId o : s_.at(v).operands) work.push_back(resolve(o));
     }
     std::size_t count = body.size();
-    while (count > 0 && needed.count(body[count - 1].index) && !defines(body[count - 1], tested)) --count;
+    while (count > 0 && needed.count(body[count - 1].index) && !defines(body[count - 1], tested))
+      --count;
     return count;
   }
 
@@ -660,7 +799,8 @@ class Matcher {
     return s_.ast.expr(kind, {}, s_.ast[target].a, s_.ast[target].op, s_.origin(store));
   }
 
-  ExprId with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0, std::vector<std::uint32_t> extra = {}) {
+  ExprId with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a = UINT32_MAX,
+                   std::uint8_t op = 0, std::vector<std::uint32_t> extra = {}) {
     Expr e;
     e.kind = kind;
     e.op = op;
@@ -685,8 +825,11 @@ class Matcher {
     facts.used = true;
     std::vector<ValueId> values(count);
     if (facts.unpacked) {
-      if (s_.at(facts.unpacked).op != Op::UNPACK_SEQUENCE || s_.at(facts.unpacked).arg != count) throw Failed();
-      for (std::size_t i = 0; i < count; ++i) values[i] = result(facts.unpacked, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(count));
+      if (s_.at(facts.unpacked).op != Op::UNPACK_SEQUENCE || s_.at(facts.unpacked).arg != count)
+        throw Failed();
+      for (std::size_t i = 0; i < count; ++i)
+        values[i] = result(facts.unpacked, static_cast<std::uint32_t>(i),
+                           static_cast<std::uint32_t>(count));
     }
     for (ValueId item : facts.items) {
       const ValueId index = resolve(s_.at(item).operands[1]);
@@ -733,23 +876,30 @@ class Matcher {
       if (!facts.items.empty()) throw Failed();
       const bool starred = unpack.op == Op::UNPACK_EX;
       const std::uint32_t count = starred ? unpack.arg + 1 + unpack.aux : unpack.arg;
-      if (count > kMaxKids || starred != (facts.at_least || !facts.length) || length != (starred ? count - 1 : count)) throw Failed();
+      if (count > kMaxKids || starred != (facts.at_least || !facts.length) ||
+          length != (starred ? count - 1 : count))
+        throw Failed();
       for (std::uint32_t i = 0; i < count; ++i) {
         const ValueId item = result(facts.unpacked, i, count);
-        if (starred && i == unpack.arg) kids.push_back(star(item));
-        else kids.push_back(item ? pattern(scope, item, depth + 1) : wildcard());
+        if (starred && i == unpack.arg)
+          kids.push_back(star(item));
+        else
+          kids.push_back(item ? pattern(scope, item, depth + 1) : wildcard());
       }
     } else {
       const bool starred = facts.at_least || !facts.length;
-      std::vector<ExprId> front, back;   // back: last item first
+      std::vector<ExprId> front, back;  // back: last item first
       for (ValueId item : facts.items) {
         const ValueId index = resolve(s_.at(item).operands[1]);
         mark(index);
         bool from_end = false;
         std::uint32_t n = 0;
         if (s_.is_op(index, Op::BINARY)) {
-          const ValueId whole = resolve(s_.at(index).operands[0]), part = resolve(s_.at(index).operands[1]);
-          if (s_.at(index).arg != static_cast<std::uint32_t>(BinaryOp::Subtract) || !s_.is_op(whole, Op::GET_LEN) || resolve(s_.at(whole).operands[0]) != v) throw Failed();
+          const ValueId whole = resolve(s_.at(index).operands[0]),
+                        part = resolve(s_.at(index).operands[1]);
+          if (s_.at(index).arg != static_cast<std::uint32_t>(BinaryOp::Subtract) ||
+              !s_.is_op(whole, Op::GET_LEN) || resolve(s_.at(whole).operands[0]) != v)
+            throw Failed();
           mark(whole);
           mark(part);
           from_end = true;
@@ -817,7 +967,7 @@ class Matcher {
 
   ExprId instance(Scope& scope, Facts& facts, int depth) {
     const Value match = s_.at(facts.type);
-    std::vector<ExprId> kids{expression(match.operands[1])};
+    std::vector<ExprId> kids{pattern_value(match.operands[1], true)};
     const ValueId names = resolve(match.operands[2]);
     mark(names);
     if (!s_.is_const(names)) throw Failed();
@@ -847,7 +997,8 @@ class Matcher {
       std::vector<Capture> captures;
       for (const Capture& outer : *scope.captures)
         for (std::size_t i = 0; i < tree.outs.size(); ++i)
-          if (resolve(tree.outs[i]) == outer.value && tree.outs[i] != tree.args[k][i]) captures.push_back({resolve(tree.args[k][i]), outer.store, false});
+          if (resolve(tree.outs[i]) == outer.value && tree.outs[i] != tree.args[k][i])
+            captures.push_back({resolve(tree.args[k][i]), outer.store, false});
       Scope inner;
       inner.captures = &captures;
       read_alternative(inner, tree.kids[k], k == 0 ? tree.first : BlockId(), tree.tested);
@@ -856,11 +1007,13 @@ class Matcher {
     }
     for (std::size_t i = 0; i < tree.outs.size(); ++i)
       for (Capture& outer : *scope.captures)
-        if (outer.value == resolve(tree.outs[i]) && tree.outs[i] != tree.args[0][i]) outer.used = true;
+        if (outer.value == resolve(tree.outs[i]) && tree.outs[i] != tree.args[0][i])
+          outer.used = true;
     return with_kids(ExprKind::MatchOr, kids);
   }
 
-  /// Like read_tree, but the first block's operations up to the tested value are the whole pattern's.
+  /// Like read_tree, but the first block's operations up to the tested value are the whole
+  /// pattern's.
   void read_alternative(Scope& scope, std::uint32_t t, BlockId first, ValueId tested) {
     std::vector<std::uint32_t> work{t};
     while (!work.empty()) {
@@ -880,7 +1033,8 @@ class Matcher {
         case Tree::And:
           for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
           break;
-        case Tree::Any: break;
+        case Tree::Any:
+          break;
         case Tree::Or:
           if (tree.first == first && tree.tested == tested) throw Failed();
           scope.facts[resolve(tree.tested).index].alternatives.push_back(id);
@@ -903,7 +1057,8 @@ class Matcher {
     Facts& facts = found->second;
     if (facts.used) throw Failed();
     facts.used = true;
-    const std::size_t kinds = facts.sequence + facts.mapping + static_cast<bool>(facts.type) + facts.equals.size() + facts.is.size() + facts.alternatives.size();
+    const std::size_t kinds = facts.sequence + facts.mapping + static_cast<bool>(facts.type) +
+                              facts.equals.size() + facts.is.size() + facts.alternatives.size();
     if (kinds != 1) throw Failed();
     ExprId base;
     if (facts.sequence) {
@@ -913,11 +1068,13 @@ class Matcher {
       if (facts.unpacked || !facts.items.empty()) throw Failed();
       base = mapping(scope, facts, depth);
     } else {
-      if (facts.length || facts.keys || facts.rest || facts.unpacked || !facts.items.empty()) throw Failed();
+      if (facts.length || facts.keys || facts.rest || facts.unpacked || !facts.items.empty())
+        throw Failed();
       if (facts.type) {
         base = instance(scope, facts, depth);
       } else if (!facts.equals.empty()) {
-        base = s_.ast.expr(ExprKind::MatchValue, {expression(s_.at(facts.equals[0]).operands[1])});
+        base =
+            s_.ast.expr(ExprKind::MatchValue, {pattern_value(s_.at(facts.equals[0]).operands[1])});
       } else if (!facts.is.empty()) {
         base = s_.ast.expr(ExprKind::MatchSingleton, {}, operand(facts.is[0], 1).arg);
       } else {
@@ -934,7 +1091,8 @@ class Matcher {
       if (!capture.used) throw Failed();
   }
 
-  /// The captures at the start of the body, and the last parts that are taken out; sets how many operations that is.
+  /// The captures at the start of the body, and the last parts that are taken out; sets how many
+  /// operations that is.
   void read_body_start(Scope& scope, const Tree& tree, std::vector<Capture>& captures, Found& out) {
     const BlockId b = tree.yes.to;
     const Node& node = s_.nodes[b.index];
@@ -958,7 +1116,8 @@ class Matcher {
       bool takes = false;
       for (ValueId o : value.operands) {
         const ValueId v = resolve(o);
-        takes |= block_of(v) != b || ours.count(v.index) || std::find(node.params.begin(), node.params.end(), v) != node.params.end() ||
+        takes |= block_of(v) != b || ours.count(v.index) ||
+                 std::find(node.params.begin(), node.params.end(), v) != node.params.end() ||
                  (s_.at(v).kind == ValueKind::Result && ours.count(s_.at(v).operands[0].index));
       }
       if (!takes) continue;
@@ -968,7 +1127,8 @@ class Matcher {
     // uses beyond the start would need the values
     for (std::size_t i = 0; i < end; ++i) {
       const Value& value = s_.at(node.body[i]);
-      if (is_name_store(value.op)) captures.push_back({through(value.operands[0]), node.body[i], false});
+      if (is_name_store(value.op))
+        captures.push_back({through(value.operands[0]), node.body[i], false});
     }
     std::size_t from = 0;
     for (std::size_t i = 0; i < end; ++i)
@@ -1021,10 +1181,12 @@ class Matcher {
 
   bool stores_subject(ValueId v, ValueId subject) {
     const Value& value = s_.at(v);
-    return value.kind == ValueKind::Operation && is_name_store(value.op) && resolve(value.operands[0]) == subject;
+    return value.kind == ValueKind::Operation && is_name_store(value.op) &&
+           resolve(value.operands[0]) == subject;
   }
 
-  std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores, std::size_t from = 0) {
+  std::size_t leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores,
+                             std::size_t from = 0) {
     const Node& node = s_.nodes[b.index];
     std::size_t n = 0;
     for (std::size_t i = from; i < node.body.size(); ++i) {
@@ -1051,7 +1213,8 @@ class Matcher {
     return kNone;
   }
 
-  /// Is the subject still on the stack where the block's first operation is made? Then that belongs to a guard or to the next case.
+  /// Is the subject still on the stack where the block's first operation is made? Then that belongs
+  /// to a guard or to the next case.
   bool keeps(BlockId b, ValueId subject, std::uint32_t home) {
     if (b.index >= s_.lifted.blocks.size()) return false;
     const auto& stack = s_.lifted.blocks[b.index].stack_in;
@@ -1059,13 +1222,15 @@ class Matcher {
     for (ValueId v : s_.nodes[b.index].body) {
       const Value& value = s_.at(v);
       if (value.kind != ValueKind::Operation) return false;
-      return value.height > home || (value.height == home && !value.operands.empty() && resolve(value.operands[0]) == subject);
+      return value.height > home || (value.height == home && !value.operands.empty() &&
+                                     resolve(value.operands[0]) == subject);
     }
     return false;
   }
 
-  /// Behind a guard, whose blocks begin at `b`: where the next case begins. The operands of a guard follow one another; the last one's test goes on to the
-  /// body, which has no subject, or jumps to the next case.
+  /// Behind a guard, whose blocks begin at `b`: where the next case begins. The operands of a guard
+  /// follow one another; the last one's test goes on to the body, which has no subject, or jumps to
+  /// the next case.
   BlockId case_behind_guard(BlockId b, ValueId subject) {
     const std::uint32_t home = home_of(subject);
     for (int steps = 0; steps < 64; ++steps) {
@@ -1073,37 +1238,56 @@ class Matcher {
       if (b.index >= s_.lifted.blocks.size() || node.term == TermKind::Raise) return {};
       BlockId next, other;
       switch (node.term) {
-        case TermKind::Jump: next = node.edges[0].to; break;
-        case TermKind::ForIter: case TermKind::Send: next = node.edges[1].to; break;
+        case TermKind::Jump:
+          next = node.edges[0].to;
+          break;
+        case TermKind::ForIter:
+        case TermKind::Send:
+          next = node.edges[1].to;
+          break;
         case TermKind::Branch:
           next = node.edges[node.falls].to;
           other = node.edges[1 - node.falls].to;
           break;
-        case TermKind::Return: case TermKind::Raise: case TermKind::Reraise: case TermKind::Unreachable: return {};
+        case TermKind::Return:
+        case TermKind::Raise:
+        case TermKind::Reraise:
+        case TermKind::Unreachable:
+          return {};
       }
-      if (!keeps(next, subject, home)) return other && other != b && next != other && other != block_of(subject) && keeps(other, subject, home) ? other : BlockId();
+      if (!keeps(next, subject, home))
+        return other && other != b && next != other && other != block_of(subject) &&
+                       keeps(other, subject, home)
+                   ? other
+                   : BlockId();
       b = next;
     }
     return {};
   }
 
-  /// Of a pattern whose both ways lead to one place: does its last alternative take anything (`0 | _`)? Otherwise nothing is left of a body.
-  /// `stays`: the subject is still there when it fails, so a pattern begins with a copy; alternatives have one more.
+  /// Of a pattern whose both ways lead to one place: does its last alternative take anything (`0 |
+  /// _`)? Otherwise nothing is left of a body. `stays`: the subject is still there when it fails,
+  /// so a pattern begins with a copy; alternatives have one more.
   bool has_wildcard(std::uint32_t t, std::uint32_t home, bool stays) {
     const Tree& tree = trees_[t];
     for (std::size_t i = 0; i < tree.yes.args.size(); ++i)
-      if (resolve(tree.yes.args[i]) != resolve(tree.no.args[i]) && !dead(s_.nodes[tree.yes.to.index].params[i])) return true;
+      if (resolve(tree.yes.args[i]) != resolve(tree.no.args[i]) &&
+          !dead(s_.nodes[tree.yes.to.index].params[i]))
+        return true;
     const std::uint32_t place = place_of(t);
     return home != kNone && place != kNone && place > home + (stays ? 1 : 0);
   }
 
-  /// Alternatives that lead to a place which others reach too may be cases without a body of their own.
+  /// Alternatives that lead to a place which others reach too may be cases without a body of their
+  /// own.
   std::vector<std::uint32_t> split_cases(std::uint32_t t, std::uint32_t home, bool stays) {
-    if (trees_[t].kind != Tree::Or || !trees_[t].outs.empty() || !trees_[t].tail.empty()) return {t};
+    if (trees_[t].kind != Tree::Or || !trees_[t].outs.empty() || !trees_[t].tail.empty())
+      return {t};
     const std::vector<std::uint32_t> kids = trees_[t].kids;
     const bool shared = preds_[trees_[t].yes.to.index] > 1;
     std::vector<std::uint32_t> firsts;  // of the cases
-    // a case's first test comes behind a copy of the subject, but for the last one's; an alternative's behind one more
+    // a case's first test comes behind a copy of the subject, but for the last one's; an
+    // alternative's behind one more
     auto at_most = [&](std::size_t k, std::uint32_t copies) {
       const std::uint32_t place = place_of(kids[k]);
       return home != kNone && place != kNone && place <= home + copies;
@@ -1112,13 +1296,15 @@ class Matcher {
     bool apart = false;
     for (std::size_t k = 0; k < kids.size(); ++k) {
       const bool alone = k + 1 == kids.size() ? last_alone : (stays || last_alone) && at_most(k, 1);
-      if (k == 0 || alone || apart || (shared && last_line(kids[k]) != last_line(kids[k - 1]))) firsts.push_back(static_cast<std::uint32_t>(k));
+      if (k == 0 || alone || apart || (shared && last_line(kids[k]) != last_line(kids[k - 1])))
+        firsts.push_back(static_cast<std::uint32_t>(k));
       apart = alone;
     }
     if (firsts.size() == 1) return {t};
     std::vector<std::uint32_t> out;
     for (std::size_t i = 0; i < firsts.size(); ++i) {
-      const std::size_t begin = firsts[i], end = i + 1 < firsts.size() ? firsts[i + 1] : kids.size();
+      const std::size_t begin = firsts[i],
+                        end = i + 1 < firsts.size() ? firsts[i + 1] : kids.size();
       if (end - begin == 1) {
         out.push_back(kids[begin]);
         continue;
@@ -1128,7 +1314,8 @@ class Matcher {
       part.first = trees_[kids[begin]].first;
       part.tested = trees_[kids[begin]].tested;
       part.own = trees_[kids[begin]].own;
-      part.kids.assign(kids.begin() + static_cast<std::ptrdiff_t>(begin), kids.begin() + static_cast<std::ptrdiff_t>(end));
+      part.kids.assign(kids.begin() + static_cast<std::ptrdiff_t>(begin),
+                       kids.begin() + static_cast<std::ptrdiff_t>(end));
       part.args.resize(end - begin);
       part.yes = trees_[kids[begin]].yes;
       part.no = trees_[kids[end - 1]].no;
@@ -1147,9 +1334,11 @@ class Matcher {
     return false;
   }
 
-  /// The subject is still on the stack when control comes here, so another case begins here: `case _` with a guard. But no guard tests a pattern.
+  /// The subject is still on the stack when control comes here, so another case begins here: `case
+  /// _` with a guard. But no guard tests a pattern.
   bool holds_subject(BlockId b, ValueId subject) {
-    if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch) return false;
+    if (b.index >= s_.lifted.blocks.size() || s_.nodes[b.index].term != TermKind::Branch)
+      return false;
     if (const std::uint32_t t = tree_of_[b.index]; t != kNone && unmistakable(t)) return false;
     const auto& stack = s_.lifted.blocks[b.index].stack_in;
     return !stack.empty() && stack.back() && resolve(stack.back()) == subject;
@@ -1165,20 +1354,25 @@ class Matcher {
     bool certain = false;
     // a first case that always matches, with a guard: it stands where the subject is computed
     const BlockId start = block_of(subject);
-    if ((start != head || tree_of_[head.index] == kNone) && (tree_of_[head.index] == kNone || !trees_[tree_of_[head.index]].own) && s_.nodes[start.index].alive &&
-        s_.nodes[start.index].match == kNone && s_.nodes[start.index].region == s_.nodes[head.index].region) {
+    if ((start != head || tree_of_[head.index] == kNone) &&
+        (tree_of_[head.index] == kNone || !trees_[tree_of_[head.index]].own) &&
+        s_.nodes[start.index].alive && s_.nodes[start.index].match == kNone &&
+        s_.nodes[start.index].region == s_.nodes[head.index].region) {
       const auto& body = s_.nodes[start.index].body;
       const auto position = std::find(body.begin(), body.end(), subject);
       if (position != body.end() || s_.at(subject).kind == ValueKind::Param) {
         std::vector<Found> before;
         Found found;
         found.block = start;
-        found.prefix = position == body.end() ? 0 : static_cast<std::size_t>(position - body.begin()) + 1;
-        while (found.prefix < body.size() && stores_subject(body[found.prefix], subject) && s_.at(body[found.prefix]).line == s_.at(subject).line && s_.at(subject).line > 0)
+        found.prefix =
+            position == body.end() ? 0 : static_cast<std::size_t>(position - body.begin()) + 1;
+        while (found.prefix < body.size() && stores_subject(body[found.prefix], subject) &&
+               s_.at(body[found.prefix]).line == s_.at(subject).line && s_.at(subject).line > 0)
           ++found.prefix;  // `match (x := f()):`
         for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
           leading_stores(found.block, subject, &found.stores, found.prefix);
-          if (uses_value(found.block, subject, found.prefix + found.stores.size())) break;  // a guard cannot: `a == b == 0`
+          if (uses_value(found.block, subject, found.prefix + found.stores.size()))
+            break;  // a guard cannot: `a == b == 0`
           before.push_back(found);
           const BlockId next = case_behind_guard(found.block, subject);
           if (next == head || (next && head == start)) {
@@ -1188,7 +1382,9 @@ class Matcher {
             certain = true;
             break;
           }
-          if (!next || tree_of_[next.index] != kNone || s_.nodes[next.index].region != s_.nodes[start.index].region) break;
+          if (!next || tree_of_[next.index] != kNone ||
+              s_.nodes[next.index].region != s_.nodes[start.index].region)
+            break;
           found = Found();
           found.block = next;
         }
@@ -1211,9 +1407,13 @@ class Matcher {
           cases.push_back(found);
         }
         certain |= parts.size() > 1;
-        if (std::uint32_t& part = cases.back().tree; may_always_match(part) && has_wildcard(part, home, stays)) part = match_always(part);
+        if (std::uint32_t& part = cases.back().tree;
+            may_always_match(part) && has_wildcard(part, home, stays))
+          part = match_always(part);
         const Tree& last = trees_[cases.back().tree];
-        at = last.no.to || !keeps(last.yes.to, subject, home) ? last.no.to : case_behind_guard(last.yes.to, subject);
+        at = last.no.to || !keeps(last.yes.to, subject, home)
+                 ? last.no.to
+                 : case_behind_guard(last.yes.to, subject);
         continue;
       }
       leading_stores(at, subject, &found.stores);
@@ -1227,7 +1427,9 @@ class Matcher {
     std::size_t tests = 0;
     for (const Found& found : cases) tests += found.tree != kNone;
     certain |= tests > 1;
-    for (const Found& found : cases) certain |= found.tree != kNone && (unmistakable(found.tree) || is_on_later_line(found.tree, subject));
+    for (const Found& found : cases)
+      certain |= found.tree != kNone &&
+                 (unmistakable(found.tree) || is_on_later_line(found.tree, subject));
     if (!certain) return;
     try {
       for (Found& found : cases) {
@@ -1240,7 +1442,8 @@ class Matcher {
           Scope scope;
           scope.captures = &captures;
           found.pattern = bind(scope, subject, {});
-          found.line = found.stores.empty() ? s_.nodes[found.block.index].term_line : s_.at(found.stores.back()).line;
+          found.line = found.stores.empty() ? s_.nodes[found.block.index].term_line
+                                            : s_.at(found.stores.back()).line;
         }
       }
     } catch (const Failed&) {
@@ -1260,7 +1463,8 @@ class Matcher {
     const ValueKind kind = s_.at(subject).kind;
     if (!subject || (kind != ValueKind::Operation && kind != ValueKind::Param)) return;
     const BlockId start = block_of(subject);
-    if (start == b || s_.nodes[start.index].match != kNone || !keeps(b, subject, home_of(subject))) return;
+    if (start == b || s_.nodes[start.index].match != kNone || !keeps(b, subject, home_of(subject)))
+      return;
     chain(start, subject);
   }
 
@@ -1269,7 +1473,8 @@ class Matcher {
     while (!trees_[t].kids.empty()) t = trees_[t].kids.front();
     const BlockId first = trees_[t].first;  // none where the pattern takes anything
     const ValueId test = first ? resolve(s_.nodes[first.index].value) : ValueId();
-    return test && s_.at(subject).kind == ValueKind::Operation && s_.at(subject).line > 0 && s_.at(test).line > s_.at(subject).line;
+    return test && s_.at(subject).kind == ValueKind::Operation && s_.at(subject).line > 0 &&
+           s_.at(test).line > s_.at(subject).line;
   }
 
   bool unmistakable(std::uint32_t t) {
@@ -1280,8 +1485,11 @@ class Matcher {
       if (tree.kind == Tree::Or) return true;
       if (tree.kind == Tree::Leaf) {
         for (ValueId v : s_.nodes[tree.first.index].body)
-          if (s_.is_op(v, Op::MATCH_SEQUENCE) || s_.is_op(v, Op::MATCH_MAPPING) || s_.is_op(v, Op::MATCH_CLASS)) return true;
-        if (leading_stores(tree.yes.to, tree.tested, nullptr) > 0 && preds_[tree.yes.to.index] == 1) return true;
+          if (s_.is_op(v, Op::MATCH_SEQUENCE) || s_.is_op(v, Op::MATCH_MAPPING) ||
+              s_.is_op(v, Op::MATCH_CLASS))
+            return true;
+        if (leading_stores(tree.yes.to, tree.tested, nullptr) > 0 && preds_[tree.yes.to.index] == 1)
+          return true;
       }
       work.insert(work.end(), tree.kids.begin(), tree.kids.end());
     }
@@ -1299,10 +1507,12 @@ class Matcher {
     node.value = id;
   }
 
-  /// What the operands of a guard, on the pattern's row, jump to is one place, with what is written there, also where only the last one is followed by it.
+  /// What the operands of a guard, on the pattern's row, jump to is one place, with what is written
+  /// there, also where only the last one is followed by it.
   void share_written_jumps(BlockId b, std::int32_t line) {
     std::vector<BlockId> guard;
-    while (line > 0 && s_.nodes[b.index].alive && s_.nodes[b.index].term == TermKind::Branch && s_.nodes[b.index].match == kNone && s_.nodes[b.index].term_line == line &&
+    while (line > 0 && s_.nodes[b.index].alive && s_.nodes[b.index].term == TermKind::Branch &&
+           s_.nodes[b.index].match == kNone && s_.nodes[b.index].term_line == line &&
            guard.size() < 64) {
       guard.push_back(b);
       b = s_.nodes[b.index].edges[s_.nodes[b.index].falls].to;
@@ -1334,12 +1544,15 @@ class Matcher {
     std::vector<BlockId> consumed;
     for (const Found& found : cases) {
       const std::uint32_t index = static_cast<std::uint32_t>(s_.cases.size());
-      const bool never = found.tree != kNone && &found != &cases.back() && may_always_match(found.tree);
+      const bool never =
+          found.tree != kNone && &found != &cases.back() && may_always_match(found.tree);
       s_.cases.push_back({found.pattern, found.block == head, never, found.line});
       if (found.tree == kNone) {
         const BlockId body(static_cast<std::uint32_t>(s_.nodes.size()));
         Node rest = s_.nodes[found.block.index];
-        rest.body.erase(rest.body.begin(), rest.body.begin() + static_cast<std::ptrdiff_t>(found.prefix + found.stores.size()));
+        rest.body.erase(
+            rest.body.begin(),
+            rest.body.begin() + static_cast<std::ptrdiff_t>(found.prefix + found.stores.size()));
         rest.params.clear();
         rest.pred_count = 0;
         for (ValueId v : rest.body) s_.lifted.values[v.index].block = body;
@@ -1376,19 +1589,23 @@ class Matcher {
       }
       if (preds_[tree.yes.to.index] == 1) {
         Node& body = s_.nodes[tree.yes.to.index];
-        body.body.erase(body.body.begin(), body.body.begin() + static_cast<std::ptrdiff_t>(found.prefix));
+        body.body.erase(body.body.begin(),
+                        body.body.begin() + static_cast<std::ptrdiff_t>(found.prefix));
         body.params.clear();
       }
       const bool first = found.block == head;
       if (first) {
-        set_subject(head, subject, tree.own || s_.at(subject).block == head ? pattern_start(head, subject) : 0);
+        set_subject(head, subject,
+                    tree.own || s_.at(subject).block == head ? pattern_start(head, subject) : 0);
       } else {
         s_.nodes[found.block.index].body.clear();
         s_.nodes[found.block.index].value = ValueId();
       }
       Node& node = s_.nodes[found.block.index];
       node.term = tree.no.to ? TermKind::Branch : TermKind::Jump;
-      node.edges[0] = Edge{tree.yes.to, s_.nodes[tree.yes.to.index].params.empty() ? std::span<ValueId>() : tree.yes.args};
+      node.edges[0] =
+          Edge{tree.yes.to,
+               s_.nodes[tree.yes.to.index].params.empty() ? std::span<ValueId>() : tree.yes.args};
       node.edges[1] = tree.no;
       touched_.push_back(tree.yes.to);
       if (tree.no.to) touched_.push_back(tree.no.to);
@@ -1403,15 +1620,16 @@ class Matcher {
 
   Structurer& s_;
   std::vector<Tree> trees_;
-  std::vector<std::uint32_t> tree_of_;    // by block: the tree that begins there
-  std::vector<BlockId> order_;            // in reverse postorder, and blocks made here
-  std::vector<std::uint32_t> preds_;      // edges into each block, tests that were joined counted once
-  std::vector<std::uint32_t> marked_;     // by value: the last of builds_ in whose pattern it has its place
+  std::vector<std::uint32_t> tree_of_;  // by block: the tree that begins there
+  std::vector<BlockId> order_;          // in reverse postorder, and blocks made here
+  std::vector<std::uint32_t> preds_;  // edges into each block, tests that were joined counted once
+  std::vector<std::uint32_t>
+      marked_;  // by value: the last of builds_ in whose pattern it has its place
   std::uint32_t builds_ = 0;
   std::vector<ValueId> blocks_read_;
-  std::vector<ValueId> alias_;            // by value: see resolve
-  std::set<std::uint32_t> keys_;          // operands of MATCH_KEYS
-  std::vector<std::uint8_t> live_;        // by value: read by somebody
+  std::vector<ValueId> alias_;      // by value: see resolve
+  std::set<std::uint32_t> keys_;    // operands of MATCH_KEYS
+  std::vector<std::uint8_t> live_;  // by value: read by somebody
   std::vector<BlockId> touched_;
   std::size_t failures_ = 0;
 };

@@ -15,26 +15,32 @@
 namespace depyf {
 namespace {
 
-// CPython puts literal sequences of at least this many constants into one constant (MIN_CONST_SEQUENCE_SIZE).
+// CPython puts literal sequences of at least this many constants into one constant
+// (MIN_CONST_SEQUENCE_SIZE).
 constexpr std::size_t kMinConstSequence = 3;
-// Above this many stack entries CPython builds calls and displays step by step (STACK_USE_GUIDELINE).
+// Above this many stack entries CPython builds calls and displays step by step
+// (STACK_USE_GUIDELINE).
 constexpr std::size_t kStackGuideline = 30;
 // A dict display is cut into pieces of so many pairs.
 constexpr std::size_t kDictPiece = kStackGuideline / 2 + 2;
 
 // Marks in Expr::op of List, Tuple, Set and Dict; nobody else reads them.
-constexpr std::uint8_t kHasRoom = 1;        // the storage of `kids` is std::bit_ceil(size) long
-constexpr std::uint8_t kFromConstant = 2;   // the kids are the items of the constant `a`
-constexpr std::uint8_t kFromList = 4;       // a tuple that grew as a list
-constexpr std::uint8_t kWhole = 8;          // a display that one instruction built: up to 3.8, `{**a, **b}` or `(*a, *b)` and no arguments of a call
-constexpr std::uint8_t kKeyed = 16;         // a dictionary out of a tuple of keys, which calls with very many keywords do not use
+constexpr std::uint8_t kHasRoom = 1;       // the storage of `kids` is std::bit_ceil(size) long
+constexpr std::uint8_t kOneByOne = 32;     // {*(1, 2, 3)}: see one_by_one()
+constexpr std::uint8_t kFromConstant = 2;  // the kids are the items of the constant `a`
+constexpr std::uint8_t kFromList = 4;      // a tuple that grew as a list
+constexpr std::uint8_t kWhole = 8;  // a display that one instruction built: up to 3.8, `{**a, **b}`
+                                    // or `(*a, *b)` and no arguments of a call
+constexpr std::uint8_t kKeyed =
+    16;  // a dictionary out of a tuple of keys, which calls with very many keywords do not use
 
 // Expr::a of a Binary that INPLACE made.
 constexpr std::uint32_t kInPlace = 1;
 
 [[noreturn]] void no_source_form(const Value& v, std::string_view as) {
-  throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has no source form as " +
-              std::string(as) + " by itself; the structurer has to treat it together with its neighbours");
+  throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) +
+              " has no source form as " + std::string(as) +
+              " by itself; the structurer has to treat it together with its neighbours");
 }
 
 struct Maker {
@@ -48,35 +54,49 @@ struct Maker {
 
   StrId slot_name(std::uint32_t slot) const {
     const CodeObject& code = module()[lifted.code];
-    if (slot >= code.slots.size()) [[unlikely]] no_slot(slot, v.offset, code.slots.size());
+    if (slot >= code.slots.size()) [[unlikely]]
+      no_slot(slot, v.offset, code.slots.size());
     return code.slots[slot].name;
   }
-  [[noreturn, gnu::noinline]] static void no_slot(std::uint32_t slot, std::uint32_t offset, std::size_t count) {
-    throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(offset) + " does not exist; the code object has " + std::to_string(count));
+  [[noreturn, gnu::noinline]] static void no_slot(std::uint32_t slot, std::uint32_t offset,
+                                                  std::size_t count) {
+    throw Error("variable slot " + std::to_string(slot) + " at offset " + std::to_string(offset) +
+                " does not exist; the code object has " + std::to_string(count));
   }
 
   void need(std::size_t n) const {
-    if (kids.size() < n) [[unlikely]] too_few(v, kids.size(), n);
+    if (kids.size() < n) [[unlikely]]
+      too_few(v, kids.size(), n);
   }
-  [[noreturn, gnu::noinline]] static void too_few(const Value& v, std::size_t count, std::size_t n) {
-    throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) + " has " + std::to_string(count) +
+  [[noreturn, gnu::noinline]] static void too_few(const Value& v, std::size_t count,
+                                                  std::size_t n) {
+    throw Error("operation " + std::string(op_name(v.op)) + " at offset " +
+                std::to_string(v.offset) + " has " + std::to_string(count) +
                 " operands, expected at least " + std::to_string(n));
   }
 
-  ExprId node(ExprKind kind, std::span<const ExprId> operands, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+  ExprId node(ExprKind kind, std::span<const ExprId> operands, std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0) {
     return ast.expr(kind, operands, a, op, origin());
   }
   /// How many there are is known to the compiler.
   template <std::size_t N>
-  ExprId node(ExprKind kind, const ExprId (&operands)[N], std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+  ExprId node(ExprKind kind, const ExprId (&operands)[N], std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0) {
     const std::span<ExprId> kids_of_node = ast.arena.array<ExprId>(N);
     std::copy(operands, operands + N, kids_of_node.begin());
     return ast.expr_over(kind, kids_of_node, a, op, origin());
   }
-  ExprId leaf(ExprKind kind, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) { return ast.expr_over(kind, {}, a, op, origin()); }
+  ExprId leaf(ExprKind kind, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+    return ast.expr_over(kind, {}, a, op, origin());
+  }
   /// It has no place of its own.
-  ExprId item_of_constant(ConstId item) { return ast.constant(item, {v.offset, v.line, lifted.code, 0}); }
-  ExprId name(StrId id, NameScope scope) { return leaf(ExprKind::Name, id.index, static_cast<std::uint8_t>(scope)); }
+  ExprId item_of_constant(ConstId item) {
+    return ast.constant(item, {v.offset, v.line, lifted.code, 0});
+  }
+  ExprId name(StrId id, NameScope scope) {
+    return leaf(ExprKind::Name, id.index, static_cast<std::uint8_t>(scope));
+  }
 
   const Const* constant(ExprId id) const {
     if (!id || ast[id].kind != ExprKind::Constant) return nullptr;
@@ -89,7 +109,8 @@ struct Maker {
   const Const& names_tuple(ExprId id) const {
     const Const* c = constant(id);
     if (!c || c->kind != ConstKind::Tuple)
-      throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) +
+      throw Error("operation " + std::string(op_name(v.op)) + " at offset " +
+                  std::to_string(v.offset) +
                   " expects a constant tuple of names or keys on top of the stack");
     return *c;
   }
@@ -107,26 +128,40 @@ struct Maker {
     e.origin = origin();
     e.a = v.arg;
     switch (v.op) {
-      case Op::LOAD_FAST: case Op::LOAD_DEREF:
-        e.op = static_cast<std::uint8_t>(v.op == Op::LOAD_FAST ? NameScope::Fast : NameScope::Deref);
+      case Op::LOAD_FAST:
+      case Op::LOAD_DEREF:
+        e.op =
+            static_cast<std::uint8_t>(v.op == Op::LOAD_FAST ? NameScope::Fast : NameScope::Deref);
         e.a = slot_name(v.arg).index;
         break;
-      case Op::LOAD_GLOBAL: e.op = static_cast<std::uint8_t>(NameScope::Global); break;
-      case Op::LOAD_NAME: e.op = static_cast<std::uint8_t>(NameScope::Name); break;
-      default: break;
+      case Op::LOAD_GLOBAL:
+        e.op = static_cast<std::uint8_t>(NameScope::Global);
+        break;
+      case Op::LOAD_NAME:
+        e.op = static_cast<std::uint8_t>(NameScope::Name);
+        break;
+      default:
+        break;
     }
     return ExprId(static_cast<std::uint32_t>(ast.exprs.size() - 1));
   }
 
   // --- displays
 
-  /// `display` with `added` at its end, as a further version in the same storage while there is room.
+  /// `display` with `added` at its end, as a further version in the same storage while there is
+  /// room.
   ExprId grow(ExprId display, std::span<const ExprId> added) {
     Expr e = ast[display];
-    if ((e.op & kFromConstant) && (e.kind == ExprKind::Set || lifted.folds_displays)) {  // {1, 2, 3, *more}
+    if (e.op & kOneByOne) {  // what follows keeps the compiler from folding the constants
+      e.kids = ast.arena.copy(std::span<const ExprId>(ast[ast[e.kids[0]].kids[0]].kids));
+      e.op = 0;
+    }
+    if ((e.op & kFromConstant) &&
+        (e.kind == ExprKind::Set || lifted.folds_displays)) {  // {1, 2, 3, *more}
       e.a = UINT32_MAX;
       e.op = 0;
-    } else if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1, 2, 3), …]
+    } else if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1,
+                                        // 2, 3), …]
       const ExprId starred[] = {node(ExprKind::Starred, {ast.constant(ConstId(e.a), e.origin)})};
       e.kids = ast.arena.copy(starred);
       e.a = UINT32_MAX;
@@ -143,7 +178,24 @@ struct Maker {
     e.op |= kHasRoom;
     return ast.add(e);
   }
-  ExprId grow(ExprId display, std::initializer_list<ExprId> added) { return grow(display, std::span<const ExprId>(added.begin(), added.size())); }
+  ExprId grow(ExprId display, std::initializer_list<ExprId> added) {
+    return grow(display, std::span<const ExprId>(added.begin(), added.size()));
+  }
+
+  /// A set of its items in their order. CPython 3.9 and later compile a display of three constants
+  /// or more to an update with a frozenset, whose items come in another order than those of a set
+  /// that got them one by one; `{*(a, b, c)}` adds them one by one.
+  ExprId one_by_one() {
+    const auto literal = [&](ExprId id) {
+      const Const* c = constant(id);
+      return c && c->kind != ConstKind::Object && c->kind != ConstKind::Code;
+    };
+    if (kids.size() < kMinConstSequence || !folds_set_displays(module()) ||
+        !std::all_of(kids.begin(), kids.end(), literal))
+      return node(ExprKind::Set, kids);
+    const ExprId items = node(ExprKind::Tuple, kids);
+    return node(ExprKind::Set, {node(ExprKind::Starred, {items})}, UINT32_MAX, kOneByOne);
+  }
 
   bool growable(ExprId id, ExprKind kind) const { return ast[id].kind == kind; }
 
@@ -181,7 +233,9 @@ struct Maker {
   bool keyword_names(ExprId pairs) const {
     const std::span<ExprId> kids = ast[pairs].kids;
     for (std::size_t i = 0; i < kids.size(); i += 2)
-      if (const Const* key = constant(kids[i]); !key || key->kind != ConstKind::Str || !identifier(key->text)) return false;
+      if (const Const* key = constant(kids[i]);
+          !key || key->kind != ConstKind::Str || !identifier(key->text))
+        return false;
     return true;
   }
 
@@ -191,7 +245,9 @@ struct Maker {
       const std::span<ExprId> have = ast[dict].kids;
       std::size_t trailing = 0;
       for (std::size_t i = have.size(); i >= 2 && have[i - 2]; i -= 2) ++trailing;
-      if (!have.empty() && (pieces || keyword_names(mapping)) && (pieces ? trailing % kDictPiece == 0 : trailing == 0)) return grow(dict, ast[mapping].kids);
+      if (!have.empty() && (pieces || keyword_names(mapping)) &&
+          (pieces ? trailing % kDictPiece == 0 : trailing == 0))
+        return grow(dict, ast[mapping].kids);
     }
     return grow(dict, {ExprId::none(), mapping});
   }
@@ -200,13 +256,18 @@ struct Maker {
   ExprId unpack_display(ExprKind kind, std::size_t count, std::uint8_t flags = 0) {
     need(count);
     std::vector<ExprId> items;
-    bool starred = count == 1, joined = false;  // a lone piece was starred, else it would be a plain display
+    bool starred = count == 1,
+         joined = false;  // a lone piece was starred, else it would be a plain display
     for (std::size_t i = 0; i < count; ++i) {
       const Expr& e = ast[kids[i]];
       const Const* c = constant(kids[i]);
-      const bool display = kind == ExprKind::Set ? e.kind == ExprKind::Set : e.kind == ExprKind::Tuple || (c && c->kind == ConstKind::Tuple);
+      const bool display = kind == ExprKind::Set
+                               ? e.kind == ExprKind::Set
+                               : e.kind == ExprKind::Tuple || (c && c->kind == ConstKind::Tuple);
       const bool empty = c ? c->items.empty() : e.kids.empty();
-      const bool has_star = display && !c && std::any_of(e.kids.begin(), e.kids.end(), [&](ExprId k) { return ast[k].kind == ExprKind::Starred; });
+      const bool has_star = display && !c &&
+                            std::any_of(e.kids.begin(), e.kids.end(),
+                                        [&](ExprId k) { return ast[k].kind == ExprKind::Starred; });
       if (display && !empty && !has_star && !joined && !starred) {
         if (c) {
           for (ConstId item : c->items) items.push_back(item_of_constant(item));
@@ -243,13 +304,17 @@ struct Maker {
   ExprId to_tuple(ExprId list) {
     const Expr& e = ast[list];
     if (e.kind != ExprKind::List) return node(ExprKind::Tuple, {node(ExprKind::Starred, {list})});
-    if (e.op & kFromConstant) return node(ExprKind::Tuple, {node(ExprKind::Starred, {ast.constant(ConstId(e.a), origin())})});
-    return ast.expr_over(ExprKind::Tuple, e.kids, UINT32_MAX, static_cast<std::uint8_t>(e.op | kFromList), origin());
+    if (e.op & kFromConstant)
+      return node(ExprKind::Tuple,
+                  {node(ExprKind::Starred, {ast.constant(ConstId(e.a), origin())})});
+    return ast.expr_over(ExprKind::Tuple, e.kids, UINT32_MAX,
+                         static_cast<std::uint8_t>(e.op | kFromList), origin());
   }
 
   // --- calls
 
-  /// `*args: *Ts` unpacks one value onto the stack; every other unpacking is stored at once, as a target.
+  /// `*args: *Ts` unpacks one value onto the stack; every other unpacking is stored at once, as a
+  /// target.
   static bool is_starred_annotation(const Value& value) {
     return value.kind == ValueKind::Operation && value.op == Op::UNPACK_SEQUENCE && value.arg == 1;
   }
@@ -257,7 +322,9 @@ struct Maker {
   static bool identifier(std::string_view text) {
     if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
     for (unsigned char ch : text)
-      if (!(ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch >= 0x80)) return false;
+      if (!(ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+            (ch >= '0' && ch <= '9') || ch >= 0x80))
+        return false;
     return true;
   }
 
@@ -270,18 +337,18 @@ struct Maker {
     need(2);
     const Const& names = names_tuple(kids.back());
     const std::span<const ExprId> args = kids.first(kids.size() - 1);
-    if (names.items.size() + 1 > args.size()) throw Error("call at offset " + std::to_string(v.offset) + " names more arguments than it has");
+    if (names.items.size() + 1 > args.size())
+      throw Error("call at offset " + std::to_string(v.offset) +
+                  " names more arguments than it has");
     ExprIds all;
     all.append(args.first(args.size() - names.items.size()));
     for (std::size_t i = 0; i < names.items.size(); ++i) {
       const Const& key = module()[names.items[i]];
       const ExprId value = args[args.size() - names.items.size() + i];
-      if (key.kind != ConstKind::Str) throw Error("call at offset " + std::to_string(v.offset) + " has a keyword that is no string");
-      if (identifier(key.text)) {
-        all.push_back(node(ExprKind::Keyword, {value}, ast.module->intern(key.text).index));
-      } else {
-        all.push_back(node(ExprKind::Keyword, {node(ExprKind::Dict, {ast.constant(names.items[i], origin()), value})}));
-      }
+      if (key.kind != ConstKind::Str)
+        throw Error("call at offset " + std::to_string(v.offset) +
+                    " has a keyword that is no string");
+      all.push_back(node(ExprKind::Keyword, {value}, ast.module->intern(key.text).index));
     }
     return node(ExprKind::Call, all);
   }
@@ -304,7 +371,9 @@ struct Maker {
     } else if (e.kind == ExprKind::Tuple) {
       bool has_star = false;
       for (ExprId k : e.kids) has_star = has_star || ast[k].kind == ExprKind::Starred;
-      const bool written_out = (e.op & kWhole) ? false : has_star ? e.kids.size() > 1 : mapping || (e.op & kFromList);
+      const bool written_out = (e.op & kWhole) ? false
+                               : has_star      ? e.kids.size() > 1
+                                               : mapping || (e.op & kFromList);
       if (written_out) {
         all.insert(all.end(), e.kids.begin(), e.kids.end());
         star = has_star;
@@ -320,16 +389,19 @@ struct Maker {
       for (std::size_t i = 0; pairs && i < m.kids.size(); i += 2) {
         if (!m.kids[i]) {
           unpacks = true;
-        } else if (const Const* key = constant(m.kids[i]); !key || key->kind != ConstKind::Str || !identifier(key->text)) {
+        } else if (const Const* key = constant(m.kids[i]);
+                   !key || key->kind != ConstKind::Str || !identifier(key->text)) {
           pairs = false;
         }
       }
       // f(a, k=1) would be no unpacking call, unless it has too many arguments for the stack.
-      const bool too_many = all.size() - 1 + m.kids.size() > kStackGuideline && (!(m.op & kKeyed) || m.kids.size() <= kStackGuideline);
+      const bool too_many = all.size() - 1 + m.kids.size() > kStackGuideline &&
+                            (!(m.op & kKeyed) || m.kids.size() <= kStackGuideline);
       if (pairs && !unpacks && !star && !too_many) pairs = false;
       if (pairs) {
         const std::span<ExprId> entries = m.kids;
-        for (std::size_t i = 0; i < entries.size(); i += 2) all.push_back(keyword(entries[i], entries[i + 1]));
+        for (std::size_t i = 0; i < entries.size(); i += 2)
+          all.push_back(keyword(entries[i], entries[i + 1]));
       } else {
         all.push_back(node(ExprKind::Keyword, {mapping}));
       }
@@ -337,20 +409,24 @@ struct Maker {
     return node(ExprKind::Call, all);
   }
 
-  /// An iterator that is a value of its own, as Dynamo makes them, and not what a loop or a comprehension runs over: no syntax has it, and `iter` may be
-  /// rebound, so a placeholder stands for the function.
+  /// An iterator that is a value of its own, as Dynamo makes them, and not what a loop or a
+  /// comprehension runs over: no syntax has it, and `iter` may be rebound, so a placeholder stands
+  /// for the function.
   void spell_iterators() {
     bool comprehension = false;
     if (v.op == Op::CALL && !v.operands.empty()) {
       const Value& callee = lifted[v.operands[0]];
-      comprehension = callee.kind == ValueKind::Operation && (callee.op == Op::MAKE_FUNCTION || callee.op == Op::SET_FUNCTION_ATTRIBUTE);
+      comprehension = callee.kind == ValueKind::Operation &&
+                      (callee.op == Op::MAKE_FUNCTION || callee.op == Op::SET_FUNCTION_ATTRIBUTE);
     }
     if (comprehension) return;
     const auto is_iterator = [&](ValueId operand) {
       const Value& value = lifted[operand];
-      return value.op == Op::GET_ITER && value.kind == ValueKind::Operation && value.aux != kIteratorWritten;
+      return value.op == Op::GET_ITER && value.kind == ValueKind::Operation &&
+             value.aux != kIteratorWritten;
     };
-    const std::span<const ValueId> operands = v.operands.first(std::min(v.operands.size(), kids.size()));
+    const std::span<const ValueId> operands =
+        v.operands.first(std::min(v.operands.size(), kids.size()));
     std::size_t i = v.op == Op::CALL;
     while (i < operands.size() && !is_iterator(operands[i])) ++i;
     if (i >= operands.size()) return;
@@ -362,11 +438,15 @@ struct Maker {
 
   // --- functions
 
-  /// A function of a live code object, which must stay that very object: a call of the type of functions, in words that nobody can rebind.
+  /// A function of a live code object, which must stay that very object: a call of the type of
+  /// functions, in words that nobody can rebind.
   ExprId function_of(ExprId code, ExprId closure) {
-    const auto raw = [&](const char* text) { return leaf(ExprKind::Raw, ast.module->intern(text).index); };
+    const auto raw = [&](const char* text) {
+      return leaf(ExprKind::Raw, ast.module->intern(text).index);
+    };
     const ExprId none = ast.constant(ast.module->add(Const()), origin());
-    return node(ExprKind::Call, {raw("(lambda: 0).__class__"), code, raw("(lambda: 0).__globals__"), none, none, closure});
+    return node(ExprKind::Call, {raw("(lambda: 0).__class__"), code, raw("(lambda: 0).__globals__"),
+                                 none, none, closure});
   }
 
   ExprId make_function() {
@@ -380,8 +460,10 @@ struct Maker {
       }
     need(at + 1);
     const Const* code = constant(kids[at]);
-    if (code && code->kind == ConstKind::Object && v.arg == 8) return function_of(kids[at], parts[3]);
-    if (!code || code->kind != ConstKind::Code) no_source_form(v, "a function, because its code is no constant: it");
+    if (code && code->kind == ConstKind::Object && v.arg == 8)
+      return function_of(kids[at], parts[3]);
+    if (!code || code->kind != ConstKind::Code)
+      no_source_form(v, "a function, because its code is no constant: it");
     return node(ExprKind::FunctionValue, parts, code->code.index, static_cast<std::uint8_t>(v.arg));
   }
 
@@ -400,9 +482,12 @@ struct Maker {
     need(3);
     const Expr &cls = ast[kids[1]], &self = ast[kids[2]];
     const CodeObject& code = module()[lifted.code];
-    const bool usual = !(v.aux & 2) && cls.kind == ExprKind::Name && module()[StrId(cls.a)] == "__class__" && self.kind == ExprKind::Name &&
-                       code.argcount > 0 && !code.slots.empty() && code.slots[0].name == StrId(self.a);
-    const ExprId call = usual ? node(ExprKind::Call, {kids[0]}) : node(ExprKind::Call, {kids[0], kids[1], kids[2]});
+    const bool usual = !(v.aux & 2) && cls.kind == ExprKind::Name &&
+                       module()[StrId(cls.a)] == "__class__" && self.kind == ExprKind::Name &&
+                       code.argcount > 0 && !code.slots.empty() &&
+                       code.slots[0].name == StrId(self.a);
+    const ExprId call =
+        usual ? node(ExprKind::Call, {kids[0]}) : node(ExprKind::Call, {kids[0], kids[1], kids[2]});
     return node(ExprKind::Attribute, {call}, v.arg);
   }
 
@@ -412,17 +497,20 @@ struct Maker {
   bool is_literal(ExprId e) const {
     const Const* c = e ? constant(e) : nullptr;
     if (!e) return true;
-    return c && c->kind != ConstKind::Tuple && !(c->kind == ConstKind::Int && (c->big ? c->text.starts_with('-') : c->integer < 0)) && !(c->kind == ConstKind::Float && std::signbit(c->re)) &&
-           c->kind != ConstKind::Complex;
+    return c && c->kind != ConstKind::Tuple &&
+           !(c->kind == ConstKind::Int && (c->big ? c->text.starts_with('-') : c->integer < 0)) &&
+           !(c->kind == ConstKind::Float && std::signbit(c->re)) && c->kind != ConstKind::Complex;
   }
 
   ExprId slice(ExprId lower, ExprId upper, ExprId step) {
-    // From 3.14 on a slice of literals is a constant: one of these numbers was computed (`x[:60 * 4]`), and a sign says so.
+    // From 3.14 on a slice of literals is a constant: one of these numbers was computed (`x[:60 *
+    // 4]`), and a sign says so.
     if (lifted.folds_displays && is_literal(lower) && is_literal(upper) && is_literal(step))
       for (ExprId* part : {&lower, &upper, &step}) {
         const Const* c = *part ? constant(*part) : nullptr;
         if (!c || (c->kind != ConstKind::Int && c->kind != ConstKind::Float)) continue;
-        *part = node(ExprKind::Unary, {*part}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Plus));
+        *part =
+            node(ExprKind::Unary, {*part}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Plus));
         break;
       }
     if (is_const(lower, ConstKind::None)) lower = ExprId::none();
@@ -437,7 +525,8 @@ struct Maker {
     return node(ExprKind::Slice, parts);
   }
 
-  /// Slices may be constants, and items of constant tuples; they are written out inside brackets only.
+  /// Slices may be constants, and items of constant tuples; they are written out inside brackets
+  /// only.
   ExprId index(ExprId id) {
     const Const* c = constant(id);
     if (!c) return id;
@@ -448,7 +537,8 @@ struct Maker {
     if (!any) return id;
     std::vector<ExprId> items;
     for (ConstId item : c->items)
-      items.push_back(module()[item].kind == ConstKind::Slice ? constant_slice(module()[item]) : item_of_constant(item));
+      items.push_back(module()[item].kind == ConstKind::Slice ? constant_slice(module()[item])
+                                                              : item_of_constant(item));
     return node(ExprKind::Tuple, items);
   }
 
@@ -468,7 +558,8 @@ struct Maker {
     need(v.aux & 1 ? 2 : 1);
     ExprId value = kids[0];
     std::uint8_t conversion = static_cast<std::uint8_t>(v.arg);
-    if (const Expr& e = ast[value]; e.kind == ExprKind::FormattedValue && e.a != UINT32_MAX) {  // CONVERT
+    if (const Expr& e = ast[value];
+        e.kind == ExprKind::FormattedValue && e.a != UINT32_MAX) {  // CONVERT
       conversion = e.op;
       value = e.kids[0];
     }
@@ -483,11 +574,13 @@ struct Maker {
     std::span<const ExprId> values;
     if (ast[kids[1]].kind == ExprKind::Tuple) {
       values = ast[kids[1]].kids;
-    } else if (const Const* c = constant(kids[1]); !c || c->kind != ConstKind::Tuple || !c->items.empty()) {
+    } else if (const Const* c = constant(kids[1]);
+               !c || c->kind != ConstKind::Tuple || !c->items.empty()) {
       no_source_form(v, "a template string");
     }
     for (std::size_t i = 0; i < strings.items.size() || i < values.size(); ++i) {
-      if (i < strings.items.size() && !module()[strings.items[i]].text.empty()) parts.push_back(ast.constant(strings.items[i], origin()));
+      if (i < strings.items.size() && !module()[strings.items[i]].text.empty())
+        parts.push_back(ast.constant(strings.items[i], origin()));
       if (i < values.size()) parts.push_back(values[i]);
     }
     return node(ExprKind::TemplateStr, parts);
@@ -505,12 +598,14 @@ struct Maker {
     if (t.kind != ExprKind::Subscript || t.kids[0] != l.kids[0]) return false;
     if (t.kids[1] == l.kids[1]) return true;
     const Expr &ti = ast[t.kids[1]], &li = ast[l.kids[1]];
-    return ti.kind == ExprKind::Slice && li.kind == ExprKind::Slice && std::equal(ti.kids.begin(), ti.kids.end(), li.kids.begin());
+    return ti.kind == ExprKind::Slice && li.kind == ExprKind::Slice &&
+           std::equal(ti.kids.begin(), ti.kids.end(), li.kids.begin());
   }
 
   StmtId assign(ExprId target, ExprId value) {
     const Expr& e = ast[value];
-    const bool augmented = e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0]);
+    const bool augmented =
+        e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0]);
     const StmtId id = ast.stmt(augmented ? StmtKind::AugAssign : StmtKind::Assign, origin());
     Stmt& s = ast[id];
     if (augmented) {
@@ -556,7 +651,8 @@ ExprId Maker::expression() {
     if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
     need(1);
     const Expr& e = ast[kids[0]];
-    const bool made = e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
+    const bool made =
+        e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
     if (v.arg == 0) return made ? e.kids[0] : kids[0];
     return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
   }
@@ -577,7 +673,9 @@ ExprId Maker::expression() {
     case Op::LOAD_BUILD_CLASS:
       return leaf(ExprKind::ClassBuilder);
     case Op::LOAD_FAST_AND_CLEAR:
-      return name(slot_name(v.arg), NameScope::Fast);
+      // No statement puts a variable aside that may be unbound.
+      throw Error("structure: an inlined comprehension is no expression, at offset " +
+                  std::to_string(v.offset));
     case Op::LOAD_CLASSDEREF:
       return name(slot_name(v.arg), NameScope::ClassDeref);
     case Op::LOAD_CLOSURE:
@@ -603,7 +701,8 @@ ExprId Maker::expression() {
       return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
     case Op::BINARY:
       need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX,
+                  static_cast<std::uint8_t>(v.arg));
     case Op::INPLACE:
       need(2);
       return node(ExprKind::Binary, {kids[0], kids[1]}, kInPlace, static_cast<std::uint8_t>(v.arg));
@@ -618,7 +717,10 @@ ExprId Maker::expression() {
       return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
     case Op::TO_BOOL:  // where a test follows, lift() took it away
       need(1);
-      return node(ExprKind::Unary, {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
+      return node(
+          ExprKind::Unary,
+          {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))},
+          UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
 
     case Op::BUILD_TUPLE:
       spell_iterators();
@@ -627,14 +729,16 @@ ExprId Maker::expression() {
       spell_iterators();
       return node(ExprKind::List, kids);
     case Op::BUILD_SET:
-      return node(ExprKind::Set, kids);
+      return one_by_one();
     case Op::BUILD_MAP:
       spell_iterators();
       return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
     case Op::BUILD_CONST_KEY_MAP: {
       need(1);
       const Const& keys = names_tuple(kids.back());
-      if (keys.items.size() + 1 != kids.size()) throw Error("dictionary at offset " + std::to_string(v.offset) + " has not one value for each key");
+      if (keys.items.size() + 1 != kids.size())
+        throw Error("dictionary at offset " + std::to_string(v.offset) +
+                    " has not one value for each key");
       std::vector<ExprId> pairs;
       for (std::size_t i = 0; i < keys.items.size(); ++i) {
         pairs.push_back(item_of_constant(keys.items[i]));
@@ -692,13 +796,16 @@ ExprId Maker::expression() {
       return format();
     case Op::CONVERT:
       need(1);
-      return node(ExprKind::FormattedValue, {kids[0], ExprId::none()}, 0, static_cast<std::uint8_t>(v.arg));
+      return node(ExprKind::FormattedValue, {kids[0], ExprId::none()}, 0,
+                  static_cast<std::uint8_t>(v.arg));
     case Op::BUILD_INTERPOLATION: {
       need(2);
       const ExprId text = kids[1];
       const ExprId spec = (v.aux & 1) && kids.size() > 2 ? joined(kids[2]) : ExprId::none();
-      if (!is_const(text, ConstKind::Str)) no_source_form(v, "an interpolation, because its text is no constant: it");
-      return node(ExprKind::Interpolation, {kids[0], spec}, ast[text].a, static_cast<std::uint8_t>(v.arg));
+      if (!is_const(text, ConstKind::Str))
+        no_source_form(v, "an interpolation, because its text is no constant: it");
+      return node(ExprKind::Interpolation, {kids[0], spec}, ast[text].a,
+                  static_cast<std::uint8_t>(v.arg));
     }
     case Op::BUILD_TEMPLATE:
       return template_string();
@@ -720,7 +827,8 @@ ExprId Maker::expression() {
       need(1);
       switch (static_cast<Intrinsic1>(v.arg)) {
         case Intrinsic1::UnaryPositive:
-          return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Plus));
+          return node(ExprKind::Unary, {kids[0]}, UINT32_MAX,
+                      static_cast<std::uint8_t>(UnaryOp::Plus));
         case Intrinsic1::ListToTuple:
           return to_tuple(kids[0]);
         case Intrinsic1::AsyncGenWrap:
@@ -738,7 +846,8 @@ ExprId Maker::expression() {
       return node(ExprKind::Intrinsic, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
     case Op::INTRINSIC_2:
       need(2);
-      return node(ExprKind::Intrinsic, {kids[0], kids[1]}, UINT32_MAX, static_cast<std::uint8_t>(64 + v.arg));
+      return node(ExprKind::Intrinsic, {kids[0], kids[1]}, UINT32_MAX,
+                  static_cast<std::uint8_t>(64 + v.arg));
 
     case Op::GET_ITER:
     case Op::GET_YIELD_FROM_ITER:
@@ -757,24 +866,81 @@ ExprId Maker::expression() {
     }
     case Op::IMPORT_NAME:
       need(2);
-      return node(ExprKind::ImportModule, {kids[0], kids[1]}, v.arg, static_cast<std::uint8_t>(v.aux));
+      return node(ExprKind::ImportModule, {kids[0], kids[1]}, v.arg,
+                  static_cast<std::uint8_t>(v.aux));
     case Op::IMPORT_FROM:
       need(1);
       return node(ExprKind::ImportedName, {kids[0]}, v.arg);
 
-    // No expression by themselves: shuffles and control (gone after lift), stores (statements), and parts of for, with, try and match.
-    case Op::POP_TOP: case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR:
-    case Op::STORE_FAST: case Op::DELETE_FAST: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL:
-    case Op::STORE_NAME: case Op::DELETE_NAME: case Op::STORE_ATTR: case Op::DELETE_ATTR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
-    case Op::STORE_SLICE: case Op::GET_ANEXT: case Op::FOR_ITER: case Op::SEND: case Op::END_SEND: case Op::CLEANUP_THROW:
-    case Op::END_ASYNC_FOR: case Op::UNPACK_EX: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER:
-    case Op::WITH_EXCEPT_START: case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO: case Op::POP_EXCEPT:
-    case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH: case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS:
-    case Op::PRINT_EXPR: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN:
-    case Op::COPY_DICT_WITHOUT_KEYS: case Op::JUMP: case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: case Op::BRANCH_NONE:
-    case Op::BRANCH_NOT_NONE: case Op::BRANCH_FALSE_OR_POP: case Op::BRANCH_TRUE_OR_POP: case Op::RETURN_VALUE: case Op::SETUP_FINALLY:
-    case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK: case Op::BREAK_LOOP: case Op::CONTINUE_LOOP: case Op::BEGIN_FINALLY:
-    case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY: case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH:
+    // No expression by themselves: shuffles and control (gone after lift), stores (statements), and
+    // parts of for, with, try and match.
+    case Op::POP_TOP:
+    case Op::COPY:
+    case Op::SWAP:
+    case Op::ROT:
+    case Op::PUSH_NULL:
+    case Op::END_FOR:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+    case Op::STORE_GLOBAL:
+    case Op::DELETE_GLOBAL:
+    case Op::STORE_NAME:
+    case Op::DELETE_NAME:
+    case Op::STORE_ATTR:
+    case Op::DELETE_ATTR:
+    case Op::STORE_SUBSCR:
+    case Op::DELETE_SUBSCR:
+    case Op::STORE_SLICE:
+    case Op::GET_ANEXT:
+    case Op::FOR_ITER:
+    case Op::SEND:
+    case Op::END_SEND:
+    case Op::CLEANUP_THROW:
+    case Op::END_ASYNC_FOR:
+    case Op::UNPACK_EX:
+    case Op::IMPORT_STAR:
+    case Op::WITH_ENTER:
+    case Op::ASYNC_WITH_ENTER:
+    case Op::WITH_EXCEPT_START:
+    case Op::LOAD_SPECIAL:
+    case Op::RAISE:
+    case Op::RERAISE:
+    case Op::PUSH_EXC_INFO:
+    case Op::POP_EXCEPT:
+    case Op::EXC_MATCH:
+    case Op::CHECK_EXC_MATCH:
+    case Op::CHECK_EG_MATCH:
+    case Op::PREP_RERAISE_STAR:
+    case Op::SETUP_ANNOTATIONS:
+    case Op::PRINT_EXPR:
+    case Op::MATCH_MAPPING:
+    case Op::MATCH_SEQUENCE:
+    case Op::MATCH_KEYS:
+    case Op::MATCH_CLASS:
+    case Op::GET_LEN:
+    case Op::COPY_DICT_WITHOUT_KEYS:
+    case Op::JUMP:
+    case Op::BRANCH_FALSE:
+    case Op::BRANCH_TRUE:
+    case Op::BRANCH_NONE:
+    case Op::BRANCH_NOT_NONE:
+    case Op::BRANCH_FALSE_OR_POP:
+    case Op::BRANCH_TRUE_OR_POP:
+    case Op::RETURN_VALUE:
+    case Op::SETUP_FINALLY:
+    case Op::SETUP_WITH:
+    case Op::SETUP_LOOP:
+    case Op::POP_BLOCK:
+    case Op::BREAK_LOOP:
+    case Op::CONTINUE_LOOP:
+    case Op::BEGIN_FINALLY:
+    case Op::CALL_FINALLY:
+    case Op::POP_FINALLY:
+    case Op::END_FINALLY:
+    case Op::WITH_CLEANUP_START:
+    case Op::WITH_CLEANUP_FINISH:
     case Op::UNKNOWN:
       break;
   }
@@ -783,29 +949,43 @@ ExprId Maker::expression() {
 
 ExprId Maker::target() {
   switch (v.op) {
-    case Op::STORE_FAST: case Op::DELETE_FAST: return name(slot_name(v.arg), NameScope::Fast);
-    case Op::STORE_DEREF: case Op::DELETE_DEREF: return name(slot_name(v.arg), NameScope::Deref);
-    case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: return name(StrId(v.arg), NameScope::Global);
-    case Op::STORE_NAME: case Op::DELETE_NAME: return name(StrId(v.arg), NameScope::Name);
-    case Op::STORE_ATTR: case Op::DELETE_ATTR:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+      return name(slot_name(v.arg), NameScope::Fast);
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+      return name(slot_name(v.arg), NameScope::Deref);
+    case Op::STORE_GLOBAL:
+    case Op::DELETE_GLOBAL:
+      return name(StrId(v.arg), NameScope::Global);
+    case Op::STORE_NAME:
+    case Op::DELETE_NAME:
+      return name(StrId(v.arg), NameScope::Name);
+    case Op::STORE_ATTR:
+    case Op::DELETE_ATTR:
       need(1);
       return node(ExprKind::Attribute, {kids[0]}, v.arg);
-    case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR:
+    case Op::STORE_SUBSCR:
+    case Op::DELETE_SUBSCR:
       need(2);
       return node(ExprKind::Subscript, {kids[0], index(kids[1])});
     case Op::STORE_SLICE:
       need(3);
       return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
-    default: no_source_form(v, "an assignment target");
+    default:
+      no_source_form(v, "an assignment target");
   }
 }
 
 StmtId Maker::statement() {
   if (v.kind != ValueKind::Operation) return simple(StmtKind::Expr, expression());
-  static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
-  static constexpr OpSet deletes{Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME, Op::DELETE_ATTR, Op::DELETE_SUBSCR};
+  static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF,  Op::STORE_GLOBAL, Op::STORE_NAME,
+                                Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
+  static constexpr OpSet deletes{Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL,
+                                 Op::DELETE_NAME, Op::DELETE_ATTR,  Op::DELETE_SUBSCR};
   // by the flag of Append
-  static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD, Op::MAP_ADD, Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
+  static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD,    Op::MAP_ADD,
+                                   Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
   constexpr std::uint32_t kEffect = 1u << 31;
   if (stores[v.op]) {
     need(1);
@@ -819,13 +999,16 @@ StmtId Maker::statement() {
     if (at != std::end(appends)) return append(static_cast<std::uint8_t>(at - std::begin(appends)));
     if (v.op == Op::DICT_MERGE) return append(5);
   }
-  if (v.op == Op::SETUP_ANNOTATIONS) return simple(StmtKind::Pass, ExprId::none(), kSetupAnnotations);
+  if (v.op == Op::SETUP_ANNOTATIONS)
+    return simple(StmtKind::Pass, ExprId::none(), kSetupAnnotations);
   const bool intrinsic = v.op == Op::INTRINSIC_1;
-  if (v.op == Op::IMPORT_STAR || (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::ImportStar)) {
+  if (v.op == Op::IMPORT_STAR ||
+      (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::ImportStar)) {
     need(1);
     return simple(StmtKind::ImportStar, kids[0]);
   }
-  if (v.op == Op::PRINT_EXPR || (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::Print)) {
+  if (v.op == Op::PRINT_EXPR ||
+      (intrinsic && static_cast<Intrinsic1>(v.arg) == Intrinsic1::Print)) {
     need(1);
     return simple(StmtKind::Expr, kids[0]);
   }
@@ -840,7 +1023,8 @@ StmtId Maker::statement() {
   }
   if (v.op == Op::GET_ITER) {  // a loop or comprehension implies it; alone it has to be written
     need(1);
-    const ExprId iter = leaf(ExprKind::Name, ast.module->intern("iter").index, static_cast<std::uint8_t>(NameScope::Global));
+    const ExprId iter = leaf(ExprKind::Name, ast.module->intern("iter").index,
+                             static_cast<std::uint8_t>(NameScope::Global));
     return simple(StmtKind::Expr, node(ExprKind::Call, {iter, kids[0]}));
   }
   return simple(StmtKind::Expr, expression());
@@ -850,14 +1034,21 @@ StmtId Maker::statement() {
 
 ExprId call_of_iter(Ast& ast, ExprId iterable) {
   const Origin origin = ast[iterable].origin;
-  return ast.expr(ExprKind::Call, {ast.expr(ExprKind::Raw, {}, ast.module->intern(kIterPlaceholder).index, 0, origin), iterable}, UINT32_MAX, 0, origin);
+  return ast.expr(
+      ExprKind::Call,
+      {ast.expr(ExprKind::Raw, {}, ast.module->intern(kIterPlaceholder).index, 0, origin),
+       iterable},
+      UINT32_MAX, 0, origin);
 }
 
-ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
+ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value,
+                       std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[value], kids}.expression();
 }
 
-ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value) { return Maker{ast, lifted, lifted[value], {}}.load(); }
+ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value) {
+  return Maker{ast, lifted, lifted[value], {}}.load();
+}
 
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids) {
   return Maker{ast, lifted, lifted[value], kids}.statement();

@@ -1,5 +1,6 @@
 #pragma once
-// The expression or statement that one operation means, given the expressions of its operands. Knows nothing of order or control flow.
+// The expression or statement that one operation means, given the expressions of its operands.
+// Knows nothing of order or control flow.
 #include <span>
 
 #include "ast/ast.h"
@@ -11,24 +12,29 @@ namespace depyf {
 /// Stmt::flag of the Pass statement that SETUP_ANNOTATIONS becomes; rewrite/ removes it.
 constexpr std::uint8_t kSetupAnnotations = 1;
 
-/// The expression of a Value (ValueKind::Operation, or Result of an IMPORT_FROM …) over the expressions of its operands, in the operands' order.
-/// Displays grow in place of their versions: LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
-/// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP, BUILD_*_UNPACK, LIST_TO_TUPLE likewise.
-/// Calls come out with Keyword and Starred kids; CALL_EX over known displays is f(a, *b, k=v, **m). FORMAT is FormattedValue, BUILD_STRING a JoinedStr.
+/// The expression of a Value (ValueKind::Operation, or Result of an IMPORT_FROM …) over the
+/// expressions of its operands, in the operands' order. Displays grow in place of their versions:
+/// LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
+/// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP,
+/// BUILD_*_UNPACK, LIST_TO_TUPLE likewise. Calls come out with Keyword and Starred kids; CALL_EX
+/// over known displays is f(a, *b, k=v, **m). FORMAT is FormattedValue, BUILD_STRING a JoinedStr.
 ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
-/// Value::aux of a GET_ITER which a statement of its own writes out, so that what reads it finds an iterator.
+/// Value::aux of a GET_ITER which a statement of its own writes out, so that what reads it finds an
+/// iterator.
 constexpr std::uint32_t kIteratorWritten = 1;
 
 /// A call of the function `iter` itself.
 ExprId call_of_iter(Ast& ast, ExprId iterable);
 
-/// The statement of an operation with an effect and no result (stores, deletes, Append, ImportStar, PRINT_EXPR …; an operation with a result: an Expr statement).
-/// LOAD_CONST, LOAD_FAST, LOAD_DEREF, LOAD_GLOBAL and LOAD_NAME: a constant or a name.
+/// The statement of an operation with an effect and no result (stores, deletes, Append, ImportStar,
+/// PRINT_EXPR …; an operation with a result: an Expr statement). LOAD_CONST, LOAD_FAST, LOAD_DEREF,
+/// LOAD_GLOBAL and LOAD_NAME: a constant or a name.
 ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value);
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
-/// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE …); `kids` are its operands without the stored value.
+/// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE
+/// …); `kids` are its operands without the stored value.
 ExprId make_target(Ast& ast, const Lifted& lifted, ValueId store, std::span<const ExprId> kids);
 
 }  // namespace depyf

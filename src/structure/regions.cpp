@@ -1,7 +1,9 @@
-// What statement each handler region is, and the removal of what the compiler copied to every way out of it.
+// What statement each handler region is, and the removal of what the compiler copied to every way
+// out of it.
 //
-// CPython duplicates the body of `finally`, the call of a context manager's exit function and the unbinding of `except … as name` at each
-// exit of the protected code (compile.c, compiler_unwind_fblock). Here each exit edge is led past its copy, so that in the graph the exit
+// CPython duplicates the body of `finally`, the call of a context manager's exit function and the
+// unbinding of `except … as name` at each exit of the protected code (compile.c,
+// compiler_unwind_fblock). Here each exit edge is led past its copy, so that in the graph the exit
 // leads straight to where the program goes on.
 #include <algorithm>
 #include <unordered_map>
@@ -18,7 +20,8 @@ namespace {
 bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
   if (!v) return false;
   const Value& value = s.at(v);
-  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) && value.block == handler;
+  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) &&
+         value.block == handler;
 }
 
 class Regions {
@@ -39,13 +42,15 @@ class Regions {
       if (child.parent == r) child.parent = parent;
   }
 
-  /// Regions that only restore the interpreter's exception state: their handler pops it and raises again.
+  /// Regions that only restore the interpreter's exception state: their handler pops it and raises
+  /// again.
   void erase_implicit() {
     std::vector<std::uint8_t> gone(s_.regions.size(), 0);
     for (std::size_t i = 0; i < s_.regions.size(); ++i) {
       const StructRegion& region = s_.regions[i];
       const Node& h = s_.nodes[region.handler.index];
-      if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.resolve(h.value), region.handler)) continue;
+      if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.resolve(h.value), region.handler))
+        continue;
       bool pops = false, other = false;
       for (ValueId v : h.body) (s_.is_op(v, Op::POP_EXCEPT) ? pops : other) = true;
       if (pops && !other) gone[i] = 1;
@@ -53,18 +58,26 @@ class Regions {
     erase_all(gone);
   }
 
-  /// A handler that begins with a loop which begins with `try`: up to 3.10 the empty block at its entry counts as protected by that `try`, which the
-  /// loop's other rounds enter behind it.
+  /// A handler that begins with a loop which begins with `try`: up to 3.10 the empty block at its
+  /// entry counts as protected by that `try`, which the loop's other rounds enter behind it.
   void leave_empty_entries() {
+    std::vector<BlockId> entries;
     for (const StructRegion& region : s_.regions) {
-      Node& entry = s_.nodes[region.handler.index];
-      if (!entry.body.empty() || entry.term != TermKind::Jump || !entry.region || !entry.edges[0].args.empty()) continue;
-      const BlockId to = entry.edges[0].to;
-      const auto enters = [&](const Node& node) {
-        return node.alive && std::any_of(node.edges, node.edges + node.edge_count(), [&](const Edge& edge) { return edge.to == to; }) &&
-               !s_.is_ancestor(entry.region, node.region);
-      };
-      if (s_.nodes[to.index].region == entry.region && std::any_of(s_.nodes.begin(), s_.nodes.end(), enters)) entry.region = s_.regions[entry.region.index].parent;
+      const Node& entry = s_.nodes[region.handler.index];
+      const bool empty =
+          entry.body.empty() && entry.term == TermKind::Jump && entry.edges[0].args.empty();
+      if (empty && entry.region && s_.nodes[entry.edges[0].to.index].region == entry.region)
+        entries.push_back(region.handler);
+    }
+    if (entries.empty()) return;
+    std::vector<std::uint8_t> entered(s_.nodes.size(), 0);  // by block: from outside of its region
+    for (const Node& node : s_.nodes)
+      for (int k = 0; node.alive && k < node.edge_count(); ++k)
+        entered[node.edges[k].to.index] |=
+            !s_.is_ancestor(s_.nodes[node.edges[k].to.index].region, node.region);
+    for (BlockId b : entries) {
+      Node& entry = s_.nodes[b.index];
+      if (entered[entry.edges[0].to.index]) entry.region = s_.regions[entry.region.index].parent;
     }
   }
 
@@ -97,7 +110,8 @@ class Regions {
     SmallVector<std::uint8_t, 64> used(s_.regions.size());
     for (const Node& node : s_.nodes)
       if (node.alive)
-        for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent) used[r.index] = 1;
+        for (RegionId r = node.region; r && !used[r.index]; r = s_.regions[r.index].parent)
+          used[r.index] = 1;
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       if (!used[i] && s_.regions[i].kind != RegionKind::Erased) {
         any = true;
@@ -130,8 +144,10 @@ class Regions {
       }
     bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
                  is_exception_of(s_, s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
-    bool dropped = s_.is_op(first_effect, Op::POP_TOP) && is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
-    region.kind = (tests || dropped) && !s_.lifted.regions[r.index].cleanup ? RegionKind::Except : RegionKind::Finally;
+    bool dropped = s_.is_op(first_effect, Op::POP_TOP) &&
+                   is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
+    region.kind = (tests || dropped) && !s_.lifted.regions[r.index].cleanup ? RegionKind::Except
+                                                                            : RegionKind::Finally;
   }
 
   // ---------------------------------------------------------------- except*
@@ -139,14 +155,15 @@ class Regions {
   struct StarClause {
     BlockId test, body;
     ValueId type;
-    BlockId next;                    // the following test; of the last one, where what is left is raised again
-    std::vector<BlockId> ends;       // of the body: they jump to `next`
-    std::vector<BlockId> collectors; // handlers that put what the body raised into the list
+    BlockId next;  // the following test; of the last one, where what is left is raised again
+    std::vector<BlockId> ends;        // of the body: they jump to `next`
+    std::vector<BlockId> collectors;  // handlers that put what the body raised into the list
   };
 
-  /// `except*` (3.11+) splits the exception with each test, puts what the clauses raise and what none of them took into a list, and at the end
-  /// raises what is in it again. Brought to the form of `except`: a chain of tests, clauses that leave the handler, a last node. Any other
-  /// layout is left alone.
+  /// `except*` (3.11+) splits the exception with each test, puts what the clauses raise and what
+  /// none of them took into a list, and at the end raises what is in it again. Brought to the form
+  /// of `except`: a chain of tests, clauses that leave the handler, a last node. Any other layout
+  /// is left alone.
   void recognise_star(RegionId r) {
     const BlockId h = s_.regions[r.index].handler;
     const RegionId out = s_.regions[r.index].parent;
@@ -160,7 +177,9 @@ class Regions {
     std::vector<StarClause> clauses;
     std::unordered_map<std::uint32_t, std::uint8_t> lists{{list.index, 1}};
     auto is_list = [&](ValueId v) { return lists.count(s_.resolve(v).index) != 0; };
-    auto is_append = [&](ValueId v) { return s_.is_op(v, Op::LIST_APPEND) && is_list(s_.at(v).operands[0]); };
+    auto is_append = [&](ValueId v) {
+      return s_.is_op(v, Op::LIST_APPEND) && is_list(s_.at(v).operands[0]);
+    };
     // what an edge hands on are versions of the list, and nothing else
     auto hands_on_lists = [&](const Edge& edge) {
       for (ValueId v : edge.args)
@@ -176,18 +195,26 @@ class Regions {
     for (BlockId b = h;;) {
       const Node& node = s_.nodes[b.index];
       if (node.region != out || node.match != UINT32_MAX || clauses.size() > 100000) return;
-      if (std::any_of(clauses.begin(), clauses.end(), [&](const StarClause& c) { return c.test == b; })) return;
+      if (std::any_of(clauses.begin(), clauses.end(),
+                      [&](const StarClause& c) { return c.test == b; }))
+        return;
       for (ValueId p : node.params) lists[p.index] = 1;
       note_appends(b);
-      if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) || s_.at(node.value).aux != kNoneBranch) return;
+      if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) ||
+          s_.at(node.value).aux != kNoneBranch)
+        return;
       const ValueId tested = s_.resolve(s_.at(node.value).operands[0]);
       if (s_.is_op(tested, Op::PREP_RERAISE_STAR)) {
-        if (clauses.empty() || !is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) || !is_list(s_.at(tested).operands[1])) return;
+        if (clauses.empty() || !is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) ||
+            !is_list(s_.at(tested).operands[1]))
+          return;
         end = b;
         break;
       }
       const Value& taken = s_.at(tested);
-      if (taken.kind != ValueKind::Result || taken.arg != 1 || !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH)) return;
+      if (taken.kind != ValueKind::Result || taken.arg != 1 ||
+          !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH))
+        return;
       const Value& split = s_.at(taken.operands[0]);
       const ValueId whole = s_.resolve(split.operands[0]);
       if (clauses.empty() ? !is_exception_of(s_, whole, h) : whole != rest) return;
@@ -201,7 +228,9 @@ class Regions {
       note_appends(miss);
       for (ValueId v : s_.nodes[miss.index].body)
         if (!s_.is_const(v) && !is_append(v)) return;
-      if (s_.nodes[miss.index].term != TermKind::Jump || !hands_on_lists(s_.nodes[miss.index].edges[0])) return;
+      if (s_.nodes[miss.index].term != TermKind::Jump ||
+          !hands_on_lists(s_.nodes[miss.index].edges[0]))
+        return;
       clause.next = s_.nodes[miss.index].edges[0].to;
       if (!find_ends(clause, miss, out)) return;
       for (BlockId e : clause.ends) note_appends(e);
@@ -217,16 +246,24 @@ class Regions {
       b = clause.next;
     }
     const BlockId behind = s_.nodes[end.index].edges[0].to, again = s_.nodes[end.index].edges[1].to;
-    if (s_.nodes[behind.index].body.empty() || !s_.is_op(s_.nodes[behind.index].body[0], Op::POP_EXCEPT) || !s_.nodes[behind.index].params.empty()) return;
-    if (s_.nodes[again.index].term != TermKind::Reraise || !s_.nodes[end.index].edges[0].args.empty()) return;
+    if (s_.nodes[behind.index].body.empty() ||
+        !s_.is_op(s_.nodes[behind.index].body[0], Op::POP_EXCEPT) ||
+        !s_.nodes[behind.index].params.empty())
+      return;
+    if (s_.nodes[again.index].term != TermKind::Reraise ||
+        !s_.nodes[end.index].edges[0].args.empty())
+      return;
 
     auto forget_list = [&](BlockId b) {
       std::erase_if(s_.nodes[b.index].body, [&](ValueId v) { return is_append(v) || v == list; });
     };
-    ValueId exception = s_.resolve(s_.at(s_.resolve(s_.at(s_.resolve(s_.nodes[end.index].value)).operands[0])).operands[0]);
+    ValueId exception = s_.resolve(
+        s_.at(s_.resolve(s_.at(s_.resolve(s_.nodes[end.index].value)).operands[0])).operands[0]);
     for (const StarClause& clause : clauses) {
       Node& test = s_.nodes[clause.test.index];
-      const ValueId is_none = s_.resolve(test.value), taken = s_.resolve(s_.at(is_none).operands[0]), split = s_.at(taken).operands[0];
+      const ValueId is_none = s_.resolve(test.value),
+                    taken = s_.resolve(s_.at(is_none).operands[0]),
+                    split = s_.at(taken).operands[0];
       Value match;
       match.op = Op::EXC_MATCH;
       match.block = clause.test;
@@ -254,7 +291,9 @@ class Regions {
         for (std::size_t i = 0; i < s_.regions.size(); ++i) {
           if (s_.regions[i].handler != b || s_.regions[i].kind == RegionKind::Erased) continue;
           // one that unbinds the name as well looks like that of `except … as name`
-          if (std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s_.is_const(v); })) erase(RegionId(static_cast<std::uint32_t>(i)));
+          if (std::all_of(node.body.begin(), node.body.end(),
+                          [&](ValueId v) { return s_.is_const(v); }))
+            erase(RegionId(static_cast<std::uint32_t>(i)));
         }
         node.term = TermKind::Reraise;
         node.value = caught_by(b);
@@ -267,7 +306,9 @@ class Regions {
     drop.block = end;
     const ValueId operand[] = {prepared};
     drop.operands = s_.lifted.arena.copy(operand);
-    std::erase_if(s_.nodes[again.index].body, [&](ValueId v) { return s_.is_op(v, Op::POP_EXCEPT); });  // raised from within the handler
+    std::erase_if(s_.nodes[again.index].body, [&](ValueId v) {
+      return s_.is_op(v, Op::POP_EXCEPT);
+    });  // raised from within the handler
     last.params.clear();
     last.body = {prepared, s_.add_value(drop)};
     last.value = prepared;
@@ -301,7 +342,8 @@ class Regions {
     return !first && (others == 0 || others == 2);
   }
 
-  /// The blocks of a clause's body that lead to what follows it. False when something else leads there.
+  /// The blocks of a clause's body that lead to what follows it. False when something else leads
+  /// there.
   bool find_ends(StarClause& clause, BlockId miss, RegionId out) {
     std::unordered_map<std::uint32_t, std::uint8_t> seen;
     std::vector<BlockId> work{clause.body};
@@ -327,7 +369,9 @@ class Regions {
           continue;
         }
         if (node.term != TermKind::Jump) return false;
-        (handlers.count(b.index) && node.region == out && catches(b) ? clause.collectors : clause.ends).push_back(b);
+        (handlers.count(b.index) && node.region == out && catches(b) ? clause.collectors
+                                                                     : clause.ends)
+            .push_back(b);
       }
     }
     return true;
@@ -336,61 +380,82 @@ class Regions {
   /// Does the handler at `b` put what it caught into a list?
   bool catches(BlockId b) {
     for (ValueId v : s_.nodes[b.index].body)
-      if (s_.is_op(v, Op::LIST_APPEND) && is_exception_of(s_, s_.resolve(s_.at(v).operands[1]), b)) return true;
+      if (s_.is_op(v, Op::LIST_APPEND) && is_exception_of(s_, s_.resolve(s_.at(v).operands[1]), b))
+        return true;
     return false;
   }
 
-  /// `except E as name: pass` protects nothing: the name is stored and unbound in one go. The unbinding is implied by the `as`.
+  /// `except E as name: pass` protects nothing: the name is stored and unbound in one go. The
+  /// unbinding is implied by the `as`.
   void forget_name(BlockId b, BlockId handler) {
     std::vector<ValueId>& body = s_.nodes[b.index].body;
     for (std::size_t k = 0; k < body.size(); ++k) {
       const Value& store = s_.at(body[k]);
       if (store.kind != ValueKind::Operation || store.operands.size() != 1) continue;
-      if (store.op != Op::STORE_FAST && store.op != Op::STORE_NAME && store.op != Op::STORE_GLOBAL && store.op != Op::STORE_DEREF) continue;
+      if (store.op != Op::STORE_FAST && store.op != Op::STORE_NAME &&
+          store.op != Op::STORE_GLOBAL && store.op != Op::STORE_DEREF)
+        continue;
       if (!is_exception_of(s_, s_.resolve(store.operands[0]), handler)) continue;
       std::vector<std::size_t> next;
       for (std::size_t j = k + 1; j < body.size() && next.size() < 2; ++j)
-        if (!s_.is_const(body[j]) && !s_.is_op(body[j], Op::POP_EXCEPT) && !s_.is_op(body[j], Op::POP_TOP)) next.push_back(j);
+        if (!s_.is_const(body[j]) && !s_.is_op(body[j], Op::POP_EXCEPT) &&
+            !s_.is_op(body[j], Op::POP_TOP))
+          next.push_back(j);
       if (next.size() < 2) return;
       const Value &unbind = s_.at(body[next[0]]), &remove = s_.at(body[next[1]]);
-      const bool deletes = (remove.op == Op::DELETE_FAST && store.op == Op::STORE_FAST) || (remove.op == Op::DELETE_NAME && store.op == Op::STORE_NAME) ||
-                           (remove.op == Op::DELETE_GLOBAL && store.op == Op::STORE_GLOBAL) || (remove.op == Op::DELETE_DEREF && store.op == Op::STORE_DEREF);
-      if (unbind.op != store.op || unbind.arg != store.arg || !deletes || remove.arg != store.arg || !s_.is_const(s_.resolve(unbind.operands[0]))) return;
+      const bool deletes = (remove.op == Op::DELETE_FAST && store.op == Op::STORE_FAST) ||
+                           (remove.op == Op::DELETE_NAME && store.op == Op::STORE_NAME) ||
+                           (remove.op == Op::DELETE_GLOBAL && store.op == Op::STORE_GLOBAL) ||
+                           (remove.op == Op::DELETE_DEREF && store.op == Op::STORE_DEREF);
+      if (unbind.op != store.op || unbind.arg != store.arg || !deletes || remove.arg != store.arg ||
+          !s_.is_const(s_.resolve(unbind.operands[0])))
+        return;
       body.erase(body.begin() + static_cast<std::ptrdiff_t>(next[1]));
       body.erase(body.begin() + static_cast<std::ptrdiff_t>(next[0]));
       return;
     }
   }
 
-  /// A constant that is returned from within: loaded before the exception state is popped at body[pop] (3.14+ folds `return 0, 0` after that order is settled), or
-  /// at the place in the source where it is popped. An implicit `return None` takes that place too.
+  /// A constant that is returned from within: loaded before the exception state is popped at
+  /// body[pop] (3.14+ folds `return 0, 0` after that order is settled), or at the place in the
+  /// source where it is popped. An implicit `return None` takes that place too.
   bool returns_value_before(const Node& node, std::size_t pop) const {
     if (node.term != TermKind::Return || !s_.is_const(node.value)) return false;
     for (std::size_t i = pop + 1; i < node.body.size(); ++i)
       if (!s_.is_const(node.body[i])) return false;
     const Value& popped = s_.at(node.body[pop]);
-    if (node.term_columns != 0 && node.term_columns == popped.columns && node.term_line == popped.line && s_.module[ConstId(s_.at(node.value).arg)].kind != ConstKind::None) return true;
-    return std::find(node.body.begin(), node.body.begin() + static_cast<std::ptrdiff_t>(pop), node.value) != node.body.begin() + static_cast<std::ptrdiff_t>(pop);
+    if (node.term_columns != 0 && node.term_columns == popped.columns &&
+        node.term_line == popped.line &&
+        s_.module[ConstId(s_.at(node.value).arg)].kind != ConstKind::None)
+      return true;
+    return std::find(node.body.begin(), node.body.begin() + static_cast<std::ptrdiff_t>(pop),
+                     node.value) != node.body.begin() + static_cast<std::ptrdiff_t>(pop);
   }
 
-  bool is_quiet(ValueId v) const { return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT); }
+  bool is_quiet(ValueId v) const {
+    return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT);
+  }
 
-  /// A way out of a handler, from the operation that pops the exception state on: does it only return what is there already, or raise again?
+  /// A way out of a handler, from the operation that pops the exception state on: does it only
+  /// return what is there already, or raise again?
   bool only_ends(BlockId b, std::size_t at) const {
     for (int steps = 0; steps < 8; ++steps) {
       const Node& node = s_.nodes[b.index];
       for (; at < node.body.size(); ++at)
         if (!is_quiet(node.body[at])) return false;
-      if (node.term != TermKind::Jump) return node.term == TermKind::Return || node.term == TermKind::Reraise;
+      if (node.term != TermKind::Jump)
+        return node.term == TermKind::Return || node.term == TermKind::Reraise;
       b = node.edges[0].to;
       at = 0;
     }
     return false;
   }
 
-  /// The code of each `except` handler becomes a region (kind Scope), so that what follows the statement is told from it: control leaves
-  /// the handler where the exception state is popped. A handler inside pops its own. So does that of a `finally` which control leaves by
-  /// `break` or `continue`: where the loop never comes around, nothing else tells its body from what the jump leads to.
+  /// The code of each `except` handler becomes a region (kind Scope), so that what follows the
+  /// statement is told from it: control leaves the handler where the exception state is popped. A
+  /// handler inside pops its own. So does that of a `finally` which control leaves by `break` or
+  /// `continue`: where the loop never comes around, nothing else tells its body from what the jump
+  /// leads to.
   void scope_handlers() {
     const std::size_t count = s_.regions.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -412,8 +477,11 @@ class Regions {
         work.pop_back();
         std::uint32_t depth = depth_at[b.index];
         members.push_back(b);
-        for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
-          if (s_.regions[r.index].kind != RegionKind::Erased && s_.regions[r.index].kind != RegionKind::Scope && r != owner) reach(s_.regions[r.index].handler, depth + 1);
+        for (RegionId r = s_.nodes[b.index].region; r && r != parent;
+             r = s_.regions[r.index].parent)
+          if (s_.regions[r.index].kind != RegionKind::Erased &&
+              s_.regions[r.index].kind != RegionKind::Scope && r != owner)
+            reach(s_.regions[r.index].handler, depth + 1);
         if (clauses) forget_name(b, s_.regions[i].handler);
         bool left = false;
         for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
@@ -422,14 +490,20 @@ class Regions {
           ways_out.push_back({b, k});
         }
         if (left) continue;
-        for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) reach(s_.nodes[b.index].edges[k].to, depth);
+        for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k)
+          reach(s_.nodes[b.index].edges[k].to, depth);
       }
-      if (!clauses && std::all_of(ways_out.begin(), ways_out.end(), [&](const Position& out) { return only_ends(out.block, out.at); })) continue;
+      if (!clauses && std::all_of(ways_out.begin(), ways_out.end(), [&](const Position& out) {
+            return only_ends(out.block, out.at);
+          }))
+        continue;
       for (const auto& [b, k] : ways_out) {
         if (returns_value_before(s_.nodes[b.index], k)) continue;
-        if (k + 1 == s_.nodes[b.index].body.size() && s_.nodes[b.index].term == TermKind::Jump) continue;
+        if (k + 1 == s_.nodes[b.index].body.size() && s_.nodes[b.index].term == TermKind::Jump)
+          continue;
         const BlockId rest = split({b, k + 1});
-        s_.nodes[rest.index].in_place = s_.nodes[rest.index].term == TermKind::Return && s_.is_function();
+        s_.nodes[rest.index].in_place =
+            s_.nodes[rest.index].term == TermKind::Return && s_.is_function();
       }
       StructRegion region;
       region.parent = parent;
@@ -444,15 +518,19 @@ class Regions {
           s_.nodes[b.index].region = scope;
           continue;
         }
-        while (r && r != scope && s_.regions[r.index].parent != parent && s_.regions[r.index].parent != scope) r = s_.regions[r.index].parent;
-        if (r && r != scope && r != owner && s_.regions[r.index].parent == parent) s_.regions[r.index].parent = scope;
+        while (r && r != scope && s_.regions[r.index].parent != parent &&
+               s_.regions[r.index].parent != scope)
+          r = s_.regions[r.index].parent;
+        if (r && r != scope && r != owner && s_.regions[r.index].parent == parent)
+          s_.regions[r.index].parent = scope;
       }
     }
   }
 
   // ---------------------------------------------------------------- with
 
-  /// Takes away the calls of the exit function; what control does after them is what the program does after the statement.
+  /// Takes away the calls of the exit function; what control does after them is what the program
+  /// does after the statement.
   void strip_with(RegionId r) {
     StructRegion& region = s_.regions[r.index];
     std::unordered_set<std::uint32_t> gone;
@@ -463,9 +541,12 @@ class Regions {
         const Value& value = s_.at(v);
         if (value.kind != ValueKind::Operation || value.operands.empty()) continue;
         ValueId callee = s_.resolve(value.operands[0]);
-        bool exit_call = value.op == Op::CALL && value.operands.size() == 4 && s_.at(callee).kind == ValueKind::Result && s_.at(callee).arg == 0 &&
+        bool exit_call = value.op == Op::CALL && value.operands.size() == 4 &&
+                         s_.at(callee).kind == ValueKind::Result && s_.at(callee).arg == 0 &&
                          s_.at(callee).operands[0] == region.with_enter;
-        bool awaits = region.async && (value.op == Op::GET_AWAITABLE || value.op == Op::YIELD_FROM) && gone.count(callee.index);
+        bool awaits = region.async &&
+                      (value.op == Op::GET_AWAITABLE || value.op == Op::YIELD_FROM) &&
+                      gone.count(callee.index);
         if (exit_call || awaits) {
           gone.insert(v.index);
           any = true;
@@ -489,21 +570,27 @@ class Regions {
     if (h == t) return true;
     auto found = map.find(h.index);
     if (found != map.end()) return s_.resolve(found->second) == t;
-    if (s_.is_const(h) && s_.is_const(t)) return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));
+    if (s_.is_const(h) && s_.is_const(t))
+      return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));
     if (s_.at(h).kind != s_.at(t).kind) return false;
     // what a handler finds at its entry, where the two handlers are taken for the same
     const ValueKind kind = s_.at(h).kind;
-    if (kind == ValueKind::Exception || kind == ValueKind::ExceptionType || kind == ValueKind::Traceback || kind == ValueKind::Previous || kind == ValueKind::Lasti) {
+    if (kind == ValueKind::Exception || kind == ValueKind::ExceptionType ||
+        kind == ValueKind::Traceback || kind == ValueKind::Previous || kind == ValueKind::Lasti) {
       auto pair = visited_.find(s_.at(h).block.index);
-      return pair != visited_.end() && pair->second == s_.at(t).block.index && s_.at(h).arg == s_.at(t).arg;
+      return pair != visited_.end() && pair->second == s_.at(t).block.index &&
+             s_.at(h).arg == s_.at(t).arg;
     }
     return kind == ValueKind::Null;
   }
 
-  /// Two places from which control does the same in one block. (Short exits are copied to each way out.)
+  /// Two places from which control does the same in one block. (Short exits are copied to each way
+  /// out.)
   bool same_end(Position a, Position b) {
     const Node &x = s_.nodes[a.block.index], &y = s_.nodes[b.block.index];
-    if (x.term != y.term || x.match != y.match || x.raise_args.size() != y.raise_args.size() || x.edge_count() != y.edge_count()) return false;
+    if (x.term != y.term || x.match != y.match || x.raise_args.size() != y.raise_args.size() ||
+        x.edge_count() != y.edge_count())
+      return false;
     bool may_raise = x.term != TermKind::Return && x.term != TermKind::Jump;
     std::unordered_map<std::uint32_t, ValueId> map;
     std::size_t i = a.at, j = b.at;
@@ -545,25 +632,43 @@ class Regions {
   Position past_jumps(Position p) const {
     for (int steps = 0; steps < 16; ++steps) {
       const Node& node = s_.nodes[p.block.index];
-      while (p.at < node.body.size() && (s_.is_const(node.body[p.at]) || s_.is_op(node.body[p.at], Op::POP_EXCEPT))) ++p.at;
-      if (p.at != node.body.size() || node.term != TermKind::Jump || node.jump != JumpRole::Plain || !node.edges[0].args.empty()) break;
+      while (p.at < node.body.size() &&
+             (s_.is_const(node.body[p.at]) || s_.is_op(node.body[p.at], Op::POP_EXCEPT)))
+        ++p.at;
+      if (p.at != node.body.size() || node.term != TermKind::Jump || node.jump != JumpRole::Plain ||
+          !node.edges[0].args.empty())
+        break;
       p = {node.edges[0].to, 0};
     }
     return p;
   }
 
-  /// The same operation on the same values; `map` learns what the second one's results are to the first.
+  /// 3.14+: does it note that an annotation was reached? Each copy of the annotation has a number
+  /// of its own.
+  bool marks_annotation(const Value& value) const {
+    if (value.op != Op::SET_ADD || value.operands.size() != 2) return false;
+    const Value& set = s_.at(s_.resolve(value.operands[0]));
+    if (set.op != Op::LOAD_DEREF && set.op != Op::LOAD_NAME) return false;
+    const auto& slots = s_.module[s_.lifted.code].slots;
+    const StrId name = set.op == Op::LOAD_NAME ? StrId(set.arg) : slots[set.arg].name;
+    return s_.module[name] == "__conditional_annotations__";
+  }
+
+  /// The same operation on the same values; `map` learns what the second one's results are to the
+  /// first.
   bool same_operation(ValueId a, ValueId b, std::unordered_map<std::uint32_t, ValueId>& map) {
     const Value &x = s_.at(a), &y = s_.at(b);
-    if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size()) return false;
+    if (x.kind != y.kind || x.op != y.op || x.aux != y.aux ||
+        x.operands.size() != y.operands.size())
+      return false;
     if (x.kind == ValueKind::Select) {
-      const Select &m = s_.selects[s_.known(a).select], &n = s_.selects[s_.known(b).select];
-      if (m.kind != n.kind || m.chained != n.chained || m.negate_first != n.negate_first || !s_.same_tree(m.rest, n.rest) || !s_.same_tree(m.orelse, n.orelse)) return false;
+      if (!s_.same_select(a, b)) return false;
     } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
       return false;
     }
     for (std::size_t i = 0; i < x.operands.size(); ++i)
-      if (!same_value(x.operands[i], y.operands[i], map)) return false;
+      if (!same_value(x.operands[i], y.operands[i], map) && !(i == 1 && marks_annotation(x)))
+        return false;
     map[a.index] = b;
     if (x.kind == ValueKind::Operation) {
       std::vector<ValueId> ra = s_.results_of(a), rb = s_.results_of(b);
@@ -572,8 +677,8 @@ class Regions {
     return true;
   }
 
-  /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is where control goes on after the copy;
-  /// none when the body never completes.
+  /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is
+  /// where control goes on after the copy; none when the body never completes.
   bool match_copy(BlockId handler, RegionId base_h, BlockId t, Position& out, bool& completes) {
     std::unordered_map<std::uint32_t, ValueId> map;
     auto& visited = visited_;
@@ -587,7 +692,8 @@ class Regions {
     std::vector<Pair> work{{handler, 0, t, 0}};
     visited[handler.index] = t.index;
     completes = false;
-    std::unordered_set<std::uint32_t> statements, alone;  // regions in the handler that the copy has, or lacked at some place
+    std::unordered_set<std::uint32_t> statements,
+        alone;             // regions in the handler that the copy has, or lacked at some place
     std::size_t hops = 0;  // jumps in a row: empty blocks may form a ring
     while (!work.empty()) {
       Pair p = work.back();
@@ -611,20 +717,26 @@ class Regions {
           }
           rt = s_.regions[rt.index].parent;
         }
-        const bool equally_protected = rh == rt || (s_.is_ancestor(rh, base_h) && s_.is_ancestor(rt, base_h));
+        const bool equally_protected =
+            rh == rt || (s_.is_ancestor(rh, base_h) && s_.is_ancestor(rt, base_h));
         while (p.hi < hn.body.size() && is_quiet(hn.body[p.hi])) ++p.hi;
         if (p.hi == hn.body.size()) {
           if (hn.term == TermKind::Reraise && is_exception_of(s_, s_.resolve(hn.value), handler)) {
             Position here{p.t, p.ti};
             for (;;) {
               const Node& at = s_.nodes[here.block.index];
-              // not past values that are handed on, nor around `while True: pass`, nor through another statement, of which nothing else may be left
-              if (here.at != at.body.size() || at.term != TermKind::Jump || at.jump != JumpRole::Plain || !at.edges[0].args.empty() || at.edges[0].to == here.block ||
-                  !s_.is_ancestor(at.region, base_h) || !s_.is_ancestor(s_.nodes[at.edges[0].to.index].region, at.region)) break;
+              // not past values that are handed on, nor around `while True: pass`, nor through
+              // another statement, of which nothing else may be left
+              if (here.at != at.body.size() || at.term != TermKind::Jump ||
+                  at.jump != JumpRole::Plain || !at.edges[0].args.empty() ||
+                  at.edges[0].to == here.block || !s_.is_ancestor(at.region, base_h) ||
+                  !s_.is_ancestor(s_.nodes[at.edges[0].to.index].region, at.region))
+                break;
               if (++hops > s_.nodes.size()) return false;
               here = {at.edges[0].to, 0};
             }
-            if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here)) return false;
+            if (completes && (out.block != here.block || out.at != here.at) && !same_end(out, here))
+              return false;
             completes = true;
             out = here;
             break;
@@ -638,7 +750,8 @@ class Regions {
             p.ti = 0;
             continue;
           }
-          if (!equally_protected || !same_operation(hn.body[p.hi], tn.body[p.ti], map)) return false;
+          if (!equally_protected || !same_operation(hn.body[p.hi], tn.body[p.ti], map))
+            return false;
           ++p.hi;
           ++p.ti;
           hops = 0;
@@ -651,7 +764,9 @@ class Regions {
           auto seen = visited.find(next.index);
           std::size_t ti = p.ti;
           BlockId tb = p.t;
-          while (ti == s_.nodes[tb.index].body.size() && s_.nodes[tb.index].term == TermKind::Jump && s_.nodes[tb.index].edges[0].to != tb) {
+          while (ti == s_.nodes[tb.index].body.size() &&
+                 s_.nodes[tb.index].term == TermKind::Jump &&
+                 s_.nodes[tb.index].edges[0].to != tb) {
             const Edge& e = s_.nodes[tb.index].edges[0];
             const Edge& he = hn.edges[0];
             const Node &hp = s_.nodes[next.index], &tp = s_.nodes[e.to.index];
@@ -674,9 +789,14 @@ class Regions {
           continue;
         }
         if (p.ti != tn.body.size()) return false;
-        const bool may_raise = hn.term != TermKind::Return && hn.term != TermKind::Branch && hn.term != TermKind::Unreachable;
-        if ((may_raise && !equally_protected) || hn.term != tn.term || (hn.match != UINT32_MAX) != (tn.match != UINT32_MAX)) return false;
-        if (hn.match != UINT32_MAX && !s_.same_tree(s_.cases[hn.match].pattern, s_.cases[tn.match].pattern)) return false;
+        const bool may_raise = hn.term != TermKind::Return && hn.term != TermKind::Branch &&
+                               hn.term != TermKind::Unreachable;
+        if ((may_raise && !equally_protected) || hn.term != tn.term ||
+            (hn.match != UINT32_MAX) != (tn.match != UINT32_MAX))
+          return false;
+        if (hn.match != UINT32_MAX &&
+            !s_.same_tree(s_.cases[hn.match].pattern, s_.cases[tn.match].pattern))
+          return false;
         if (hn.value && !same_value(hn.value, tn.value, map)) return false;
         if (hn.raise_args.size() != tn.raise_args.size()) return false;
         for (std::size_t i = 0; i < hn.raise_args.size(); ++i)
@@ -702,7 +822,8 @@ class Regions {
       }
       if (visited.size() > 4096) return false;
     }
-    return std::all_of(alone.begin(), alone.end(), [&](std::uint32_t r) { return statements.count(r) != 0; });
+    return std::all_of(alone.begin(), alone.end(),
+                       [&](std::uint32_t r) { return statements.count(r) != 0; });
   }
 
   /// The rest of a block from `at` on, as a block of its own.
@@ -726,11 +847,16 @@ class Regions {
     return id;
   }
 
-  /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing takes what it returns off the stack.
+  /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing
+  /// takes what it returns off the stack.
   ValueId left_for_return(const Node& node) const {
     if (node.term != TermKind::Jump) return {};
-    const auto last = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) { return !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP); });
-    if (last == node.body.rend() || s_.uses[last->index] != 0 || s_.at(*last).dropped || yields_no_value(s_.at(*last).op, s_.at(*last).aux)) return {};
+    const auto last = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) {
+      return !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP);
+    });
+    if (last == node.body.rend() || s_.uses[last->index] != 0 || s_.at(*last).dropped ||
+        yields_no_value(s_.at(*last).op, s_.at(*last).aux))
+      return {};
     return *last;
   }
 
@@ -749,13 +875,16 @@ class Regions {
       if (!s_.nodes[i].alive) continue;
       for (int k = 0; k < s_.nodes[i].edge_count(); ++k) {
         BlockId to = s_.nodes[i].edges[k].to;
-        if (!inside(to, r) && std::find(exits.begin(), exits.end(), to) == exits.end()) exits.push_back(to);
+        if (!inside(to, r) && std::find(exits.begin(), exits.end(), to) == exits.end())
+          exits.push_back(to);
       }
     }
     std::vector<Position> resume(exits.size());
     for (std::size_t i = 0; i < exits.size(); ++i) {
       bool completes = false;
-      if (!match_copy(region.handler, region.scope ? region.scope : region.parent, exits[i], resume[i], completes)) return false;
+      if (!match_copy(region.handler, region.scope ? region.scope : region.parent, exits[i],
+                      resume[i], completes))
+        return false;
       if (!completes) resume[i] = {BlockId(), 0};
     }
     std::vector<BlockId> after(exits.size());
@@ -798,15 +927,23 @@ class Regions {
         }
         BlockId to = after[exit];
         // values handed to the copy and used after it
-        if (edge.args.size() < s_.nodes[from.index].params.size()) throw Error("structure: a way into the copy of a `finally` body hands on too few values");
+        if (edge.args.size() < s_.nodes[from.index].params.size())
+          throw Error("structure: a way into the copy of a `finally` body hands on too few values");
         for (std::size_t p = 0; from != to && p < s_.nodes[from.index].params.size(); ++p) {
           const ValueId param = s_.nodes[from.index].params[p], given = s_.resolve(edge.args[p]);
           if (s_.resolve(param) == given) continue;  // also the parameter itself, around a loop
-          if (!s_.forward[param.index]) s_.replace_by(param, given);
-          else throw Error("structure: several ways into one copy of a `finally` body hand on different values");
+          if (!s_.forward[param.index])
+            s_.replace_by(param, given);
+          else
+            throw Error(
+                "structure: several ways into one copy of a `finally` body hand on different "
+                "values");
         }
         const std::size_t wanted = s_.nodes[to.index].params.size();
-        if (from != to && wanted > 0 && wanted != edge.args.size()) throw Error("structure: the code after a copy of a `finally` body wants other values than the way into the copy has");
+        if (from != to && wanted > 0 && wanted != edge.args.size())
+          throw Error(
+              "structure: the code after a copy of a `finally` body wants other values than the "
+              "way into the copy has");
         if (from != to && inside(to, r) && wanted == 0) {
           // out of the statement and into it again: a block outside says so
           Node between;
@@ -820,7 +957,12 @@ class Regions {
           s_.nodes.push_back(between);
           continue;
         }
-        edge = from == to ? edge : Edge{to, s_.nodes[to.index].params.size() == edge.args.size() ? edge.args : std::span<ValueId>(), edge.written};
+        edge = from == to ? edge
+                          : Edge{to,
+                                 s_.nodes[to.index].params.size() == edge.args.size()
+                                     ? edge.args
+                                     : std::span<ValueId>(),
+                                 edge.written};
       }
     }
     return true;
@@ -829,18 +971,25 @@ class Regions {
   /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
   bool unbinds_name(RegionId r) const {
     const Node& h = s_.nodes[s_.regions[r.index].handler.index];
-    if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.forward[h.value.index] ? s_.forward[h.value.index] : h.value, s_.regions[r.index].handler)) return false;
+    if (h.term != TermKind::Reraise ||
+        !is_exception_of(s_, s_.forward[h.value.index] ? s_.forward[h.value.index] : h.value,
+                         s_.regions[r.index].handler))
+      return false;
     std::vector<ValueId> ops;
     for (ValueId v : h.body)
-      if (!s_.is_const(v) && !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP)) ops.push_back(v);
+      if (!s_.is_const(v) && !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP))
+        ops.push_back(v);
     if (ops.size() != 2) return false;
     const Value &store = s_.at(ops[0]), &remove = s_.at(ops[1]);
-    auto pair = [&](Op a, Op b) { return store.op == a && remove.op == b && store.arg == remove.arg; };
-    if (!pair(Op::STORE_FAST, Op::DELETE_FAST) && !pair(Op::STORE_NAME, Op::DELETE_NAME) && !pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) &&
-        !pair(Op::STORE_DEREF, Op::DELETE_DEREF))
+    auto pair = [&](Op a, Op b) {
+      return store.op == a && remove.op == b && store.arg == remove.arg;
+    };
+    if (!pair(Op::STORE_FAST, Op::DELETE_FAST) && !pair(Op::STORE_NAME, Op::DELETE_NAME) &&
+        !pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) && !pair(Op::STORE_DEREF, Op::DELETE_DEREF))
       return false;
     ValueId stored = store.operands[0];
-    if (!s_.is_const(stored) || s_.module[ConstId(s_.at(stored).arg)].kind != ConstKind::None) return false;
+    if (!s_.is_const(stored) || s_.module[ConstId(s_.at(stored).arg)].kind != ConstKind::None)
+      return false;
     // the region starts right after the exception was stored under that name
     for (const Node& node : s_.nodes) {
       if (!node.alive) continue;
@@ -849,7 +998,8 @@ class Regions {
         for (std::size_t i = node.body.size(); i > 0; --i) {
           const Value& last = s_.at(node.body[i - 1]);
           if (s_.is_const(node.body[i - 1]) || last.op == Op::POP_TOP) continue;
-          return last.op == store.op && last.arg == store.arg && s_.at(s_.resolve(last.operands[0])).kind == ValueKind::Exception;
+          return last.op == store.op && last.arg == store.arg &&
+                 s_.at(s_.resolve(last.operands[0])).kind == ValueKind::Exception;
         }
       }
     }
@@ -862,11 +1012,16 @@ class Regions {
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       Node& node = s_.nodes[i];
       if (!node.alive || node.term != TermKind::Jump) continue;
-      auto quiet = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); }); };
+      auto quiet = [&](const Node& n) {
+        return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); });
+      };
       SmallVector<Edge, 8> way{node.edges[0]};
-      while (way.size() < 8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
+      while (way.size() <
+             8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
         const Node& between = s_.nodes[way.back().to.index];
-        if (between.term != TermKind::Jump || between.jump != JumpRole::Plain || between.match != UINT32_MAX || !quiet(between)) break;
+        if (between.term != TermKind::Jump || between.jump != JumpRole::Plain ||
+            between.match != UINT32_MAX || !quiet(between))
+          break;
         way.push_back(between.edges[0]);
       }
       const Node& end = s_.nodes[way.back().to.index];
@@ -880,7 +1035,8 @@ class Regions {
             break;
           }
       }
-      if (s_.is_const(value) || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i))) continue;
+      if (s_.is_const(value) || s_.at(value).block != BlockId(static_cast<std::uint32_t>(i)))
+        continue;
       node.term = TermKind::Return;
       node.value = value;
       node.term_offset = end.term_offset;
@@ -895,26 +1051,37 @@ class Regions {
     if (s_.regions.empty()) return;
     // Children come after their parents, so backwards is innermost first.
     std::vector<RegionId> order;
-    for (std::size_t i = s_.regions.size(); i > 0; --i) order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));
+    for (std::size_t i = s_.regions.size(); i > 0; --i)
+      order.push_back(RegionId(static_cast<std::uint32_t>(i - 1)));
     std::vector<std::uint32_t> depth(s_.regions.size(), 0);
     for (std::size_t i = 0; i < s_.regions.size(); ++i)
       for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
-    std::stable_sort(order.begin(), order.end(), [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
     has_children_.assign(s_.regions.size(), 0);
     for (const StructRegion& region : s_.regions)
       if (region.parent) has_children_[region.parent.index] = 1;
-    // A statement that neither holds another one nor stands in another's handler is not in the way of its like: the graph is put in order
-    // once for a row of them. One that only has clauses changes nothing.
+    // A statement that neither holds another one nor stands in another's handler is not in the way
+    // of its like: the graph is put in order once for a row of them. One that only has clauses
+    // changes nothing.
     auto plain = [&](RegionId r) {
       const StructRegion& region = s_.regions[r.index];
-      return !has_children_[r.index] && (region.kind == RegionKind::With || (region.kind == RegionKind::Finally && s_.nodes[region.handler.index].term == TermKind::Reraise));
+      return !has_children_[r.index] &&
+             (region.kind == RegionKind::With ||
+              (region.kind == RegionKind::Finally &&
+               s_.nodes[region.handler.index].term == TermKind::Reraise));
     };
     bool untidy = true;
-    auto row_of = [&](RegionId r) { return plain(r) ? 2 * depth[r.index] + (s_.regions[r.index].kind == RegionKind::With) : UINT32_MAX; };
+    auto row_of = [&](RegionId r) {
+      return plain(r) ? 2 * depth[r.index] + (s_.regions[r.index].kind == RegionKind::With)
+                      : UINT32_MAX;
+    };
     std::uint32_t row = UINT32_MAX;  // depth and kind of the row of plain statements that came last
     for (RegionId r : order) {
       StructRegion& region = s_.regions[r.index];
-      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope || region.kind == RegionKind::Except) continue;
+      if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope ||
+          region.kind == RegionKind::Except)
+        continue;
       const bool in_row = plain(r) && row == row_of(r);
       if (untidy && !in_row) {
         tidy();
@@ -960,7 +1127,9 @@ class Regions {
       if (node.region) protected_[node.region.index].push_back(BlockId(i));
       for (ValueId v : node.body) {
         const Value& value = s_.at(v);
-        if (value.kind != ValueKind::Operation || value.op != Op::CALL || value.operands.size() != 4) continue;
+        if (value.kind != ValueKind::Operation || value.op != Op::CALL ||
+            value.operands.size() != 4)
+          continue;
         const Value& callee = s_.at(s_.resolve(value.operands[0]));
         if (callee.kind != ValueKind::Result || callee.arg != 0) continue;
         std::vector<BlockId>& blocks = exit_calls_[callee.operands[0].index];
@@ -970,11 +1139,13 @@ class Regions {
   }
 
   Structurer& s_;
-  std::vector<std::uint8_t> has_children_;                                 // of each region
-  std::vector<std::vector<BlockId>> protected_;                            // of each region without children
-  std::unordered_map<std::uint32_t, std::vector<BlockId>> exit_calls_;     // by the value that entered the context
+  std::vector<std::uint8_t> has_children_;       // of each region
+  std::vector<std::vector<BlockId>> protected_;  // of each region without children
+  std::unordered_map<std::uint32_t, std::vector<BlockId>>
+      exit_calls_;                                     // by the value that entered the context
   std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
-  std::unordered_map<std::uint32_t, std::uint64_t> visited_;  // match_copy: block of the handler's code -> position in the copy
+  std::unordered_map<std::uint32_t, std::uint64_t>
+      visited_;  // match_copy: block of the handler's code -> position in the copy
 };
 
 }  // namespace
@@ -986,27 +1157,38 @@ void Structurer::classify_regions() {
   regions_step.sweep();
   fold_exception_types();
   for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind != RegionKind::Erased) regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
-  if (std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) { return region.is_star(); })) regions_step.sweep();
+    if (regions[i].kind != RegionKind::Erased)
+      regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
+  if (std::any_of(regions.begin(), regions.end(),
+                  [](const StructRegion& region) { return region.is_star(); }))
+    regions_step.sweep();
   for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind == RegionKind::Unclassified) regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
+    if (regions[i].kind == RegionKind::Unclassified)
+      regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
   for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind == RegionKind::Finally) regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
+    if (regions[i].kind == RegionKind::Finally)
+      regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
   regions_step.scope_handlers();
   for (Node& node : nodes)
-    if (node.alive) std::erase_if(node.body, [&](ValueId v) {
-      return is_op(v, Op::POP_EXCEPT) || (is_op(v, Op::POP_TOP) && at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
-    });
+    if (node.alive)
+      std::erase_if(node.body, [&](ValueId v) {
+        return is_op(v, Op::POP_EXCEPT) ||
+               (is_op(v, Op::POP_TOP) &&
+                at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
+      });
   recount();
 }
 
-/// Finds the blocks that stand behind statements where the bytecode tells (see Region::after, LoopSpan::after), and makes an empty one where
-/// the code there is reached from nowhere.
+/// Finds the blocks that stand behind statements where the bytecode tells (see Region::after,
+/// LoopSpan::after), and makes an empty one where the code there is reached from nowhere.
 void Structurer::mark_statement_ends() {
-  const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(), [](const Region& r) { return r.after != kNoOffset; });
-  const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const LoopSpan& l) { return l.after != kNoOffset; });
+  const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(),
+                                        [](const Region& r) { return r.after != kNoOffset; });
+  const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(),
+                                      [](const LoopSpan& l) { return l.after != kNoOffset; });
   if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
-  if (!counted()) recount();  // which takes away what would stand before a statement and does nothing
+  if (!counted())
+    recount();  // which takes away what would stand before a statement and does nothing
   struct Begin {
     std::uint32_t offset;
     BlockId block;
@@ -1014,8 +1196,11 @@ void Structurer::mark_statement_ends() {
   };
   std::vector<Begin> begins;  // of blocks, sorted
   const auto begin_at = [&](std::uint32_t offset) {
-    const auto first = std::lower_bound(begins.begin(), begins.end(), offset, [](const Begin& begin, std::uint32_t at) { return begin.offset < at; });
-    const auto behind = std::find_if(first, begins.end(), [&](const Begin& begin) { return begin.offset != offset; });
+    const auto first =
+        std::lower_bound(begins.begin(), begins.end(), offset,
+                         [](const Begin& begin, std::uint32_t at) { return begin.offset < at; });
+    const auto behind = std::find_if(first, begins.end(),
+                                     [&](const Begin& begin) { return begin.offset != offset; });
     return std::span<const Begin>(first, behind);
   };
   struct Place {
@@ -1023,12 +1208,17 @@ void Structurer::mark_statement_ends() {
     BlockId block;
     ValueId value;
   };
-  std::vector<Place> places(module[lifted.code].code.size() / 2 + 1);  // by offset: where its code is
-  const auto place_at = [&](std::uint32_t offset) -> Place* { return offset / 2 < places.size() ? &places[offset / 2] : nullptr; };
+  std::vector<Place> places(module[lifted.code].code.size() / 2 +
+                            1);  // by offset: where its code is
+  const auto place_at = [&](std::uint32_t offset) -> Place* {
+    return offset / 2 < places.size() ? &places[offset / 2] : nullptr;
+  };
   const auto add_place = [&](std::uint32_t offset, BlockId block, ValueId value) {
     if (Place* place = place_at(offset); place && !place->known) *place = {true, block, value};
   };
-  const auto is_known = [&](std::uint32_t offset) { return place_at(offset) && place_at(offset)->known; };
+  const auto is_known = [&](std::uint32_t offset) {
+    return place_at(offset) && place_at(offset)->known;
+  };
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> setups;
   std::unordered_map<std::uint32_t, BlockId> iterates;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -1036,7 +1226,8 @@ void Structurer::mark_statement_ends() {
     if (!node.alive) continue;
     const BlockId b(static_cast<std::uint32_t>(i));
     begins.push_back({first_offset(b), b});
-    if (node.term == TermKind::ForIter && !iterates.emplace(node.term_offset, b).second) iterates[node.term_offset] = BlockId();  // copies
+    if (node.term == TermKind::ForIter && !iterates.emplace(node.term_offset, b).second)
+      iterates[node.term_offset] = BlockId();  // copies
     for (ValueId v : node.body) add_place(at(v).offset, b, v);
     add_place(node.term_offset, BlockId(), ValueId());
   }
@@ -1047,14 +1238,18 @@ void Structurer::mark_statement_ends() {
   };
   // where each region is entered
   std::vector<BlockId> entered(regions.size());
-  for (RegionId r = nodes[entry.index].region; r; r = regions[r.index].parent) entered[r.index] = entry;
+  for (RegionId r = nodes[entry.index].region; r; r = regions[r.index].parent)
+    entered[r.index] = entry;
   for (const Node& node : nodes) {
     if (!node.alive) continue;
     for (int k = 0; k < node.edge_count(); ++k)
-      for (RegionId r = nodes[node.edges[k].to.index].region; r && !is_ancestor(r, node.region); r = regions[r.index].parent) entered[r.index] = node.edges[k].to;
+      for (RegionId r = nodes[node.edges[k].to.index].region; r && !is_ancestor(r, node.region);
+           r = regions[r.index].parent)
+        entered[r.index] = node.edges[k].to;
   }
   for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
-    if (lifted.regions[r].setup != kNoOffset && entered[r]) setups[lifted.regions[r].setup].push_back(r);
+    if (lifted.regions[r].setup != kNoOffset && entered[r])
+      setups[lifted.regions[r].setup].push_back(r);
   std::unordered_map<std::uint64_t, BlockId> made;
   // the block at an offset, for a statement in region `around`
   auto find = [&](std::uint32_t after, RegionId around) {
@@ -1069,15 +1264,20 @@ void Structurer::mark_statement_ends() {
         if (is_ancestor(nodes[begin.block.index].region, around)) found = begin.block;
     }
     if (!found && is_known(after) && place_at(after)->value && setups.find(after) == setups.end()) {
-      // in the middle of a block, because nothing else leads there: the block is split, so that the statement's end can be named
+      // in the middle of a block, because nothing else leads there: the block is split, so that the
+      // statement's end can be named
       const auto [in_code, b, v] = *place_at(after);
       Node& node = nodes[b.index];
       auto place = std::find(node.body.begin(), node.body.end(), v);
-      if (place == node.body.end() || place == node.body.begin() || node.match != UINT32_MAX || !is_ancestor(node.region, around)) return found;
+      if (place == node.body.end() || place == node.body.begin() || node.match != UINT32_MAX ||
+          !is_ancestor(node.region, around))
+        return found;
       for (auto p = place; p != node.body.end(); ++p)
         for (ValueId operand : at(*p).operands)
-          if (std::find(node.body.begin(), place, resolve(operand)) != place) return found;  // no statement begins here
-      if (node.value && std::find(node.body.begin(), place, resolve(node.value)) != place) return found;
+          if (std::find(node.body.begin(), place, resolve(operand)) != place)
+            return found;  // no statement begins here
+      if (node.value && std::find(node.body.begin(), place, resolve(node.value)) != place)
+        return found;
       found = split_test(b, static_cast<std::size_t>(node.body.end() - place));
       const Begin begin{after, found};
       begins.insert(std::upper_bound(begins.begin(), begins.end(), begin), begin);
@@ -1102,11 +1302,13 @@ void Structurer::mark_statement_ends() {
     if (!begin) continue;
     BlockId& behind = elses[span.begin];
     behind = alone_at(span.end);
-    if (!behind && begin_at(span.end).empty() && is_known(span.end)) behind = find(span.end, nodes[begin.index].region);
+    if (!behind && begin_at(span.end).empty() && is_known(span.end))
+      behind = find(span.end, nodes[begin.index].region);
   }
   ends_behind.assign(regions.size(), BlockId());
   for (std::uint32_t r = 0; r < lifted.regions.size(); ++r)
-    if (lifted.regions[r].after != kNoOffset && (regions[r].kind == RegionKind::Except || regions[r].kind == RegionKind::Finally))
+    if (lifted.regions[r].after != kNoOffset &&
+        (regions[r].kind == RegionKind::Except || regions[r].kind == RegionKind::Finally))
       ends_behind[r] = find(lifted.regions[r].after, regions[r].parent);
   loops_behind.assign(lifted.loops.size(), BlockId());
   for (std::size_t i = 0; i < lifted.loops.size(); ++i) {
@@ -1116,7 +1318,8 @@ void Structurer::mark_statement_ends() {
     if (auto setup = setups.find(loop.begin); setup != setups.end()) {
       if (setup->second.size() != 1) continue;  // copies
       around = regions[setup->second[0]].parent;
-    } else if (auto iterator = iterates.find(loop.begin); iterator != iterates.end() && iterator->second) {
+    } else if (auto iterator = iterates.find(loop.begin);
+               iterator != iterates.end() && iterator->second) {
       around = nodes[iterator->second.index].region;
     } else {
       const BlockId begin = alone_at(loop.begin);
@@ -1127,8 +1330,6 @@ void Structurer::mark_statement_ends() {
   }
 }
 
-void Structurer::strip_cleanups() {
-  Regions(*this).run();
-}
+void Structurer::strip_cleanups() { Regions(*this).run(); }
 
 }  // namespace depyf

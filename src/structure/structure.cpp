@@ -16,6 +16,7 @@ void Structurer::join_module_ends() {
     Node& node = nodes[i];
     if (!node.alive || node.term != TermKind::Return || !is_const(resolve(node.value))) continue;
     if (module[ConstId(at(resolve(node.value)).arg)].kind != ConstKind::None) continue;
+    if (class_epilogue(node) < node.body.size()) continue;  // joined already
     if (!end) {
       Node last;
       last.term = TermKind::Return;
@@ -32,13 +33,25 @@ void Structurer::join_module_ends() {
     from.value = ValueId();
     from.edges[0] = Edge{end, {}};
   }
-  if (!end) return;
+  const bool loops =
+      any_edge_back() || std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+        return node.alive && node.term == TermKind::ForIter;
+      });
+  // Behind a loop the end stays apart from the last statement, which may be one of the loop.
+  BlockId last = end;
+  for (std::size_t i = 0; i < count && loops; ++i) {
+    const std::size_t epilogue = class_epilogue(nodes[i]);
+    if (nodes[i].alive && nodes[i].term == TermKind::Return && epilogue < nodes[i].body.size())
+      last = split_test(BlockId(static_cast<std::uint32_t>(i)), nodes[i].body.size() - epilogue);
+  }
+  if (loops) body_end = last;
+  if (!last) return;
   recount();
   tidy_jumps();
 }
 
-/// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a test whether the name is the builtin and a loop in
-/// place of the call. The call says it all.
+/// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a
+/// test whether the name is the builtin and a loop in place of the call. The call says it all.
 bool Structurer::drop_builtin_shortcuts() {
   bool any = false;
   for (Node& node : nodes) {
@@ -46,8 +59,9 @@ bool Structurer::drop_builtin_shortcuts() {
     const ValueId right = resolve(at(node.value).operands[1]);
     if (!is_op(right, Op::LOAD_COMMON)) continue;
     const CommonConstant which = static_cast<CommonConstant>(at(right).arg);
-    if (which != CommonConstant::BuiltinAll && which != CommonConstant::BuiltinAny && which != CommonConstant::BuiltinTuple &&
-        which != CommonConstant::BuiltinList && which != CommonConstant::BuiltinSet)
+    if (which != CommonConstant::BuiltinAll && which != CommonConstant::BuiltinAny &&
+        which != CommonConstant::BuiltinTuple && which != CommonConstant::BuiltinList &&
+        which != CommonConstant::BuiltinSet)
       continue;
     const ValueId test = node.value;
     std::erase_if(node.body, [&](ValueId v) { return v == test || v == right; });
@@ -59,52 +73,58 @@ bool Structurer::drop_builtin_shortcuts() {
   return any;
 }
 
-/// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes after it, unless it only returns, behind the loop.
+/// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes
+/// after it, unless it only returns, behind the loop.
 void Structurer::split_at_breaks() {
-  if (std::none_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.alive && node.term == TermKind::ForIter; })) return;
+  if (std::none_of(nodes.begin(), nodes.end(),
+                   [](const Node& node) { return node.alive && node.term == TermKind::ForIter; }))
+    return;
   std::vector<std::uint8_t> iterates(lifted.values.size(), 0);
   for (const Node& node : nodes)
     if (node.alive && node.term == TermKind::ForIter) iterates[resolve(node.value).index] = 1;
-  const std::size_t count = nodes.size();
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {  // what is split off is looked at too
     if (!nodes[i].alive || nodes[i].match != UINT32_MAX) continue;
-    if (std::none_of(nodes[i].body.begin(), nodes[i].body.end(), [&](ValueId v) { return is_op(v, Op::POP_TOP); })) continue;
-    std::size_t drop = SIZE_MAX, drops = 0, before = 0, after = 0;
-    for (std::size_t k = 0; k < nodes[i].body.size(); ++k) {
-      const ValueId v = nodes[i].body[k];
-      if (is_op(v, Op::POP_TOP) && iterates[resolve(at(v).operands[0]).index]) {
-        drop = k;
-        ++drops;
-      } else if (!is_const(v)) {
-        ++(drops > 0 ? after : before);
+    const std::vector<ValueId>& body = nodes[i].body;
+    const auto drops_iterator = [&](ValueId v) {
+      return is_op(v, Op::POP_TOP) && iterates[resolve(at(v).operands[0]).index];
+    };
+    std::size_t drop = SIZE_MAX;
+    bool before = false, after = false;
+    for (std::size_t k = 0; k < body.size() && !after; ++k) {
+      if (drops_iterator(body[k])) {
+        if (before && drop == SIZE_MAX) drop = k;
+      } else if (!is_const(body[k])) {
+        (drop != SIZE_MAX ? after : before) = true;
       }
     }
-    if (drops != 1 || before == 0 || after == 0) continue;
-    const BlockId b(static_cast<std::uint32_t>(i));
-    auto from_before = [&](ValueId v) {
-      const auto end = nodes[i].body.begin() + static_cast<std::ptrdiff_t>(drop);
-      return v && !is_const(resolve(v)) && std::find(nodes[i].body.begin(), end, resolve(v)) != end;
+    if (!after) continue;
+    const auto from_before = [&](ValueId v) {
+      const auto end = body.begin() + static_cast<std::ptrdiff_t>(drop);
+      return v && !is_const(resolve(v)) && std::find(body.begin(), end, resolve(v)) != end;
     };
     bool carried = from_before(nodes[i].value);
-    for (std::size_t k = drop + 1; k < nodes[i].body.size() && !carried; ++k)
-      for (ValueId operand : at(nodes[i].body[k]).operands) carried |= from_before(operand);
+    for (std::size_t k = drop + 1; k < body.size() && !carried; ++k)
+      for (ValueId operand : at(body[k]).operands) carried |= from_before(operand);
     if (carried) continue;  // a value on the stack: no statement ends here
-    split_test(b, nodes[i].body.size() - drop);
+    split_test(BlockId(static_cast<std::uint32_t>(i)), body.size() - drop);
   }
 }
 
-/// A `for` that never comes around has its iterator made in its own block. Where that block is the header of an endless loop, it is not the `for`'s.
+/// A `for` that never comes around has its iterator made in its own block. Where that block is the
+/// header of an endless loop, it is not the `for`'s.
 void Structurer::split_at_iterators() {
   const std::size_t count = nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = nodes[i];
     if (!node.alive || node.term != TermKind::ForIter || node.match != UINT32_MAX) continue;
-    if (std::any_of(node.body.begin(), node.body.end(), [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); })) split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
+    if (std::any_of(node.body.begin(), node.body.end(),
+                    [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); }))
+      split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
   }
 }
 
-/// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the value that `return` or `return 1` has on the stack
-/// on its way out of statements.
+/// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the
+/// value that `return` or `return 1` has on the stack on its way out of statements.
 void Structurer::drop_constant_params() {
   struct Way {
     std::uint32_t node;
@@ -113,8 +133,10 @@ void Structurer::drop_constant_params() {
   std::vector<std::vector<Way>> ways(nodes.size());
   for (std::uint32_t i = 0; i < nodes.size(); ++i)
     for (int k = 0; nodes[i].alive && k < nodes[i].edge_count(); ++k)
-      if (!nodes[nodes[i].edges[k].to.index].params.empty()) ways[nodes[i].edges[k].to.index].push_back({i, k});
-  for (const StructRegion& region : regions) ways[region.handler.index].clear();  // exceptions lead there too
+      if (!nodes[nodes[i].edges[k].to.index].params.empty())
+        ways[nodes[i].edges[k].to.index].push_back({i, k});
+  for (const StructRegion& region : regions)
+    ways[region.handler.index].clear();  // exceptions lead there too
   bool any = false;
   for (std::uint32_t b = 0; b < nodes.size(); ++b) {
     if (!nodes[b].alive || ways[b].empty()) continue;
@@ -130,14 +152,16 @@ void Structurer::drop_constant_params() {
       });
       if (!equal) continue;
       any = true;
-      Value here = at(constant);  // a value of this block, or else other blocks would read a temporary that not every way here assigns
+      Value here = at(constant);  // a value of this block, or else other blocks would read a
+                                  // temporary that not every way here assigns
       here.block = BlockId(b);
       const ValueId loaded = add_value(here);
       nodes[b].body.insert(nodes[b].body.begin(), loaded);
       replace_by(nodes[b].params[p - 1], loaded);
       nodes[b].params.erase(nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
       for (const Way& way : ways[b]) {
-        std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(), nodes[way.node].edges[way.k].args.end());
+        std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(),
+                                  nodes[way.node].edges[way.k].args.end());
         args.erase(args.begin() + static_cast<std::ptrdiff_t>(p - 1));
         nodes[way.node].edges[way.k].args = lifted.arena.copy(args);
       }
@@ -146,20 +170,32 @@ void Structurer::drop_constant_params() {
   if (any) count_uses();
 }
 
-/// A way out of statements that does nothing but drop what is on the stack, or load a constant, and then returns that is that return. From 3.10 on, where offsets do not
-/// tell, so is an end behind them that drops a loop's iterator itself and is reached from one place.
+/// A way out of statements that does nothing but drop what is on the stack, or load a constant, and
+/// then returns that is that return. From 3.10 on, where offsets do not tell, so is an end behind
+/// them that drops a loop's iterator itself and is reached from one place.
 void Structurer::return_at_once() {
   if (!is_function()) return;
   const auto is_drop = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
-  const auto only_drops = [&](const Node& n) { return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_const(v) || is_drop(v); }); };
-  const auto drops = [&](const Node& n) { return std::any_of(n.body.begin(), n.body.end(), is_drop); };
+  const auto only_drops = [&](const Node& n) {
+    return std::all_of(n.body.begin(), n.body.end(),
+                       [&](ValueId v) { return is_const(v) || is_drop(v); });
+  };
+  const auto drops = [&](const Node& n) {
+    return std::any_of(n.body.begin(), n.body.end(), is_drop);
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break || node.match != UINT32_MAX) continue;
+    if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break ||
+        node.match != UINT32_MAX)
+      continue;
     const BlockId to = node.edges[0].to;
     Node& end = nodes[to.index];
-    if (to == entry || end.region == node.region || end.pred_count != 1 || end.term != TermKind::Return || !end.params.empty() || !is_const(end.value) || !only_drops(end)) continue;
-    const bool has_value = std::find(node.body.begin(), node.body.end(), resolve(end.value)) != node.body.end();
+    if (to == entry || end.region == node.region || end.pred_count != 1 ||
+        end.term != TermKind::Return || !end.params.empty() || !is_const(end.value) ||
+        !only_drops(end))
+      continue;
+    const bool has_value =
+        std::find(node.body.begin(), node.body.end(), resolve(end.value)) != node.body.end();
     if (only_drops(node) && (drops(node) || has_value)) {
       merge(BlockId(static_cast<std::uint32_t>(i)));
       nodes[i].in_place = true;
@@ -170,20 +206,21 @@ void Structurer::return_at_once() {
 }
 
 void Structurer::reshape() {
-  if (drop_builtin_shortcuts() || !regions.empty()) classify_regions();  // exception-state bookkeeping goes first: it hides the real regions
-  join_dropped_values();       // while copies still stand alone
+  if (drop_builtin_shortcuts() || !regions.empty())
+    classify_regions();   // exception-state bookkeeping goes first: it hides the real regions
+  join_dropped_values();  // while copies still stand alone
   join_exit_copies();
   const std::uint32_t untidied = changes;
   tidy_jumps();
   join_module_ends();
-  fold_async_for();            // before folding: the handler's remainder becomes ordinary code
+  fold_async_for();               // before folding: the handler's remainder becomes ordinary code
   fold_inlined_comprehensions();  // one may be the subject of a `match`
-  recognise_matches();         // before folding: a pattern's tests are no operands of `and`
+  recognise_matches();            // before folding: a pattern's tests are no operands of `and`
   fold_expressions();
   if (!lifted.regions.empty()) drop_constant_params();
-  strip_cleanups();            // compares copies of code, so expressions are folded on both sides
+  strip_cleanups();  // compares copies of code, so expressions are folded on both sides
   join_copies_behind_cleanups();
-  join_loop_tests();           // needs the loops' tests as one condition
+  join_loop_tests();  // needs the loops' tests as one condition
   if (changes != untidied) tidy_jumps();
   fold_expressions();
   split_at_breaks();
@@ -191,17 +228,21 @@ void Structurer::reshape() {
 }
 
 void Structurer::run() {
+  if (regions.empty()) recount();  // else classify_regions() does
   if (nodes.size() > 1) reshape();
   mark_statement_ends();
   if (!counted()) recount();
   if (nodes.size() > 1) return_at_once();
-  const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()), first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
+  const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()),
+                      first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();
   if (options.name_temporaries) name_temporaries(first_expr, first_stmt);
   check_temporaries();
 }
 
-void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) { Structurer(lifted, ast, options).run(); }
+void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
+  Structurer(lifted, ast, options).run();
+}
 
 }  // namespace depyf

@@ -21,7 +21,8 @@ class Arena {
 
   void* allocate(std::size_t size, std::size_t align) {
     const std::size_t at = (used_ + align - 1) & ~(align - 1);
-    if (at + size > capacity_) [[unlikely]] return start_chunk(size);
+    if (at + size > capacity_) [[unlikely]]
+      return start_chunk(size);
     used_ = at + size;
     return chunks_.back().get() + at;
   }
@@ -38,7 +39,8 @@ class Arena {
   auto copy(const Range& range) {
     using T = std::remove_cvref_t<decltype(*std::data(range))>;
     std::span<T> out = array<T>(std::size(range));
-    if (!out.empty()) std::memcpy(static_cast<void*>(out.data()), std::data(range), out.size_bytes());
+    if (!out.empty())
+      std::memcpy(static_cast<void*>(out.data()), std::data(range), out.size_bytes());
     return out;
   }
 
@@ -56,7 +58,8 @@ class Arena {
     return chunks_.back().get();
   }
 
-  // What most code objects need fits a small chunk. glibc's free() sorts all its free blocks when it gets one of 64 KiB.
+  // What most code objects need fits a small chunk. glibc's free() sorts all its free blocks when
+  // it gets one of 64 KiB.
   static constexpr std::size_t kLargestChunk = 60 * 1024;
   std::size_t chunk_ = 4 * 1024;  // size of the last one
   std::vector<std::unique_ptr<std::byte[]>> chunks_;

@@ -5,8 +5,8 @@
 
 namespace depyf {
 
-/// A map from indices (of names, values …) to T that keeps the order of insertion, for maps that are made and dropped often: a few entries are looked
-/// through, more are found by open addressing.
+/// A map from indices (of names, values …) to T that keeps the order of insertion, for maps that
+/// are made and dropped often: a few entries are looked through, more are found by open addressing.
 template <class T>
 class FlatMap {
  public:

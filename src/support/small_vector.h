@@ -9,7 +9,8 @@
 
 namespace depyf {
 
-/// A vector of trivially copyable T whose first N items need no allocation: for lists that are short nearly always, and for work lists.
+/// A vector of trivially copyable T whose first N items need no allocation: for lists that are
+/// short nearly always, and for work lists.
 template <class T, std::size_t N>
 class SmallVector {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -47,7 +48,8 @@ class SmallVector {
 
   void push_back(const T& item) {
     const T copy = item;  // may lie in here
-    if (size_ == capacity_) [[unlikely]] grow(size_ + 1);
+    if (size_ == capacity_) [[unlikely]]
+      grow(size_ + 1);
     items_[size_++] = copy;
   }
   void pop_back(std::size_t n = 1) { size_ -= n; }
@@ -61,13 +63,15 @@ class SmallVector {
     std::rotate(items_ + at, items_ + size_ - items.size(), items_ + size_);
   }
   void append(std::span<const T> items) {
-    if (size_ + items.size() > capacity_) [[unlikely]] grow(size_ + items.size());
+    if (size_ + items.size() > capacity_) [[unlikely]]
+      grow(size_ + items.size());
     std::copy(items.begin(), items.end(), items_ + size_);
     size_ += items.size();
   }
   /// Items that are added are T().
   void resize(std::size_t size) {
-    if (size > capacity_) [[unlikely]] grow(size);
+    if (size > capacity_) [[unlikely]]
+      grow(size);
     if (size > size_) std::fill(items_ + size_, items_ + size, T());
     size_ = size;
   }

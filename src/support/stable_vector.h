@@ -9,14 +9,17 @@
 
 namespace depyf {
 
-/// A sequence that grows without moving its items, in pieces of N of them: where an item lies is a shift and a mask away.
+/// A sequence that grows without moving its items, in pieces of N of them: where an item lies is a
+/// shift and a mask away.
 template <class T, std::size_t N>
 class StableVector {
-  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && std::has_single_bit(N));
+  static_assert(std::is_trivially_destructible_v<T> &&
+                alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && std::has_single_bit(N));
 
  public:
   StableVector() = default;
-  StableVector(StableVector&& other) noexcept : pieces_(std::move(other.pieces_)), size_(std::exchange(other.size_, 0)) {}
+  StableVector(StableVector&& other) noexcept
+      : pieces_(std::move(other.pieces_)), size_(std::exchange(other.size_, 0)) {}
   StableVector& operator=(StableVector&& other) noexcept {
     pieces_ = std::move(other.pieces_);
     size_ = std::exchange(other.size_, 0);
@@ -29,12 +32,15 @@ class StableVector {
   const T& operator[](std::size_t i) const { return *at(i); }
 
   T& push_back(const T& item) {
-    if (size_ == N * pieces_.size()) [[unlikely]] add_piece();
+    if (size_ == N * pieces_.size()) [[unlikely]]
+      add_piece();
     return *::new (static_cast<void*>(at(size_++))) T(item);
   }
 
  private:
-  [[gnu::noinline]] void add_piece() { pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(N * sizeof(T))); }
+  [[gnu::noinline]] void add_piece() {
+    pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(N * sizeof(T)));
+  }
   T* at(std::size_t i) const { return reinterpret_cast<T*>(pieces_[i / N].get()) + i % N; }
 
   std::vector<std::unique_ptr<std::byte[]>> pieces_;

@@ -6,7 +6,8 @@
 
 namespace depyf {
 
-/// Distinct strings, numbered in the order in which they came; open addressing. The text belongs to who adds it.
+/// Distinct strings, numbered in the order in which they came; open addressing. The text belongs to
+/// who adds it.
 class StringTable {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -16,11 +17,15 @@ class StringTable {
   auto begin() const { return texts_.begin(); }
   auto end() const { return texts_.end(); }
 
-  bool contains(std::string_view text) const { return !places_.empty() && places_[find(text, hash(text))] != kNone; }
-  /// The number of `text`. Where it is not there yet, it is added as what store(text) gives, which has to last.
+  bool contains(std::string_view text) const {
+    return !places_.empty() && places_[find(text, hash(text))] != kNone;
+  }
+  /// The number of `text`. Where it is not there yet, it is added as what store(text) gives, which
+  /// has to last.
   template <class Store>
   std::uint32_t add(std::string_view text, Store&& store) {
-    if (2 * (texts_.size() + 1) > places_.size()) [[unlikely]] grow();
+    if (2 * (texts_.size() + 1) > places_.size()) [[unlikely]]
+      grow();
     const std::uint32_t code = hash(text);
     const std::size_t place = find(text, code);
     if (places_[place] != kNone) return places_[place];
@@ -32,13 +37,16 @@ class StringTable {
   }
 
  private:
-  static std::uint32_t hash(std::string_view text) { return static_cast<std::uint32_t>(std::hash<std::string_view>()(text)); }
+  static std::uint32_t hash(std::string_view text) {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
+  }
 
   /// Where in places_ the number of `text` is, or has to be put.
   std::size_t find(std::string_view text, std::uint32_t code) const {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = code & mask;
-    while (places_[at] != kNone && (hashes_[places_[at]] != code || texts_[places_[at]] != text)) at = (at + 1) & mask;
+    while (places_[at] != kNone && (hashes_[places_[at]] != code || texts_[places_[at]] != text))
+      at = (at + 1) & mask;
     return at;
   }
   [[gnu::noinline]] void grow() {

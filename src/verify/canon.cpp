@@ -13,27 +13,42 @@ void append_bytes(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Bits of a double; every nan is the same constant, 0.0 and -0.0 are two.
-std::uint64_t float_bits(double value) { return value != value ? 0x7ff8000000000000u : std::bit_cast<std::uint64_t>(value); }
+bool is_nan(const Const& value) {
+  return (value.kind == ConstKind::Float || value.kind == ConstKind::Complex) &&
+         (value.re != value.re || (value.kind == ConstKind::Complex && value.im != value.im));
+}
 
-bool is_mutable(ConstKind kind) { return kind == ConstKind::List || kind == ConstKind::Set || kind == ConstKind::Dict; }
+/// Does the hash of such a constant depend on the process: texts, and what has the hash of its
+/// address?
+bool hash_is_random(ConstKind kind) {
+  return kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::None ||
+         kind == ConstKind::Ellipsis || kind == ConstKind::Tuple || kind == ConstKind::Code;
+}
+
+bool is_mutable(ConstKind kind) {
+  return kind == ConstKind::List || kind == ConstKind::Set || kind == ConstKind::Dict;
+}
 
 }  // namespace
 
 std::uint32_t Canon::str(std::string_view text) {
-  return strings_.try_emplace(std::string(text), static_cast<std::uint32_t>(strings_.size())).first->second;
+  return strings_.try_emplace(std::string(text), static_cast<std::uint32_t>(strings_.size()))
+      .first->second;
 }
 
 std::uint32_t Canon::str(Which side, StrId id) {
   if (!id.valid()) return kNone;
   std::vector<std::uint32_t>& memo = string_memo_[side];
-  if (id.index >= memo.size()) memo.resize(std::max<std::size_t>(module(side).strings.size(), id.index + 1), kNone);
+  if (id.index >= memo.size())
+    memo.resize(std::max<std::size_t>(module(side).strings.size(), id.index + 1), kNone);
   if (memo[id.index] == kNone) memo[id.index] = str(module(side)[id]);
   return memo[id.index];
 }
 
-std::uint32_t Canon::number(const std::string& key, const Literal& literal, std::span<const std::uint32_t> items) {
-  const auto [found, fresh] = numbers_.try_emplace(key, static_cast<std::uint32_t>(literals_.size()));
+std::uint32_t Canon::number(const std::string& key, const Literal& literal,
+                            std::span<const std::uint32_t> items) {
+  const auto [found, fresh] =
+      numbers_.try_emplace(key, static_cast<std::uint32_t>(literals_.size()));
   if (fresh) {
     literals_.push_back(literal);
     literals_.back().items_at = static_cast<std::uint32_t>(items_.size());
@@ -44,7 +59,8 @@ std::uint32_t Canon::number(const std::string& key, const Literal& literal, std:
 }
 
 std::uint32_t Canon::sequence(ConstKind kind, std::span<const std::uint32_t> items) {
-  const std::vector<std::uint32_t> copy(items.begin(), items.end());  // `items` may lie in items_, which number() grows
+  const std::vector<std::uint32_t> copy(
+      items.begin(), items.end());  // `items` may lie in items_, which number() grows
   std::string key(1, static_cast<char>(kind));
   Literal literal;
   literal.kind = kind;
@@ -53,6 +69,10 @@ std::uint32_t Canon::sequence(ConstKind kind, std::span<const std::uint32_t> ite
   for (std::uint32_t item : copy) {
     append_bytes(key, item);
     literal.plain &= literals_[item].plain;
+    if (literals_[item].nan) {
+      literal.nan = true;
+      literal.side = literals_[item].side;
+    }
   }
   return number(key, literal, copy);
 }
@@ -92,11 +112,16 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
     const ConstId id = work.back().id;
     const Const& value = from[id];
     std::size_t& next = work.back().next;
-    while (next < value.items.size() && (value.items[next].index >= memo.size() || memo[value.items[next].index] != kNone)) ++next;
+    while (next < value.items.size() &&
+           (value.items[next].index >= memo.size() || memo[value.items[next].index] != kNone))
+      ++next;
     if (next < value.items.size()) {
       // Deeper than there are constants: the container holds itself, so it is an object of its own.
-      if (work.size() > memo.size()) memo[value.items[next].index] = number("self" + std::to_string(side) + "." + std::to_string(id.index), Literal{}, {});
-      else work.push_back({value.items[next]});
+      if (work.size() > memo.size())
+        memo[value.items[next].index] =
+            number("self" + std::to_string(side) + "." + std::to_string(id.index), Literal{}, {});
+      else
+        work.push_back({value.items[next]});
       continue;
     }
     work.pop_back();
@@ -107,10 +132,17 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
     for (ConstId item : value.items) {
       items.push_back(item.index < memo.size() ? memo[item.index] : 0);
       literal.plain &= item.index < memo.size() && literals_[memo[item.index]].plain;
+      literal.nan |= item.index < memo.size() && literals_[memo[item.index]].nan;
     }
+    if (literal.nan) literal.side = side;
     std::string key(1, static_cast<char>(value.kind));
     switch (value.kind) {
-      case ConstKind::None: case ConstKind::True: case ConstKind::False: case ConstKind::Ellipsis: case ConstKind::StopIteration: break;
+      case ConstKind::None:
+      case ConstKind::True:
+      case ConstKind::False:
+      case ConstKind::Ellipsis:
+      case ConstKind::StopIteration:
+        break;
       case ConstKind::Int:
         if (value.big) {
           key += '#';
@@ -122,23 +154,48 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
           literal.empty = value.integer == 0;
         }
         break;
-      case ConstKind::Float: append_bytes(key, float_bits(value.re)); break;
+      case ConstKind::Float:
       case ConstKind::Complex:
-        append_bytes(key, float_bits(value.re));
-        append_bytes(key, float_bits(value.im));
+        append_bytes(key, std::bit_cast<std::uint64_t>(value.re));
+        append_bytes(key, std::bit_cast<std::uint64_t>(value.im));
+        if (is_nan(value)) {
+          literal.nan = true;
+          literal.side = side;
+          // Of live code the object is known; in a file each constant is one.
+          literal.object = value.live ? value.object : id.index;
+          literal.re_bits = std::bit_cast<std::uint64_t>(value.re);
+          literal.im_bits = std::bit_cast<std::uint64_t>(value.im);
+          append_bytes(key, side);
+          append_bytes(key, literal.object);
+        }
         break;
-      case ConstKind::Str: case ConstKind::Bytes:
+      case ConstKind::Str:
+      case ConstKind::Bytes:
         key += value.text;
         literal.empty = value.text.empty();
         break;
-      case ConstKind::FrozenSet: case ConstKind::Set:
-        std::sort(items.begin(), items.end());
-        items.erase(std::unique(items.begin(), items.end()), items.end());
-        for (std::uint32_t item : items) append_bytes(key, item);
+      case ConstKind::FrozenSet:
+      case ConstKind::Set: {
         literal.empty = items.empty();
         if (value.kind == ConstKind::Set) literal.plain = false;
+        const bool given_by_chance =
+            !live_ && from.version.sets_follow_hash_seed() &&
+            std::any_of(value.items.begin(), value.items.end(),
+                        [&](ConstId item) { return hash_is_random(from[item].kind); });
+        std::vector<std::uint32_t> sorted = items;
+        std::sort(sorted.begin(), sorted.end());
+        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+        std::string sorted_key = "any order";
+        for (std::uint32_t item : sorted) append_bytes(sorted_key, item);
+        literal.any_order = number(sorted_key, literal, sorted);
+        if (given_by_chance) items = std::move(sorted);
+        for (std::uint32_t item : items) append_bytes(key, item);
         break;
-      case ConstKind::Tuple: case ConstKind::List: case ConstKind::Dict: case ConstKind::Slice:
+      }
+      case ConstKind::Tuple:
+      case ConstKind::List:
+      case ConstKind::Dict:
+      case ConstKind::Slice:
         for (std::uint32_t item : items) append_bytes(key, item);
         literal.empty = items.empty();
         if (value.kind != ConstKind::Tuple) literal.plain = false;
@@ -159,7 +216,8 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
   }
   if (!is_mutable(from[root].kind) || !code.valid()) return memo[root.index];
   const std::span<const ConstId> table = from[code].consts;
-  const auto place = static_cast<std::uint32_t>(std::find(table.begin(), table.end(), root) - table.begin());
+  const auto place =
+      static_cast<std::uint32_t>(std::find(table.begin(), table.end(), root) - table.begin());
   std::string key = "@";
   append_bytes(key, memo[root.index]);
   append_bytes(key, place);
@@ -168,40 +226,202 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
   return number(key, literal, {});
 }
 
+bool Canon::same_constant(std::uint32_t a, std::uint32_t b) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a, b}};
+  while (!work.empty()) {
+    const auto [p, q] = work.back();
+    work.pop_back();
+    if (p == q) continue;  // of one side too: what holds a NaN has a number for each side
+    const Literal x = literals_[p], y = literals_[q];
+    if (!x.nan || !y.nan || x.kind != y.kind || x.items_count != y.items_count || x.side == y.side)
+      return false;
+    if (x.kind != ConstKind::Float && x.kind != ConstKind::Complex) {
+      for (std::uint32_t i = 0; i < x.items_count; ++i)
+        work.emplace_back(items_[x.items_at + i], items_[y.items_at + i]);
+      continue;
+    }
+    if (x.re_bits != y.re_bits || x.im_bits != y.im_bits) return false;
+    if (!may_pair(x, y)) return false;
+    const auto [forward, fresh_x] = nan_pairs.to[x.side].try_emplace(x.object, y.object);
+    const auto [backward, fresh_y] = nan_pairs.to[y.side].try_emplace(y.object, x.object);
+    if (forward->second != y.object || backward->second != x.object) return false;
+  }
+  return true;
+}
+
+/// Of live code: an object that both sides hold stands for itself.
+bool Canon::may_pair(const Literal& x, const Literal& y) {
+  if (!live_ || x.object == y.object) return true;
+  if (!has_live_nans_) {
+    has_live_nans_ = true;
+    for (Which side : {kA, kB})
+      for (std::size_t i = 0; i < modules_[side]->consts.size(); ++i)
+        if (const Const& value = modules_[side]->consts[i]; value.live && is_nan(value))
+          live_nans_[side].insert(value.object);
+  }
+  return !live_nans_[y.side].contains(x.object) && !live_nans_[x.side].contains(y.object);
+}
+
+bool Canon::same_collection(std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t p = literals_[a].any_order, q = literals_[b].any_order;
+  return same_constant(a, b) || (p != kNone && p == q);
+}
+
 std::uint32_t Canon::slot(Which side, CodeId code, std::uint32_t index, bool deref) {
   const std::span<const Slot> slots = module(side)[code].slots;
   if (index >= slots.size()) return kNone;
-  const std::uint32_t name = str(side, slots[index].name);
-  if (!deref) return name * 4;
+  std::uint32_t name = str(side, slots[index].name);
+  if (!deref) {
+    if (side == kB && !renamed.empty() && slots[index].kind == kLocal)
+      if (const auto found = renamed.find(name); found != renamed.end()) name = found->second;
+    return name * 4;
+  }
   return name * 4 + ((slots[index].kind & kFree) ? 2 : 1);
+}
+
+std::uint32_t Canon::content(Which side, CodeId code, std::uint32_t index) {
+  const std::span<const Slot> slots = module(side)[code].slots;
+  return slot(side, code, index,
+              index < slots.size() && (slots[index].kind & (kCell | kFree)) != 0);
 }
 
 ArgKind arg_kind(Op op) {
   switch (op) {
-    case Op::LOAD_CONST: return ArgKind::Const;
-    case Op::LOAD_GLOBAL: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: case Op::LOAD_NAME: case Op::STORE_NAME: case Op::DELETE_NAME:
-    case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::LOAD_ATTR: case Op::LOAD_METHOD: case Op::LOAD_SUPER_ATTR: case Op::STORE_ATTR: case Op::DELETE_ATTR:
-    case Op::IMPORT_NAME: case Op::IMPORT_FROM:
+    case Op::LOAD_CONST:
+      return ArgKind::Const;
+    case Op::LOAD_GLOBAL:
+    case Op::STORE_GLOBAL:
+    case Op::DELETE_GLOBAL:
+    case Op::LOAD_NAME:
+    case Op::STORE_NAME:
+    case Op::DELETE_NAME:
+    case Op::LOAD_FROM_DICT_OR_GLOBALS:
+    case Op::LOAD_ATTR:
+    case Op::LOAD_METHOD:
+    case Op::LOAD_SUPER_ATTR:
+    case Op::STORE_ATTR:
+    case Op::DELETE_ATTR:
+    case Op::IMPORT_NAME:
+    case Op::IMPORT_FROM:
       return ArgKind::Str;
-    case Op::LOAD_FAST: case Op::LOAD_FAST_AND_CLEAR: case Op::STORE_FAST: case Op::DELETE_FAST: return ArgKind::Local;
-    case Op::LOAD_DEREF: case Op::STORE_DEREF: case Op::DELETE_DEREF: case Op::LOAD_CLASSDEREF: case Op::LOAD_CLOSURE: return ArgKind::Deref;
-    case Op::POP_TOP: case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR: case Op::LOAD_COMMON: case Op::LOAD_BUILD_CLASS:
-    case Op::LOAD_LOCALS: case Op::LOAD_SUBSCR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR: case Op::LOAD_SLICE: case Op::STORE_SLICE: case Op::UNARY:
-    case Op::BINARY: case Op::INPLACE: case Op::COMPARE: case Op::IS: case Op::CONTAINS: case Op::TO_BOOL: case Op::BUILD_TUPLE: case Op::BUILD_LIST:
-    case Op::BUILD_SET: case Op::BUILD_MAP: case Op::BUILD_CONST_KEY_MAP: case Op::BUILD_STRING: case Op::BUILD_SLICE: case Op::BUILD_TUPLE_UNPACK:
-    case Op::BUILD_LIST_UNPACK: case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK: case Op::LIST_APPEND: case Op::SET_ADD: case Op::MAP_ADD:
-    case Op::LIST_EXTEND: case Op::SET_UPDATE: case Op::DICT_UPDATE: case Op::DICT_MERGE: case Op::LIST_TO_TUPLE: case Op::FORMAT: case Op::CONVERT:
-    case Op::BUILD_INTERPOLATION: case Op::BUILD_TEMPLATE: case Op::CALL: case Op::CALL_KW: case Op::CALL_EX: case Op::MAKE_FUNCTION:
-    case Op::SET_FUNCTION_ATTRIBUTE: case Op::INTRINSIC_1: case Op::INTRINSIC_2: case Op::GET_ITER: case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER:
-    case Op::GET_ANEXT: case Op::GET_AWAITABLE: case Op::FOR_ITER: case Op::YIELD_VALUE: case Op::YIELD_FROM: case Op::SEND: case Op::END_SEND:
-    case Op::CLEANUP_THROW: case Op::END_ASYNC_FOR: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX: case Op::IMPORT_STAR: case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER: case Op::WITH_EXCEPT_START: case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO:
-    case Op::POP_EXCEPT: case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH: case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS:
-    case Op::PRINT_EXPR: case Op::MATCH_MAPPING: case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN:
-    case Op::COPY_DICT_WITHOUT_KEYS: case Op::JUMP: case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE:
-    case Op::BRANCH_FALSE_OR_POP: case Op::BRANCH_TRUE_OR_POP: case Op::RETURN_VALUE: case Op::SETUP_FINALLY: case Op::SETUP_WITH: case Op::SETUP_LOOP:
-    case Op::POP_BLOCK: case Op::BREAK_LOOP: case Op::CONTINUE_LOOP: case Op::BEGIN_FINALLY: case Op::CALL_FINALLY: case Op::POP_FINALLY:
-    case Op::END_FINALLY: case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH: case Op::UNKNOWN:
+    case Op::LOAD_FAST:
+    case Op::LOAD_FAST_AND_CLEAR:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+      return ArgKind::Local;
+    case Op::LOAD_DEREF:
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+    case Op::LOAD_CLASSDEREF:
+    case Op::LOAD_CLOSURE:
+      return ArgKind::Deref;
+    case Op::POP_TOP:
+    case Op::COPY:
+    case Op::SWAP:
+    case Op::ROT:
+    case Op::PUSH_NULL:
+    case Op::END_FOR:
+    case Op::LOAD_COMMON:
+    case Op::LOAD_BUILD_CLASS:
+    case Op::LOAD_LOCALS:
+    case Op::LOAD_SUBSCR:
+    case Op::STORE_SUBSCR:
+    case Op::DELETE_SUBSCR:
+    case Op::LOAD_SLICE:
+    case Op::STORE_SLICE:
+    case Op::UNARY:
+    case Op::BINARY:
+    case Op::INPLACE:
+    case Op::COMPARE:
+    case Op::IS:
+    case Op::CONTAINS:
+    case Op::TO_BOOL:
+    case Op::BUILD_TUPLE:
+    case Op::BUILD_LIST:
+    case Op::BUILD_SET:
+    case Op::BUILD_MAP:
+    case Op::BUILD_CONST_KEY_MAP:
+    case Op::BUILD_STRING:
+    case Op::BUILD_SLICE:
+    case Op::BUILD_TUPLE_UNPACK:
+    case Op::BUILD_LIST_UNPACK:
+    case Op::BUILD_SET_UNPACK:
+    case Op::BUILD_MAP_UNPACK:
+    case Op::LIST_APPEND:
+    case Op::SET_ADD:
+    case Op::MAP_ADD:
+    case Op::LIST_EXTEND:
+    case Op::SET_UPDATE:
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE:
+    case Op::LIST_TO_TUPLE:
+    case Op::FORMAT:
+    case Op::CONVERT:
+    case Op::BUILD_INTERPOLATION:
+    case Op::BUILD_TEMPLATE:
+    case Op::CALL:
+    case Op::CALL_KW:
+    case Op::CALL_EX:
+    case Op::MAKE_FUNCTION:
+    case Op::SET_FUNCTION_ATTRIBUTE:
+    case Op::INTRINSIC_1:
+    case Op::INTRINSIC_2:
+    case Op::GET_ITER:
+    case Op::GET_YIELD_FROM_ITER:
+    case Op::GET_AITER:
+    case Op::GET_ANEXT:
+    case Op::GET_AWAITABLE:
+    case Op::FOR_ITER:
+    case Op::YIELD_VALUE:
+    case Op::YIELD_FROM:
+    case Op::SEND:
+    case Op::END_SEND:
+    case Op::CLEANUP_THROW:
+    case Op::END_ASYNC_FOR:
+    case Op::UNPACK_SEQUENCE:
+    case Op::UNPACK_EX:
+    case Op::IMPORT_STAR:
+    case Op::WITH_ENTER:
+    case Op::ASYNC_WITH_ENTER:
+    case Op::WITH_EXCEPT_START:
+    case Op::LOAD_SPECIAL:
+    case Op::RAISE:
+    case Op::RERAISE:
+    case Op::PUSH_EXC_INFO:
+    case Op::POP_EXCEPT:
+    case Op::EXC_MATCH:
+    case Op::CHECK_EXC_MATCH:
+    case Op::CHECK_EG_MATCH:
+    case Op::PREP_RERAISE_STAR:
+    case Op::SETUP_ANNOTATIONS:
+    case Op::PRINT_EXPR:
+    case Op::MATCH_MAPPING:
+    case Op::MATCH_SEQUENCE:
+    case Op::MATCH_KEYS:
+    case Op::MATCH_CLASS:
+    case Op::GET_LEN:
+    case Op::COPY_DICT_WITHOUT_KEYS:
+    case Op::JUMP:
+    case Op::BRANCH_FALSE:
+    case Op::BRANCH_TRUE:
+    case Op::BRANCH_NONE:
+    case Op::BRANCH_NOT_NONE:
+    case Op::BRANCH_FALSE_OR_POP:
+    case Op::BRANCH_TRUE_OR_POP:
+    case Op::RETURN_VALUE:
+    case Op::SETUP_FINALLY:
+    case Op::SETUP_WITH:
+    case Op::SETUP_LOOP:
+    case Op::POP_BLOCK:
+    case Op::BREAK_LOOP:
+    case Op::CONTINUE_LOOP:
+    case Op::BEGIN_FINALLY:
+    case Op::CALL_FINALLY:
+    case Op::POP_FINALLY:
+    case Op::END_FINALLY:
+    case Op::WITH_CLEANUP_START:
+    case Op::WITH_CLEANUP_FINISH:
+    case Op::UNKNOWN:
       return ArgKind::Plain;
   }
   return ArgKind::Plain;
@@ -209,11 +429,16 @@ ArgKind arg_kind(Op op) {
 
 std::uint32_t canonical_arg(Canon& canon, Which side, CodeId code, Op op, std::uint32_t arg) {
   switch (arg_kind(op)) {
-    case ArgKind::Plain: return arg;
-    case ArgKind::Const: return canon.constant(side, code, ConstId(arg));
-    case ArgKind::Str: return canon.str(side, StrId(arg));
-    case ArgKind::Local: return canon.slot(side, code, arg, false);
-    case ArgKind::Deref: return canon.slot(side, code, arg, true);
+    case ArgKind::Plain:
+      return arg;
+    case ArgKind::Const:
+      return canon.constant(side, code, ConstId(arg));
+    case ArgKind::Str:
+      return canon.str(side, StrId(arg));
+    case ArgKind::Local:
+      return canon.slot(side, code, arg, false);
+    case ArgKind::Deref:
+      return canon.slot(side, code, arg, true);
   }
   return arg;
 }
@@ -227,7 +452,8 @@ bool Pairs::one_to_one(CodeId a, CodeId b) {
 }
 
 void Pairs::many(CodeId a, CodeId b) {
-  if (known_.try_emplace((std::uint64_t{a.index} << 32) | b.index, true).second) list_.emplace_back(a, b);
+  if (known_.try_emplace((std::uint64_t{a.index} << 32) | b.index, true).second)
+    list_.emplace_back(a, b);
 }
 
 std::string quoted(std::string_view text) {
@@ -235,13 +461,18 @@ std::string quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text.substr(0, kShown)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') out += "\\n";
-    else if (c == '\'' || c == '\\') (out += '\\') += c;
-    else if (byte < 32) out += '?';
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\'' || c == '\\')
+      (out += '\\') += c;
+    else if (byte < 32)
+      out += '?';
+    else
+      out += c;
   }
   if (text.size() > kShown) {
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();  // a cut UTF-8 sequence
+    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80)
+      out.pop_back();  // a cut UTF-8 sequence
     out += "…";
   }
   return out + "'";
@@ -258,25 +489,47 @@ std::string describe_const(const Module& module, ConstId id) {
     return out;
   };
   switch (value.kind) {
-    case ConstKind::None: return "None";
-    case ConstKind::True: return "True";
-    case ConstKind::False: return "False";
-    case ConstKind::Ellipsis: return "...";
-    case ConstKind::StopIteration: return "StopIteration";
-    case ConstKind::Int: return value.big ? "a large integer" : std::to_string(value.integer);
-    case ConstKind::Float: return number(value.re);
-    case ConstKind::Complex: return "complex(" + number(value.re) + ", " + number(value.im) + ")";
-    case ConstKind::Str: return quoted(value.text);
-    case ConstKind::Bytes: return "b" + quoted(value.text);
-    case ConstKind::Code: return "the code of " + quoted(module[module[value.code].name]);
-    case ConstKind::Object: return "object " + std::to_string(value.object);
-    case ConstKind::Tuple: case ConstKind::List: case ConstKind::Set: case ConstKind::FrozenSet: case ConstKind::Dict: case ConstKind::Slice: break;
+    case ConstKind::None:
+      return "None";
+    case ConstKind::True:
+      return "True";
+    case ConstKind::False:
+      return "False";
+    case ConstKind::Ellipsis:
+      return "...";
+    case ConstKind::StopIteration:
+      return "StopIteration";
+    case ConstKind::Int:
+      return value.big ? "a large integer" : std::to_string(value.integer);
+    case ConstKind::Float:
+      return number(value.re);
+    case ConstKind::Complex:
+      return "complex(" + number(value.re) + ", " + number(value.im) + ")";
+    case ConstKind::Str:
+      return quoted(value.text);
+    case ConstKind::Bytes:
+      return "b" + quoted(value.text);
+    case ConstKind::Code:
+      return "the code of " + quoted(module[module[value.code].name]);
+    case ConstKind::Object:
+      return "object " + std::to_string(value.object);
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+      break;
   }
-  std::string out = value.kind == ConstKind::Tuple ? "(" : value.kind == ConstKind::FrozenSet ? "frozenset(" : value.kind == ConstKind::Slice ? "slice(" : "container(";
+  std::string out = value.kind == ConstKind::Tuple       ? "("
+                    : value.kind == ConstKind::FrozenSet ? "frozenset("
+                    : value.kind == ConstKind::Slice     ? "slice("
+                                                         : "container(";
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     if (i) out += ", ";
     if (i == 4) return out + "…)";
-    const bool nested = value.items[i].index < module.consts.size() && !module[value.items[i]].items.empty();
+    const bool nested =
+        value.items[i].index < module.consts.size() && !module[value.items[i]].items.empty();
     out += nested ? "…" : describe_const(module, value.items[i]);
   }
   return out + ")";

@@ -1,10 +1,12 @@
 #pragma once
-// One numbering of names and constants for two modules: equal numbers mean equal names, or constants that no program can tell apart.
+// One numbering of names and constants for two modules: equal numbers mean equal names, or
+// constants that no program can tell apart.
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "bytecode/instr.h"
@@ -20,18 +22,27 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 /// What the number of a constant stands for.
 struct Literal {
   ConstKind kind = ConstKind::None;
-  bool plain = false;            // hashing and comparing it runs no code of the program
-  bool small = false;            // Int: `integer` is its value
-  bool empty = false;            // Str, Bytes, Tuple, FrozenSet without items, zero
+  bool plain = false;  // hashing and comparing it runs no code of the program
+  bool nan = false;    // a NaN, or holds one: its number is of one side, and same_constant() says
+                       // what it is on the other
+  bool small = false;  // Int: `integer` is its value
+  bool empty = false;  // Str, Bytes, Tuple, FrozenSet without items, zero
   std::int64_t integer = 0;
-  std::uint32_t items_at = 0, items_count = 0;  // Tuple, Slice: numbers of the items
-  Which side = kA;               // Code
+  // Tuple, Slice, FrozenSet: numbers of the items
+  std::uint32_t items_at = 0, items_count = 0;
+  Which side = kA;  // Code, and what has `nan`
   CodeId code;
+  std::uint32_t object = 0;                // a NaN: which object it is
+  std::uint64_t re_bits = 0, im_bits = 0;  // a NaN: its parts
+  std::uint32_t any_order = kNone;         // FrozenSet: number of the set without its order
 };
 
 class Canon {
  public:
-  Canon(Module& a, Module& b) : modules_{&a, &b} {}
+  /// `live`: both are code of one process, so the order in which a frozenset gives its items is
+  /// that of the program. In a file that CPython 3.10 or earlier wrote, the order of texts is that
+  /// of the hash seed of the process that wrote it.
+  Canon(Module& a, Module& b, bool live) : modules_{&a, &b}, live_(live) {}
 
   Module& module(Which side) { return *modules_[side]; }
   const Module& module(Which side) const { return *modules_[side]; }
@@ -40,13 +51,34 @@ class Canon {
   std::uint32_t str(std::string_view text);
   std::uint32_t str_count() const { return static_cast<std::uint32_t>(strings_.size()); }
 
-  /// `code` is the code object whose operand the constant is: a mutable constant (no compiler makes one) is an object of its own,
-  /// known by its place in that code's table. A code object is equal to nothing on the other side; see Pairs.
+  /// `code` is the code object whose operand the constant is: a mutable constant (no compiler makes
+  /// one) is an object of its own, known by its place in that code's table. A code object is equal
+  /// to nothing on the other side; see Pairs.
   std::uint32_t constant(Which side, CodeId code, ConstId id);
-  std::uint32_t tuple(std::span<const std::uint32_t> items) { return sequence(ConstKind::Tuple, items); }
-  std::uint32_t slice(std::span<const std::uint32_t> items) { return sequence(ConstKind::Slice, items); }
+
+  /// Constants that no program can tell apart: one number, or alike but for NaNs, of which each
+  /// stands for one of the other side. A NaN is equal to nothing but, in a container, to itself, so
+  /// which of them are one object counts, beside sign and payload. What was paired stays paired.
+  bool same_constant(std::uint32_t a, std::uint32_t b);
+  /// same_constant() of what is only asked whether it holds something: of a frozenset the order of
+  /// its items does not count.
+  bool same_collection(std::uint32_t a, std::uint32_t b);
+  /// The NaNs that were paired, to go back to.
+  struct NanPairs {
+    std::unordered_map<std::uint32_t, std::uint32_t> to[2];
+  };
+  NanPairs nan_pairs;
+
+  std::uint32_t tuple(std::span<const std::uint32_t> items) {
+    return sequence(ConstKind::Tuple, items);
+  }
+  std::uint32_t slice(std::span<const std::uint32_t> items) {
+    return sequence(ConstKind::Slice, items);
+  }
   std::uint32_t none() { return singleton(ConstKind::None); }
-  std::uint32_t boolean(bool value) { return singleton(value ? ConstKind::True : ConstKind::False); }
+  std::uint32_t boolean(bool value) {
+    return singleton(value ? ConstKind::True : ConstKind::False);
+  }
   std::uint32_t integer(std::int64_t value);
 
   const Literal& operator[](std::uint32_t number) const { return literals_[number]; }
@@ -56,11 +88,20 @@ class Canon {
 
   /// Number of the variable: by name, and for cells also by whether the code owns the cell.
   std::uint32_t slot(Which side, CodeId code, std::uint32_t index, bool deref);
+  /// Number of what the slot itself holds: the value of a local, or a cell.
+  std::uint32_t content(Which side, CodeId code, std::uint32_t index);
+
+  /// Locals of B (by number of the name) that count as locals of A with another name.
+  std::unordered_map<std::uint32_t, std::uint32_t> renamed;
 
  private:
   std::uint32_t singleton(ConstKind kind);
 
   Module* modules_[2];
+  bool live_;
+  std::unordered_set<std::uint32_t> live_nans_[2];
+  bool has_live_nans_ = false;
+  bool may_pair(const Literal& x, const Literal& y);
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<std::uint32_t> string_memo_[2];
   std::unordered_map<std::string, std::uint32_t> numbers_;
@@ -68,7 +109,8 @@ class Canon {
   std::vector<std::uint32_t> items_;
   std::vector<std::uint32_t> const_memo_[2];
 
-  std::uint32_t number(const std::string& key, const Literal& literal, std::span<const std::uint32_t> items);
+  std::uint32_t number(const std::string& key, const Literal& literal,
+                       std::span<const std::uint32_t> items);
   std::uint32_t sequence(ConstKind kind, std::span<const std::uint32_t> items);
 };
 
@@ -79,12 +121,14 @@ ArgKind arg_kind(Op op);
 /// arg of `op`, comparable between the sides.
 std::uint32_t canonical_arg(Canon& canon, Which side, CodeId code, Op op, std::uint32_t arg);
 
-/// Code objects of the two sides that were met as the same operand: each pair must be proven in its turn.
+/// Code objects of the two sides that were met as the same operand: each pair must be proven in its
+/// turn.
 class Pairs {
  public:
   /// One code object stands for one only. False when either already stands for another.
   bool one_to_one(CodeId a, CodeId b);
-  /// A copy of the code that makes a function gives a copy of the function's code: several may stand for one.
+  /// A copy of the code that makes a function gives a copy of the function's code: several may
+  /// stand for one.
   void many(CodeId a, CodeId b);
   const std::vector<std::pair<CodeId, CodeId>>& list() const { return list_; }
 
@@ -99,6 +143,7 @@ struct Difference {
   std::uint32_t offset_a = 0, offset_b = 0;
   std::string text;
   bool has_offsets = true;
+  bool distinguishes = false;  // the two do different things there, as any program can see
 };
 
 /// `text` as Python would write it, cut to a readable length.

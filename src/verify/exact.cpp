@@ -14,31 +14,39 @@ std::string_view last_part(std::string_view qualname) {
   return dot == std::string_view::npos ? qualname : qualname.substr(dot + 1);
 }
 
-/// Operand of `instr` when `after` comes next. An instruction's operand may follow from where it stands: `__firstlineno__` is a line
-/// number, and so are two such constants equal.
-std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr, const Instr* after, bool compare_names) {
+/// Operand of `instr` when `after` comes next. An instruction's operand may follow from where it
+/// stands: `__firstlineno__` is a line number, and so are two such constants equal.
+std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr, const Instr* after,
+                      bool compare_names) {
   if (instr.op == Op::LOAD_CONST && after) {
     const Module& module = canon.module(side);
     const ConstId id(instr.arg);
     if (id.index < module.consts.size()) {
-      if (after->op == Op::STORE_NAME && module[id].kind == ConstKind::Int && module[StrId(after->arg)] == "__firstlineno__")
+      if (after->op == Op::STORE_NAME && module[id].kind == ConstKind::Int &&
+          module[StrId(after->arg)] == "__firstlineno__")
         return canon.str("(line)") | 0x80000000u;
-      if (after->op == Op::MAKE_FUNCTION && after->aux == 1 && module[id].kind == ConstKind::Str && !compare_names)
+      if (after->op == Op::MAKE_FUNCTION && after->aux == 1 && module[id].kind == ConstKind::Str &&
+          !compare_names)
         return canon.str(last_part(module[id].text)) | 0x80000000u;
     }
   }
   return canonical_arg(canon, side, code, instr.op, instr.arg);
 }
 
-/// Registers code operands as nested pairs; false when the two operands differ.
-bool same_operand(Canon& canon, std::uint32_t x, std::uint32_t y, bool is_const, Pairs& nested) {
+/// Registers code operands as nested pairs; false when the two operands differ. `searched`: what
+/// comes next asks the constants whether they hold something.
+bool same_operand(Canon& canon, std::uint32_t x, std::uint32_t y, bool is_const, bool searched,
+                  Pairs& nested) {
   if (x == y) return true;
   if (!is_const || (x & 0x80000000u) || (y & 0x80000000u)) return false;
+  if (searched ? canon.same_collection(x, y) : canon.same_constant(x, y)) return true;
   const Literal &a = canon[x], &b = canon[y];
   if (a.kind != ConstKind::Code || b.kind != ConstKind::Code) return false;
   const Module &ma = canon.module(kA), &mb = canon.module(kB);
   return ma[ma[a.code].name] == mb[mb[b.code].name] && nested.one_to_one(a.code, b.code);
 }
+
+bool is_search(const Instr* instr) { return instr && instr->op == Op::CONTAINS; }
 
 std::string describe(const Canon& canon, Which side, CodeId code, const Instr& instr) {
   const Module& module = canon.module(side);
@@ -48,10 +56,16 @@ std::string describe(const Canon& canon, Which side, CodeId code, const Instr& i
       if (instr.arg || instr.aux) out += ' ' + std::to_string(instr.arg);
       if (instr.aux) out += ", " + std::to_string(instr.aux);
       break;
-    case ArgKind::Const: out += ' ' + describe_const(module, ConstId(instr.arg)); break;
-    case ArgKind::Str: out += ' ' + quoted(module[StrId(instr.arg)]); break;
-    case ArgKind::Local: case ArgKind::Deref:
-      if (instr.arg < module[code].slots.size()) out += ' ' + quoted(module[module[code].slots[instr.arg].name]);
+    case ArgKind::Const:
+      out += ' ' + describe_const(module, ConstId(instr.arg));
+      break;
+    case ArgKind::Str:
+      out += ' ' + quoted(module[StrId(instr.arg)]);
+      break;
+    case ArgKind::Local:
+    case ArgKind::Deref:
+      if (instr.arg < module[code].slots.size())
+        out += ' ' + quoted(module[module[code].slots[instr.arg].name]);
       break;
   }
   return out;
@@ -63,10 +77,11 @@ struct View {
   Which side;
   CodeId code;
   const Cfg& cfg;
-  std::vector<std::uint32_t> entry;     // by block: first visible instruction from its start, or kSpin
+  std::vector<std::uint32_t> entry;  // by block: first visible instruction from its start, or kSpin
   std::vector<std::uint32_t> block_of;  // by instruction
 
-  View(Canon& canon_, Which side_, CodeId code_, const Cfg& cfg_) : canon(canon_), side(side_), code(code_), cfg(cfg_) {
+  View(Canon& canon_, Which side_, CodeId code_, const Cfg& cfg_)
+      : canon(canon_), side(side_), code(code_), cfg(cfg_) {
     block_of.assign(cfg.instrs.size(), 0);
     for (std::uint32_t b = 0; b < cfg.size(); ++b)
       for (std::uint32_t i = cfg.blocks[b].first; i < cfg.blocks[b].end; ++i) block_of[i] = b;
@@ -105,7 +120,8 @@ struct View {
 
 }  // namespace
 
-std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cfg& cfg_a, CodeId code_b, const Cfg& cfg_b, bool compare_names,
+std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cfg& cfg_a,
+                                           CodeId code_b, const Cfg& cfg_b, bool compare_names,
                                            Pairs& nested) {
   const View a(canon, kA, code_a, cfg_a), b(canon, kB, code_b, cfg_b);
   const auto size_a = static_cast<std::uint32_t>(cfg_a.instrs.size());
@@ -131,7 +147,9 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
       if (i == j) continue;
       difference.offset_a = i < size_a ? cfg_a.instrs[i].offset : difference.offset_a;
       difference.offset_b = j < cfg_b.instrs.size() ? cfg_b.instrs[j].offset : difference.offset_b;
-      return part(i == kSpin ? "this side goes round for ever without doing anything, the other does not" : "the other side goes round for ever without doing anything");
+      return part(i == kSpin
+                      ? "this side goes round for ever without doing anything, the other does not"
+                      : "the other side goes round for ever without doing anything");
     }
     const std::uint32_t x = find(i), y = find(size_a + j);
     if (x == y) continue;
@@ -142,26 +160,43 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
     difference.offset_a = p.offset;
     difference.offset_b = q.offset;
     // Successors when the test holds, and when it does not.
-    const auto arms = [](const Instr& instr, const Block& block, const View& view) -> std::pair<std::uint32_t, std::uint32_t> {
+    const auto arms = [](const Instr& instr, const Block& block,
+                         const View& view) -> std::pair<std::uint32_t, std::uint32_t> {
       const std::uint32_t next = view.at(block.next), target = view.at(block.target);
-      return instr.op == Op::BRANCH_TRUE || instr.op == Op::BRANCH_NONE ? std::pair{target, next} : std::pair{next, target};
+      return instr.op == Op::BRANCH_TRUE || instr.op == Op::BRANCH_NONE ? std::pair{target, next}
+                                                                        : std::pair{next, target};
     };
-    const auto test = [](Op op) { return op == Op::BRANCH_TRUE ? Op::BRANCH_FALSE : op == Op::BRANCH_NONE ? Op::BRANCH_NOT_NONE : op; };
+    const auto test = [](Op op) {
+      return op == Op::BRANCH_TRUE   ? Op::BRANCH_FALSE
+             : op == Op::BRANCH_NONE ? Op::BRANCH_NOT_NONE
+                                     : op;
+    };
     const bool last_a = i + 1 == block_a.end, last_b = j + 1 == block_b.end;
-    const bool control_a = last_a && block_a.target.valid(), control_b = last_b && block_b.target.valid();
+    const bool control_a = last_a && block_a.target.valid(),
+               control_b = last_b && block_b.target.valid();
     const std::uint32_t next_a = a.after(i), next_b = b.after(j);
-    const auto instr_at = [](const Cfg& cfg, std::uint32_t k) { return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr; };
+    const auto instr_at = [](const Cfg& cfg, std::uint32_t k) {
+      return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr;
+    };
     if (test(p.op) != test(q.op) || p.aux != q.aux || control_a != control_b ||
         !same_operand(canon, operand(canon, kA, code_a, p, instr_at(cfg_a, next_a), compare_names),
-                      operand(canon, kB, code_b, q, instr_at(cfg_b, next_b), compare_names), p.op == Op::LOAD_CONST, nested))
-      return part(describe(canon, kA, code_a, p) + ", but the other has " + describe(canon, kB, code_b, q));
+                      operand(canon, kB, code_b, q, instr_at(cfg_b, next_b), compare_names),
+                      p.op == Op::LOAD_CONST,
+                      is_search(instr_at(cfg_a, next_a)) && is_search(instr_at(cfg_b, next_b)),
+                      nested))
+      return part(describe(canon, kA, code_a, p) + ", but the other has " +
+                  describe(canon, kB, code_b, q));
 
     if (block_a.region.valid() != block_b.region.valid())
-      return part(describe(canon, kA, code_a, p) + (block_a.region.valid() ? " is protected by a handler, the other is not" : " is not protected by a handler, the other is"));
+      return part(describe(canon, kA, code_a, p) +
+                  (block_a.region.valid() ? " is protected by a handler, the other is not"
+                                          : " is not protected by a handler, the other is"));
     if (block_a.region.valid()) {
       const Region &region_a = cfg_a[block_a.region], &region_b = cfg_b[block_b.region];
-      if (region_a.depth != region_b.depth || region_a.lasti != region_b.lasti || region_a.entry != region_b.entry)
-        return part("the handlers of " + describe(canon, kA, code_a, p) + " start at different stack depths");
+      if (region_a.depth != region_b.depth || region_a.lasti != region_b.lasti ||
+          region_a.entry != region_b.entry)
+        return part("the handlers of " + describe(canon, kA, code_a, p) +
+                    " start at different stack depths");
       work.emplace_back(a.at(region_a.handler), b.at(region_b.handler));
     }
     if (control_a) {
@@ -176,20 +211,28 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
   return std::nullopt;
 }
 
-bool same_sequence(Canon& canon, CodeId a, const InstrList& list_a, CodeId b, const InstrList& list_b, bool compare_names, Pairs& nested) {
-  if (list_a.instrs.size() != list_b.instrs.size() || list_a.rows.size() != list_b.rows.size()) return false;
+bool same_sequence(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,
+                   const InstrList& list_b, bool compare_names, Pairs& nested) {
+  if (list_a.instrs.size() != list_b.instrs.size() || list_a.rows.size() != list_b.rows.size())
+    return false;
   Pairs codes;
   const std::size_t n = list_a.instrs.size();
   for (std::size_t i = 0; i < n; ++i) {
     const Instr &p = list_a.instrs[i], &q = list_b.instrs[i];
     if (p.op != q.op || p.aux != q.aux || p.target != q.target) return false;
-    const std::uint32_t x = operand(canon, kA, a, p, i + 1 < n ? &list_a.instrs[i + 1] : nullptr, compare_names);
-    const std::uint32_t y = operand(canon, kB, b, q, i + 1 < n ? &list_b.instrs[i + 1] : nullptr, compare_names);
-    if (!same_operand(canon, x, y, p.op == Op::LOAD_CONST, codes)) return false;
+    const std::uint32_t x =
+        operand(canon, kA, a, p, i + 1 < n ? &list_a.instrs[i + 1] : nullptr, compare_names);
+    const std::uint32_t y =
+        operand(canon, kB, b, q, i + 1 < n ? &list_b.instrs[i + 1] : nullptr, compare_names);
+    const bool searched = i + 1 < n && is_search(&list_a.instrs[i + 1]);
+    if (!same_operand(canon, x, y, p.op == Op::LOAD_CONST, searched, codes)) return false;
   }
-  if (!std::equal(list_a.rows.begin(), list_a.rows.end(), list_b.rows.begin(), [](const ExceptionRow& x, const ExceptionRow& y) {
-    return x.begin == y.begin && x.end == y.end && x.target == y.target && x.depth == y.depth && x.lasti == y.lasti;
-  })) return false;
+  if (!std::equal(list_a.rows.begin(), list_a.rows.end(), list_b.rows.begin(),
+                  [](const ExceptionRow& x, const ExceptionRow& y) {
+                    return x.begin == y.begin && x.end == y.end && x.target == y.target &&
+                           x.depth == y.depth && x.lasti == y.lasti;
+                  }))
+    return false;
   for (const auto& [x, y] : codes.list()) nested.many(x, y);
   return true;
 }

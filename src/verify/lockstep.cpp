@@ -23,7 +23,8 @@ enum class TokenKind : std::uint8_t {
   Nullary,   // a pure operation without operands: op, a
   Code,      // a code object: a = CodeId, of `side`
   Pure,      // op, a, b on items
-  Object,    // built by `side` and not yet given away: op, items; LIST_APPEND and LIST_EXTEND: items = {earlier version, more}
+  Object,  // built by `side` and not yet given away: op, items; LIST_APPEND and LIST_EXTEND: items
+           // = {earlier version, more}
 };
 
 struct Token {
@@ -73,7 +74,8 @@ class Tokens {
   }
 
   /// Equal tokens for equal arguments. Items must be found ones.
-  TokenId consed(TokenKind kind, Op op, std::uint32_t a, std::uint32_t b, std::span<const TokenId> items, Which side = kA) {
+  TokenId consed(TokenKind kind, Op op, std::uint32_t a, std::uint32_t b,
+                 std::span<const TokenId> items, Which side = kA) {
     if (used_.size() * 2 >= table_.size()) grow();
     Token token;
     token.kind = kind;
@@ -82,9 +84,11 @@ class Tokens {
     token.a = a;
     token.b = b;
     std::uint32_t slot = static_cast<std::uint32_t>(hash(token, items) & (table_.size() - 1));
-    for (; table_[slot] != kNoToken; slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1)) {
+    for (; table_[slot] != kNoToken;
+         slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1)) {
       const Token& other = tokens_[table_[slot]];
-      if (other.kind == kind && other.op == op && other.a == a && other.b == b && other.side == side && other.items_count == items.size() &&
+      if (other.kind == kind && other.op == op && other.a == a && other.b == b &&
+          other.side == side && other.items_count == items.size() &&
           std::equal(items.begin(), items.end(), items_.begin() + other.items_at))
         return table_[slot];
     }
@@ -101,7 +105,8 @@ class Tokens {
   std::vector<std::uint32_t> used_;
 
   static std::uint64_t hash(const Token& token, std::span<const TokenId> items) {
-    std::uint64_t h = (static_cast<std::uint64_t>(token.kind) << 16) ^ (static_cast<std::uint64_t>(token.op) << 8) ^ token.side;
+    std::uint64_t h = (static_cast<std::uint64_t>(token.kind) << 16) ^
+                      (static_cast<std::uint64_t>(token.op) << 8) ^ token.side;
     const auto mix = [&](std::uint64_t x) {
       h ^= x;
       h *= 0x9E3779B97F4A7C15u;
@@ -128,34 +133,41 @@ class Tokens {
     used_.clear();
     for (TokenId id : ids) {
       const Token& token = tokens_[id];
-      auto slot = static_cast<std::uint32_t>(hash(token, {items_.data() + token.items_at, token.items_count}) & (table_.size() - 1));
-      while (table_[slot] != kNoToken) slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1);
+      auto slot = static_cast<std::uint32_t>(
+          hash(token, {items_.data() + token.items_at, token.items_count}) & (table_.size() - 1));
+      while (table_[slot] != kNoToken)
+        slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1);
       table_[slot] = id;
       used_.push_back(slot);
     }
   }
 };
 
-/// What is known at a node about the values that are live there, without reference to one walk: classes of equal values.
+/// What is known at a node about the values that are live there, without reference to one walk:
+/// classes of equal values.
 struct Class {
-  TokenKind kind = TokenKind::Leaf;  // Leaf (also for Pure ones, whose structure is not kept), Constant, Nullary, Code, Object
+  TokenKind kind = TokenKind::Leaf;  // Leaf (also for Pure ones, whose structure is not kept),
+                                     // Constant, Nullary, Code, Object
   Which side = kA;
   Op op = Op::UNKNOWN;
   std::uint32_t a = 0;
-  std::uint32_t items_at = 0, items_count = 0;  // Object: classes; the first is what it grew from, or kNone
+  std::uint32_t items_at = 0,
+                items_count = 0;  // Object: classes; the first is what it grew from, or kNone
   bool operator==(const Class&) const = default;
 };
 
 struct State {
-  std::vector<std::uint32_t> class_of;                              // by key: of side A, then of side B
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> locals;      // sorted: (name, class), of names whose value is live elsewhere too
+  std::vector<std::uint32_t> class_of;  // by key: of side A, then of side B
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      locals;  // sorted: (name, class), of names whose value is live elsewhere too
   std::vector<Class> classes;
   std::vector<std::uint32_t> items;
   bool operator==(const State&) const = default;
 };
 
 struct Position {
-  std::uint32_t block = 0, index = 0;  // index into BlockFacts::events; their number: the terminator
+  std::uint32_t block = 0,
+                index = 0;  // index into BlockFacts::events; their number: the terminator
   auto operator<=>(const Position&) const = default;
 };
 
@@ -173,7 +185,8 @@ struct Node {
 
 enum class Stop : std::uint8_t { Here, Spin };
 
-constexpr std::uint32_t kSpins = UINT32_MAX;  // as Position::index: the side goes round for ever without an effect
+constexpr std::uint32_t kSpins =
+    UINT32_MAX;  // as Position::index: the side goes round for ever without an effect
 
 /// Raised inside a walk when the two sides part, or when the budget ends.
 struct Parted {
@@ -182,8 +195,12 @@ struct Parted {
 
 class Lockstep {
  public:
-  Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo, Pairs& nested)
-      : canon_(canon), compare_names_(compare_names), nested_(nested), loaded_globals_stay_(dynamo) {
+  Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo,
+           Pairs& nested)
+      : canon_(canon),
+        compare_names_(compare_names),
+        nested_(nested),
+        loaded_globals_stay_(dynamo) {
     sides_[kA].lifted = &a;
     sides_[kB].lifted = &b;
   }
@@ -203,8 +220,8 @@ class Lockstep {
     const Lifted* lifted = nullptr;
     Facts facts;
     Position at;
-    std::vector<TokenId> env;            // by value
-    std::vector<std::uint32_t> epoch;    // env is valid where this is the walk's
+    std::vector<TokenId> env;          // by value
+    std::vector<std::uint32_t> epoch;  // env is valid where this is the walk's
     struct Undo {
       ValueId id;
       TokenId token;
@@ -220,27 +237,35 @@ class Lockstep {
   Tokens tokens_;
   std::uint32_t walk_ = 0;
   bool undoing_ = false;
-  bool crossed_ = false;        // a side entered a block that has other ways in
-  bool loaded_globals_stay_;      // torch wrote the code, and it binds none of the globals that torch installs
+  // No test of one object can come out in one way only, because of an earlier test.
+  bool every_way_is_taken_ = true;
+  bool crossed_ = false;      // a side entered a block that has other ways in
+  bool loaded_globals_stay_;  // torch wrote the code, and it binds none of the globals that torch
+                              // installs
 
-  std::vector<TokenId> local_;           // by name: token of its present value
+  std::vector<TokenId> local_;  // by name: token of its present value
   std::vector<std::uint32_t> local_epoch_;
   std::vector<std::uint32_t> local_names_;  // names with a token in this walk
 
-  std::vector<std::pair<std::uint32_t, TokenId>> entry_tokens_;  // of the handler being entered: (kind, arg) -> token
+  std::vector<std::pair<std::uint32_t, TokenId>>
+      entry_tokens_;  // of the handler being entered: (kind, arg) -> token
 
   std::map<NodeKey, std::uint32_t> node_ids_;
   std::vector<Node> nodes_;
-  std::priority_queue<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::pair<std::uint64_t, std::uint32_t>>, std::greater<>> queue_;
+  std::priority_queue<std::pair<std::uint64_t, std::uint32_t>,
+                      std::vector<std::pair<std::uint64_t, std::uint32_t>>, std::greater<>>
+      queue_;
 
   std::size_t budget_ = 0;
   std::uint32_t mark_ = 0;
-  std::uint64_t changes_ = 1;             // counts what a handler could see: stores and pairings
+  std::uint64_t changes_ = 1;  // counts what a handler could see: stores and pairings
   struct HandlerVisit {
     std::uint64_t changes = 0;
     std::span<const ValueId> args[2];
   };
-  std::map<std::uint64_t, HandlerVisit> handler_seen_;  // (handler A, handler B) -> changes_ and what they were given at the last visit in this walk
+  std::map<std::uint64_t, HandlerVisit>
+      handler_seen_;  // (handler A, handler B) -> changes_ and what they were given at the last
+                      // visit in this walk
 
   // ---------------------------------------------------------------- reporting
 
@@ -268,10 +293,99 @@ class Lockstep {
     const SideState& s = sides_[side];
     const Words words(*s.lifted, canon_.module(side));
     const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
-    return s.at.index < events.size() ? words.event(events[s.at.index]) : words.terminator(s.lifted->blocks[s.at.block]);
+    return s.at.index < events.size() ? words.event(events[s.at.index])
+                                      : words.terminator(s.lifted->blocks[s.at.block]);
   }
 
-  [[noreturn]] void part_here() const { part(here(kA) + ", but the other " + here(kB)); }
+  [[noreturn]] void part_here(bool distinguishes = false) const {
+    Parted parted;
+    parted.difference.offset_a = offset(kA);
+    parted.difference.offset_b = offset(kB);
+    parted.difference.text = here(kA) + ", but the other " + here(kB);
+    parted.difference.distinguishes = distinguishes && every_way_is_taken_;
+    throw parted;
+  }
+
+  /// What stands here on one side: an operation that the program can see, or the end.
+  enum class Sight : std::uint8_t { Nothing, Operation, End };
+  Sight sight(Which side) const {
+    const SideState& s = sides_[side];
+    const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+    if (s.at.index >= events.size()) {
+      const TermKind term = s.lifted->blocks[s.at.block].term;
+      return term == TermKind::Return || term == TermKind::Raise ? Sight::End : Sight::Nothing;
+    }
+    const Value& value = (*s.lifted)[events[s.at.index]];
+    return value.kind == ValueKind::Operation && is_seen(value.op) ? Sight::Operation
+                                                                   : Sight::Nothing;
+  }
+
+  /// Operations of which two of different kinds or names do different things. Calls are none: there
+  /// are several ways to make the same one.
+  static bool is_seen(Op op) {
+    return op == Op::LOAD_GLOBAL || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD ||
+           op == Op::STORE_ATTR || op == Op::DELETE_ATTR || op == Op::STORE_GLOBAL ||
+           op == Op::DELETE_GLOBAL || op == Op::LOAD_SUBSCR || op == Op::STORE_SUBSCR ||
+           op == Op::DELETE_SUBSCR || op == Op::UNARY || op == Op::BINARY || op == Op::INPLACE ||
+           op == Op::COMPARE || op == Op::GET_ITER || op == Op::YIELD_VALUE ||
+           op == Op::IMPORT_NAME || op == Op::CALL || op == Op::LOAD_NAME || op == Op::STORE_NAME;
+  }
+
+  /// A reason why the two do different things where they stand: another operation, another name,
+  /// another constant.
+  bool different_sight() const {
+    const Sight a = sight(kA), b = sight(kB);
+    if (a == Sight::Nothing || b == Sight::Nothing) return false;
+    if (a != b) return true;
+    if (a == Sight::End)
+      return sides_[kA].lifted->blocks[sides_[kA].at.block].term !=
+             sides_[kB].lifted->blocks[sides_[kB].at.block].term;
+    const Value &x = value_here(kA), &y = value_here(kB);
+    if (x.op != y.op) {
+      const auto attribute = [](Op op) { return op == Op::LOAD_ATTR || op == Op::LOAD_METHOD; };
+      return !(attribute(x.op) && attribute(y.op)) || !same_name(x, y);
+    }
+    if (arg_kind(x.op) == ArgKind::Str) return !same_name(x, y);
+    return x.op == Op::CALL ? x.operands.size() != y.operands.size() : x.arg != y.arg;
+  }
+
+  const Value& value_here(Which side) const {
+    const SideState& s = sides_[side];
+    return (*s.lifted)[s.facts.blocks[s.at.block].events[s.at.index]];
+  }
+
+  bool same_name(const Value& x, const Value& y) const {
+    return canon_.module(kA)[StrId(x.arg)] == canon_.module(kB)[StrId(y.arg)];
+  }
+
+  /// The name of the argument that `id` loads, when nothing ever stores into it; kNone otherwise.
+  std::uint32_t argument(Which side, ValueId id) const {
+    const Lifted& lifted = *sides_[side].lifted;
+    const Value& value = lifted[id];
+    const CodeObject& code = canon_.module(side)[lifted.code];
+    if (value.kind != ValueKind::Operation || value.op != Op::LOAD_FAST ||
+        value.arg >= code.argcount + code.kwonlyargcount)
+      return kNone;
+    for (const Value& other : lifted.values)
+      if (other.kind == ValueKind::Operation && other.arg == value.arg &&
+          (other.op == Op::STORE_FAST || other.op == Op::DELETE_FAST ||
+           other.op == Op::LOAD_FAST_AND_CLEAR))
+        return kNone;
+    return value.arg;
+  }
+
+  /// Two constants of which a program sees that they are two, two arguments, or one of each.
+  bool different_values(ValueId x, ValueId y) {
+    const std::uint32_t a = argument(kA, x), b = argument(kB, y);
+    if (a != kNone && b != kNone) return a != b;
+    const Literal *p = literal(get(kA, x)), *q = literal(get(kB, y));
+    const auto known = [](const Literal* l) {
+      return l && !l->nan && l->kind != ConstKind::Object && l->kind != ConstKind::FrozenSet &&
+             l->kind != ConstKind::Tuple && l->kind != ConstKind::Code;
+    };
+    if (a != kNone || b != kNone) return known(a != kNone ? q : p);
+    return known(p) && known(q) && p != q;
+  }
 
   // ---------------------------------------------------------------- tokens of values
 
@@ -291,10 +405,15 @@ class Lockstep {
         parted.difference.has_offsets = false;
         throw parted;
       }
+      for (const Value& value : s.lifted->values)
+        every_way_is_taken_ &= value.kind != ValueKind::Operation ||
+                               (value.op != Op::IS && value.op != Op::CONTAINS &&
+                                value.op != Op::EXC_MATCH && value.op != Op::CHECK_EXC_MATCH);
       s.env.assign(s.lifted->values.size(), kNoToken);
       s.epoch.assign(s.lifted->values.size(), 0);
       for (const Value& value : s.lifted->values)
-        if (value.kind == ValueKind::Operation && (value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) &&
+        if (value.kind == ValueKind::Operation &&
+            (value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) &&
             installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
           loaded_globals_stay_ = false;
     }
@@ -319,7 +438,8 @@ class Lockstep {
   TokenId get(Which side, ValueId id) {
     SideState& s = sides_[side];
     if (!id.valid()) return tokens_.leaf();
-    if ((*s.lifted)[id].kind == ValueKind::Null) return tokens_.consed(TokenKind::Nullary, Op::PUSH_NULL, 0, 0, {});
+    if ((*s.lifted)[id].kind == ValueKind::Null)
+      return tokens_.consed(TokenKind::Nullary, Op::PUSH_NULL, 0, 0, {});
     if (s.epoch[id.index] != walk_) {
       // Nothing is known about it: equal to nothing.
       s.env[id.index] = tokens_.leaf();
@@ -330,7 +450,9 @@ class Lockstep {
 
   TokenId constant(std::uint32_t number) {
     const Literal& literal = canon_[number];
-    if (literal.kind == ConstKind::Code) return tokens_.consed(TokenKind::Code, Op::LOAD_CONST, literal.code.index, 0, {}, literal.side);
+    if (literal.kind == ConstKind::Code)
+      return tokens_.consed(TokenKind::Code, Op::LOAD_CONST, literal.code.index, 0, {},
+                            literal.side);
     return tokens_.consed(TokenKind::Constant, Op::LOAD_CONST, number, 0, {});
   }
 
@@ -353,7 +475,9 @@ class Lockstep {
     return tokens_.find(token);
   }
 
-  std::uint32_t local_name(Which side, const Value& value) { return canon_.slot(side, sides_[side].lifted->code, value.arg, false); }
+  std::uint32_t local_name(Which side, const Value& value) {
+    return canon_.content(side, sides_[side].lifted->code, value.arg);
+  }
 
   // ---------------------------------------------------------------- pure operations
 
@@ -380,28 +504,49 @@ class Lockstep {
     const Literal* l = literal(token);
     if (!l) return -1;
     switch (l->kind) {
-      case ConstKind::None: case ConstKind::False: return 0;
-      case ConstKind::True: case ConstKind::Ellipsis: return 1;
-      case ConstKind::Int: return l->small ? !l->empty : 1;
-      case ConstKind::Str: case ConstKind::Bytes: case ConstKind::Tuple: case ConstKind::FrozenSet: return !l->empty;
-      case ConstKind::StopIteration: case ConstKind::Float: case ConstKind::Complex: case ConstKind::List: case ConstKind::Set: case ConstKind::Dict:
-      case ConstKind::Slice: case ConstKind::Code: case ConstKind::Object: return -1;
+      case ConstKind::None:
+      case ConstKind::False:
+        return 0;
+      case ConstKind::True:
+      case ConstKind::Ellipsis:
+        return 1;
+      case ConstKind::Int:
+        return l->small ? !l->empty : 1;
+      case ConstKind::Str:
+      case ConstKind::Bytes:
+      case ConstKind::Tuple:
+      case ConstKind::FrozenSet:
+        return !l->empty;
+      case ConstKind::StopIteration:
+      case ConstKind::Float:
+      case ConstKind::Complex:
+      case ConstKind::List:
+      case ConstKind::Set:
+      case ConstKind::Dict:
+      case ConstKind::Slice:
+      case ConstKind::Code:
+      case ConstKind::Object:
+        return -1;
     }
     return -1;
   }
 
   bool is_text(Which side, ValueId id, TokenId token) {
     const Value& value = (*sides_[side].lifted)[id];
-    if (value.kind == ValueKind::Operation && (value.op == Op::FORMAT || value.op == Op::CONVERT || value.op == Op::BUILD_STRING)) return true;
+    if (value.kind == ValueKind::Operation &&
+        (value.op == Op::FORMAT || value.op == Op::CONVERT || value.op == Op::BUILD_STRING))
+      return true;
     const Literal* l = literal(token);
     return l && l->kind == ConstKind::Str;
   }
 
   static bool is_singleton(const Literal* l) {
-    return l && (l->kind == ConstKind::None || l->kind == ConstKind::True || l->kind == ConstKind::False || l->kind == ConstKind::Ellipsis);
+    return l && (l->kind == ConstKind::None || l->kind == ConstKind::True ||
+                 l->kind == ConstKind::False || l->kind == ConstKind::Ellipsis);
   }
 
-  /// The items of a list, tuple … that only the stack knows; `base` is what it grew from, kNoToken when it was built here.
+  /// The items of a list, tuple … that only the stack knows; `base` is what it grew from, kNoToken
+  /// when it was built here.
   void flatten(TokenId object, std::vector<TokenId>& items, TokenId& base) {
     items.clear();
     base = kNoToken;
@@ -420,9 +565,11 @@ class Lockstep {
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
       const Token t = tokens_[*at];
       if (t.op == Op::LIST_EXTEND) {
-        for (std::uint32_t number : canon_.items(tokens_[tokens_.item(t, 1)].a)) items.push_back(constant(number));
+        for (std::uint32_t number : canon_.items(tokens_[tokens_.item(t, 1)].a))
+          items.push_back(constant(number));
       } else {
-        for (std::uint32_t i = t.op == Op::LIST_APPEND ? 1 : 0; i < t.items_count; ++i) items.push_back(tokens_.find(tokens_.item(t, i)));
+        for (std::uint32_t i = t.op == Op::LIST_APPEND ? 1 : 0; i < t.items_count; ++i)
+          items.push_back(tokens_.find(tokens_.item(t, i)));
       }
     }
     spend(items.size() / 8 + chain.size() / 8);
@@ -438,7 +585,8 @@ class Lockstep {
     return t.kind == TokenKind::Object ? t.op : Op::BUILD_LIST;
   }
 
-  /// Executes `id` when it has no effect and gives its value a token; false when it is an effect, where both sides must meet.
+  /// Executes `id` when it has no effect and gives its value a token; false when it is an effect,
+  /// where both sides must meet.
   bool evaluate(Which side, ValueId id) {
     SideState& s = sides_[side];
     const Value& value = (*s.lifted)[id];
@@ -450,43 +598,75 @@ class Lockstep {
       for (ValueId operand : value.operands) items.push_back(get(side, operand));
     };
     switch (value.op) {
-      case Op::LOAD_CONST: set(side, id, constant(canon_.constant(side, code, ConstId(value.arg)))); return true;
-      case Op::LOAD_COMMON: set(side, id, tokens_.consed(TokenKind::Nullary, value.op, value.arg, 0, {})); return true;
+      case Op::LOAD_CONST:
+        set(side, id, constant(canon_.constant(side, code, ConstId(value.arg))));
+        return true;
+      case Op::LOAD_COMMON:
+        set(side, id, tokens_.consed(TokenKind::Nullary, value.op, value.arg, 0, {}));
+        return true;
       case Op::LOAD_CLOSURE:
-        set(side, id, tokens_.consed(TokenKind::Nullary, value.op, canon_.slot(side, code, value.arg, true), 0, {}));
+        // What the slot holds. From 3.12 on an inlined comprehension puts another cell there, and
+        // the old one back when it ends.
+        set(side, id, load_local(local_name(side, value)));
         return true;
       case Op::LOAD_FAST:
         if (!s.facts.values[id.index].bound) return false;
         set(side, id, load_local(local_name(side, value)));
         return true;
       case Op::LOAD_GLOBAL:
-        if (!loaded_globals_stay_ || !installed_by_dynamo(canon_.module(side)[StrId(value.arg)])) return false;
-        set(side, id, tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0, {}));
+        if (!loaded_globals_stay_ || !installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
+          return false;
+        set(side, id,
+            tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0,
+                           {}));
         return true;
       case Op::IS: {
         operands();
         const bool is_not = value.arg != 0 && !s.facts.values[id.index].inverted;
         const Literal *x = literal(items[0]), *y = literal(items[1]);
-        const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object, fresh_y = tokens_[items[1]].kind == TokenKind::Object;
-        if (is_singleton(x) && is_singleton(y)) set(side, id, constant(canon_.boolean((items[0] == items[1]) != is_not)));
-        else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x)) set(side, id, constant(canon_.boolean(is_not)));
-        else set(side, id, tokens_.consed(TokenKind::Pure, value.op, is_not, 0, items));
+        const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object,
+                   fresh_y = tokens_[items[1]].kind == TokenKind::Object;
+        if (is_singleton(x) && is_singleton(y))
+          set(side, id, constant(canon_.boolean((items[0] == items[1]) != is_not)));
+        else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x))
+          set(side, id, constant(canon_.boolean(is_not)));
+        else
+          set(side, id, tokens_.consed(TokenKind::Pure, value.op, is_not, 0, items));
         return true;
       }
       case Op::COMPARE: {
-        // Comparing small integers runs no code: the dispatch loops of irreducible code depend on it.
+        // Comparing small integers runs no code: the dispatch loops of irreducible code depend on
+        // it.
         operands();
         const Literal *x = literal(items[0]), *y = literal(items[1]);
-        if (!x || !y || x->kind != ConstKind::Int || y->kind != ConstKind::Int || !x->small || !y->small) return false;
+        if (!x || !y || x->kind != ConstKind::Int || y->kind != ConstKind::Int || !x->small ||
+            !y->small)
+          return false;
         bool holds = false;
         switch (static_cast<CompareOp>(value.arg)) {
-          case CompareOp::Lt: holds = x->integer < y->integer; break;
-          case CompareOp::Le: holds = x->integer <= y->integer; break;
-          case CompareOp::Eq: holds = x->integer == y->integer; break;
-          case CompareOp::Ne: holds = x->integer != y->integer; break;
-          case CompareOp::Gt: holds = x->integer > y->integer; break;
-          case CompareOp::Ge: holds = x->integer >= y->integer; break;
-          case CompareOp::Is: case CompareOp::IsNot: case CompareOp::In: case CompareOp::NotIn: return false;
+          case CompareOp::Lt:
+            holds = x->integer < y->integer;
+            break;
+          case CompareOp::Le:
+            holds = x->integer <= y->integer;
+            break;
+          case CompareOp::Eq:
+            holds = x->integer == y->integer;
+            break;
+          case CompareOp::Ne:
+            holds = x->integer != y->integer;
+            break;
+          case CompareOp::Gt:
+            holds = x->integer > y->integer;
+            break;
+          case CompareOp::Ge:
+            holds = x->integer >= y->integer;
+            break;
+          case CompareOp::Is:
+          case CompareOp::IsNot:
+          case CompareOp::In:
+          case CompareOp::NotIn:
+            return false;
         }
         set(side, id, constant(canon_.boolean(holds)));
         return true;
@@ -494,15 +674,21 @@ class Lockstep {
       case Op::BUILD_STRING:
         operands();
         for (std::size_t i = 0; i < items.size(); ++i)
-          if (!is_text(side, value.operands[i], items[i])) return false;  // of anything else it raises
+          if (!is_text(side, value.operands[i], items[i]))
+            return false;  // of anything else it raises
         set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
         return true;
-      case Op::BUILD_TUPLE: case Op::BUILD_SLICE:
+      case Op::BUILD_TUPLE:
+      case Op::BUILD_SLICE:
         operands();
-        if (value.op == Op::BUILD_SLICE && items.size() == 2) items.push_back(constant(canon_.none()));  // slice(a, b) is slice(a, b, None)
+        if (value.op == Op::BUILD_SLICE && items.size() == 2)
+          items.push_back(constant(canon_.none()));  // slice(a, b) is slice(a, b, None)
         // Immutable: whether it is a constant or built each time is the compiler's choice.
-        if (all_constant(items, false)) set(side, id, fold(value.op == Op::BUILD_TUPLE ? ConstKind::Tuple : ConstKind::Slice, items));
-        else set(side, id, tokens_.object(side, value.op, items));
+        if (all_constant(items, false))
+          set(side, id,
+              fold(value.op == Op::BUILD_TUPLE ? ConstKind::Tuple : ConstKind::Slice, items));
+        else
+          set(side, id, tokens_.object(side, value.op, items));
         return true;
       case Op::BUILD_LIST:
         operands();
@@ -523,7 +709,9 @@ class Lockstep {
       case Op::BUILD_CONST_KEY_MAP: {
         operands();
         const Literal* keys = literal(items.back());
-        if (!keys || keys->kind != ConstKind::Tuple || !keys->plain || keys->items_count + 1 != items.size()) return false;
+        if (!keys || keys->kind != ConstKind::Tuple || !keys->plain ||
+            keys->items_count + 1 != items.size())
+          return false;
         const std::uint32_t number = tokens_[items.back()].a;
         std::vector<TokenId> pairs;
         for (std::uint32_t i = 0; i + 1 < items.size(); ++i) {
@@ -553,30 +741,127 @@ class Lockstep {
         TokenId base;
         flatten(items[0], content, base);
         if (base != kNoToken) return false;
-        if (all_constant(content, false)) set(side, id, fold(ConstKind::Tuple, content));
-        else set(side, id, tokens_.object(side, Op::BUILD_TUPLE, content));
+        if (all_constant(content, false))
+          set(side, id, fold(ConstKind::Tuple, content));
+        else
+          set(side, id, tokens_.object(side, Op::BUILD_TUPLE, content));
         return true;
       }
-      case Op::POP_TOP: return true;  // kept by lift to tell `except:` from `finally:`
-      case Op::COPY: case Op::SWAP: case Op::ROT: case Op::PUSH_NULL: case Op::END_FOR: case Op::LOAD_BUILD_CLASS:
-      case Op::LOAD_FAST_AND_CLEAR: case Op::STORE_FAST: case Op::DELETE_FAST: case Op::LOAD_DEREF: case Op::STORE_DEREF: case Op::DELETE_DEREF:
-      case Op::LOAD_CLASSDEREF: case Op::STORE_GLOBAL: case Op::DELETE_GLOBAL: case Op::LOAD_NAME: case Op::STORE_NAME: case Op::DELETE_NAME:
-      case Op::LOAD_LOCALS: case Op::LOAD_FROM_DICT_OR_GLOBALS: case Op::LOAD_ATTR: case Op::LOAD_METHOD: case Op::LOAD_SUPER_ATTR: case Op::STORE_ATTR:
-      case Op::DELETE_ATTR: case Op::LOAD_SUBSCR: case Op::STORE_SUBSCR: case Op::DELETE_SUBSCR: case Op::LOAD_SLICE: case Op::STORE_SLICE: case Op::UNARY:
-      case Op::BINARY: case Op::INPLACE: case Op::CONTAINS: case Op::TO_BOOL: case Op::BUILD_TUPLE_UNPACK: case Op::BUILD_LIST_UNPACK:
-      case Op::BUILD_SET_UNPACK: case Op::BUILD_MAP_UNPACK: case Op::SET_ADD: case Op::MAP_ADD: case Op::SET_UPDATE: case Op::DICT_UPDATE:
-      case Op::DICT_MERGE: case Op::FORMAT: case Op::CONVERT: case Op::BUILD_INTERPOLATION: case Op::BUILD_TEMPLATE: case Op::CALL: case Op::CALL_KW:
-      case Op::CALL_EX: case Op::MAKE_FUNCTION: case Op::SET_FUNCTION_ATTRIBUTE: case Op::INTRINSIC_1: case Op::INTRINSIC_2: case Op::GET_ITER:
-      case Op::GET_YIELD_FROM_ITER: case Op::GET_AITER: case Op::GET_ANEXT: case Op::GET_AWAITABLE: case Op::FOR_ITER: case Op::YIELD_VALUE:
-      case Op::YIELD_FROM: case Op::SEND: case Op::END_SEND: case Op::CLEANUP_THROW: case Op::END_ASYNC_FOR: case Op::UNPACK_SEQUENCE: case Op::UNPACK_EX:
-      case Op::IMPORT_NAME: case Op::IMPORT_FROM: case Op::IMPORT_STAR: case Op::WITH_ENTER: case Op::ASYNC_WITH_ENTER: case Op::WITH_EXCEPT_START:
-      case Op::LOAD_SPECIAL: case Op::RAISE: case Op::RERAISE: case Op::PUSH_EXC_INFO: case Op::POP_EXCEPT: case Op::EXC_MATCH: case Op::CHECK_EXC_MATCH:
-      case Op::CHECK_EG_MATCH: case Op::PREP_RERAISE_STAR: case Op::SETUP_ANNOTATIONS: case Op::PRINT_EXPR: case Op::MATCH_MAPPING:
-      case Op::MATCH_SEQUENCE: case Op::MATCH_KEYS: case Op::MATCH_CLASS: case Op::GET_LEN: case Op::COPY_DICT_WITHOUT_KEYS: case Op::JUMP:
-      case Op::BRANCH_FALSE: case Op::BRANCH_TRUE: case Op::BRANCH_NONE: case Op::BRANCH_NOT_NONE: case Op::BRANCH_FALSE_OR_POP:
-      case Op::BRANCH_TRUE_OR_POP: case Op::RETURN_VALUE: case Op::SETUP_FINALLY: case Op::SETUP_WITH: case Op::SETUP_LOOP: case Op::POP_BLOCK:
-      case Op::BREAK_LOOP: case Op::CONTINUE_LOOP: case Op::BEGIN_FINALLY: case Op::CALL_FINALLY: case Op::POP_FINALLY: case Op::END_FINALLY:
-      case Op::WITH_CLEANUP_START: case Op::WITH_CLEANUP_FINISH: case Op::UNKNOWN:
+      case Op::POP_TOP:
+        return true;  // kept by lift to tell `except:` from `finally:`
+      case Op::COPY:
+      case Op::SWAP:
+      case Op::ROT:
+      case Op::PUSH_NULL:
+      case Op::END_FOR:
+      case Op::LOAD_BUILD_CLASS:
+      case Op::LOAD_FAST_AND_CLEAR:
+      case Op::STORE_FAST:
+      case Op::DELETE_FAST:
+      case Op::LOAD_DEREF:
+      case Op::STORE_DEREF:
+      case Op::DELETE_DEREF:
+      case Op::LOAD_CLASSDEREF:
+      case Op::STORE_GLOBAL:
+      case Op::DELETE_GLOBAL:
+      case Op::LOAD_NAME:
+      case Op::STORE_NAME:
+      case Op::DELETE_NAME:
+      case Op::LOAD_LOCALS:
+      case Op::LOAD_FROM_DICT_OR_GLOBALS:
+      case Op::LOAD_ATTR:
+      case Op::LOAD_METHOD:
+      case Op::LOAD_SUPER_ATTR:
+      case Op::STORE_ATTR:
+      case Op::DELETE_ATTR:
+      case Op::LOAD_SUBSCR:
+      case Op::STORE_SUBSCR:
+      case Op::DELETE_SUBSCR:
+      case Op::LOAD_SLICE:
+      case Op::STORE_SLICE:
+      case Op::UNARY:
+      case Op::BINARY:
+      case Op::INPLACE:
+      case Op::CONTAINS:
+      case Op::TO_BOOL:
+      case Op::BUILD_TUPLE_UNPACK:
+      case Op::BUILD_LIST_UNPACK:
+      case Op::BUILD_SET_UNPACK:
+      case Op::BUILD_MAP_UNPACK:
+      case Op::SET_ADD:
+      case Op::MAP_ADD:
+      case Op::SET_UPDATE:
+      case Op::DICT_UPDATE:
+      case Op::DICT_MERGE:
+      case Op::FORMAT:
+      case Op::CONVERT:
+      case Op::BUILD_INTERPOLATION:
+      case Op::BUILD_TEMPLATE:
+      case Op::CALL:
+      case Op::CALL_KW:
+      case Op::CALL_EX:
+      case Op::MAKE_FUNCTION:
+      case Op::SET_FUNCTION_ATTRIBUTE:
+      case Op::INTRINSIC_1:
+      case Op::INTRINSIC_2:
+      case Op::GET_ITER:
+      case Op::GET_YIELD_FROM_ITER:
+      case Op::GET_AITER:
+      case Op::GET_ANEXT:
+      case Op::GET_AWAITABLE:
+      case Op::FOR_ITER:
+      case Op::YIELD_VALUE:
+      case Op::YIELD_FROM:
+      case Op::SEND:
+      case Op::END_SEND:
+      case Op::CLEANUP_THROW:
+      case Op::END_ASYNC_FOR:
+      case Op::UNPACK_SEQUENCE:
+      case Op::UNPACK_EX:
+      case Op::IMPORT_NAME:
+      case Op::IMPORT_FROM:
+      case Op::IMPORT_STAR:
+      case Op::WITH_ENTER:
+      case Op::ASYNC_WITH_ENTER:
+      case Op::WITH_EXCEPT_START:
+      case Op::LOAD_SPECIAL:
+      case Op::RAISE:
+      case Op::RERAISE:
+      case Op::PUSH_EXC_INFO:
+      case Op::POP_EXCEPT:
+      case Op::EXC_MATCH:
+      case Op::CHECK_EXC_MATCH:
+      case Op::CHECK_EG_MATCH:
+      case Op::PREP_RERAISE_STAR:
+      case Op::SETUP_ANNOTATIONS:
+      case Op::PRINT_EXPR:
+      case Op::MATCH_MAPPING:
+      case Op::MATCH_SEQUENCE:
+      case Op::MATCH_KEYS:
+      case Op::MATCH_CLASS:
+      case Op::GET_LEN:
+      case Op::COPY_DICT_WITHOUT_KEYS:
+      case Op::JUMP:
+      case Op::BRANCH_FALSE:
+      case Op::BRANCH_TRUE:
+      case Op::BRANCH_NONE:
+      case Op::BRANCH_NOT_NONE:
+      case Op::BRANCH_FALSE_OR_POP:
+      case Op::BRANCH_TRUE_OR_POP:
+      case Op::RETURN_VALUE:
+      case Op::SETUP_FINALLY:
+      case Op::SETUP_WITH:
+      case Op::SETUP_LOOP:
+      case Op::POP_BLOCK:
+      case Op::BREAK_LOOP:
+      case Op::CONTINUE_LOOP:
+      case Op::BEGIN_FINALLY:
+      case Op::CALL_FINALLY:
+      case Op::POP_FINALLY:
+      case Op::END_FINALLY:
+      case Op::WITH_CLEANUP_START:
+      case Op::WITH_CLEANUP_FINISH:
+      case Op::UNKNOWN:
         return false;
     }
     return false;
@@ -588,8 +873,9 @@ class Lockstep {
     TokenId a, b;
   };
 
-  /// Do the two stand for the same value from here on? Objects that nobody else knows are paired for good when they were built alike.
-  /// With `log`, forwarded tokens are noted so that the caller can take them back.
+  /// Do the two stand for the same value from here on? Objects that nobody else knows are paired
+  /// for good when they were built alike. With `log`, forwarded tokens are noted so that the caller
+  /// can take them back.
   bool same(TokenId x, TokenId y, std::vector<TokenId>* log = nullptr) {
     std::vector<Pairing> work{{x, y}};
     std::vector<TokenId> items_x, items_y;
@@ -601,7 +887,12 @@ class Lockstep {
       const Token s = tokens_[a], t = tokens_[b];
       if (s.kind != t.kind) return false;
       switch (s.kind) {
-        case TokenKind::Leaf: case TokenKind::Constant: case TokenKind::Nullary: return false;
+        case TokenKind::Leaf:
+        case TokenKind::Nullary:
+          return false;
+        case TokenKind::Constant:
+          if (!canon_.same_constant(s.a, t.a)) return false;
+          break;
         case TokenKind::Code: {
           if (s.side == t.side) return false;
           const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
@@ -612,15 +903,18 @@ class Lockstep {
         }
         case TokenKind::Pure:
           // Same operation on values that became one only after both were computed.
-          if (s.op != t.op || s.a != t.a || s.b != t.b || s.items_count != t.items_count) return false;
-          for (std::uint32_t i = 0; i < s.items_count; ++i) work.push_back({tokens_.item(s, i), tokens_.item(t, i)});
+          if (s.op != t.op || s.a != t.a || s.b != t.b || s.items_count != t.items_count)
+            return false;
+          for (std::uint32_t i = 0; i < s.items_count; ++i)
+            work.push_back({tokens_.item(s, i), tokens_.item(t, i)});
           break;
         case TokenKind::Object: {
           if (s.side == t.side || object_op(a) != object_op(b)) return false;
           TokenId base_x, base_y;
           flatten(a, items_x, base_x);
           flatten(b, items_y, base_y);
-          if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken)) return false;
+          if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken))
+            return false;
           const TokenId both = tokens_.leaf();
           tokens_[a].forward = tokens_[b].forward = both;
           ++changes_;
@@ -639,6 +933,13 @@ class Lockstep {
 
   bool same_values(ValueId x, ValueId y) { return same(get(kA, x), get(kB, y)); }
 
+  /// Constants of which a search, `in`, finds the same.
+  bool same_searched(ValueId x, ValueId y) {
+    const Token &s = tokens_[get(kA, x)], &t = tokens_[get(kB, y)];
+    return s.kind == TokenKind::Constant && t.kind == TokenKind::Constant &&
+           canon_.same_collection(s.a, t.a);
+  }
+
   // ---------------------------------------------------------------- going on
 
   /// Takes edge `which` of the block that `side` stands at the end of.
@@ -656,7 +957,8 @@ class Lockstep {
     const std::vector<ValueId>& params = sides_[side].lifted->blocks[to.index].params;
     std::vector<TokenId> values;
     for (ValueId arg : args) values.push_back(get(side, arg));
-    for (std::size_t i = 0; i < params.size(); ++i) set(side, params[i], i < values.size() ? values[i] : tokens_.leaf());
+    for (std::size_t i = 0; i < params.size(); ++i)
+      set(side, params[i], i < values.size() ? values[i] : tokens_.leaf());
     spend(1 + params.size());
   }
 
@@ -686,13 +988,15 @@ class Lockstep {
     }
   }
 
-  /// Both go on to where they must meet; a node is made there when one of them crossed a merge or when `always`. True when a node was made.
+  /// Both go on to where they must meet; a node is made there when one of them crossed a merge or
+  /// when `always`. True when a node was made.
   bool meet(bool always) {
     if (!always) crossed_ = false;
     const Stop stop_a = advance(kA), stop_b = advance(kB);
     if (stop_a != stop_b)
-      part(stop_a == Stop::Spin ? "goes round for ever without an effect, but the other " + here(kB)
-                                : here(kA) + ", but the other goes round for ever without an effect");
+      part(stop_a == Stop::Spin
+               ? "goes round for ever without an effect, but the other " + here(kB)
+               : here(kA) + ", but the other goes round for ever without an effect");
     if (stop_a == Stop::Spin) sides_[kA].at.index = sides_[kB].at.index = kSpins;
     if (!always && !crossed_ && stop_a == Stop::Here) return false;
     arrive();
@@ -707,35 +1011,50 @@ class Lockstep {
     const Value& value = (*s.lifted)[id];
     if (value.kind != ValueKind::Operation) return false;
     if (value.op == Op::DELETE_FAST) return !s.facts.values[id.index].bound;
-    return value.op != Op::STORE_FAST && value.op != Op::STORE_DEREF && value.op != Op::MAKE_FUNCTION && value.op != Op::SET_FUNCTION_ATTRIBUTE &&
+    return value.op != Op::STORE_FAST && value.op != Op::STORE_DEREF &&
+           value.op != Op::MAKE_FUNCTION && value.op != Op::SET_FUNCTION_ATTRIBUTE &&
            value.op != Op::LOAD_FAST_AND_CLEAR && value.op != Op::POP_EXCEPT;
   }
 
   void effect() {
     SideState &a = sides_[kA], &b = sides_[kB];
-    const ValueId va = a.facts.blocks[a.at.block].events[a.at.index], vb = b.facts.blocks[b.at.block].events[b.at.index];
+    const ValueId va = a.facts.blocks[a.at.block].events[a.at.index],
+                  vb = b.facts.blocks[b.at.block].events[b.at.index];
     const Value &x = (*a.lifted)[va], &y = (*b.lifted)[vb];
     if (x.kind != y.kind) part_here();
-    if (x.kind == ValueKind::Previous) return;  // PUSH_EXC_INFO: the exception it stacks is the handler's own on both sides
+    if (x.kind == ValueKind::Previous)
+      return;  // PUSH_EXC_INFO: the exception it stacks is the handler's own on both sides
     // A method call and a call of the attribute are the same; lift has made their calls alike.
     const auto plain = [](Op op) { return op == Op::LOAD_METHOD ? Op::LOAD_ATTR : op; };
     const Op op = plain(x.op);
-    const bool marked_alike = x.aux == y.aux || is_name_store(op);  // of a store, aux says how the source wrote it
+    const bool marked_alike =
+        x.aux == y.aux || is_name_store(op);  // of a store, aux says how the source wrote it
     if (op != plain(y.op) || x.operands.size() != y.operands.size() || !marked_alike ||
-        canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) != canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
-      part_here();
+        canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) !=
+            canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
+      part_here(different_sight());
     for (std::size_t i = 0; i < x.operands.size(); ++i) {
       if (blank_operand(x, y, i)) continue;
-      if (!same_values(x.operands[i], y.operands[i])) part_here();
+      if (op == Op::CONTAINS && i == 1 && same_searched(x.operands[i], y.operands[i])) continue;
+      if (!same_values(x.operands[i], y.operands[i]))
+        part_here(is_seen(op) && different_values(x.operands[i], y.operands[i]));
     }
     if (raises(kA, va) || raises(kB, vb)) handlers();
 
-    const std::uint32_t name = op == Op::LOAD_FAST || op == Op::STORE_FAST || op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR ? local_name(kA, x) : kNone;
+    const std::uint32_t name = op == Op::LOAD_FAST || op == Op::STORE_FAST ||
+                                       op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR
+                                   ? local_name(kA, x)
+                                   : kNone;
+    if (name != kNone && name != local_name(kB, y)) part_here();
     TokenId result = kNoToken;
-    if (op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR) result = load_local(name);
-    else result = tokens_.leaf();
-    if (op == Op::STORE_FAST) local(name) = get(kA, x.operands[0]);
-    else if (op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR) local(name) = tokens_.leaf();
+    if (op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR)
+      result = load_local(name);
+    else
+      result = tokens_.leaf();
+    if (op == Op::STORE_FAST)
+      local(name) = get(kA, x.operands[0]);
+    else if (op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR)
+      local(name) = tokens_.leaf();
     if (name != kNone && op != Op::LOAD_FAST) ++changes_;
     set(kA, va, result);
     set(kB, vb, result);
@@ -754,20 +1073,28 @@ class Lockstep {
     std::sort(tokens.begin(), tokens.end());
     for (std::uint32_t i = fb[vb.index].results; i != kNone; i = fb[i].next_result) {
       const std::uint32_t arg = sides_[kB].lifted->values[i].arg;
-      const auto found = std::lower_bound(tokens.begin(), tokens.end(), std::pair<std::uint32_t, TokenId>{arg, 0});
-      set(kB, ValueId(i), found != tokens.end() && found->first == arg ? found->second : tokens_.leaf());
+      const auto found =
+          std::lower_bound(tokens.begin(), tokens.end(), std::pair<std::uint32_t, TokenId>{arg, 0});
+      set(kB, ValueId(i),
+          found != tokens.end() && found->first == arg ? found->second : tokens_.leaf());
     }
     spend(tokens.size());
   }
 
-  /// Operands that follow from where the code stands: a class's line number, the qualified name of a function (3.10 and before).
+  /// Operands that follow from where the code stands: a class's line number, the qualified name of
+  /// a function (3.10 and before).
   bool blank_operand(const Value& x, const Value& y, std::size_t i) {
     const Value &p = (*sides_[kA].lifted)[x.operands[i]], &q = (*sides_[kB].lifted)[y.operands[i]];
-    if (p.op != Op::LOAD_CONST || q.op != Op::LOAD_CONST || p.kind != ValueKind::Operation || q.kind != ValueKind::Operation) return false;
+    if (p.op != Op::LOAD_CONST || q.op != Op::LOAD_CONST || p.kind != ValueKind::Operation ||
+        q.kind != ValueKind::Operation)
+      return false;
     const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
     const Const &c = ma[ConstId(p.arg)], &d = mb[ConstId(q.arg)];
-    if (x.op == Op::STORE_NAME) return c.kind == ConstKind::Int && d.kind == ConstKind::Int && ma[StrId(x.arg)] == "__firstlineno__";
-    if (x.op != Op::MAKE_FUNCTION || x.aux != 1 || i + 1 != x.operands.size() || compare_names_) return false;
+    if (x.op == Op::STORE_NAME)
+      return c.kind == ConstKind::Int && d.kind == ConstKind::Int &&
+             ma[StrId(x.arg)] == "__firstlineno__";
+    if (x.op != Op::MAKE_FUNCTION || x.aux != 1 || i + 1 != x.operands.size() || compare_names_)
+      return false;
     const auto last = [](std::string_view text) { return text.substr(text.rfind('.') + 1); };
     return c.kind == ConstKind::Str && d.kind == ConstKind::Str && last(c.text) == last(d.text);
   }
@@ -780,17 +1107,23 @@ class Lockstep {
     return block.region.valid() ? s.lifted->regions[block.region.index].handler : BlockId::none();
   }
 
-  std::span<const ValueId> handler_args(Which side) const { return sides_[side].lifted->blocks[sides_[side].at.block].handler_args; }
+  std::span<const ValueId> handler_args(Which side) const {
+    return sides_[side].lifted->blocks[sides_[side].at.block].handler_args;
+  }
 
   /// Where an exception raised here goes on both sides.
   void handlers() {
     const BlockId ha = handler(kA), hb = handler(kB);
     if (ha.valid() != hb.valid())
-      part(here(kA) + (ha.valid() ? " under an exception handler, but the other does so outside of it" : " outside of the exception handler that the other has"));
+      part(here(kA) + (ha.valid()
+                           ? " under an exception handler, but the other does so outside of it"
+                           : " outside of the exception handler that the other has"));
     if (!ha.valid()) return;
     const std::span<const ValueId> args[2] = {handler_args(kA), handler_args(kB)};
     HandlerVisit& seen = handler_seen_[(std::uint64_t{ha.index} << 32) | hb.index];
-    if (seen.changes == changes_ && std::ranges::equal(seen.args[kA], args[kA]) && std::ranges::equal(seen.args[kB], args[kB])) return;
+    if (seen.changes == changes_ && std::ranges::equal(seen.args[kA], args[kA]) &&
+        std::ranges::equal(seen.args[kB], args[kB]))
+      return;
     seen = {changes_, {args[kA], args[kB]}};
     const bool outer = undoing_;
     const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
@@ -803,9 +1136,12 @@ class Lockstep {
       bind(side, to, args[side]);
       for (ValueId id : s.facts.blocks[to.index].at_entry) {
         const Value& value = (*s.lifted)[id];
-        const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 + (value.kind == ValueKind::Previous ? value.arg : 0);
-        auto found = std::find_if(entry_tokens_.begin(), entry_tokens_.end(), [&](const auto& entry) { return entry.first == what; });
-        if (found == entry_tokens_.end()) found = entry_tokens_.insert(found, {what, tokens_.leaf()});
+        const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 +
+                                   (value.kind == ValueKind::Previous ? value.arg : 0);
+        auto found = std::find_if(entry_tokens_.begin(), entry_tokens_.end(),
+                                  [&](const auto& entry) { return entry.first == what; });
+        if (found == entry_tokens_.end())
+          found = entry_tokens_.insert(found, {what, tokens_.leaf()});
         set(side, id, found->second);
       }
       s.at = {to.index, 0};
@@ -836,8 +1172,10 @@ class Lockstep {
   bool is_bool(Which side, ValueId id) {
     const Value& value = (*sides_[side].lifted)[id];
     if (value.kind == ValueKind::Operation)
-      return value.op == Op::IS || value.op == Op::CONTAINS || value.op == Op::EXC_MATCH || value.op == Op::TO_BOOL || value.op == Op::MATCH_MAPPING ||
-             value.op == Op::MATCH_SEQUENCE || (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) ||
+      return value.op == Op::IS || value.op == Op::CONTAINS || value.op == Op::EXC_MATCH ||
+             value.op == Op::TO_BOOL || value.op == Op::MATCH_MAPPING ||
+             value.op == Op::MATCH_SEQUENCE ||
+             (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) ||
              (value.op == Op::COMPARE && value.aux == 1);
     return value.kind == ValueKind::Result && value.op == Op::MATCH_CLASS && value.arg == 1;
   }
@@ -863,15 +1201,19 @@ class Lockstep {
   }
 
   void terminator() {
-    const LiftedBlock &x = sides_[kA].lifted->blocks[sides_[kA].at.block], &y = sides_[kB].lifted->blocks[sides_[kB].at.block];
-    if (x.term != y.term) part_here();
+    const LiftedBlock &x = sides_[kA].lifted->blocks[sides_[kA].at.block],
+                      &y = sides_[kB].lifted->blocks[sides_[kB].at.block];
+    if (x.term != y.term) part_here(different_sight());
     switch (x.term) {
-      case TermKind::Jump: return;  // advance() follows these
+      case TermKind::Jump:
+        return;  // advance() follows these
       case TermKind::Branch: {
-        const BlockFacts &fa = sides_[kA].facts.blocks[sides_[kA].at.block], &fb = sides_[kB].facts.blocks[sides_[kB].at.block];
+        const BlockFacts &fa = sides_[kA].facts.blocks[sides_[kA].at.block],
+                         &fb = sides_[kB].facts.blocks[sides_[kB].at.block];
         if (!same_values(fa.test, fb.test)) part_here();
         if (!is_bool(kA, fa.test) && !is_bool(kB, fb.test)) handlers();
-        for (unsigned holds : {0u, 1u}) along(holds ^ unsigned{fa.flipped}, holds ^ unsigned{fb.flipped});
+        for (unsigned holds : {0u, 1u})
+          along(holds ^ unsigned{fa.flipped}, holds ^ unsigned{fb.flipped});
         return;
       }
       case TermKind::ForIter:
@@ -886,7 +1228,7 @@ class Lockstep {
         along(1, 1);
         return;
       case TermKind::Return:
-        if (!same_values(x.value, y.value)) part_here();
+        if (!same_values(x.value, y.value)) part_here(different_values(x.value, y.value));
         return;
       case TermKind::Raise:
         if (x.raise_args.size() != y.raise_args.size()) part_here();
@@ -898,7 +1240,8 @@ class Lockstep {
         if (!same_values(x.value, y.value)) part_here();
         handlers();
         return;
-      case TermKind::Unreachable: return;
+      case TermKind::Unreachable:
+        return;
     }
   }
 
@@ -922,7 +1265,9 @@ class Lockstep {
     const std::size_t passed = std::min<std::size_t>(s.at.index, facts.events.size());
     for (std::size_t i = 0; i < passed; ++i) {
       add(facts.events[i]);
-      for (std::uint32_t r = s.facts.values[facts.events[i].index].results; r != kNone; r = s.facts.values[r].next_result) add(ValueId(r));
+      for (std::uint32_t r = s.facts.values[facts.events[i].index].results; r != kNone;
+           r = s.facts.values[r].next_result)
+        add(ValueId(r));
     }
     std::sort(out.begin(), out.end());
     spend(1 + out.size() + passed / 4);
@@ -983,7 +1328,8 @@ class Lockstep {
   /// Tokens for the classes of a state.
   std::vector<TokenId> instantiate(const State& state) {
     std::vector<TokenId> out(state.classes.size(), kNoToken);
-    // Objects hold each other without cycles, but in any order: first the simple ones, then objects whose items are done.
+    // Objects hold each other without cycles, but in any order: first the simple ones, then objects
+    // whose items are done.
     std::vector<std::uint32_t> work;
     for (std::uint32_t c = 0; c < state.classes.size(); ++c) work.push_back(c);
     std::reverse(work.begin(), work.end());
@@ -996,7 +1342,9 @@ class Lockstep {
       }
       const Class& from = state.classes[c];
       if (from.kind != TokenKind::Object) {
-        out[c] = from.kind == TokenKind::Leaf ? tokens_.leaf() : tokens_.consed(from.kind, from.op, from.a, 0, {}, from.side);
+        out[c] = from.kind == TokenKind::Leaf
+                     ? tokens_.leaf()
+                     : tokens_.consed(from.kind, from.op, from.a, 0, {}, from.side);
         work.pop_back();
         continue;
       }
@@ -1012,14 +1360,17 @@ class Lockstep {
       if (!ready) continue;
       work.pop_back();
       items.clear();
-      for (std::uint32_t i = 1; i < from.items_count; ++i) items.push_back(out[state.items[from.items_at + i]]);
+      for (std::uint32_t i = 1; i < from.items_count; ++i)
+        items.push_back(out[state.items[from.items_at + i]]);
       if (state.items[from.items_at] == kNone) {
         out[c] = tokens_.object(from.side, from.op, items);
       } else {
         // Grown from something that is known to both: the same chain again.
         TokenId grown = out[state.items[from.items_at]];
-        if (items.empty()) grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown});
-        for (TokenId item : items) grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown, item});
+        if (items.empty())
+          grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown});
+        for (TokenId item : items)
+          grown = tokens_.object(from.side, Op::LIST_APPEND, std::vector<TokenId>{grown, item});
         out[c] = grown;
       }
     }
@@ -1029,7 +1380,8 @@ class Lockstep {
   /// Both sides stand where they must meet: a node, new or known.
   void arrive() {
     const NodeKey key{{sides_[kA].at, sides_[kB].at}};
-    const auto [found, fresh] = node_ids_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+    const auto [found, fresh] =
+        node_ids_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
     const std::uint32_t id = found->second;
     if (fresh) {
       nodes_.emplace_back();
@@ -1052,12 +1404,14 @@ class Lockstep {
     Node& node = nodes_[id];
     if (node.queued) return;
     node.queued = true;
-    const std::uint64_t a = sides_[kA].facts.blocks[node.key.at[kA].block].number, b = sides_[kB].facts.blocks[node.key.at[kB].block].number;
+    const std::uint64_t a = sides_[kA].facts.blocks[node.key.at[kA].block].number,
+                        b = sides_[kB].facts.blocks[node.key.at[kB].block].number;
     queue_.emplace((a << 32) | b, id);
   }
 
-  /// What holds on both ways into the node: values are equal when they are equal on both. An object that one way has already given
-  /// away, and that the other way holds alike on both sides, counts as given away on both.
+  /// What holds on both ways into the node: values are equal when they are equal on both. An object
+  /// that one way has already given away, and that the other way holds alike on both sides, counts
+  /// as given away on both.
   State join(const Node& node, const State& incoming) {
     const State& known = node.state;
     const std::vector<TokenId> old_tokens = instantiate(known), new_tokens = instantiate(incoming);
@@ -1071,7 +1425,8 @@ class Lockstep {
       std::vector<Two> order;
       const auto class_of = [&](TokenId x, TokenId y) {
         const Two two{tokens_.find(x), tokens_.find(y)};
-        const auto [found, fresh] = ids.try_emplace(two, static_cast<std::uint32_t>(out.classes.size()));
+        const auto [found, fresh] =
+            ids.try_emplace(two, static_cast<std::uint32_t>(out.classes.size()));
         if (fresh) {
           out.classes.emplace_back();
           order.push_back(two);
@@ -1079,7 +1434,8 @@ class Lockstep {
         return found->second;
       };
       for (std::size_t i = 0; i < known.class_of.size(); ++i)
-        out.class_of.push_back(class_of(old_tokens[known.class_of[i]], new_tokens[incoming.class_of[i]]));
+        out.class_of.push_back(
+            class_of(old_tokens[known.class_of[i]], new_tokens[incoming.class_of[i]]));
       std::map<TokenId, TokenId> partner, partner_back;
       bool conflict = false;
       std::vector<TokenId> items_x, items_y;
@@ -1097,8 +1453,10 @@ class Lockstep {
           }
           continue;
         }
-        // Distinct objects must stay distinct: one object of one way goes with one object of the other.
-        const TokenId px = partner.try_emplace(x, y).first->second, py = partner_back.try_emplace(y, x).first->second;
+        // Distinct objects must stay distinct: one object of one way goes with one object of the
+        // other.
+        const TokenId px = partner.try_emplace(x, y).first->second,
+                      py = partner_back.try_emplace(y, x).first->second;
         if (px != y || py != x) {
           conflict |= poisoned.insert({x, y}).second;
           conflict |= poisoned.insert({x, px}).second;
@@ -1109,9 +1467,11 @@ class Lockstep {
         TokenId base_x, base_y;
         flatten(x, items_x, base_x);
         flatten(y, items_y, base_y);
-        if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken)) continue;
+        if (items_x.size() != items_y.size() || (base_x == kNoToken) != (base_y == kNoToken))
+          continue;
         std::vector<std::uint32_t> classes{base_x == kNoToken ? kNone : class_of(base_x, base_y)};
-        for (std::size_t k = 0; k < items_x.size(); ++k) classes.push_back(class_of(items_x[k], items_y[k]));
+        for (std::size_t k = 0; k < items_x.size(); ++k)
+          classes.push_back(class_of(items_x[k], items_y[k]));
         Class& object = out.classes[i];
         object.kind = TokenKind::Object;
         object.side = s.side;
@@ -1127,16 +1487,20 @@ class Lockstep {
       for (const auto& [name, class_old] : known.locals) {
         while (at < incoming.locals.size() && incoming.locals[at].first < name) ++at;
         if (at == incoming.locals.size() || incoming.locals[at].first != name) continue;
-        const Two two{tokens_.find(old_tokens[class_old]), tokens_.find(new_tokens[incoming.locals[at].second])};
-        if (const auto found = ids.find(two); found != ids.end()) out.locals.emplace_back(name, found->second);
+        const Two two{tokens_.find(old_tokens[class_old]),
+                      tokens_.find(new_tokens[incoming.locals[at].second])};
+        if (const auto found = ids.find(two); found != ids.end())
+          out.locals.emplace_back(name, found->second);
       }
       return out;
     }
   }
 
-  /// An object that one way has given away, or that the ways built differently, cannot stay known at the merge. Where a value of the other side
-  /// is the same object on each way, the two become one for good.
-  void pair_alike(const Node& node, const State& known, const std::vector<TokenId>& known_tokens, const State& incoming, const std::vector<TokenId>& incoming_tokens) {
+  /// An object that one way has given away, or that the ways built differently, cannot stay known
+  /// at the merge. Where a value of the other side is the same object on each way, the two become
+  /// one for good.
+  void pair_alike(const Node& node, const State& known, const std::vector<TokenId>& known_tokens,
+                  const State& incoming, const std::vector<TokenId>& incoming_tokens) {
     using Two = std::pair<TokenId, TokenId>;
     std::vector<Two> splits[2];
     std::vector<TokenId> items_x, items_y;
@@ -1148,11 +1512,13 @@ class Lockstep {
         const Two two{tokens_.find(x), tokens_.find(y)};
         if (two.first != two.second && seen.insert(two).second) reached.push_back(two);
       };
-      for (std::size_t i = side == kA ? 0 : split; i < (side == kA ? split : known.class_of.size()); ++i)
+      for (std::size_t i = side == kA ? 0 : split; i < (side == kA ? split : known.class_of.size());
+           ++i)
         reach(known_tokens[known.class_of[i]], incoming_tokens[incoming.class_of[i]]);
       for (std::size_t i = 0; i < reached.size(); ++i) {
         const auto [x, y] = reached[i];
-        const bool object_x = tokens_[x].kind == TokenKind::Object, object_y = tokens_[y].kind == TokenKind::Object;
+        const bool object_x = tokens_[x].kind == TokenKind::Object,
+                   object_y = tokens_[y].kind == TokenKind::Object;
         if (!object_x && !object_y) continue;
         bool alike = object_x && object_y && object_op(x) == object_op(y);
         if (alike) {
@@ -1198,11 +1564,14 @@ class Lockstep {
       sides_[kA].at = node.key.at[kA];
       sides_[kB].at = node.key.at[kB];
     }
-    if (sides_[kA].at.index == kSpins) return handlers();  // only an asynchronous exception ends this
+    if (sides_[kA].at.index == kSpins)
+      return handlers();  // only an asynchronous exception ends this
     while (true) {
-      const bool event_a = sides_[kA].at.index < sides_[kA].facts.blocks[sides_[kA].at.block].events.size();
-      const bool event_b = sides_[kB].at.index < sides_[kB].facts.blocks[sides_[kB].at.block].events.size();
-      if (event_a != event_b) part_here();
+      const bool event_a =
+          sides_[kA].at.index < sides_[kA].facts.blocks[sides_[kA].at.block].events.size();
+      const bool event_b =
+          sides_[kB].at.index < sides_[kB].facts.blocks[sides_[kB].at.block].events.size();
+      if (event_a != event_b) part_here(different_sight());
       if (!event_a) {
         terminator();
         return;
@@ -1217,7 +1586,8 @@ class Lockstep {
 
 }  // namespace
 
-std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo, Pairs& nested) {
+std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b,
+                                              bool compare_names, bool dynamo, Pairs& nested) {
   return Lockstep(canon, a, b, compare_names, dynamo, nested).run();
 }
 

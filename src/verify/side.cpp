@@ -10,7 +10,8 @@ namespace {
 
 class Gatherer {
  public:
-  Gatherer(const Lifted& lifted, const Module& module, std::size_t budget) : lifted_(lifted), module_(module), budget_(budget) {}
+  Gatherer(const Lifted& lifted, const Module& module, std::size_t budget)
+      : lifted_(lifted), module_(module), budget_(budget) {}
 
   Facts run() {
     out_.blocks.resize(lifted_.blocks.size());
@@ -51,7 +52,8 @@ class Gatherer {
     for (const LiftedBlock& block : lifted_.blocks) {
       for (const Edge& edge : block.edges)
         if (edge.to.valid()) graph.edges.push_back(edge.to.index);
-      if (const BlockId handler = handler_of(block); handler.valid()) graph.edges.push_back(handler.index);
+      if (const BlockId handler = handler_of(block); handler.valid())
+        graph.edges.push_back(handler.index);
       graph.offsets.push_back(static_cast<std::uint32_t>(graph.edges.size()));
     }
     order_ = reverse_postorder(graph, lifted_.entry.index);
@@ -73,13 +75,24 @@ class Gatherer {
       if (value.block.index >= lifted_.blocks.size()) continue;
       switch (value.kind) {
         case ValueKind::Previous:
-          if (six(value.block)) out_.blocks[value.block.index].at_entry.push_back(ValueId(i));
-          else pushes[value.block.index].push_back(ValueId(i));
+          if (six(value.block))
+            out_.blocks[value.block.index].at_entry.push_back(ValueId(i));
+          else
+            pushes[value.block.index].push_back(ValueId(i));
           break;
-        case ValueKind::Exception: case ValueKind::ExceptionType: case ValueKind::Traceback: case ValueKind::Lasti:
+        case ValueKind::Exception:
+        case ValueKind::ExceptionType:
+        case ValueKind::Traceback:
+        case ValueKind::Lasti:
           out_.blocks[value.block.index].at_entry.push_back(ValueId(i));
           break;
-        case ValueKind::Operation: case ValueKind::Param: case ValueKind::Result: case ValueKind::Null: case ValueKind::Select: break;
+        case ValueKind::Operation:
+        case ValueKind::Param:
+        case ValueKind::Result:
+        case ValueKind::Null:
+        case ValueKind::Select:
+        case ValueKind::Statements:
+          break;
       }
     }
     for (std::uint32_t b : order_) {
@@ -88,7 +101,8 @@ class Gatherer {
       list.reserve(block.body.size() + pushes[b].size());
       std::size_t next = 0;
       for (ValueId id : block.body) {
-        while (next < pushes[b].size() && lifted_[pushes[b][next]].offset < lifted_[id].offset) list.push_back(pushes[b][next++]);
+        while (next < pushes[b].size() && lifted_[pushes[b][next]].offset < lifted_[id].offset)
+          list.push_back(pushes[b][next++]);
         list.push_back(id);
       }
       while (next < pushes[b].size()) list.push_back(pushes[b][next++]);
@@ -96,7 +110,8 @@ class Gatherer {
     }
     for (std::uint32_t i = 0; i < lifted_.values.size(); ++i) {
       const Value& value = lifted_.values[i];
-      if (value.kind != ValueKind::Result || value.operands.empty() || value.op == Op::FOR_ITER) continue;
+      if (value.kind != ValueKind::Result || value.operands.empty() || value.op == Op::FOR_ITER)
+        continue;
       ValueFacts& of = out_.values[value.operands[0].index];
       out_.values[i].next_result = of.results;
       out_.values[i].position = of.position;
@@ -105,7 +120,8 @@ class Gatherer {
     for (std::uint32_t b : order_) {
       const LiftedBlock& block = lifted_.blocks[b];
       if (block.term == TermKind::ForIter && block.item.valid())
-        out_.values[block.item.index].position = static_cast<std::uint32_t>(out_.blocks[b].events.size()) + 1;
+        out_.values[block.item.index].position =
+            static_cast<std::uint32_t>(out_.blocks[b].events.size()) + 1;
     }
   }
 
@@ -115,7 +131,8 @@ class Gatherer {
     return false;
   }
 
-  /// Calls visit(value, position + 1) for every use in the block; kLiveOut for what the block's handler is given.
+  /// Calls visit(value, position + 1) for every use in the block; kLiveOut for what the block's
+  /// handler is given.
   template <class Visit>
   void each_use(std::uint32_t b, Visit&& visit) const {
     const LiftedBlock& block = lifted_.blocks[b];
@@ -127,8 +144,10 @@ class Gatherer {
     for (ValueId id : block.raise_args) visit(id, end);
     for (const Edge& edge : block.edges)
       if (edge.to.valid())
-        for (ValueId id : edge.args) if (id.valid()) visit(id, end);
-    for (ValueId id : block.handler_args) if (id.valid()) visit(id, kLiveOut);
+        for (ValueId id : edge.args)
+          if (id.valid()) visit(id, end);
+    for (ValueId id : block.handler_args)
+      if (id.valid()) visit(id, kLiveOut);
   }
 
   void uses() {
@@ -136,8 +155,8 @@ class Gatherer {
       each_use(b, [&](ValueId id, std::uint32_t) { ++out_.values[id.index].uses; });
   }
 
-  /// A test on `not x` is the test on x with its arms swapped, when nothing lies between the two and nobody else reads the `not`; likewise one on
-  /// `x is not y`.
+  /// A test on `not x` is the test on x with its arms swapped, when nothing lies between the two
+  /// and nobody else reads the `not`; likewise one on `x is not y`.
   void tests() {
     for (std::uint32_t b : order_) {
       const LiftedBlock& block = lifted_.blocks[b];
@@ -147,14 +166,18 @@ class Gatherer {
       for (std::size_t i = facts.events.size(); i > 0; --i) {
         const ValueId id = facts.events[i - 1];
         const Value& value = lifted_[id];
-        if (id != facts.test || value.kind != ValueKind::Operation || out_.values[id.index].uses != 1) break;
+        if (id != facts.test || value.kind != ValueKind::Operation ||
+            out_.values[id.index].uses != 1)
+          break;
         if (value.op == Op::IS && value.arg != 0) {
           facts.flipped = !facts.flipped;
           out_.values[id.index].inverted = true;
           break;
         }
-        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not)) facts.flipped = !facts.flipped;
-        else if (value.op != Op::TO_BOOL) break;
+        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not))
+          facts.flipped = !facts.flipped;
+        else if (value.op != Op::TO_BOOL)
+          break;
         out_.values[id.index].transparent = true;
         facts.test = value.operands[0];
       }
@@ -162,15 +185,18 @@ class Gatherer {
   }
 
   void liveness() {
-    std::vector<std::uint32_t> seen(lifted_.blocks.size(), kNone);  // by block: the value that was last entered
+    std::vector<std::uint32_t> seen(lifted_.blocks.size(),
+                                    kNone);  // by block: the value that was last entered
     std::vector<std::vector<std::uint32_t>> users(lifted_.values.size());
     for (std::uint32_t b : order_)
       each_use(b, [&](ValueId id, std::uint32_t position) {
         ValueFacts& facts = out_.values[id.index];
         const Value& value = lifted_[id];
         if (value.kind == ValueKind::Null) return;
-        if (value.block.index == b) facts.last_use = std::max(facts.last_use, position);
-        else if (users[id.index].empty() || users[id.index].back() != b) users[id.index].push_back(b);
+        if (value.block.index == b)
+          facts.last_use = std::max(facts.last_use, position);
+        else if (users[id.index].empty() || users[id.index].back() != b)
+          users[id.index].push_back(b);
       });
     std::vector<std::uint32_t> work;
     for (std::uint32_t v = 0; v < users.size(); ++v) {
@@ -188,7 +214,8 @@ class Gatherer {
         for (std::uint32_t from : predecessors_[b]) work.push_back(from);
       }
     }
-    // Around a loop a value may be live into its own block only where its definition does not dominate, which SSA form rules out.
+    // Around a loop a value may be live into its own block only where its definition does not
+    // dominate, which SSA form rules out.
   }
 
   // ---------------------------------------------------------------- which locals are bound
@@ -198,26 +225,37 @@ class Gatherer {
   void bindings() {
     const CodeObject& code = module_[lifted_.code];
     const std::size_t words = (code.slots.size() + 63) / 64;
-    const std::size_t arguments = code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+    const std::size_t arguments = code.argcount + code.kwonlyargcount +
+                                  ((code.flags & kVarArgs) != 0) +
+                                  ((code.flags & kVarKeywords) != 0);
     Bits entry(words, 0), killed(words, 0);
-    for (std::size_t i = 0; i < arguments && i < code.slots.size(); ++i) entry[i / 64] |= std::uint64_t{1} << (i % 64);
+    for (std::size_t i = 0; i < arguments && i < code.slots.size(); ++i)
+      entry[i / 64] |= std::uint64_t{1} << (i % 64);
     const std::vector<bool> null = may_be_null();
 
     const auto gen_kill = [&](ValueId id, auto&& gen, auto&& kill) {
       const Value& value = lifted_[id];
       if (value.kind != ValueKind::Operation || value.arg / 64 >= words) return;
       if (value.op == Op::STORE_FAST) {
-        if (null[value.operands[0].index]) kill(value.arg);
-        else gen(value.arg);
+        if (null[value.operands[0].index])
+          kill(value.arg);
+        else
+          gen(value.arg);
       } else if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR) {
         kill(value.arg);
       } else if (value.op == Op::LOAD_FAST) {
         gen(value.arg);  // had it been unbound, control would not go on
       }
     };
-    const auto set = [](Bits& bits, std::uint32_t i) { bits[i / 64] |= std::uint64_t{1} << (i % 64); };
-    const auto clear = [](Bits& bits, std::uint32_t i) { bits[i / 64] &= ~(std::uint64_t{1} << (i % 64)); };
-    const auto has = [](const Bits& bits, std::uint32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; };
+    const auto set = [](Bits& bits, std::uint32_t i) {
+      bits[i / 64] |= std::uint64_t{1} << (i % 64);
+    };
+    const auto clear = [](Bits& bits, std::uint32_t i) {
+      bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+    };
+    const auto has = [](const Bits& bits, std::uint32_t i) {
+      return (bits[i / 64] >> (i % 64) & 1) != 0;
+    };
 
     if (words * lifted_.blocks.size() > (std::size_t{1} << 22)) {
       // Too large for sets by block: an argument that nothing unbinds.
@@ -227,7 +265,8 @@ class Gatherer {
       for (std::uint32_t b : order_)
         for (ValueId id : out_.blocks[b].events) {
           const Value& value = lifted_[id];
-          if (value.op == Op::LOAD_FAST && value.arg / 64 < words) out_.values[id.index].bound = has(entry, value.arg) && !has(killed, value.arg);
+          if (value.op == Op::LOAD_FAST && value.arg / 64 < words)
+            out_.values[id.index].bound = has(entry, value.arg) && !has(killed, value.arg);
         }
       return;
     }
@@ -257,10 +296,12 @@ class Gatherer {
         if (!spend(words + out_.blocks[b].events.size())) return;
         now = least = in[b];
         for (ValueId id : out_.blocks[b].events)
-          gen_kill(id, [&](std::uint32_t i) { set(now, i); }, [&](std::uint32_t i) {
-            clear(now, i);
-            clear(least, i);
-          });
+          gen_kill(
+              id, [&](std::uint32_t i) { set(now, i); },
+              [&](std::uint32_t i) {
+                clear(now, i);
+                clear(least, i);
+              });
         const LiftedBlock& block = lifted_.blocks[b];
         bool again = meet(block.edges[0].to, now);
         again |= meet(block.edges[1].to, now);
@@ -273,14 +314,17 @@ class Gatherer {
       now = in[b];
       for (ValueId id : out_.blocks[b].events) {
         const Value& value = lifted_[id];
-        if ((value.op == Op::LOAD_FAST || value.op == Op::DELETE_FAST) && value.kind == ValueKind::Operation && value.arg / 64 < words)
+        if ((value.op == Op::LOAD_FAST || value.op == Op::DELETE_FAST) &&
+            value.kind == ValueKind::Operation && value.arg / 64 < words)
           out_.values[id.index].bound = has(now, value.arg);
-        gen_kill(id, [&](std::uint32_t i) { set(now, i); }, [&](std::uint32_t i) { clear(now, i); });
+        gen_kill(
+            id, [&](std::uint32_t i) { set(now, i); }, [&](std::uint32_t i) { clear(now, i); });
       }
     }
   }
 
-  /// Values that may be NULL: what LOAD_FAST_AND_CLEAR saves, and parameters that such a value reaches.
+  /// Values that may be NULL: what LOAD_FAST_AND_CLEAR saves, and parameters that such a value
+  /// reaches.
   std::vector<bool> may_be_null() const {
     std::vector<bool> null(lifted_.values.size(), false);
     std::vector<std::vector<std::uint32_t>> params_of(lifted_.values.size());
@@ -298,7 +342,8 @@ class Gatherer {
     }
     for (std::uint32_t v = 0; v < lifted_.values.size(); ++v) {
       const Value& value = lifted_.values[v];
-      if (value.kind == ValueKind::Null || (value.kind == ValueKind::Operation && value.op == Op::LOAD_FAST_AND_CLEAR)) {
+      if (value.kind == ValueKind::Null ||
+          (value.kind == ValueKind::Operation && value.op == Op::LOAD_FAST_AND_CLEAR)) {
         null[v] = true;
         work.push_back(v);
       }
@@ -318,6 +363,8 @@ class Gatherer {
 
 }  // namespace
 
-Facts gather(const Lifted& lifted, const Module& module, std::size_t budget) { return Gatherer(lifted, module, budget).run(); }
+Facts gather(const Lifted& lifted, const Module& module, std::size_t budget) {
+  return Gatherer(lifted, module, budget).run();
+}
 
 }  // namespace depyf::verify_detail

@@ -1,18 +1,21 @@
 #include "verify/verify.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
+#include <set>
 
+#include "bytecode/effect.h"
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
-#include "opcode/effect.h"
 #include "opcode/tables.h"
 #include "pyc/pyc.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
 #include "verify/canon.h"
 #include "verify/exact.h"
+#include "verify/lifetimes.h"
 #include "verify/lockstep.h"
 
 namespace depyf {
@@ -48,10 +51,12 @@ struct RawCode {
       instrs.push_back({&info, operand});
       i += 2 * std::size_t{info.caches};
     }
-    for (; filled < index.size(); ++filled) index[filled] = static_cast<std::uint32_t>(instrs.size());
+    for (; filled < index.size(); ++filled)
+      index[filled] = static_cast<std::uint32_t>(instrs.size());
   }
 
-  /// Numbers of the exception table, code units replaced by instructions: begin, end, target, depth and lasti of each row.
+  /// Numbers of the exception table, code units replaced by instructions: begin, end, target, depth
+  /// and lasti of each row.
   std::vector<std::uint64_t> rows(std::span<const std::uint8_t> bytes) const {
     std::vector<std::uint64_t> out;
     std::uint64_t number = 0;
@@ -73,7 +78,8 @@ struct RawCode {
     for (const Raw& raw : instrs)
       if (raw.info->action == Action::Intrinsic1 && raw.operand < table->intrinsics_1.size()) {
         const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
-        count += meaning.op == Op::INTRINSIC_1 && meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+        count += meaning.op == Op::INTRINSIC_1 &&
+                 meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
       }
     return count;
   }
@@ -82,22 +88,26 @@ struct RawCode {
 bool same_instructions(const CodeObject& a, const CodeObject& b) {
   const RawCode x(a), y(b);
   return x.rows(a.exceptiontable) == y.rows(b.exceptiontable) &&
-         std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(), [](const Raw& p, const Raw& q) {
-           const bool value = p.info->operand == OperandKind::Plain || p.info->operand == OperandKind::Compare;
-           return p.info == q.info && (!value || p.operand == q.operand);
-         });
+         std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(),
+                    [](const Raw& p, const Raw& q) {
+                      const bool value = p.info->operand == OperandKind::Plain ||
+                                         p.info->operand == OperandKind::Compare;
+                      return p.info == q.info && (!value || p.operand == q.operand);
+                    });
 }
 
 /// Handlers of a generator's StopIteration that decode() left out.
 std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
-  const std::size_t kept = static_cast<std::size_t>(std::count_if(list.instrs.begin(), list.instrs.end(), [](const Instr& instr) {
-    return instr.op == Op::INTRINSIC_1 && instr.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
-  }));
+  const std::size_t kept = static_cast<std::size_t>(
+      std::count_if(list.instrs.begin(), list.instrs.end(), [](const Instr& instr) {
+        return instr.op == Op::INTRINSIC_1 &&
+               instr.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+      }));
   return RawCode(code).stop_iteration_handlers() - kept;
 }
 
-/// What decode() takes for granted: cells are made and free variables copied as the variables say, PRECALL counts what CALL does. Empty when
-/// it is so.
+/// What decode() takes for granted: cells are made and free variables copied as the variables say,
+/// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code) {
   const std::vector<Raw> raw = RawCode(code).instrs;
   std::uint32_t free = 0, copied = 0;
@@ -106,27 +116,54 @@ std::string broken_promise(const CodeObject& code) {
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const std::string_view name = raw[i].info->name;
     prologue |= name == "RESUME";
+    // An inlined comprehension makes a cell of its own in the place of the one that it puts aside.
+    const bool own = prologue && i > 0 && raw[i - 1].info->name == "LOAD_FAST_AND_CLEAR" &&
+                     raw[i - 1].operand == raw[i].operand;
+    if (name == "MAKE_CELL" && own && raw[i].operand < made.size()) continue;
     if (name == "MAKE_CELL") {
-      if (raw[i].operand >= made.size() || made[raw[i].operand]++) return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
+      if (raw[i].operand >= made.size() || made[raw[i].operand]++)
+        return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
     } else if (name == "COPY_FREE_VARS") {
       copied += raw[i].operand;
-    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info->name != "CALL" || raw[i + 1].operand != raw[i].operand)) {
-      return "PRECALL counts " + std::to_string(raw[i].operand) + " arguments, but no CALL of as many follows";
+    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info->name != "CALL" ||
+                                     raw[i + 1].operand != raw[i].operand)) {
+      return "PRECALL counts " + std::to_string(raw[i].operand) +
+             " arguments, but no CALL of as many follows";
     }
   }
   if (!prologue) return {};
   for (std::size_t i = 0; i < code.slots.size(); ++i) {
     free += (code.slots[i].kind & kFree) != 0;
-    if (((code.slots[i].kind & kCell) != 0) != (made[i] != 0)) return "the code does not make the cells of its cell variables";
+    if (((code.slots[i].kind & kCell) != 0) != (made[i] != 0))
+      return "the code does not make the cells of its cell variables";
   }
-  if (free != copied) return "the code copies " + std::to_string(copied) + " free variables and has " + std::to_string(free);
+  if (free != copied)
+    return "the code copies " + std::to_string(copied) + " free variables and has " +
+           std::to_string(free);
   return {};
 }
 
-/// From 3.13 on a test compares with True and False: what it tests must have gone through bool() before. lift() takes that for granted.
+/// Marks each LOAD_FAST_AND_CLEAR behind which a cell is made in its slot: decode() leaves that
+/// out.
+void mark_own_cells(const CodeObject& code, InstrList& list) {
+  std::vector<bool> made;
+  const std::vector<Raw> raw = RawCode(code).instrs;
+  for (std::size_t i = 0; i < raw.size(); ++i)
+    if (raw[i].info->name == "LOAD_FAST_AND_CLEAR")
+      made.push_back(i + 1 < raw.size() && raw[i + 1].info->name == "MAKE_CELL" &&
+                     raw[i + 1].operand == raw[i].operand);
+  std::size_t next = 0;
+  for (Instr& instr : list.instrs)
+    if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size()) instr.aux = made[next++];
+}
+
+/// From 3.13 on a test compares with True and False: what it tests must have gone through bool()
+/// before. lift() takes that for granted.
 bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
   const VersionTable* table = version_table(code.version);
-  if (!table || std::none_of(table->opcodes.begin(), table->opcodes.end(), [](const OpcodeInfo& info) { return info.op == Op::TO_BOOL; })) return false;
+  if (!table || std::none_of(table->opcodes.begin(), table->opcodes.end(),
+                             [](const OpcodeInfo& info) { return info.op == Op::TO_BOOL; }))
+    return false;
   for (const Block& block : cfg.blocks) {
     if (block.end - block.first < 2) continue;
     const Op test = cfg.instrs[block.end - 1].op;
@@ -135,19 +172,27 @@ bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
     const Instr& before = cfg.instrs[at];
     if (test != Op::BRANCH_TRUE && test != Op::BRANCH_FALSE) continue;
     switch (arg_kind(before.op)) {
-      case ArgKind::Str: case ArgKind::Local: case ArgKind::Deref: return true;
-      case ArgKind::Const: continue;
-      case ArgKind::Plain: break;
+      case ArgKind::Str:
+      case ArgKind::Local:
+      case ArgKind::Deref:
+        return true;
+      case ArgKind::Const:
+        continue;
+      case ArgKind::Plain:
+        break;
     }
-    if (before.op == Op::LOAD_SUBSCR || before.op == Op::CALL || before.op == Op::CALL_KW || before.op == Op::CALL_EX || before.op == Op::BINARY ||
-        before.op == Op::INPLACE || before.op == Op::YIELD_VALUE || before.op == Op::YIELD_FROM || before.op == Op::LOAD_SLICE || before.op == Op::GET_LEN ||
+    if (before.op == Op::LOAD_SUBSCR || before.op == Op::CALL || before.op == Op::CALL_KW ||
+        before.op == Op::CALL_EX || before.op == Op::BINARY || before.op == Op::INPLACE ||
+        before.op == Op::YIELD_VALUE || before.op == Op::YIELD_FROM ||
+        before.op == Op::LOAD_SLICE || before.op == Op::GET_LEN ||
         (before.op == Op::COMPARE && before.aux == 0))
       return true;
   }
   return false;
 }
 
-/// Does everything that is reached from the handler of `region` leave alone what lies below it on the stack?
+/// Does everything that is reached from the handler of `region` leave alone what lies below it on
+/// the stack?
 bool handler_stays_above(const Cfg& cfg, const Region& region) {
   std::vector<std::uint64_t> entry(cfg.size(), UINT64_MAX);
   std::vector<std::uint32_t> work;
@@ -161,9 +206,10 @@ bool handler_stays_above(const Cfg& cfg, const Region& region) {
       known = false;
     }
   };
-  const auto raise_into = [&](const Region& handled) {  // nothing counts but what is pushed for the handler
-    enter(handled.handler, handled.entry == HandlerEntry::Six ? 6u : handled.lasti ? 2u : 1u);
-  };
+  const auto raise_into =
+      [&](const Region& handled) {  // nothing counts but what is pushed for the handler
+        enter(handled.handler, handled.entry == HandlerEntry::Six ? 6u : handled.lasti ? 2u : 1u);
+      };
   raise_into(region);
   while (!work.empty()) {
     const Block& block = cfg.blocks[work.back()];
@@ -182,16 +228,22 @@ bool handler_stays_above(const Cfg& cfg, const Region& region) {
   return known;
 }
 
-/// lift() reads stack slots by what they hold. Here their number: the stack stays within co_stacksize, and wherever something may raise it is at
-/// least as deep as the handler wants it, or else (as in the contexts that Dynamo puts around a call whose operands lie on the stack) what the handler
-/// leads to never looks below its own values. False in code that no compiler makes, which may do anything.
+/// lift() reads stack slots by what they hold. Here their number: the stack stays within
+/// co_stacksize, and wherever something may raise it is at least as deep as the handler wants it,
+/// or else (as in the contexts that Dynamo puts around a call whose operands lie on the stack) what
+/// the handler leads to never looks below its own values. False in code that no compiler makes,
+/// which may do anything.
 bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
   constexpr std::uint64_t kUnknown = UINT64_MAX;
-  // Where KW_NAMES hands the names over, the constant that decode() puts before the call is not on the stack.
+  // Where KW_NAMES hands the names over, the constant that decode() puts before the call is not on
+  // the stack.
   const VersionTable* table = version_table(code.version);
-  const bool names_aside = table && std::any_of(table->opcodes.begin(), table->opcodes.end(), [](const OpcodeInfo& info) { return info.name == "KW_NAMES"; });
+  const bool names_aside =
+      table && std::any_of(table->opcodes.begin(), table->opcodes.end(),
+                           [](const OpcodeInfo& info) { return info.name == "KW_NAMES"; });
   std::vector<std::uint64_t> entry(cfg.size(), kUnknown);
-  std::vector<std::uint8_t> shallow(cfg.regions.size(), 0);  // 1: may be entered with less on the stack, 2: may not
+  std::vector<std::uint8_t> shallow(cfg.regions.size(),
+                                    0);  // 1: may be entered with less on the stack, 2: may not
   std::vector<std::uint32_t> work{cfg.entry.index};
   entry[cfg.entry.index] = 0;
   const auto enter = [&](BlockId to, std::uint64_t depth) {
@@ -204,7 +256,10 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
     std::uint64_t depth = entry[work.back()], at_target = depth;
     work.pop_back();
     const Region* region = block.region.valid() ? &cfg[block.region] : nullptr;
-    if (region) enter(region->handler, region->depth + (region->entry == HandlerEntry::Six ? 6u : region->lasti ? 2u : 1u));
+    if (region)
+      enter(region->handler, region->depth + (region->entry == HandlerEntry::Six ? 6u
+                                              : region->lasti                    ? 2u
+                                                                                 : 1u));
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       const Instr& instr = cfg.instrs[i];
       const StackEffect effect = stack_effect(instr);
@@ -217,7 +272,11 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
       }
       at_target = depth - effect.pops + effect.target_pushes;
       depth = depth - effect.pops + effect.pushes;
-      const bool aside = names_aside && i + 1 < block.end && cfg.instrs[i + 1].op == Op::CALL_KW;
+      // So is what RETURN_CONST returns, which decode() splits.
+      const bool aside = i + 1 < block.end &&
+                         ((names_aside && cfg.instrs[i + 1].op == Op::CALL_KW) ||
+                          (instr.op == Op::LOAD_CONST && cfg.instrs[i + 1].op == Op::RETURN_VALUE &&
+                           cfg.instrs[i + 1].offset == instr.offset));
       if (std::max(depth, at_target) > std::uint64_t{code.stacksize} + aside) return false;
     }
     enter(block.next, depth);
@@ -226,9 +285,109 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
   return true;
 }
 
+/// How openly a local stands in its frame while it has a value.
+enum class Exposure : std::uint8_t {
+  None,   // nothing of the program runs
+  Inner,  // code runs that only gets at it by walking through frames, or by an operator that is one
+          // of the functions that show the caller's locals
+  Call    // something is called that may show them: what is called may be such a function, under
+          // any name
+};
+
+/// Exposure of each local, by slot.
+std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
+  const std::size_t slots = module[lifted.code].slots.size(), words = (slots + 63) / 64;
+  std::vector<Exposure> out(slots, Exposure::None);
+  if (slots == 0) return out;
+  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
+    out.assign(slots, Exposure::Call);
+    return out;
+  }
+  using Bits = std::vector<std::uint64_t>;
+  std::vector<Bits> in(lifted.blocks.size());
+  std::vector<std::uint32_t> work{lifted.entry.index};
+  in[lifted.entry.index].assign(words, 0);
+  const auto enter = [&](BlockId to, const Bits& bits) {
+    if (!to.valid()) return;
+    Bits& at = in[to.index];
+    bool changed = at.empty();
+    at.resize(words);
+    for (std::size_t w = 0; w < words; ++w) {
+      changed |= (bits[w] & ~at[w]) != 0;
+      at[w] |= bits[w];
+    }
+    if (changed) work.push_back(to.index);
+  };
+  const auto show = [&](const Bits& bits, Exposure how) {
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1) {
+        Exposure& slot = out[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
+        slot = std::max(slot, how);
+      }
+  };
+  while (!work.empty()) {
+    const LiftedBlock& block = lifted.blocks[work.back()];
+    Bits now = in[work.back()], ever = now;
+    work.pop_back();
+    for (ValueId id : block.body) {
+      const Value& value = lifted[id];
+      if (value.kind != ValueKind::Operation) continue;
+      switch (value.op) {
+        case Op::STORE_FAST:
+          if (value.arg < slots) now[value.arg / 64] |= std::uint64_t{1} << (value.arg % 64);
+          break;
+        case Op::DELETE_FAST:
+        case Op::LOAD_FAST_AND_CLEAR:
+          if (value.arg < slots) now[value.arg / 64] &= ~(std::uint64_t{1} << (value.arg % 64));
+          break;
+        case Op::LOAD_CONST:
+        case Op::LOAD_COMMON:
+        case Op::LOAD_FAST:
+        case Op::LOAD_CLOSURE:
+        case Op::STORE_DEREF:
+        case Op::BUILD_TUPLE:
+        case Op::BUILD_LIST:
+        case Op::BUILD_SLICE:
+        case Op::LIST_APPEND:
+        case Op::LIST_TO_TUPLE:
+        case Op::MAKE_FUNCTION:
+        case Op::SET_FUNCTION_ATTRIBUTE:
+        case Op::IS:
+        case Op::POP_TOP:
+        case Op::POP_EXCEPT:
+          break;
+        case Op::CALL:
+        case Op::CALL_KW:
+        case Op::CALL_EX:
+          // A function that the code itself has just made has a frame of its own.
+          show(now, lifted[value.operands[0]].op == Op::MAKE_FUNCTION &&
+                            lifted[value.operands[0]].kind == ValueKind::Operation
+                        ? Exposure::Inner
+                        : Exposure::Call);
+          break;
+        case Op::LOAD_LOCALS:
+        case Op::IMPORT_STAR:
+        case Op::PRINT_EXPR:
+          show(now, Exposure::Call);
+          break;
+        default:
+          show(now, Exposure::Inner);
+          break;
+      }
+      for (std::size_t w = 0; w < words; ++w) ever[w] |= now[w];
+    }
+    if (block.term != TermKind::Return && block.term != TermKind::Jump) show(now, Exposure::Inner);
+    enter(block.edges[0].to, now);
+    enter(block.edges[1].to, now);
+    if (block.region.valid()) enter(lifted.regions[block.region.index].handler, ever);
+  }
+  return out;
+}
+
 class Verifier {
  public:
-  Verifier(Module& a, Module& b, const VerifyOptions& options) : a_(a), b_(b), options_(options), canon_(a, b) {}
+  Verifier(Module& a, Module& b, const VerifyOptions& options)
+      : a_(a), b_(b), options_(options), canon_(a, b, options.live) {}
 
   Verdict run(CodeId root_a, CodeId root_b) {
     pairs_.many(root_a, root_b);
@@ -238,12 +397,17 @@ class Verifier {
     std::size_t i = 0;
     for (; i < pairs_.list().size() && (i == 0 || options_.nested); ++i) {
       const auto [x, y] = pairs_.list()[i];
-      const Verdict one = compare(x, y, i == 0);
+      const Verdict one = i && std::ranges::find(options_.rebuilt, x) != options_.rebuilt.end()
+                              ? compare_rebuilt(x, y)
+                              : compare(x, y, i == 0);
       out.kind = std::max(out.kind, one.kind);
-      if (one.kind == VerdictKind::Different) {
-        out.detail = (i ? "in " + path(x) + ": " : "") + one.detail;
-        return out;
+      if (!is_proof(one.kind)) {
+        if (out.codes.empty()) out.detail = (i ? "in " + path(x) + ": " : "") + one.detail;
+        out.codes.push_back(x);
+        continue;
       }
+      if (one.detail.empty() || !ignored_.insert(one.detail).second) continue;
+      if (out.codes.empty()) out.detail += (out.detail.empty() ? "" : "; ") + one.detail;
     }
     // Functions that only dead code makes decide no more than whether the two are identical.
     if (options_.nested && out.kind == VerdictKind::Identical) {
@@ -262,6 +426,7 @@ class Verifier {
   const VerifyOptions& options_;
   Canon canon_;
   Pairs pairs_, dead_;
+  std::set<std::string> ignored_;
 
   std::string path(CodeId id) const {
     std::vector<std::string_view> names;
@@ -276,128 +441,286 @@ class Verifier {
 
   static Verdict different(const Difference& difference) {
     Verdict out;
-    if (difference.has_offsets) out.detail = "at offset " + std::to_string(difference.offset_a) + " / " + std::to_string(difference.offset_b) + ": ";
+    out.kind = difference.distinguishes ? VerdictKind::Different : VerdictKind::Unproven;
+    if (difference.has_offsets)
+      out.detail = "at offset " + std::to_string(difference.offset_a) + " / " +
+                   std::to_string(difference.offset_b) + ": ";
     out.detail += difference.text;
     return out;
   }
 
+  /// The names that a class body of 3.13 and later stores as `__static_attributes__` at its end.
+  static std::vector<std::string_view> static_attributes(Module& module, CodeId code) {
+    std::vector<std::string_view> names;
+    const InstrList list = decode(module, code);
+    for (std::size_t i = 1; i < list.instrs.size(); ++i) {
+      const Instr &store = list.instrs[i], &load = list.instrs[i - 1];
+      if (store.op != Op::STORE_NAME || load.op != Op::LOAD_CONST ||
+          module[StrId(store.arg)] != "__static_attributes__")
+        continue;
+      for (ConstId item : module[ConstId(load.arg)].items) names.push_back(module[item].text);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  Verdict compare_rebuilt(CodeId x, CodeId y) {
+    Verdict out;
+    try {
+      // The class statement around the bytes stores its own after them.
+      if (static_attributes(a_, x) != static_attributes(b_, y)) {
+        out.kind = VerdictKind::Unproven;
+        out.detail = "__static_attributes__ of the class is lost";
+        return out;
+      }
+    } catch (const Error&) {
+      // damaged code has none
+    }
+    if (std::optional<std::string> difference = arguments_difference(x, y, 0))
+      out.detail = *difference;
+    else
+      out.kind = VerdictKind::Equivalent;
+    return out;
+  }
+
   Verdict compare(CodeId x, CodeId y, bool root) {
-    if (std::optional<std::string> header = header_difference(x, y, root)) {
-      Verdict out;
+    Verdict out;
+    if (std::optional<std::string> header = header_difference(x, y, root, out.kind)) {
       out.detail = *header;
       return out;
     }
     InstrList list_a, list_b;
     Cfg cfg_a, cfg_b;
-    const std::string problem_a = broken_promise(a_[x]), problem_b = broken_promise(b_[y]);
-    if (problem_a != problem_b) {
-      Verdict out;
-      out.detail = "not proven: " + (problem_b.empty() ? problem_a : problem_b);
-      return out;
-    }
     try {
       list_a = decode(a_, x);
       list_b = decode(b_, y);
+      mark_own_cells(a_[x], list_a);
+      mark_own_cells(b_[y], list_b);
       cfg_a = build_cfg(a_, x, list_a);
       cfg_b = build_cfg(b_, y, list_b);
     } catch (const Error& error) {
-      Verdict out;
-      out.detail = std::string("not proven: ") + error.what();
+      out.detail = error.what();
       return out;
     }
-    if (dropped_handlers(a_[x], list_a) != dropped_handlers(b_[y], list_b)) {
-      Verdict out;
-      out.detail = "a StopIteration that leaves the generator becomes a RuntimeError on one side only";
+    const auto refuse = [&](std::string why) {
+      out.kind = VerdictKind::Unproven;
+      out.detail = std::move(why);
       return out;
-    }
+    };
+    // What is said about the instructions holds for code of which decode() understands all. Two
+    // copies of one code do the same whatever that is.
+    std::string problem = broken_promise(a_[x]);
+    if (problem.empty()) problem = broken_promise(b_[y]);
+    if (!problem.empty() && !same_bytes(a_[x], b_[y])) return refuse(problem);
+    if (dropped_handlers(a_[x], list_a) != dropped_handlers(b_[y], list_b))
+      return refuse(
+          "a StopIteration that leaves the generator becomes a RuntimeError on one side only");
+    const Canon::NanPairs nan_pairs = canon_.nan_pairs;
     Pairs nested;
-    const std::optional<Difference> first = exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
-    Verdict out;
+    canon_.renamed.clear();
+    const std::optional<Difference> first =
+        exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
-      const bool sequence = same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) && same_instructions(a_[x], b_[y]);
+      const bool sequence =
+          same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) &&
+          same_instructions(a_[x], b_[y]);
+      if (!problem.empty() && !sequence) return refuse(problem);
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
       adopt(nested);
       return out;
     }
-    Pairs lifted_nested;
-    if (std::optional<Verdict> refused = equivalent(x, y, cfg_a, cfg_b, (root && options_.dynamo) || made_by_dynamo(a_, x), *first, lifted_nested)) return *refused;
-    adopt(lifted_nested);
-    out.kind = VerdictKind::Equivalent;
+    if (!problem.empty()) return refuse(problem);
+    const auto part = [&](const char* why) {
+      Verdict unproven = different(*first);
+      unproven.kind = VerdictKind::Unproven;
+      unproven.detail += why;
+      return unproven;
+    };
+    // On either side, or on both: nothing can be said about code that does so.
+    if (tests_what_is_no_bool(a_[x], cfg_a) || tests_what_is_no_bool(b_[y], cfg_b))
+      return part(" (and one side tests a value that is no bool)");
+    if (!stack_is_sound(a_[x], cfg_a) || !stack_is_sound(b_[y], cfg_b))
+      return part(" (and one side leaves its stack)");
+
+    const bool dynamo = root && options_.dynamo;
+    for (const bool rename : {false, true}) {
+      canon_.nan_pairs = nan_pairs;
+      Pairs lifted_nested;
+      std::string what;
+      std::optional<Verdict> refused =
+          equivalent(x, y, cfg_a, cfg_b, dynamo, rename, *first, lifted_nested, what);
+      if (!refused) {
+        canon_.renamed.clear();
+        adopt(lifted_nested);
+        out.kind = VerdictKind::Equivalent;
+        out.detail = what;
+        return out;
+      }
+      if (!rename) out = *refused;
+      if (options_.decompiled) break;
+    }
+    canon_.renamed.clear();
     return out;
+  }
+
+  /// The same code, byte by byte, and the same variables.
+  bool same_bytes(const CodeObject& x, const CodeObject& y) {
+    return std::ranges::equal(x.code, y.code) &&
+           std::ranges::equal(x.exceptiontable, y.exceptiontable) &&
+           std::equal(x.slots.begin(), x.slots.end(), y.slots.begin(), y.slots.end(),
+                      [&](const Slot& p, const Slot& q) {
+                        return p.kind == q.kind && canon_.str(kA, p.name) == canon_.str(kB, q.name);
+                      });
   }
 
   void adopt(const Pairs& nested) {
     for (const auto& [x, y] : nested.list()) pairs_.many(x, y);
   }
 
-  /// Nothing when the two are equivalent. `dynamo`: torch wrote the first of them.
-  std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b, bool dynamo, const Difference& first, Pairs& nested) {
-    const auto part = [&](const char* why) {
-      Verdict out = different(first);
-      out.detail += why;
-      return out;
-    };
-    if (tests_what_is_no_bool(a_[x], cfg_a) != tests_what_is_no_bool(b_[y], cfg_b)) return part(" (and one side tests a value that is no bool)");
-    if (stack_is_sound(a_[x], cfg_a) != stack_is_sound(b_[y], cfg_b)) return part(" (and one side leaves its stack)");
+  /// Nothing when the two are equivalent. `dynamo`: torch wrote the first of them. `rename`: locals
+  /// may have other names. `ignored`: what counted for nothing.
+  std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b,
+                                    bool dynamo, bool rename, const Difference& first,
+                                    Pairs& nested, std::string& ignored) {
     try {
       Lifted lifted_a = lift(a_, x, cfg_a), lifted_b = lift(b_, y, cfg_b);
+      const std::vector<Exposure> exposed_a = exposure_of(lifted_a, a_),
+                                  exposed_b = exposure_of(lifted_b, b_);
+      if (rename && !rename_locals(x, cfg_a, exposed_a, y, cfg_b, exposed_b, ignored))
+        return different(first);
       SimplifyOptions simplify_a, simplify_b;
-      simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b);
-      simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a);
+      simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b, exposed_a, dynamo, ignored);
+      simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a, exposed_b, dynamo, ignored);
+      if (options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second)
+        if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable))
+          return different(*held);
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
       simplify_a.order_stores = simplify_b.order_stores = dynamo;
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
+      simplify_a.own_locals = simplify_b.own_locals = options_.own_locals;
       simplify_a.slices = simplify_b.slices = true;
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
-      const std::optional<Difference> difference = lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
+      const std::optional<Difference> difference =
+          lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
       if (!difference) return std::nullopt;
       return different(*difference);
     } catch (const Error& error) {
       Verdict out = different(first);
+      out.kind = VerdictKind::Unproven;
       out.detail += std::string(" (and no more can be proven: ") + error.what() + ")";
       return out;
     }
   }
 
-  /// Slots of `mine` that may be promoted: plain locals, no arguments, which the other side does not use. What stands in for the original (B) may
-  /// name its values as it likes, when it reads them again; of the original only temporaries that Dynamo or this decompiler made up,
-  /// because leaving out a store to a local that somebody named frees its value earlier and is seen by debuggers. Where the frame's locals may be
-  /// looked at, nothing is promoted.
-  std::vector<bool> temporaries(Which side, CodeId mine, const Cfg& cfg, CodeId other, const Cfg& other_cfg) {
-    const Module& module = canon_.module(side);
-    const CodeObject& code = module[mine];
-    std::vector<bool> out(code.slots.size(), false);
-    if (looks_at_locals(a_, side == kA ? cfg : other_cfg) || looks_at_locals(b_, side == kA ? other_cfg : cfg)) return out;
+  /// Does an instruction use the local, by number of the name?
+  std::vector<bool> used_names(Which side, CodeId id, const Cfg& cfg) {
     std::vector<bool> used(canon_.str_count() + 1, false);
-    const Which other_side = side == kA ? kB : kA;
-    for (const Instr& instr : other_cfg.instrs)
+    for (const Instr& instr : cfg.instrs)
       if (arg_kind(instr.op) == ArgKind::Local || arg_kind(instr.op) == ArgKind::Deref) {
-        const std::uint32_t name = canon_.slot(other_side, other, instr.arg, false) / 4;
+        const std::uint32_t name = canon_.slot(side, id, instr.arg, false) / 4;
         if (name >= used.size()) used.resize(name + 1, false);
         used[name] = true;
       }
-    const std::size_t arguments = code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+    return used;
+  }
+
+  static std::size_t argument_count(const CodeObject& code) {
+    return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
+           ((code.flags & kVarKeywords) != 0);
+  }
+
+  /// Slots of `mine` that may be promoted: plain locals, no arguments, which the other side does
+  /// not use.
+  ///
+  /// Who can see that such a local is not there? Only what looks at the frame's locals while it has
+  /// a value, or what waits for the value to be freed. locals(), vars(), dir(), eval() and exec()
+  /// look at the frame of Python code that calls them; any value that is called may be one of them.
+  /// Everything else must walk there through frames (sys._getframe, tracebacks, debuggers), or make
+  /// an operator of one of the five, which counts for nothing. So:
+  /// · Where the code asks for its locals by name, nothing is promoted.
+  /// · A local that has a value only where nothing of the program runs is seen by nobody.
+  /// · Of what stands in for the original (B), a local that is read again is a value that the other
+  ///   side keeps on its stack, as long as nothing is called while it has a value.
+  /// · Where B was decompiled from A, the decompiler made up that name, and a call counts for
+  ///   nothing: the caller knows of no alias of the five in the code's globals (recompile.py). In
+  ///   Dynamo's code the same goes for the names that Dynamo makes up, unless the program has them
+  ///   too: what it calls are compiled graphs, resume functions, and what the program calls by its
+  ///   own name. Of other code (A) a local that somebody named stays: leaving it out frees its
+  ///   value earlier.
+  std::vector<bool> temporaries(Which side, CodeId mine, const Cfg& cfg, CodeId other,
+                                const Cfg& other_cfg, const std::vector<Exposure>& exposed,
+                                bool dynamo, std::string& ignored) {
+    const Module& module = canon_.module(side);
+    const CodeObject& code = module[mine];
+    std::vector<bool> out(code.slots.size(), false);
+    if (asks_for_locals(module, mine) ||
+        asks_for_locals(canon_.module(side == kA ? kB : kA), other))
+      return out;
+    const std::vector<bool> used = used_names(side == kA ? kB : kA, other, other_cfg);
+    std::vector<bool> read(out.size(), false);
     for (const Instr& instr : cfg.instrs)
-      if (instr.op == Op::LOAD_FAST && instr.arg < out.size()) out[instr.arg] = true;
-    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (instr.op == Op::LOAD_FAST && instr.arg < out.size()) read[instr.arg] = true;
+    for (std::size_t i = argument_count(code); i < out.size(); ++i) {
       const Slot& slot = code.slots[i];
-      const std::uint32_t name = canon_.str(side, slot.name);
-      const bool made_up = is_made_up(module[slot.name]);
-      out[i] = (side == kB ? out[i] || made_up : made_up) && i >= arguments && slot.kind == kLocal && !(name < used.size() && used[name]);
+      const std::uint32_t name = canon_.slot(side, mine, static_cast<std::uint32_t>(i), false) / 4;
+      if (slot.kind != kLocal || (name < used.size() && used[name])) continue;
+      const std::string_view text = module[slot.name];
+      const bool made_up =
+          is_made_up(text) && std::find(options_.own_locals.begin(), options_.own_locals.end(),
+                                        text) == options_.own_locals.end();
+      if (exposed[i] == Exposure::None)
+        out[i] = true;
+      else if (options_.decompiled)
+        out[i] = side == kB ? read[i] || made_up : made_up && (dynamo || read[i]);
+      else if (dynamo && made_up)
+        out[i] = read[i] || exposed[i] == Exposure::Inner;
+      else
+        out[i] = side == kB && read[i] && exposed[i] == Exposure::Inner;
+      if (out[i] && exposed[i] != Exposure::None && !options_.decompiled) say(ignored, text);
     }
     return out;
   }
 
-  static bool looks_at_locals(const Module& module, const Cfg& cfg) {
-    for (const Instr& instr : cfg.instrs) {
-      if (instr.op == Op::LOAD_LOCALS) return true;
-      if (instr.op != Op::LOAD_GLOBAL && instr.op != Op::LOAD_NAME) continue;
-      const std::string_view name = module[StrId(instr.arg)];
-      if (name == "locals" || name == "vars" || name == "dir" || name == "eval" || name == "exec") return true;
-    }
-    return false;
+  static void say(std::string& ignored, std::string_view local) {
+    const std::string name = quoted(local);
+    if (ignored.find(name) != std::string::npos) return;
+    ignored +=
+        (ignored.empty() ? "ignored: who walks through frames sees the local " : ", ") + name;
+  }
+
+  /// Locals of B that stand for those of A with other names, in order, where both have as many that
+  /// the other lacks. False where there are none, or where a call might see the names.
+  bool rename_locals(CodeId x, const Cfg& cfg_a, const std::vector<Exposure>& exposed_a, CodeId y,
+                     const Cfg& cfg_b, const std::vector<Exposure>& exposed_b,
+                     std::string& ignored) {
+    canon_.renamed.clear();
+    if (asks_for_locals(a_, x) || asks_for_locals(b_, y)) return false;
+    const std::vector<bool> used_a = used_names(kA, x, cfg_a), used_b = used_names(kB, y, cfg_b);
+    const auto only = [&](Which side, CodeId id, const std::vector<bool>& mine,
+                          const std::vector<bool>& others, const std::vector<Exposure>& exposed,
+                          bool& hidden) {
+      std::vector<std::uint32_t> names;
+      const CodeObject& code = canon_.module(side)[id];
+      for (std::size_t i = argument_count(code); i < code.slots.size(); ++i) {
+        const std::uint32_t name = canon_.str(side, code.slots[i].name);
+        const auto has = [&](const std::vector<bool>& set) {
+          return name < set.size() && set[name];
+        };
+        if (code.slots[i].kind != kLocal || !has(mine) || has(others)) continue;
+        names.push_back(name);
+        hidden &= exposed[i] != Exposure::Call;
+        if (exposed[i] != Exposure::None) say(ignored, canon_.module(side)[code.slots[i].name]);
+      }
+      return names;
+    };
+    bool hidden = true;
+    const std::vector<std::uint32_t> a = only(kA, x, used_a, used_b, exposed_a, hidden),
+                                     b = only(kB, y, used_b, used_a, exposed_b, hidden);
+    if (!hidden || a.empty() || a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) canon_.renamed.emplace(b[i], a[i]);
+    return true;
   }
 
   /// tmp_3, graph_out_0 (torch/_dynamo/output_graph.py, new_var) or __temp_1.
@@ -410,23 +733,44 @@ class Verifier {
 
   // ---------------------------------------------------------------- headers
 
-  std::optional<std::string> header_difference(CodeId id_a, CodeId id_b, bool root) {
+  /// `flags`: those that count besides the ones of arguments.
+  std::optional<std::string> arguments_difference(CodeId id_a, CodeId id_b, std::uint32_t flags) {
     const CodeObject &x = a_[id_a], &y = b_[id_b];
     const auto numbers = [](std::string_view what, std::uint64_t p, std::uint64_t q) {
-      return std::string(what) + " " + std::to_string(p) + ", but the other has " + std::to_string(q);
+      return std::string(what) + " " + std::to_string(p) + ", but the other has " +
+             std::to_string(q);
     };
-    if (x.version != y.version) return "the versions differ: 3." + std::to_string(x.version.minor) + " and 3." + std::to_string(y.version.minor);
+    if (x.version != y.version)
+      return "the versions differ: 3." + std::to_string(x.version.minor) + " and 3." +
+             std::to_string(y.version.minor);
     if (x.argcount != y.argcount) return numbers("argument count", x.argcount, y.argcount);
-    if (x.posonlyargcount != y.posonlyargcount) return numbers("number of positional-only arguments", x.posonlyargcount, y.posonlyargcount);
-    if (x.kwonlyargcount != y.kwonlyargcount) return numbers("number of keyword-only arguments", x.kwonlyargcount, y.kwonlyargcount);
-    // Where the function stands, and its docstring, are names of the root.
-    const std::uint32_t ignored = options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod;
-    if ((x.flags & ~ignored) != (y.flags & ~ignored)) return numbers("flags", x.flags, y.flags);
-    const std::size_t arguments = x.argcount + x.kwonlyargcount + ((x.flags & kVarArgs) != 0) + ((x.flags & kVarKeywords) != 0);
+    if (x.posonlyargcount != y.posonlyargcount)
+      return numbers("number of positional-only arguments", x.posonlyargcount, y.posonlyargcount);
+    if (x.kwonlyargcount != y.kwonlyargcount)
+      return numbers("number of keyword-only arguments", x.kwonlyargcount, y.kwonlyargcount);
+    flags |= kVarArgs | kVarKeywords;
+    if ((x.flags & flags) != (y.flags & flags)) return numbers("flags", x.flags, y.flags);
+    const std::size_t arguments = x.argcount + x.kwonlyargcount + ((x.flags & kVarArgs) != 0) +
+                                  ((x.flags & kVarKeywords) != 0);
     for (std::size_t i = 0; i < arguments; ++i) {
-      const StrId p = i < x.slots.size() ? x.slots[i].name : StrId(), q = i < y.slots.size() ? y.slots[i].name : StrId();
-      if (canon_.str(kA, p) != canon_.str(kB, q)) return "argument " + std::to_string(i) + " is named " + name(a_, p) + ", but the other's is " + name(b_, q);
+      const StrId p = i < x.slots.size() ? x.slots[i].name : StrId(),
+                  q = i < y.slots.size() ? y.slots[i].name : StrId();
+      if (canon_.str(kA, p) != canon_.str(kB, q))
+        return "argument " + std::to_string(i) + " is named " + name(a_, p) +
+               ", but the other's is " + name(b_, q);
     }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> header_difference(CodeId id_a, CodeId id_b, bool root,
+                                               VerdictKind& kind) {
+    kind = VerdictKind::Different;
+    const CodeObject &x = a_[id_a], &y = b_[id_b];
+    // Where the function stands, and its docstring, are names of the root.
+    const std::uint32_t ignored =
+        options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod;
+    if (auto difference = arguments_difference(id_a, id_b, ~ignored)) return difference;
+    kind = VerdictKind::Unproven;
     // A function is made with one cell for each free variable, in this order.
     const std::vector<StrId> free_a = free_variables(x), free_b = free_variables(y);
     const auto names = [](const Module& module, const std::vector<StrId>& list) {
@@ -434,20 +778,27 @@ class Verifier {
       for (StrId id : list) (out += out.size() > 1 ? ", " : "") += module[id];
       return out + ")";
     };
-    if (!std::equal(free_a.begin(), free_a.end(), free_b.begin(), free_b.end(), [&](StrId p, StrId q) { return a_[p] == b_[q]; }))
+    if (!std::equal(free_a.begin(), free_a.end(), free_b.begin(), free_b.end(),
+                    [&](StrId p, StrId q) { return a_[p] == b_[q]; }))
       return "free variables " + names(a_, free_a) + ", but the other has " + names(b_, free_b);
+    kind = VerdictKind::Different;
     if (options_.compare_names || !root) {
-      if (canon_.str(kA, x.name) != canon_.str(kB, y.name)) return "named " + name(a_, x.name) + ", but the other is " + name(b_, y.name);
+      if (canon_.str(kA, x.name) != canon_.str(kB, y.name))
+        return "named " + name(a_, x.name) + ", but the other is " + name(b_, y.name);
       const ConstId p = docstring(a_, id_a), q = docstring(b_, id_b);
       if (p.valid() != q.valid() || (p.valid() && a_[p].text != b_[q].text))
-        return "docstring " + (p.valid() ? describe_const(a_, p) : "missing") + ", but the other's is " + (q.valid() ? describe_const(b_, q) : "missing");
+        return "docstring " + (p.valid() ? describe_const(a_, p) : "missing") +
+               ", but the other's is " + (q.valid() ? describe_const(b_, q) : "missing");
     }
     if (options_.compare_names && canon_.str(kA, x.qualname) != canon_.str(kB, y.qualname))
-      return "qualified name " + name(a_, x.qualname) + ", but the other's is " + name(b_, y.qualname);
+      return "qualified name " + name(a_, x.qualname) + ", but the other's is " +
+             name(b_, y.qualname);
     return std::nullopt;
   }
 
-  static std::string name(const Module& module, StrId id) { return id.valid() ? quoted(module[id]) : "nothing"; }
+  static std::string name(const Module& module, StrId id) {
+    return id.valid() ? quoted(module[id]) : "nothing";
+  }
 
   static std::vector<StrId> free_variables(const CodeObject& code) {
     std::vector<StrId> out;
@@ -461,14 +812,22 @@ class Verifier {
 
 std::string_view verdict_word(VerdictKind kind) {
   switch (kind) {
-    case VerdictKind::Identical: return "identical";
-    case VerdictKind::Exact: return "exact";
-    case VerdictKind::Equivalent: return "equivalent";
-    case VerdictKind::Different: break;
+    case VerdictKind::Identical:
+      return "identical";
+    case VerdictKind::Exact:
+      return "exact";
+    case VerdictKind::Equivalent:
+      return "equivalent";
+    case VerdictKind::Unproven:
+      return "unproven";
+    case VerdictKind::Different:
+      break;
   }
   return "different";
 }
 
-Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b, const VerifyOptions& options) { return Verifier(a, b, options).run(code_a, code_b); }
+Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b, const VerifyOptions& options) {
+  return Verifier(a, b, options).run(code_a, code_b);
+}
 
 }  // namespace depyf

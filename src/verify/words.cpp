@@ -8,9 +8,11 @@ namespace depyf::verify_detail {
 
 namespace {
 
-constexpr std::string_view kBinary[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
+constexpr std::string_view kBinary[] = {"+", "&",  "//", "<<", "@", "*", "%",
+                                        "|", "**", ">>", "-",  "/", "^"};
 constexpr std::string_view kUnary[] = {"~", "not ", "+", "-"};
-constexpr std::string_view kCompare[] = {"<", "<=", "==", "!=", ">", ">=", "is", "is not", "in", "not in"};
+constexpr std::string_view kCompare[] = {"<",  "<=", "==",     "!=", ">",
+                                         ">=", "is", "is not", "in", "not in"};
 
 template <std::size_t N>
 std::string_view pick(const std::string_view (&table)[N], std::uint32_t at) {
@@ -19,11 +21,14 @@ std::string_view pick(const std::string_view (&table)[N], std::uint32_t at) {
 
 }  // namespace
 
-std::string Words::name(std::uint32_t arg) const { return arg < module_.strings.size() ? std::string(module_[StrId(arg)]) : "?"; }
+std::string Words::name(std::uint32_t arg) const {
+  return arg < module_.strings.size() ? std::string(module_[StrId(arg)]) : "?";
+}
 
 std::string Words::slot(std::uint32_t arg) const {
   const std::span<const Slot> slots = module_[lifted_.code].slots;
-  return arg < slots.size() && slots[arg].name.valid() ? std::string(module_[slots[arg].name]) : "?";
+  return arg < slots.size() && slots[arg].name.valid() ? std::string(module_[slots[arg].name])
+                                                       : "?";
 }
 
 std::string Words::list(std::span<const ValueId> items, unsigned depth) const {
@@ -40,29 +45,49 @@ std::string Words::value(ValueId id, unsigned depth) const {
   if (!id.valid()) return "?";
   const Value& v = lifted_[id];
   switch (v.kind) {
-    case ValueKind::Param: return "a value that differs by the way taken";
-    case ValueKind::Result: return v.operands.empty() ? "a result" : "result " + std::to_string(v.arg) + " of " + (depth ? value(v.operands[0], depth - 1) : "…");
-    case ValueKind::Null: return "NULL";
-    case ValueKind::Exception: return "the exception";
-    case ValueKind::ExceptionType: return "the exception's type";
-    case ValueKind::Traceback: return "the traceback";
-    case ValueKind::Previous: return "the previous exception";
-    case ValueKind::Lasti: return "the last instruction";
-    case ValueKind::Operation: case ValueKind::Select: break;
+    case ValueKind::Param:
+      return "a value that differs by the way taken";
+    case ValueKind::Result:
+      return v.operands.empty() ? "a result"
+                                : "result " + std::to_string(v.arg) + " of " +
+                                      (depth ? value(v.operands[0], depth - 1) : "…");
+    case ValueKind::Null:
+      return "NULL";
+    case ValueKind::Exception:
+      return "the exception";
+    case ValueKind::ExceptionType:
+      return "the exception's type";
+    case ValueKind::Traceback:
+      return "the traceback";
+    case ValueKind::Previous:
+      return "the previous exception";
+    case ValueKind::Lasti:
+      return "the last instruction";
+    case ValueKind::Operation:
+    case ValueKind::Select:
+    case ValueKind::Statements:
+      break;
   }
   switch (arg_kind(v.op)) {
-    case ArgKind::Const: return describe_const(module_, ConstId(v.arg));
-    case ArgKind::Local: return slot(v.arg);
+    case ArgKind::Const:
+      return describe_const(module_, ConstId(v.arg));
+    case ArgKind::Local:
+      return slot(v.arg);
     case ArgKind::Deref:
       if (v.op == Op::LOAD_CLOSURE) return "the cell of " + slot(v.arg);
       return slot(v.arg);
-    case ArgKind::Str: case ArgKind::Plain: break;
+    case ArgKind::Str:
+    case ArgKind::Plain:
+      break;
   }
   const std::span<const ValueId> in = v.operands;
-  if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_FROM_DICT_OR_GLOBALS) return name(v.arg);
+  if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_FROM_DICT_OR_GLOBALS)
+    return name(v.arg);
   if (depth == 0) return "…";
   --depth;
-  const auto at = [&](std::size_t i) { return i < in.size() ? value(in[i], depth) : std::string("?"); };
+  const auto at = [&](std::size_t i) {
+    return i < in.size() ? value(in[i], depth) : std::string("?");
+  };
   if (v.op == Op::LOAD_ATTR || v.op == Op::LOAD_METHOD) return at(0) + "." + name(v.arg);
   if (v.op == Op::LOAD_SUBSCR) return at(0) + "[" + at(1) + "]";
   if (v.op == Op::LOAD_SLICE) return at(0) + "[" + at(1) + ":" + at(2) + "]";
@@ -76,8 +101,11 @@ std::string Words::value(ValueId id, unsigned depth) const {
   if (v.op == Op::BUILD_LIST) return "[" + list(in, depth) + "]";
   if (v.op == Op::BUILD_SET) return "{" + list(in, depth) + "}";
   if (v.op == Op::CALL) return at(0) + "(" + (in.empty() ? "" : list(in.subspan(1), depth)) + ")";
-  if (v.op == Op::CALL_KW && in.size() >= 2) return at(0) + "(" + list(in.subspan(1, in.size() - 2), depth) + "; names " + value(in.back(), depth) + ")";
-  if (v.op == Op::CALL_EX) return at(0) + "(*" + at(1) + (in.size() > 2 ? ", **" + at(2) : "") + ")";
+  if (v.op == Op::CALL_KW && in.size() >= 2)
+    return at(0) + "(" + list(in.subspan(1, in.size() - 2), depth) + "; names " +
+           value(in.back(), depth) + ")";
+  if (v.op == Op::CALL_EX)
+    return at(0) + "(*" + at(1) + (in.size() > 2 ? ", **" + at(2) : "") + ")";
   std::string op(op_name(v.op));
   if (arg_kind(v.op) == ArgKind::Str) op += " " + quoted(name(v.arg));
   return op + "(" + list(in, depth) + ")";
@@ -86,9 +114,13 @@ std::string Words::value(ValueId id, unsigned depth) const {
 std::string Words::event(ValueId id) const {
   const Value& v = lifted_[id];
   if (v.kind == ValueKind::Previous) return "starts to handle the exception";
-  const auto at = [&](std::size_t i) { return i < v.operands.size() ? value(v.operands[i]) : std::string("?"); };
-  if (v.op == Op::STORE_FAST || v.op == Op::STORE_DEREF) return "stores " + at(0) + " into " + quoted(slot(v.arg));
-  if (v.op == Op::STORE_GLOBAL || v.op == Op::STORE_NAME) return "stores " + at(0) + " into " + quoted(name(v.arg));
+  const auto at = [&](std::size_t i) {
+    return i < v.operands.size() ? value(v.operands[i]) : std::string("?");
+  };
+  if (v.op == Op::STORE_FAST || v.op == Op::STORE_DEREF)
+    return "stores " + at(0) + " into " + quoted(slot(v.arg));
+  if (v.op == Op::STORE_GLOBAL || v.op == Op::STORE_NAME)
+    return "stores " + at(0) + " into " + quoted(name(v.arg));
   if (v.op == Op::DELETE_FAST || v.op == Op::DELETE_DEREF) return "deletes " + quoted(slot(v.arg));
   if (v.op == Op::DELETE_GLOBAL || v.op == Op::DELETE_NAME) return "deletes " + quoted(name(v.arg));
   if (v.op == Op::STORE_ATTR) return "stores " + at(0) + " into " + at(1) + "." + name(v.arg);
@@ -98,7 +130,8 @@ std::string Words::event(ValueId id) const {
   if (v.op == Op::CALL || v.op == Op::CALL_KW || v.op == Op::CALL_EX) return "calls " + value(id);
   if (v.op == Op::YIELD_VALUE) return "yields " + at(0);
   if (v.op == Op::YIELD_FROM) return "yields from " + at(0);
-  if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_ATTR || v.op == Op::LOAD_METHOD || v.op == Op::LOAD_FAST || v.op == Op::LOAD_DEREF)
+  if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_ATTR ||
+      v.op == Op::LOAD_METHOD || v.op == Op::LOAD_FAST || v.op == Op::LOAD_DEREF)
     return "loads " + value(id);
   if (v.op == Op::MAKE_FUNCTION) return "makes a function: " + value(id);
   return "does " + value(id);
@@ -106,14 +139,22 @@ std::string Words::event(ValueId id) const {
 
 std::string Words::terminator(const LiftedBlock& block) const {
   switch (block.term) {
-    case TermKind::Jump: return "jumps";
-    case TermKind::Branch: return "tests " + value(block.value);
-    case TermKind::ForIter: return "takes the next of " + value(block.value);
-    case TermKind::Send: return "tests what " + value(block.value) + " did";
-    case TermKind::Return: return "returns " + value(block.value);
-    case TermKind::Raise: return block.raise_args.empty() ? "raises again" : "raises " + list(block.raise_args, 3);
-    case TermKind::Reraise: return "raises " + value(block.value) + " again";
-    case TermKind::Unreachable: return "ends";
+    case TermKind::Jump:
+      return "jumps";
+    case TermKind::Branch:
+      return "tests " + value(block.value);
+    case TermKind::ForIter:
+      return "takes the next of " + value(block.value);
+    case TermKind::Send:
+      return "tests what " + value(block.value) + " did";
+    case TermKind::Return:
+      return "returns " + value(block.value);
+    case TermKind::Raise:
+      return block.raise_args.empty() ? "raises again" : "raises " + list(block.raise_args, 3);
+    case TermKind::Reraise:
+      return "raises " + value(block.value) + " again";
+    case TermKind::Unreachable:
+      return "ends";
   }
   return "ends";
 }

@@ -1,4 +1,5 @@
-// Decodes every code object of the given .pyc files and prints what it found, for scripts/check_decode to compare with `dis`.
+// Decodes every code object of the given .pyc files and prints what it found, for
+// scripts/check_decode to compare with `dis`.
 //   decode_check --text FILE…     the table that `depyf dis` shows
 //   decode_check --json FILE…     one line of JSON a code object
 //   decode_check FILE…            totals only; exit status 1 on errors or unknown opcodes
@@ -49,9 +50,10 @@ void print_json(const Module& module, CodeId id, const InstrList& list) {
   for (std::size_t i = 0; i < list.instrs.size(); ++i) {
     const Instr& instr = list.instrs[i];
     if (i > 0) out += ',';
-    out += "[\"" + std::string(op_name(instr.op)) + "\"," + std::to_string(instr.arg) + "," + std::to_string(instr.aux) + "," +
-           (instr.target == kNoTarget ? "null" : std::to_string(instr.target)) + "," + std::to_string(instr.offset) + "," +
-           std::to_string(instr.line) + ",";
+    out += "[\"" + std::string(op_name(instr.op)) + "\"," + std::to_string(instr.arg) + "," +
+           std::to_string(instr.aux) + "," +
+           (instr.target == kNoTarget ? "null" : std::to_string(instr.target)) + "," +
+           std::to_string(instr.offset) + "," + std::to_string(instr.line) + ",";
     append_string(out, operand_text(instr, module, code));
     out += "]";
   }
@@ -59,7 +61,8 @@ void print_json(const Module& module, CodeId id, const InstrList& list) {
   for (std::size_t i = 0; i < list.rows.size(); ++i) {
     const ExceptionRow& row = list.rows[i];
     if (i > 0) out += ',';
-    out += "[" + std::to_string(row.begin) + "," + std::to_string(row.end) + "," + std::to_string(row.target) + "," + std::to_string(row.depth) + "," +
+    out += "[" + std::to_string(row.begin) + "," + std::to_string(row.end) + "," +
+           std::to_string(row.target) + "," + std::to_string(row.depth) + "," +
            (row.lasti ? "true" : "false") + "]";
   }
   out += "]}\n";
@@ -96,7 +99,9 @@ int main(int argc, char** argv) {
           instrs += list.instrs.size();
           for (const Instr& instr : list.instrs) {
             unknown += instr.op == Op::UNKNOWN;
-            unfolded += instr.op == Op::SEND || instr.op == Op::END_SEND || instr.op == Op::CLEANUP_THROW || instr.op == Op::END_FOR || instr.op == Op::LOAD_SPECIAL;
+            unfolded += instr.op == Op::SEND || instr.op == Op::END_SEND ||
+                        instr.op == Op::CLEANUP_THROW || instr.op == Op::END_FOR ||
+                        instr.op == Op::LOAD_SPECIAL;
           }
           if (text) std::fputs((to_text(list, module, CodeId(k)) + "\n").c_str(), stdout);
           if (json) print_json(module, CodeId(k), list);
@@ -112,8 +117,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s: %s\n", argv[i], error.what());
     }
   }
-  std::fprintf(stderr, "files %zu, code objects %zu, instructions %zu, errors %zu, unknown %zu, unfolded %zu; read %.1f ms, decode%s %.1f ms\n", files, codes,
-               instrs, errors, unknown, unfolded, static_cast<double>(reading.count()) / 1e6, text || json ? " and print" : "",
+  std::fprintf(stderr,
+               "files %zu, code objects %zu, instructions %zu, errors %zu, unknown %zu, unfolded "
+               "%zu; read %.1f ms, decode%s %.1f ms\n",
+               files, codes, instrs, errors, unknown, unfolded,
+               static_cast<double>(reading.count()) / 1e6, text || json ? " and print" : "",
                static_cast<double>(decoding.count()) / 1e6);
   return errors != 0 || unknown != 0 ? 1 : 0;
 }

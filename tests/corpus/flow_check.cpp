@@ -1,4 +1,5 @@
-// Builds the control-flow graph of every code object in the given .pyc files or folders and checks what must hold for each.
+// Builds the control-flow graph of every code object in the given .pyc files or folders and checks
+// what must hold for each.
 //   flow_check [--verbose] PATH…      exit status 1 when anything is wrong
 #include <algorithm>
 #include <cstdio>
@@ -9,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "bytecode/effect.h"
 #include "flow/cfg.h"
 #include "flow/dominators.h"
 #include "flow/gaps.h"
-#include "opcode/effect.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
 
@@ -21,8 +22,9 @@ namespace {
 using namespace depyf;
 
 struct Totals {
-  std::uint64_t files = 0, unreadable = 0, codes = 0, errors = 0, blocks = 0, instrs = 0, decoded = 0, regions = 0, depth = 0, irreducible = 0,
-                multiple_before = 0, multiple_after = 0, cleanups_kept = 0;
+  std::uint64_t files = 0, unreadable = 0, codes = 0, errors = 0, blocks = 0, instrs = 0,
+                decoded = 0, regions = 0, depth = 0, irreducible = 0, multiple_before = 0,
+                multiple_after = 0, cleanups_kept = 0;
   double worst_growth = 1;
 };
 
@@ -49,7 +51,8 @@ std::string check_depths(const Cfg& cfg) {
       depth[to.index] = value;
       work.push_back(to.index);
     } else if (depth[to.index] != value) {
-      wrong = "b" + std::to_string(to.index) + " is reached with depths " + std::to_string(depth[to.index]) + " and " + std::to_string(value);
+      wrong = "b" + std::to_string(to.index) + " is reached with depths " +
+              std::to_string(depth[to.index]) + " and " + std::to_string(value);
     }
   };
   flow(cfg.entry, 0);
@@ -63,14 +66,20 @@ std::string check_depths(const Cfg& cfg) {
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       const Instr& instr = cfg.instrs[i];
       const StackEffect effect = stack_effect(instr);
-      if (region && at < region->depth) return "b" + std::to_string(b) + " is shallower than its handler's depth";
-      if (static_cast<std::int64_t>(effect.pops) > at) return "b" + std::to_string(b) + ": " + std::string(op_name(instr.op)) + " finds too few values";
-      taken = at - static_cast<std::int64_t>(effect.pops) + static_cast<std::int64_t>(effect.target_pushes);
+      if (region && at < region->depth)
+        return "b" + std::to_string(b) + " is shallower than its handler's depth";
+      if (static_cast<std::int64_t>(effect.pops) > at)
+        return "b" + std::to_string(b) + ": " + std::string(op_name(instr.op)) +
+               " finds too few values";
+      taken = at - static_cast<std::int64_t>(effect.pops) +
+              static_cast<std::int64_t>(effect.target_pushes);
       at = at - static_cast<std::int64_t>(effect.pops) + static_cast<std::int64_t>(effect.pushes);
     }
     flow(block.next, at);
     flow(block.target, taken);
-    if (region) flow(region->handler, region->depth + (region->entry == HandlerEntry::Six ? 6 : 1 + region->lasti));
+    if (region)
+      flow(region->handler,
+           region->depth + (region->entry == HandlerEntry::Six ? 6 : 1 + region->lasti));
   }
   return wrong;
 }
@@ -91,7 +100,8 @@ void check(const std::string& path, bool verbose, Totals& totals) {
     const CodeId code(c);
     ++totals.codes;
     auto complain = [&](const std::string& what, const Cfg* cfg) {
-      std::printf("%s:%u %s: %s\n", path.c_str(), module[code].firstlineno, std::string(module[module[code].name]).c_str(), what.c_str());
+      std::printf("%s:%u %s: %s\n", path.c_str(), module[code].firstlineno,
+                  std::string(module[module[code].name]).c_str(), what.c_str());
       if (cfg && verbose) std::printf("%s\n", to_text(*cfg, module, code).c_str());
     };
     try {
@@ -101,7 +111,9 @@ void check(const std::string& path, bool verbose, Totals& totals) {
       totals.blocks += cfg.size();
       totals.instrs += cfg.instrs.size();
       totals.decoded += list.instrs.size();
-      totals.worst_growth = std::max(totals.worst_growth, static_cast<double>(cfg.instrs.size()) / static_cast<double>(list.instrs.size()));
+      totals.worst_growth =
+          std::max(totals.worst_growth, static_cast<double>(cfg.instrs.size()) /
+                                            static_cast<double>(list.instrs.size()));
       totals.regions += cfg.regions.size();
       totals.multiple_before += count_multiple_entries(before);
       if (const std::uint32_t n = count_multiple_entries(cfg)) {
@@ -109,7 +121,8 @@ void check(const std::string& path, bool verbose, Totals& totals) {
         complain(std::to_string(n) + " regions with several entries", &cfg);
       }
       Cfg dropped = before;
-      if (module.version >= PyVersion{3, 11} && !drop_cleanups(dropped, module.version >= PyVersion{3, 13})) {
+      if (module.version >= PyVersion{3, 11} &&
+          !drop_cleanups(dropped, module.version >= PyVersion{3, 13})) {
         ++totals.cleanups_kept;
         complain("cleanup regions kept", &cfg);
       }
@@ -149,12 +162,18 @@ int main(int argc, char** argv) {
   Totals t;
   for (const std::string& path : paths) check(path, verbose, t);
   std::printf(
-      "files %llu (unreadable %llu), code objects %llu, errors %llu, depth conflicts %llu, irreducible %llu, blocks %llu, "
-      "instructions %llu of %llu decoded (worst growth %.2f), regions %llu, of several entries %llu before and %llu after absorbing gaps, code objects that keep their cleanups %llu\n",
-      static_cast<unsigned long long>(t.files), static_cast<unsigned long long>(t.unreadable), static_cast<unsigned long long>(t.codes),
-      static_cast<unsigned long long>(t.errors), static_cast<unsigned long long>(t.depth), static_cast<unsigned long long>(t.irreducible),
-      static_cast<unsigned long long>(t.blocks), static_cast<unsigned long long>(t.instrs), static_cast<unsigned long long>(t.decoded),
-      t.worst_growth, static_cast<unsigned long long>(t.regions), static_cast<unsigned long long>(t.multiple_before),
-      static_cast<unsigned long long>(t.multiple_after), static_cast<unsigned long long>(t.cleanups_kept));
+      "files %llu (unreadable %llu), code objects %llu, errors %llu, depth conflicts %llu, "
+      "irreducible %llu, blocks %llu, "
+      "instructions %llu of %llu decoded (worst growth %.2f), regions %llu, of several entries "
+      "%llu before and %llu after absorbing gaps, code objects that keep their cleanups %llu\n",
+      static_cast<unsigned long long>(t.files), static_cast<unsigned long long>(t.unreadable),
+      static_cast<unsigned long long>(t.codes), static_cast<unsigned long long>(t.errors),
+      static_cast<unsigned long long>(t.depth), static_cast<unsigned long long>(t.irreducible),
+      static_cast<unsigned long long>(t.blocks), static_cast<unsigned long long>(t.instrs),
+      static_cast<unsigned long long>(t.decoded), t.worst_growth,
+      static_cast<unsigned long long>(t.regions),
+      static_cast<unsigned long long>(t.multiple_before),
+      static_cast<unsigned long long>(t.multiple_after),
+      static_cast<unsigned long long>(t.cleanups_kept));
   return t.errors || t.depth || t.irreducible || t.unreadable ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 // Lifts and simplifies every code object in the given .pyc files or folders and checks the graphs.
-//   lift_check [--dump] [--only NAME] [--no-simplify] PATH…      exit status 1 when anything is wrong
+//   lift_check [--dump] [--only NAME] [--no-simplify] PATH…      exit status 1 when anything is
+//   wrong
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +28,8 @@ struct Options {
 };
 
 struct Totals {
-  std::uint64_t files = 0, codes = 0, errors = 0, earlier = 0, values = 0, instrs = 0, params = 0, in_place = 0, unknown_slots = 0;
+  std::uint64_t files = 0, codes = 0, errors = 0, earlier = 0, values = 0, instrs = 0, params = 0,
+                in_place = 0, unknown_slots = 0;
   double flow = 0, lift = 0, check = 0, simplify = 0;
 };
 
@@ -49,7 +51,8 @@ void run(const std::string& path, const Options& options, Totals& totals) {
     if (!options.only.empty() && name != options.only) continue;
     ++totals.codes;
     auto complain = [&](const char* stage, const std::string& what) {
-      std::printf("%s:%u %s: %s: %s\n", path.c_str(), module[code].firstlineno, name.c_str(), stage, what.c_str());
+      std::printf("%s:%u %s: %s: %s\n", path.c_str(), module[code].firstlineno, name.c_str(), stage,
+                  what.c_str());
     };
     const auto t0 = Clock::now();
     Cfg cfg;
@@ -74,7 +77,8 @@ void run(const std::string& path, const Options& options, Totals& totals) {
         for (ValueId id : block.body) totals.in_place += (lifted[id].aux & kInPlace) != 0;
         for (ValueId id : block.stack_in) totals.unknown_slots += !id.valid();
       }
-      if (options.dump) std::printf("===== %s %s\n%s", path.c_str(), name.c_str(), to_text(lifted, module).c_str());
+      if (options.dump)
+        std::printf("===== %s %s\n%s", path.c_str(), name.c_str(), to_text(lifted, module).c_str());
       if (options.simplify) {
         const auto t4 = Clock::now();
         stage = "simplify";
@@ -118,9 +122,13 @@ int main(int argc, char** argv) {
   std::sort(paths.begin(), paths.end());
   Totals t;
   for (const std::string& path : paths) run(path, options, t);
-  std::printf("%llu files, %llu code objects, %llu errors, %llu refused by an earlier stage, %llu instructions, %llu values, %llu parameters, %llu grown in place, "
-              "%llu unknown slots; seconds: decode and flow %.3f, lift %.3f, check %.3f, simplify %.3f\n",
-              (unsigned long long)t.files, (unsigned long long)t.codes, (unsigned long long)t.errors, (unsigned long long)t.earlier, (unsigned long long)t.instrs,
-              (unsigned long long)t.values, (unsigned long long)t.params, (unsigned long long)t.in_place, (unsigned long long)t.unknown_slots, t.flow, t.lift, t.check, t.simplify);
+  std::printf(
+      "%llu files, %llu code objects, %llu errors, %llu refused by an earlier stage, %llu "
+      "instructions, %llu values, %llu parameters, %llu grown in place, "
+      "%llu unknown slots; seconds: decode and flow %.3f, lift %.3f, check %.3f, simplify %.3f\n",
+      (unsigned long long)t.files, (unsigned long long)t.codes, (unsigned long long)t.errors,
+      (unsigned long long)t.earlier, (unsigned long long)t.instrs, (unsigned long long)t.values,
+      (unsigned long long)t.params, (unsigned long long)t.in_place,
+      (unsigned long long)t.unknown_slots, t.flow, t.lift, t.check, t.simplify);
   return t.errors != 0;
 }

@@ -1,7 +1,10 @@
-// Compares pairs of .pyc files: reads lines `A.pyc<TAB>B.pyc`, prints one line `verdict<TAB>detail` for each.
+// Compares pairs of .pyc files: reads lines `A.pyc<TAB>B.pyc`, prints one line `verdict<TAB>detail`
+// for each.
 //   verify_check [--each [--lifted]]
-// --each: one line for each code object of A instead, compared without what is nested in it with the code object at the same place of B:
-//   `code<TAB>path<TAB>verdict<TAB>detail`. --lifted: by the graphs after lift and simplify alone, so that `equivalent` is the best verdict.
+// --each: one line for each code object of A instead, compared without what is nested in it with
+// the code object at the same place of B:
+//   `code<TAB>path<TAB>verdict<TAB>detail`. --lifted: by the graphs after lift and simplify alone,
+//   so that `equivalent` is the best verdict.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,10 +15,10 @@
 #include <map>
 #include <string>
 
-#include "pyc/pyc.h"
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
+#include "pyc/pyc.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
 #include "verify/lockstep.h"
@@ -34,18 +37,26 @@ Module load(const std::string& path) {
 
 const char* word(VerdictKind kind) {
   switch (kind) {
-    case VerdictKind::Identical: return "identical";
-    case VerdictKind::Exact: return "exact";
-    case VerdictKind::Equivalent: return "equivalent";
-    case VerdictKind::Different: return "different";
+    case VerdictKind::Identical:
+      return "identical";
+    case VerdictKind::Exact:
+      return "exact";
+    case VerdictKind::Equivalent:
+      return "equivalent";
+    case VerdictKind::Unproven:
+      return "unproven";
+    case VerdictKind::Different:
+      return "different";
   }
   return "?";
 }
 
-/// Code objects by path: names with an occurrence number among siblings of one name, in the order of the constants.
+/// Code objects by path: names with an occurrence number among siblings of one name, in the order
+/// of the constants.
 std::map<std::string, CodeId> paths(const Module& module) {
   std::map<std::string, CodeId> out;
-  std::vector<std::pair<CodeId, std::string>> work{{module.root, std::string(module[module[module.root].name])}};
+  std::vector<std::pair<CodeId, std::string>> work{
+      {module.root, std::string(module[module[module.root].name])}};
   while (!work.empty()) {
     const auto [id, path] = work.back();
     work.pop_back();
@@ -64,15 +75,18 @@ std::map<std::string, CodeId> paths(const Module& module) {
 Verdict compare_lifted(Module& a, CodeId x, Module& b, CodeId y) {
   Verdict out;
   try {
-    verify_detail::Canon canon(a, b);
+    verify_detail::Canon canon(a, b, false);
     verify_detail::Pairs nested;
-    Lifted lifted_a = lift(a, x, build_cfg(a, x, decode(a, x))), lifted_b = lift(b, y, build_cfg(b, y, decode(b, y)));
+    Lifted lifted_a = lift(a, x, build_cfg(a, x, decode(a, x))),
+           lifted_b = lift(b, y, build_cfg(b, y, decode(b, y)));
     SimplifyOptions options;
     options.dynamo = made_by_dynamo(a, x);
     simplify(lifted_a, a, options);
     simplify(lifted_b, b, options);
-    if (const auto difference = verify_detail::lockstep_difference(canon, lifted_a, lifted_b, true, *options.dynamo, nested))
-      out.detail = "at offset " + std::to_string(difference->offset_a) + " / " + std::to_string(difference->offset_b) + ": " + difference->text;
+    if (const auto difference = verify_detail::lockstep_difference(canon, lifted_a, lifted_b, true,
+                                                                   *options.dynamo, nested))
+      out.detail = "at offset " + std::to_string(difference->offset_a) + " / " +
+                   std::to_string(difference->offset_b) + ": " + difference->text;
     else
       out.kind = VerdictKind::Equivalent;
   } catch (const Error& error) {
@@ -109,9 +123,13 @@ int main(int argc, char** argv) {
           Verdict verdict;
           verdict.detail = "missing";
           const auto before = std::chrono::steady_clock::now();
-          if (found != pb.end()) verdict = lifted ? compare_lifted(a, id, b, found->second) : verify(a, id, b, found->second, options);
-          const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-          std::printf("code\t%s\t%s\t%s%s\n", one_line(path).c_str(), word(verdict.kind), one_line(verdict.detail).c_str(),
+          if (found != pb.end())
+            verdict = lifted ? compare_lifted(a, id, b, found->second)
+                             : verify(a, id, b, found->second, options);
+          const double seconds =
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+          std::printf("code\t%s\t%s\t%s%s\n", one_line(path).c_str(), word(verdict.kind),
+                      one_line(verdict.detail).c_str(),
                       seconds > 0.5 ? (" [slow: " + std::to_string(seconds) + " s]").c_str() : "");
         }
         std::printf("done\n");

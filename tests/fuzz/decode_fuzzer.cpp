@@ -1,5 +1,6 @@
-// Any bytes as the instructions of every code object of a small module: what a damaged file holds behind a sound header. The first byte
-// chooses the version, the second how many bytes are the exception table.
+// Any bytes as the instructions of every code object of a small module: what a damaged file holds
+// behind a sound header. The first byte chooses the version, the second how many bytes are the
+// exception table.
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,8 @@
 """Seeds for the decode target, from the code of this file's own functions: run it with each CPython from 3.7 on.
 
-    python3.X tests/fuzz/make_seeds.py      writes tests/fuzz/seeds/decode/VERSION_function
+python3.X tests/fuzz/make_seeds.py      writes tests/fuzz/seeds/decode/VERSION_function
 """
+
 import os
 import sys
 
@@ -45,7 +46,12 @@ def main():
         code = function.__code__
         table = getattr(code, "co_exceptiontable", b"")
         seed = bytes([sys.version_info[1] - 7, len(table)]) + table + code.co_code
-        with open(os.path.join(HERE, "seeds", "decode", "3.%d_%s" % (sys.version_info[1], function.__name__)), "wb") as file:
+        with open(
+            os.path.join(
+                HERE, "seeds", "decode", "3.%d_%s" % (sys.version_info[1], function.__name__)
+            ),
+            "wb",
+        ) as file:
             file.write(seed)
 
 

@@ -1,6 +1,7 @@
-// Stands in for libFuzzer where the compiler has none, with the same arguments: files and folders of inputs, -max_total_time=SECONDS,
-// -seed=N. Runs every input, then random mutations of them until the time is up. An input that kills the program is left in crash-input, one
-// that takes too long in slow-input.
+// Stands in for libFuzzer where the compiler has none, with the same arguments: files and folders
+// of inputs, -max_total_time=SECONDS, -seed=N. Runs every input, then random mutations of them
+// until the time is up. An input that kills the program is left in crash-input, one that takes too
+// long in slow-input.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -25,7 +26,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 1 << 16;
-constexpr long kHang = 20;    // seconds for one input that never ends
+constexpr long kHang = 20;   // seconds for one input that never ends
 constexpr double kSlow = 2;  // seconds for one input
 
 const Bytes* current = nullptr;
@@ -50,7 +51,8 @@ void watch_signals() {
   struct sigaction action{};
   action.sa_handler = keep_input;
   action.sa_flags = SA_ONSTACK;
-  for (int number : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL, SIGVTALRM}) ::sigaction(number, &action, nullptr);
+  for (int number : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL, SIGVTALRM})
+    ::sigaction(number, &action, nullptr);
 }
 
 void mutate(Bytes& input, const Bytes& other, std::mt19937_64& random) {
@@ -58,16 +60,32 @@ void mutate(Bytes& input, const Bytes& other, std::mt19937_64& random) {
   for (std::size_t times = 1 + below(6); times-- > 0;) {
     const std::size_t at = below(input.size());
     switch (below(6)) {
-      case 0: if (!input.empty()) input[at] = static_cast<std::uint8_t>(random()); break;
-      case 1: if (!input.empty()) input[at] ^= static_cast<std::uint8_t>(1u << below(8)); break;
-      case 2: input.resize(at); break;
-      case 3: if (!input.empty()) input.erase(input.begin() + static_cast<std::ptrdiff_t>(at), input.begin() + static_cast<std::ptrdiff_t>(std::min(input.size(), at + 1 + below(8)))); break;
-      case 4: input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), 1 + below(8), static_cast<std::uint8_t>(random())); break;
+      case 0:
+        if (!input.empty()) input[at] = static_cast<std::uint8_t>(random());
+        break;
+      case 1:
+        if (!input.empty()) input[at] ^= static_cast<std::uint8_t>(1u << below(8));
+        break;
+      case 2:
+        input.resize(at);
+        break;
+      case 3:
+        if (!input.empty())
+          input.erase(input.begin() + static_cast<std::ptrdiff_t>(at),
+                      input.begin() +
+                          static_cast<std::ptrdiff_t>(std::min(input.size(), at + 1 + below(8))));
+        break;
+      case 4:
+        input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), 1 + below(8),
+                     static_cast<std::uint8_t>(random()));
+        break;
       case 5: {  // a piece of another input
         if (other.empty()) break;
-        const std::size_t from = below(other.size()), size = std::min<std::size_t>(1 + below(64), other.size() - from);
+        const std::size_t from = below(other.size()),
+                          size = std::min<std::size_t>(1 + below(64), other.size() - from);
         if (input.size() < at + size) input.resize(at + size);
-        std::copy_n(other.begin() + static_cast<std::ptrdiff_t>(from), size, input.begin() + static_cast<std::ptrdiff_t>(at));
+        std::copy_n(other.begin() + static_cast<std::ptrdiff_t>(from), size,
+                    input.begin() + static_cast<std::ptrdiff_t>(at));
         break;
       }
     }
@@ -87,13 +105,17 @@ int main(int argc, char** argv) {
     inputs.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   };
   for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "-max_total_time=", 16) == 0) seconds = std::atof(argv[i] + 16);
-    else if (std::strncmp(argv[i], "-seed=", 6) == 0) seed = std::strtoull(argv[i] + 6, nullptr, 10);
-    else if (argv[i][0] == '-') continue;
+    if (std::strncmp(argv[i], "-max_total_time=", 16) == 0)
+      seconds = std::atof(argv[i] + 16);
+    else if (std::strncmp(argv[i], "-seed=", 6) == 0)
+      seed = std::strtoull(argv[i] + 6, nullptr, 10);
+    else if (argv[i][0] == '-')
+      continue;
     else if (fs::is_directory(argv[i])) {
       for (const fs::directory_entry& entry : fs::recursive_directory_iterator(argv[i]))
         if (entry.is_regular_file()) add(entry.path());
-    } else add(argv[i]);
+    } else
+      add(argv[i]);
   }
   if (inputs.empty()) {
     std::fprintf(stderr, "no inputs: give files or folders\n");
@@ -104,7 +126,9 @@ int main(int argc, char** argv) {
   std::mt19937_64 random(seed);
   watch_signals();
   const auto start = std::chrono::steady_clock::now();
-  auto elapsed = [](auto from) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count(); };
+  auto elapsed = [](auto from) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+  };
   std::size_t runs = 0;
   double slowest = 0;
   auto run = [&](const Bytes& input) {
@@ -116,7 +140,8 @@ int main(int argc, char** argv) {
     const double taken = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
     if (taken > slowest && taken > kSlow) {
       std::ofstream file("slow-input", std::ios::binary | std::ios::trunc);
-      file.write(reinterpret_cast<const char*>(input.data()), static_cast<std::streamsize>(input.size()));
+      file.write(reinterpret_cast<const char*>(input.data()),
+                 static_cast<std::streamsize>(input.size()));
     }
     slowest = std::max(slowest, taken);
     ++runs;

@@ -1,5 +1,6 @@
 #pragma once
-// What the three fuzz targets share: an input that is refused with depyf::Error is fine, everything else that stops the program is a finding.
+// What the three fuzz targets share: an input that is refused with depyf::Error is fine, everything
+// else that stops the program is a finding.
 #include <cstdint>
 #include <span>
 

@@ -114,7 +114,7 @@ class Run:
             outputs[name] = os.path.join(folder, "out", name + ".py")
         lines = "".join("%s\t%s\n" % (sources[n], pycs[n]) for n in names)
         subprocess.run([python, "-c", COMPILE], input=lines, universal_newlines=True, check=True, env=dict(os.environ, PYTHONHASHSEED="0"))
-        command = [native_command(), "decompile"] + [pycs[n] for n in names] + ["-o", os.path.join(folder, "out"), "-j", "2"]
+        command = [native_command(), "decompile", "--no-check"] + [pycs[n] for n in names] + ["-o", os.path.join(folder, "out"), "-j", "2"]
         self.process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=300)
         judge = os.path.join(os.path.dirname(HERE), "judge.py")
         lines = "".join("%s\t%s\n" % (pycs[n], outputs[n]) for n in names)

@@ -6,6 +6,7 @@ is parsed again and the two trees must be equal.
 
     python3.X ast_stream.py ORACLE FILES...       ORACLE is the program depyf_print_oracle
 """
+
 import ast
 import os
 import struct
@@ -13,7 +14,21 @@ import subprocess
 import sys
 import tempfile
 
-BINARY = ["Add", "BitAnd", "FloorDiv", "LShift", "MatMult", "Mult", "Mod", "BitOr", "Pow", "RShift", "Sub", "Div", "BitXor"]
+BINARY = [
+    "Add",
+    "BitAnd",
+    "FloorDiv",
+    "LShift",
+    "MatMult",
+    "Mult",
+    "Mod",
+    "BitOr",
+    "Pow",
+    "RShift",
+    "Sub",
+    "Div",
+    "BitXor",
+]
 UNARY = ["Invert", "Not", "UAdd", "USub"]
 COMPARE = ["Lt", "LtE", "Eq", "NotEq", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"]
 CONVERSION = {-1: 0, 115: 1, 114: 2, 97: 3}
@@ -49,7 +64,12 @@ class Stream:
         if kind is float:
             return self.emit("K", "Float", struct.pack(">d", value).hex())
         if kind is complex:
-            return self.emit("K", "Complex", struct.pack(">d", value.real).hex(), struct.pack(">d", value.imag).hex())
+            return self.emit(
+                "K",
+                "Complex",
+                struct.pack(">d", value.real).hex(),
+                struct.pack(">d", value.imag).hex(),
+            )
         if kind is str:
             return self.emit("K", "Str", value.encode("utf-8", "surrogatepass").hex())
         if kind is bytes:
@@ -112,10 +132,14 @@ class Stream:
         return self.node("Keyword", [self.expr(k.value)], a=self.string(k.arg))
 
     def expr_Call(self, e):
-        return self.node("Call", [self.expr(e.func)] + self.exprs(e.args) + [self.keyword(k) for k in e.keywords])
+        return self.node(
+            "Call", [self.expr(e.func)] + self.exprs(e.args) + [self.keyword(k) for k in e.keywords]
+        )
 
     def expr_BinOp(self, e):
-        return self.node("Binary", [self.expr(e.left), self.expr(e.right)], op=BINARY.index(type(e.op).__name__))
+        return self.node(
+            "Binary", [self.expr(e.left), self.expr(e.right)], op=BINARY.index(type(e.op).__name__)
+        )
 
     def expr_UnaryOp(self, e):
         return self.node("Unary", [self.expr(e.operand)], op=UNARY.index(type(e.op).__name__))
@@ -124,7 +148,11 @@ class Stream:
         return self.node("BoolOp", self.exprs(e.values), op=int(isinstance(e.op, ast.Or)))
 
     def expr_Compare(self, e):
-        return self.node("Compare", [self.expr(e.left)] + self.exprs(e.comparators), extra=[COMPARE.index(type(o).__name__) for o in e.ops])
+        return self.node(
+            "Compare",
+            [self.expr(e.left)] + self.exprs(e.comparators),
+            extra=[COMPARE.index(type(o).__name__) for o in e.ops],
+        )
 
     def expr_IfExp(self, e):
         return self.node("IfExp", [self.expr(e.test), self.expr(e.body), self.expr(e.orelse)])
@@ -152,7 +180,14 @@ class Stream:
         return self.node("Lambda", [self.expr(e.body)], a=function)
 
     def comprehensions(self, e):
-        return [self.node("Comprehension", [self.expr(c.target), self.expr(c.iter)] + self.exprs(c.ifs), op=int(c.is_async)) for c in e.generators]
+        return [
+            self.node(
+                "Comprehension",
+                [self.expr(c.target), self.expr(c.iter)] + self.exprs(c.ifs),
+                op=int(c.is_async),
+            )
+            for c in e.generators
+        ]
 
     def expr_ListComp(self, e):
         return self.node(type(e).__name__, [self.expr(e.elt)] + self.comprehensions(e))
@@ -162,7 +197,9 @@ class Stream:
     def expr_DictComp(self, e):
         if e.value is None:  # {**e for …} of 3.15
             return self.node("DictComp", [-1, self.expr(e.key)] + self.comprehensions(e))
-        return self.node("DictComp", [self.expr(e.key), self.expr(e.value)] + self.comprehensions(e))
+        return self.node(
+            "DictComp", [self.expr(e.key), self.expr(e.value)] + self.comprehensions(e)
+        )
 
     def expr_Await(self, e):
         return self.node("Await", [self.expr(e.value)])
@@ -177,13 +214,22 @@ class Stream:
         return self.node("JoinedStr", self.exprs(e.values))
 
     def expr_FormattedValue(self, e):
-        return self.node("FormattedValue", [self.expr(e.value), self.expr(e.format_spec)], op=CONVERSION[e.conversion])
+        return self.node(
+            "FormattedValue",
+            [self.expr(e.value), self.expr(e.format_spec)],
+            op=CONVERSION[e.conversion],
+        )
 
     def expr_TemplateStr(self, e):
         return self.node("TemplateStr", self.exprs(e.values))
 
     def expr_Interpolation(self, e):
-        return self.node("Interpolation", [self.expr(e.value), self.expr(e.format_spec)], a=self.constant(e.str), op=CONVERSION[e.conversion])
+        return self.node(
+            "Interpolation",
+            [self.expr(e.value), self.expr(e.format_spec)],
+            a=self.constant(e.str),
+            op=CONVERSION[e.conversion],
+        )
 
     # patterns
     def expr_MatchValue(self, e):
@@ -203,7 +249,11 @@ class Stream:
 
     def expr_MatchClass(self, e):
         names = [self.string(n) for n in e.kwd_attrs]
-        return self.node("MatchClass", [self.expr(e.cls)] + self.exprs(e.patterns) + self.exprs(e.kwd_patterns), extra=names)
+        return self.node(
+            "MatchClass",
+            [self.expr(e.cls)] + self.exprs(e.patterns) + self.exprs(e.kwd_patterns),
+            extra=names,
+        )
 
     def expr_MatchStar(self, e):
         return self.node("MatchStar", a=self.string(e.name))
@@ -222,7 +272,9 @@ class Stream:
         fields = []
 
         def add(arg, kind, default):
-            fields.extend([self.string(arg.arg), kind, self.expr(arg.annotation), self.expr(default)])
+            fields.extend(
+                [self.string(arg.arg), kind, self.expr(arg.annotation), self.expr(default)]
+            )
 
         for i, (arg, default) in enumerate(zip(positional, defaults)):
             add(arg, 0 if i < len(posonly) else 1, default)
@@ -241,11 +293,31 @@ class Stream:
         fields = []
         for p in params:
             kind = ["TypeVar", "ParamSpec", "TypeVarTuple"].index(type(p).__name__)
-            fields += [self.string(p.name), kind, self.expr(getattr(p, "bound", None)), self.expr(getattr(p, "default_value", None))]
+            fields += [
+                self.string(p.name),
+                kind,
+                self.expr(getattr(p, "bound", None)),
+                self.expr(getattr(p, "default_value", None)),
+            ]
         return self.emit("P", len(params), *fields)
 
     # statements
-    def statement(self, kind, flag=0, a=-1, level=0, function=-1, e=(), list=(), extra=(), type_params=-1, body=(), orelse=(), final=(), arms=()):
+    def statement(
+        self,
+        kind,
+        flag=0,
+        a=-1,
+        level=0,
+        function=-1,
+        e=(),
+        list=(),
+        extra=(),
+        type_params=-1,
+        body=(),
+        orelse=(),
+        final=(),
+        arms=(),
+    ):
         e = (tuple(e) + (-1, -1, -1))[:3]
         fields = [kind, flag, a, level, function] + [x for x in e] + [type_params]
         for span in (list, extra, body, orelse, final, arms):
@@ -261,10 +333,25 @@ class Stream:
         e, st = self.expr, self.statement
         if name in ("FunctionDef", "AsyncFunctionDef"):
             function = self.function(s.args, getattr(s, "type_params", ()))
-            return st("FunctionDef", flag=int(name[0] == "A"), a=self.string(s.name), function=function, e=[e(s.returns)], list=self.exprs(s.decorator_list), body=self.block(s.body))
+            return st(
+                "FunctionDef",
+                flag=int(name[0] == "A"),
+                a=self.string(s.name),
+                function=function,
+                e=[e(s.returns)],
+                list=self.exprs(s.decorator_list),
+                body=self.block(s.body),
+            )
         if name == "ClassDef":
             bases = self.exprs(s.bases) + [self.keyword(k) for k in s.keywords]
-            return st("ClassDef", a=self.string(s.name), list=bases, extra=self.exprs(s.decorator_list), type_params=self.type_params(getattr(s, "type_params", ())), body=self.block(s.body))
+            return st(
+                "ClassDef",
+                a=self.string(s.name),
+                list=bases,
+                extra=self.exprs(s.decorator_list),
+                type_params=self.type_params(getattr(s, "type_params", ())),
+                body=self.block(s.body),
+            )
         if name == "Return":
             return st("Return", e=[e(s.value)])
         if name == "Delete":
@@ -272,13 +359,27 @@ class Stream:
         if name == "Assign":
             return st("Assign", list=self.exprs(s.targets), e=[e(s.value)])
         if name == "AugAssign":
-            return st("AugAssign", flag=BINARY.index(type(s.op).__name__), e=[e(s.target), e(s.value)])
+            return st(
+                "AugAssign", flag=BINARY.index(type(s.op).__name__), e=[e(s.target), e(s.value)]
+            )
         if name == "AnnAssign":
-            return st("AnnAssign", flag=int(isinstance(s.target, ast.Name) and not s.simple), e=[e(s.target), e(s.annotation), e(s.value)])
+            return st(
+                "AnnAssign",
+                flag=int(isinstance(s.target, ast.Name) and not s.simple),
+                e=[e(s.target), e(s.annotation), e(s.value)],
+            )
         if name == "TypeAlias":
-            return st("TypeAlias", e=[e(s.name), e(s.value)], type_params=self.type_params(s.type_params))
+            return st(
+                "TypeAlias", e=[e(s.name), e(s.value)], type_params=self.type_params(s.type_params)
+            )
         if name in ("For", "AsyncFor"):
-            return st("For", flag=int(name[0] == "A"), e=[e(s.target), e(s.iter)], body=self.block(s.body), orelse=self.block(s.orelse))
+            return st(
+                "For",
+                flag=int(name[0] == "A"),
+                e=[e(s.target), e(s.iter)],
+                body=self.block(s.body),
+                orelse=self.block(s.orelse),
+            )
         if name == "While" or name == "If":
             return st(name, e=[e(s.test)], body=self.block(s.body), orelse=self.block(s.orelse))
         if name in ("With", "AsyncWith"):
@@ -287,13 +388,25 @@ class Stream:
                 items += [e(item.context_expr), e(item.optional_vars)]
             return st("With", flag=int(name[0] == "A"), list=items, body=self.block(s.body))
         if name == "Match":
-            arms = [st("Case", e=[e(c.pattern), e(c.guard)], body=self.block(c.body)) for c in s.cases]
+            arms = [
+                st("Case", e=[e(c.pattern), e(c.guard)], body=self.block(c.body)) for c in s.cases
+            ]
             return st("Match", e=[e(s.subject)], arms=arms)
         if name == "Raise":
             return st("Raise", e=[e(s.exc), e(s.cause)])
         if name in ("Try", "TryStar"):
-            arms = [st("Handler", a=self.string(h.name), e=[e(h.type)], body=self.block(h.body)) for h in s.handlers]
-            return st("Try", flag=int(name == "TryStar"), body=self.block(s.body), orelse=self.block(s.orelse), final=self.block(s.finalbody), arms=arms)
+            arms = [
+                st("Handler", a=self.string(h.name), e=[e(h.type)], body=self.block(h.body))
+                for h in s.handlers
+            ]
+            return st(
+                "Try",
+                flag=int(name == "TryStar"),
+                body=self.block(s.body),
+                orelse=self.block(s.orelse),
+                final=self.block(s.finalbody),
+                arms=arms,
+            )
         if name == "Assert":
             return st("Assert", e=[e(s.test), e(s.msg)])
         if name in ("Import", "ImportFrom"):
@@ -303,7 +416,9 @@ class Stream:
             flag = int(bool(getattr(s, "is_lazy", 0)))
             if name == "Import":
                 return st("Import", flag=flag, extra=names)
-            return st("ImportFrom", flag=flag, a=self.string(s.module), level=s.level or 0, extra=names)
+            return st(
+                "ImportFrom", flag=flag, a=self.string(s.module), level=s.level or 0, extra=names
+            )
         if name in ("Global", "Nonlocal"):
             return st(name, extra=[self.string(n) for n in s.names])
         if name == "Expr":
@@ -322,7 +437,7 @@ def clean_docstring(doc):
     out = [lines[0].lstrip(" ")]
     for line in lines[1:]:
         spaces = len(line) - len(line.lstrip(" "))
-        out.append(line[min(margin, spaces):])
+        out.append(line[min(margin, spaces) :])
     return "\n".join(out)
 
 
@@ -347,7 +462,11 @@ class Normalise(ast.NodeTransformer):
         self.generic_visit(node)
         values = []
         for v in node.values:
-            literal = isinstance(v, (getattr(ast, "Constant", ()), getattr(ast, "Str", ()))) if sys.version_info < (3, 12) else isinstance(v, ast.Constant)
+            literal = (
+                isinstance(v, (getattr(ast, "Constant", ()), getattr(ast, "Str", ())))
+                if sys.version_info < (3, 12)
+                else isinstance(v, ast.Constant)
+            )
             text = getattr(v, "value", getattr(v, "s", None)) if literal else None
             if isinstance(text, str):
                 if not text:
@@ -386,7 +505,11 @@ def main():
         stream = Stream()
         body = stream.block(tree.body)
         out = os.path.join(folder, "%05d.py" % number)
-        lines += ["D %d %s" % (sys.version_info[1], out)] + stream.lines + ["M %d %s" % (len(body), " ".join(map(str, body)))]
+        lines += (
+            ["D %d %s" % (sys.version_info[1], out)]
+            + stream.lines
+            + ["M %d %s" % (len(body), " ".join(map(str, body)))]
+        )
         work.append((path, tree, out))
     subprocess.run([oracle], input="\n".join(lines) + "\n", universal_newlines=True, check=True)
     failures = 0
@@ -403,7 +526,10 @@ def main():
         if a != b:
             failures += 1
             at = next(i for i, (x, y) in enumerate(zip(a + "\0", b + "\0")) if x != y)
-            print("%s: %s differs: …%s… became …%s…" % (path, out, a[max(0, at - 100):at + 60], b[max(0, at - 30):at + 60]))
+            print(
+                "%s: %s differs: …%s… became …%s…"
+                % (path, out, a[max(0, at - 100) : at + 60], b[max(0, at - 30) : at + 60])
+            )
             continue
         os.unlink(out)
     print("%d files printed and parsed again, %d differ" % (len(work), failures))

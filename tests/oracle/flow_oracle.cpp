@@ -1,4 +1,5 @@
-// Prints the control-flow graph of every code object of a .pyc file in a form that tests/oracle/flow_run.py reads.
+// Prints the control-flow graph of every code object of a .pyc file in a form that
+// tests/oracle/flow_run.py reads.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -42,12 +43,15 @@ int main(int argc, char** argv) {
       const Cfg cfg = build_cfg(module, code, decode(module, code));
       std::printf("code %s %u\n", std::string(module[module[code].name]).c_str(), cfg.entry.index);
       for (const Region& region : cfg.regions)
-        std::printf("region %u %u %d %d %d\n", region.handler.index, region.depth, region.lasti, region.entry == HandlerEntry::Six, number(region.parent));
+        std::printf("region %u %u %d %d %d\n", region.handler.index, region.depth, region.lasti,
+                    region.entry == HandlerEntry::Six, number(region.parent));
       for (const Block& block : cfg.blocks) {
-        std::printf("block %d %d %d\n", number(block.region), number(block.next), number(block.target));
+        std::printf("block %d %d %d\n", number(block.region), number(block.next),
+                    number(block.target));
         for (std::uint32_t i = block.first; i < block.end; ++i) {
           const Instr& instr = cfg.instrs[i];
-          std::printf("i %s %u %u %s\n", std::string(op_name(instr.op)).c_str(), instr.arg, instr.aux, operand(module, code, instr).c_str());
+          std::printf("i %s %u %u %s\n", std::string(op_name(instr.op)).c_str(), instr.arg,
+                      instr.aux, operand(module, code, instr).c_str());
         }
       }
     }

@@ -7,6 +7,7 @@ rules of src/flow/cfg.h, with the same script. The events and the result must be
 
     python3.X flow_run.py ORACLE [FUNCTIONS [SEED]]       ORACLE is the program depyf_flow_oracle
 """
+
 import ast
 import importlib.util
 import marshal
@@ -51,7 +52,16 @@ class Script:
         return len(self.events) < 300
 
     def names(self):
-        return {"ev": self.ev, "cm": lambda k: Manager(self, k), "it": self.it, "val": self.val, "E1": E1, "E2": E2, "E3": E3, "Point": Point}
+        return {
+            "ev": self.ev,
+            "cm": lambda k: Manager(self, k),
+            "it": self.it,
+            "val": self.val,
+            "E1": E1,
+            "E2": E2,
+            "E3": E3,
+            "Point": Point,
+        }
 
     def maybe_raise(self, limit):
         draw = self.random.random()
@@ -66,7 +76,21 @@ class Script:
 
     def val(self, k):
         self.event("val", k)
-        return self.random.choice([1, 2, "s", None, (1, 2), [2, [1]], (1, 2, 3), {"k": 1}, {"k": 2, "j": 3}, Point(1, 2), Point(2, (1, 2))])
+        return self.random.choice(
+            [
+                1,
+                2,
+                "s",
+                None,
+                (1, 2),
+                [2, [1]],
+                (1, 2, 3),
+                {"k": 1},
+                {"k": 2, "j": 3},
+                Point(1, 2),
+                Point(2, (1, 2)),
+            ]
+        )
 
     def it(self, k):
         self.event("it", k)
@@ -103,7 +127,21 @@ class Manager:
         return self.script.maybe_raise(0.1) < 0.4
 
 
-PATTERNS = ["1", "'s'", "None", "1 | 2", "[a, b]", "[1, *a]", "[_, [a] | a]", "{'k': a}", "{'k': 1, **a}", "Point(a)", "Point(x=1, y=a)", "Point(1, [a, _]) | [_, a]", "int() as a"]
+PATTERNS = [
+    "1",
+    "'s'",
+    "None",
+    "1 | 2",
+    "[a, b]",
+    "[1, *a]",
+    "[_, [a] | a]",
+    "{'k': a}",
+    "{'k': 1, **a}",
+    "Point(a)",
+    "Point(x=1, y=a)",
+    "Point(1, [a, _]) | [_, a]",
+    "int() as a",
+]
 
 
 class Source:
@@ -119,7 +157,10 @@ class Source:
     def condition(self):
         if not self.rich or self.rng.random() < 0.6:
             return self.call()
-        parts = [self.rng.choice(["", "", "not "]) + self.call() for _ in range(self.rng.choice([1, 2, 2, 3]))]
+        parts = [
+            self.rng.choice(["", "", "not "]) + self.call()
+            for _ in range(self.rng.choice([1, 2, 2, 3]))
+        ]
         joined = parts[0]
         for part in parts[1:]:
             joined = "%s %s %s" % (joined, self.rng.choice(["and", "or"]), part)
@@ -128,7 +169,13 @@ class Source:
     def value(self):
         if not self.rich or self.rng.random() < 0.5:
             return self.call()
-        forms = ["[ev(i) for i in it(%d) if %s]", "{i: ev(i) for i in it(%d) if %s}", "%d if %s else ev(0)", "(%d, %s)", "%d < ev(1) or %s"]
+        forms = [
+            "[ev(i) for i in it(%d) if %s]",
+            "{i: ev(i) for i in it(%d) if %s}",
+            "%d if %s else ev(0)",
+            "(%d, %s)",
+            "%d < ev(1) or %s",
+        ]
         return self.rng.choice(forms) % (self.rng.randrange(9), self.call())
 
     def body(self, indent, depth, loop, handler):
@@ -140,7 +187,19 @@ class Source:
         add = lambda text: self.lines.append(pad + text)  # noqa: E731
         kinds = ["call", "call", "return", "value", "raise", "jump", "pass"]
         if depth > 0:
-            kinds += ["if", "if", "while", "for", "try", "try", "try", "finally", "finally", "with", "with"]
+            kinds += [
+                "if",
+                "if",
+                "while",
+                "for",
+                "try",
+                "try",
+                "try",
+                "finally",
+                "finally",
+                "with",
+                "with",
+            ]
             kinds += ["match"] * 3 * self.match + ["value", "if"] * self.rich
         kind = rng.choice(kinds)
         if kind == "if":
@@ -154,7 +213,13 @@ class Source:
                 self.body(indent + 1, depth - 1, loop, handler)
         elif kind in ("while", "for"):
             endless = self.rich and kind == "while" and rng.random() < 0.3
-            add("while True:" if endless else "while %s:" % self.condition() if kind == "while" else "for x in it(%d):" % rng.randrange(100))
+            add(
+                "while True:"
+                if endless
+                else "while %s:" % self.condition()
+                if kind == "while"
+                else "for x in it(%d):" % rng.randrange(100)
+            )
             head = len(self.lines)
             self.body(indent + 1, depth - 1, True, handler)
             inside = [line.strip() for line in self.lines[head:]]
@@ -169,7 +234,9 @@ class Source:
             add("try:")
             self.body(indent + 1, depth - 1, loop, handler)
             if kind == "try":
-                for name in rng.choice([["E1"], ["E2 as e"], ["E2", "E1"], ["E3 as e", "(E1, E2)"], ["E1", ""], [""]]):
+                for name in rng.choice(
+                    [["E1"], ["E2 as e"], ["E2", "E1"], ["E3 as e", "(E1, E2)"], ["E1", ""], [""]]
+                ):
                     add(("except %s:" % name).replace(" :", ":"))
                     self.body(indent + 1, depth - 1, loop, True)
                 if rng.random() < 0.3:
@@ -179,7 +246,10 @@ class Source:
                 add("finally:")
                 self.body(indent + 1, depth - 1, loop, handler)
         elif kind == "with":
-            add("with cm(%d)%s%s:" % (rng.randrange(100), rng.choice(["", " as x"]), rng.choice(["", "", ", cm(7)"])))
+            add(
+                "with cm(%d)%s%s:"
+                % (rng.randrange(100), rng.choice(["", " as x"]), rng.choice(["", "", ", cm(7)"]))
+            )
             self.body(indent + 1, depth - 1, loop, handler)
         elif kind == "match":
             add("match val(%d):" % rng.randrange(100))
@@ -215,7 +285,9 @@ class Graph:
 
 def graphs(oracle, path):
     found, graph = {}, None
-    for line in subprocess.run([oracle, path], stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        [oracle, path], stdout=subprocess.PIPE, universal_newlines=True, check=True
+    ).stdout.splitlines():
         kind, _, rest = line.partition(" ")
         if kind == "error":
             raise AssertionError(rest)
@@ -259,7 +331,14 @@ class Walk:
                 del self.stack[depth:]
                 if six:
                     self.active.append((depth, self.handled))
-                    self.stack += [None, self.handled, self.handled and type(self.handled), None, error, type(error)]
+                    self.stack += [
+                        None,
+                        self.handled,
+                        self.handled and type(self.handled),
+                        None,
+                        error,
+                        type(error),
+                    ]
                     self.handled = error
                 else:
                     self.stack += ["lasti"] * lasti + [error]
@@ -272,8 +351,8 @@ class Walk:
 
     def call(self, count, layout):
         stack = self.stack
-        arguments = stack[len(stack) - count:]
-        del stack[len(stack) - count:]
+        arguments = stack[len(stack) - count :]
+        del stack[len(stack) - count :]
         if layout == 0:
             function = stack.pop()
         else:
@@ -311,8 +390,8 @@ class Walk:
             elif op == "CALL":
                 self.call(arg, aux)
             elif op == "BUILD_TUPLE":
-                items = tuple(stack[len(stack) - arg:])
-                del stack[len(stack) - arg:]
+                items = tuple(stack[len(stack) - arg :])
+                del stack[len(stack) - arg :]
                 stack.append(items)
             elif op == "GET_ITER":
                 stack.append(iter(stack.pop()))
@@ -348,7 +427,9 @@ class Walk:
             elif op == "POP_EXCEPT":
                 values = [stack.pop() for _ in range(arg)]
                 previous = values[1 if arg == 3 else 0]
-                assert previous is self.active.pop()[1], "another exception state is restored than was saved"
+                assert previous is self.active.pop()[1], (
+                    "another exception state is restored than was saved"
+                )
                 self.handled = previous
             elif op == "EXC_MATCH":
                 kind = stack.pop()
@@ -416,9 +497,15 @@ def main():
             if got != expected:
                 failures += 1
                 if failures <= 3:
-                    print("%s\nscript %d\nexecuted: %s\nwalked:   %s\n" % (text, script, expected, got))
+                    print(
+                        "%s\nscript %d\nexecuted: %s\nwalked:   %s\n"
+                        % (text, script, expected, got)
+                    )
                 break
-    print("%d.%d: %d functions, %d runs, %d events, %d failures" % (sys.version_info[0], sys.version_info[1], len(sources), runs, events, failures))
+    print(
+        "%d.%d: %d functions, %d runs, %d events, %d failures"
+        % (sys.version_info[0], sys.version_info[1], len(sources), runs, events, failures)
+    )
     return 1 if failures or not events else 0
 
 

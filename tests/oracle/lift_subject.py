@@ -9,6 +9,7 @@ Every value that a program touches is a Recorder: each operation on one is writt
 schedule, and one chosen step of the log raises, so that every handler is entered at every point. The lifted text is evaluated by Evaluator with
 Python's own operations. Log, result, exception and final globals must be equal.
 """
+
 import builtins
 import collections.abc
 import dis
@@ -155,9 +156,11 @@ def _record(name):
     return method
 
 
-for _name in ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift "
-              "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
-              "neg pos invert eq ne lt le gt ge getitem").split():
+for _name in (
+    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift "
+    "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
+    "neg pos invert eq ne lt le gt ge getitem"
+).split():
     setattr(Recorder, "__%s__" % _name, _record(_name))
 
 
@@ -199,9 +202,16 @@ def show(x, depth=0):
         return "<unbound>"
     if type(x) in (list, tuple, set, frozenset):
         items = [inner(y) for y in x]
-        return "%s(%s)" % (type(x).__name__, ", ".join(sorted(items) if isinstance(x, (set, frozenset)) else items))
+        return "%s(%s)" % (
+            type(x).__name__,
+            ", ".join(sorted(items) if isinstance(x, (set, frozenset)) else items),
+        )
     if isinstance(x, dict):
-        return "{%s}" % ", ".join("%s: %s" % (inner(k), inner(v)) for k, v in x.items() if k not in ("__builtins__", "__conditional_annotations__"))
+        return "{%s}" % ", ".join(
+            "%s: %s" % (inner(k), inner(v))
+            for k, v in x.items()
+            if k not in ("__builtins__", "__conditional_annotations__")
+        )
     if isinstance(x, slice):
         return "slice(%s, %s, %s)" % (inner(x.start), inner(x.stop), inner(x.step))
     if isinstance(x, BaseException):
@@ -215,14 +225,29 @@ def show(x, depth=0):
         defaults = getattr(x, "__defaults_of__", getattr(x, "__defaults__", None)) or None
         kwdefaults = getattr(x, "__kwdefaults_of__", getattr(x, "__kwdefaults__", None)) or None
         annotations = getattr(x, "__annotations__", {}) if VERSION < (3, 14) else {}
-        return "function %s %s %s %s" % (x.__name__, inner(defaults), inner(kwdefaults), sorted(annotations))
+        return "function %s %s %s %s" % (
+            x.__name__,
+            inner(defaults),
+            inner(kwdefaults),
+            sorted(annotations),
+        )
     if isinstance(x, types.ModuleType):
         return "module %s" % x.__name__
     if isinstance(x, type):
-        return "class %s(%s) {%s}" % (x.__name__, ", ".join(b.__name__ for b in x.__bases__), ", ".join(
-            "%s: %s" % (k, inner(v)) for k, v in sorted(vars(x).items())
-            if not k.startswith("__") or k in ("__doc__", "__module__", "__qualname__", "__annotations__") and VERSION < (3, 14)))
-    if isinstance(x, (types.CellType if VERSION >= (3, 8) else type((lambda y: lambda: y)(1).__closure__[0]))):
+        return "class %s(%s) {%s}" % (
+            x.__name__,
+            ", ".join(b.__name__ for b in x.__bases__),
+            ", ".join(
+                "%s: %s" % (k, inner(v))
+                for k, v in sorted(vars(x).items())
+                if not k.startswith("__")
+                or k in ("__doc__", "__module__", "__qualname__", "__annotations__")
+                and VERSION < (3, 14)
+            ),
+        )
+    if isinstance(
+        x, (types.CellType if VERSION >= (3, 8) else type((lambda y: lambda: y)(1).__closure__[0]))
+    ):
         return "cell"
     if x is None or isinstance(x, (int, float, complex, str, bytes, type(Ellipsis))):
         return repr(x)
@@ -240,7 +265,9 @@ class Block(object):
 class Unit(object):
     """One code object's lifted form."""
 
-    HEAD = re.compile(r"^b(\d+)(?:\(([^)]*)\))?:(?:  stack \[[^\]]*\])?(?:  protected by b(\d+) at depth \d+(?: \(([^)]*)\))?)?$")
+    HEAD = re.compile(
+        r"^b(\d+)(?:\(([^)]*)\))?:(?:  stack \[[^\]]*\])?(?:  protected by b(\d+) at depth \d+(?: \(([^)]*)\))?)?$"
+    )
     OPERATION = re.compile(r"^  (v\d+) = (\w+)(.*)$")
     EDGE = r"b(\d+)(?:\(([^)]*)\))?"
     BRANCH = re.compile(r"^  branch (\S+) \? " + EDGE + " : " + EDGE + "$")
@@ -264,12 +291,20 @@ class Unit(object):
             if operation:
                 block.body.append(self.operation(*operation.groups()))
                 continue
-            for kind, pattern in (("branch", self.BRANCH), ("loop", self.LOOP), ("jump", self.JUMP)):
+            for kind, pattern in (
+                ("branch", self.BRANCH),
+                ("loop", self.LOOP),
+                ("jump", self.JUMP),
+            ):
                 found = pattern.match(line)
                 if found:
-                    edges = found.groups()[{"branch": 1, "loop": 2, "jump": 0}[kind]:]
+                    edges = found.groups()[{"branch": 1, "loop": 2, "jump": 0}[kind] :]
                     edges = [(int(edges[i]), split(edges[i + 1])) for i in range(0, len(edges), 2)]
-                    block.term = ("send" if line.startswith("  send") else kind, found.groups()[: {"branch": 1, "loop": 2, "jump": 0}[kind]], edges)
+                    block.term = (
+                        "send" if line.startswith("  send") else kind,
+                        found.groups()[: {"branch": 1, "loop": 2, "jump": 0}[kind]],
+                        edges,
+                    )
                     break
             else:
                 words = line.strip().split(" ", 1)
@@ -295,8 +330,36 @@ class Unit(object):
         return name, op, rest.strip(), aux, in_place, operands
 
 
-BINARY = ["add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor"]
-INPLACE = ["iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul", "imod", "ior", "ipow", "irshift", "isub", "itruediv", "ixor"]
+BINARY = [
+    "add",
+    "and_",
+    "floordiv",
+    "lshift",
+    "matmul",
+    "mul",
+    "mod",
+    "or_",
+    "pow",
+    "rshift",
+    "sub",
+    "truediv",
+    "xor",
+]
+INPLACE = [
+    "iadd",
+    "iand",
+    "ifloordiv",
+    "ilshift",
+    "imatmul",
+    "imul",
+    "imod",
+    "ior",
+    "ipow",
+    "irshift",
+    "isub",
+    "itruediv",
+    "ixor",
+]
 COMPARE = ["lt", "le", "eq", "ne", "gt", "ge"]
 
 
@@ -309,14 +372,17 @@ class Wrapped(object):
 
 def make_cell(value=UNBOUND):
     if value is UNBOUND:
+
         def outer():
             if False:
                 x = None
             return lambda: x
     else:
+
         def outer():
             x = value
             return lambda: x
+
     return outer().__closure__[0]
 
 
@@ -351,7 +417,10 @@ class World(object):
         self.codes = []
         self.collect(root)
         self.units = [Unit(text) for text in texts]
-        assert len(self.codes) == len(self.units), "the dump has %d code objects, the module %d" % (len(self.units), len(self.codes))
+        assert len(self.codes) == len(self.units), "the dump has %d code objects, the module %d" % (
+            len(self.units),
+            len(self.codes),
+        )
         self.number = {id(code): i for i, code in enumerate(self.codes)}
 
     def collect(self, code):
@@ -363,14 +432,21 @@ class World(object):
                 self.collect(const)
         self.codes.append(code)
 
-    def function(self, code, globals_, defaults=None, kwdefaults=None, closure=(), annotations=None):
+    def function(
+        self, code, globals_, defaults=None, kwdefaults=None, closure=(), annotations=None
+    ):
         def call(*args, **kwargs):
             frame = Frame(self, code, globals_, None, closure)
             self.bind(frame, code, args, kwargs, call.__defaults_of__, call.__kwdefaults_of__)
             return self.start(frame)
 
         call.__name__ = code.co_name
-        call.__defaults_of__, call.__kwdefaults_of__, call.__code_of__, call.__closure_of__ = defaults or (), kwdefaults or {}, code, closure
+        call.__defaults_of__, call.__kwdefaults_of__, call.__code_of__, call.__closure_of__ = (
+            defaults or (),
+            kwdefaults or {},
+            code,
+            closure,
+        )
         if annotations is not None:
             call.__annotations__ = annotations
         return call
@@ -439,7 +515,8 @@ class Suspend(object):
 
 def async_generator(evaluation):
     scope = {"Wrapped": Wrapped, "Suspend": Suspend}
-    exec("""
+    exec(
+        """
 async def run(evaluation):
     action, given = evaluation.send, None
     while True:
@@ -455,7 +532,9 @@ async def run(evaluation):
                 given = await Suspend(got)
         except BaseException as error:
             action, given = evaluation.throw, error
-""", scope)
+""",
+        scope,
+    )
     return scope["run"](evaluation)
 
 
@@ -517,7 +596,9 @@ class Evaluator(object):
                         else:
                             self.env[name] = yield from source.__await__()
                     else:
-                        self.env[name] = self.operate(op, arg, aux, in_place, [self.value(o) for o in operands], operands)
+                        self.env[name] = self.operate(
+                            op, arg, aux, in_place, [self.value(o) for o in operands], operands
+                        )
                 kind, words, edges = block.term
                 if kind == "jump":
                     at = self.go(edges[0])
@@ -543,7 +624,7 @@ class Evaluator(object):
             except BaseException as error:
                 if isinstance(error, AssertionError) or block.handler is None:
                     raise
-                del self.handled[min(level, len(self.handled)):]
+                del self.handled[min(level, len(self.handled)) :]
                 self.handled.append(error)
                 handler = block.handler
                 self.env["exception@b%d" % handler] = error
@@ -567,7 +648,11 @@ class Evaluator(object):
         if method is not None:
             return method(arg, aux, in_place, args)
         if op == "LOAD_FAST":
-            if frame.fast.get(arg, UNBOUND) in (UNBOUND, NULL) if not isinstance(frame.fast.get(arg, UNBOUND), Recorder) else False:
+            if (
+                frame.fast.get(arg, UNBOUND) in (UNBOUND, NULL)
+                if not isinstance(frame.fast.get(arg, UNBOUND), Recorder)
+                else False
+            ):
                 raise UnboundLocalError(arg)
             return frame.fast[arg]
         if op == "LOAD_FAST_AND_CLEAR":
@@ -589,7 +674,9 @@ class Evaluator(object):
         raise AssertionError
 
     def op_LOAD_COMMON(self, arg, aux, in_place, args):
-        return [AssertionError, NotImplementedError, tuple, all, any, list, set, frozenset][int(arg or 0)]
+        return [AssertionError, NotImplementedError, tuple, all, any, list, set, frozenset][
+            int(arg or 0)
+        ]
 
     def op_LOAD_BUILD_CLASS(self, arg, aux, in_place, args):
         real = self.frame.builtin("__build_class__")
@@ -600,7 +687,13 @@ class Evaluator(object):
             cell = []
 
             def body(namespace):
-                frame = Frame(self.world, function.__code_of__, self.frame.globals, namespace, function.__closure_of__)
+                frame = Frame(
+                    self.world,
+                    function.__code_of__,
+                    self.frame.globals,
+                    namespace,
+                    function.__closure_of__,
+                )
                 cell.append(self.world.start(frame))
 
             made = types.new_class(name, bases, keywords, body)
@@ -677,10 +770,10 @@ class Evaluator(object):
         del args[0][args[1]]
 
     def op_LOAD_SLICE(self, arg, aux, in_place, args):
-        return args[0][args[1]:args[2]]
+        return args[0][args[1] : args[2]]
 
     def op_STORE_SLICE(self, arg, aux, in_place, args):
-        args[1][args[2]:args[3]] = args[0]
+        args[1][args[2] : args[3]] = args[0]
 
     def op_UNARY(self, arg, aux, in_place, args):
         return [operator.invert, operator.not_, operator.pos, operator.neg][int(arg or 0)](args[0])
@@ -801,7 +894,9 @@ class Evaluator(object):
     def op_BUILD_INTERPOLATION(self, arg, aux, in_place, args):
         from string.templatelib import Interpolation
 
-        return Interpolation(args[0], args[1], [None, "s", "r", "a"][int(arg or 0)], args[2] if aux == 1 else "")
+        return Interpolation(
+            args[0], args[1], [None, "s", "r", "a"][int(arg or 0)], args[2] if aux == 1 else ""
+        )
 
     def op_BUILD_TEMPLATE(self, arg, aux, in_place, args):
         from string.templatelib import Template
@@ -814,12 +909,16 @@ class Evaluator(object):
     def call(self, function, args, kwargs):
         if function is super and not args:
             first = self.frame.code.co_varnames[0]
-            instance = self.frame.fast[first] if first in self.frame.fast else self.frame.load_deref(first)
+            instance = (
+                self.frame.fast[first] if first in self.frame.fast else self.frame.load_deref(first)
+            )
             args = [self.frame.load_deref("__class__"), instance]
         return function(*args, **kwargs)
 
     def op_CALL(self, arg, aux, in_place, args):
-        assert len(args) == int(arg or 0) + 1 and NULL not in [a for a in args if not isinstance(a, Recorder)]
+        assert len(args) == int(arg or 0) + 1 and NULL not in [
+            a for a in args if not isinstance(a, Recorder)
+        ]
         return self.call(args[0], args[1:], {})
 
     def op_CALL_KW(self, arg, aux, in_place, args):
@@ -845,7 +944,9 @@ class Evaluator(object):
         annotations = parts.get(4)
         if isinstance(annotations, tuple):
             annotations = dict(zip(annotations[::2], annotations[1::2]))
-        made = self.world.function(code, self.frame.globals, parts.get(1), parts.get(2), parts.get(8, ()), annotations)
+        made = self.world.function(
+            code, self.frame.globals, parts.get(1), parts.get(2), parts.get(8, ()), annotations
+        )
         return made
 
     def op_SET_FUNCTION_ATTRIBUTE(self, arg, aux, in_place, args):
@@ -907,7 +1008,11 @@ class Evaluator(object):
         return iter(args[0])
 
     def op_GET_YIELD_FROM_ITER(self, arg, aux, in_place, args):
-        return args[0] if isinstance(args[0], (types.GeneratorType, types.CoroutineType)) else iter(args[0])
+        return (
+            args[0]
+            if isinstance(args[0], (types.GeneratorType, types.CoroutineType))
+            else iter(args[0])
+        )
 
     def op_GET_AITER(self, arg, aux, in_place, args):
         return type(args[0]).__aiter__(args[0])
@@ -916,7 +1021,11 @@ class Evaluator(object):
         return self.op_GET_AWAITABLE(arg, aux, in_place, [type(args[0]).__anext__(args[0])])
 
     def op_GET_AWAITABLE(self, arg, aux, in_place, args):
-        return args[0] if isinstance(args[0], (types.CoroutineType, types.GeneratorType)) else args[0].__await__()
+        return (
+            args[0]
+            if isinstance(args[0], (types.CoroutineType, types.GeneratorType))
+            else args[0].__await__()
+        )
 
     def op_END_ASYNC_FOR(self, arg, aux, in_place, args):
         if not isinstance(args[1], StopAsyncIteration):
@@ -946,7 +1055,9 @@ class Evaluator(object):
         return (got[:before] + [middle] + (got[len(got) - after :] if after else []))[::-1]
 
     def op_IMPORT_NAME(self, arg, aux, in_place, args):
-        return self.frame.builtin("__import__")(arg, self.frame.globals, self.frame.names, args[1], args[0])
+        return self.frame.builtin("__import__")(
+            arg, self.frame.globals, self.frame.names, args[1], args[0]
+        )
 
     def op_IMPORT_FROM(self, arg, aux, in_place, args):
         try:
@@ -984,13 +1095,19 @@ class Evaluator(object):
         kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
         for kind in kinds:
             if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-                raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+                raise TypeError(
+                    "catching classes that do not inherit from BaseException is not allowed"
+                )
         return isinstance(args[0], args[1])
 
     def op_CHECK_EG_MATCH(self, arg, aux, in_place, args):
         exception, kind = args
         if isinstance(exception, kind):
-            match = exception if isinstance(exception, BaseExceptionGroup) else ExceptionGroup("", [exception])
+            match = (
+                exception
+                if isinstance(exception, BaseExceptionGroup)
+                else ExceptionGroup("", [exception])
+            )
             return [None, match]
         if isinstance(exception, BaseExceptionGroup):
             match, rest = exception.split(kind)
@@ -1003,7 +1120,9 @@ class Evaluator(object):
             return None
         if not isinstance(args[0], BaseExceptionGroup):
             return left[0]
-        raised = [e for e in left if not isinstance(e, BaseExceptionGroup) or e.message != args[0].message]
+        raised = [
+            e for e in left if not isinstance(e, BaseExceptionGroup) or e.message != args[0].message
+        ]
         unhandled = [e for e in left if e not in raised]
         if not raised:
             return unhandled[0] if len(unhandled) == 1 else args[0]
@@ -1020,7 +1139,9 @@ class Evaluator(object):
         return isinstance(args[0], collections.abc.Mapping)
 
     def op_MATCH_SEQUENCE(self, arg, aux, in_place, args):
-        return isinstance(args[0], collections.abc.Sequence) and not isinstance(args[0], (str, bytes, bytearray))
+        return isinstance(args[0], collections.abc.Sequence) and not isinstance(
+            args[0], (str, bytes, bytearray)
+        )
 
     def op_MATCH_KEYS(self, arg, aux, in_place, args):
         found = tuple(args[0][k] for k in args[1]) if all(k in args[0] for k in args[1]) else None
@@ -1031,7 +1152,13 @@ class Evaluator(object):
         got = None
         if isinstance(subject, kind):
             n = int(arg or 0)
-            wanted = (() if kind in (int, str, dict, list) and n == 1 else kind.__match_args__[:n] if n else ()) + names
+            wanted = (
+                ()
+                if kind in (int, str, dict, list) and n == 1
+                else kind.__match_args__[:n]
+                if n
+                else ()
+            ) + names
             got = (subject,) if kind in (int, str, dict, list) and n == 1 else ()
             for name in wanted:
                 if not hasattr(subject, name):
@@ -1048,7 +1175,11 @@ class Evaluator(object):
 
 
 def _load_const(self, op, arg, aux, in_place, args, names, general=Evaluator.operate):
-    return self.const(arg) if op == "LOAD_CONST" else general(self, op, arg, aux, in_place, args, names)
+    return (
+        self.const(arg)
+        if op == "LOAD_CONST"
+        else general(self, op, arg, aux, in_place, args, names)
+    )
 
 
 Evaluator.operate = _load_const
@@ -1220,7 +1351,23 @@ case [x, y, z, w, *v]: return x, y, z, w, v
 case [x, [y, z, w, v, u]]: return x, y, z, w, v, u
 case [x, y, z, w, v] | [x, y, z, w, [v]]: return x, y, z, w, v
 """.strip().splitlines():
-    for _subject in ("[]", "[a, b]", "[a, b, c]", "{'k': a}", "{'k': 1, 'j': b}", "P(a, 1)", "P(1, b)", "1", "'x'", "None", "a", "()", "(a,)", "(a, b, c, 1, 2)", "[a, (b, c, 1, 2, a)]"):
+    for _subject in (
+        "[]",
+        "[a, b]",
+        "[a, b, c]",
+        "{'k': a}",
+        "{'k': 1, 'j': b}",
+        "P(a, 1)",
+        "P(1, b)",
+        "1",
+        "'x'",
+        "None",
+        "a",
+        "()",
+        "(a,)",
+        "(a, b, c, 1, 2)",
+        "[a, (b, c, 1, 2, a)]",
+    ):
         program("def f(a, b, c):\n match %s:\n  %s\n return c" % (_subject, _case))
 
 for _line in r"""
@@ -1239,18 +1386,31 @@ return [*x for x in a], {**x for x in [{1: b}]}
 """.strip().splitlines():
     program("def f(a, b, c):\n " + _line.replace("\\n", "\n"))
 
-program("x: int = 1\ny = x + 1\nif y:\n  z: str = 'a'\ndel x\nclass C:\n  v = y\n  def m(self): return y\n", "exec")
+program(
+    "x: int = 1\ny = x + 1\nif y:\n  z: str = 'a'\ndel x\nclass C:\n  v = y\n  def m(self): return y\n",
+    "exec",
+)
 program("from q import *\nimport q.r\nfrom q import s\nw = G1\nG1(w)\n", "exec")
-program("for i in G1: G2(i)\nwith G1 as t: G2(t)\ntry: G1()\nexcept Exception as e: G2(e)\n", "exec")
+program(
+    "for i in G1: G2(i)\nwith G1 as t: G2(t)\ntry: G1()\nexcept Exception as e: G2(e)\n", "exec"
+)
 program("1 + G1\n", "single")
 program("from __future__ import annotations\nx: G1.y = 1\n", "exec")
-program("def f(a, b, c):\n  def g(): yield from a; yield b\n  def h(): x = yield from g(); return x\n  return list(h())\n")
-program("def f(a, b, c):\n  x = 1\n  def g():\n    class K:\n      x = x if a else b\n      y = x\n    return K\n  return g()\n")
+program(
+    "def f(a, b, c):\n  def g(): yield from a; yield b\n  def h(): x = yield from g(); return x\n  return list(h())\n"
+)
+program(
+    "def f(a, b, c):\n  x = 1\n  def g():\n    class K:\n      x = x if a else b\n      y = x\n    return K\n  return g()\n"
+)
 program("def f(a, b, c):\n  x = a\n  class K:\n    y = x\n    z = [x for _ in b]\n  return K\n")
 program("def f(a, b, c):\n  x = a\n  def g(): return x\n  del x\n  return b\n")
 program("def f(a, b, c):\n  return a(b, c)[b, c, a]\n")
-program("def f(a, b, c):\n  x = [a, b, c]\n  x[0], x[1], x[2] = x[2], x[0], x[1]\n  y, z, w, v = a, b, c, a\n  return x, y, z, w, v\n")
-program("def f(a, b, c):\n" + "".join("  v%d = a\n" % i for i in range(300)) + "  return v299, v0\n")
+program(
+    "def f(a, b, c):\n  x = [a, b, c]\n  x[0], x[1], x[2] = x[2], x[0], x[1]\n  y, z, w, v = a, b, c, a\n  return x, y, z, w, v\n"
+)
+program(
+    "def f(a, b, c):\n" + "".join("  v%d = a\n" % i for i in range(300)) + "  return v299, v0\n"
+)
 
 
 # ------------------------------------------------------------------ running
@@ -1276,13 +1436,21 @@ def new_globals():
 
     held = dict(vars(builtins))
     held["__import__"] = importer
-    return {"__builtins__": held, "__name__": "m", "G1": Recorder("G1"), "G2": Recorder("G2"), "P": P, "Boom": Boom}
+    return {
+        "__builtins__": held,
+        "__name__": "m",
+        "G1": Recorder("G1"),
+        "G2": Recorder("G2"),
+        "P": P,
+        "Boom": Boom,
+    }
 
 
 def drive(made):
     """Runs a generator or coroutine to its end; what it yields goes into the result."""
     out = []
     if hasattr(type(made), "__anext__"):
+
         async def consume():
             async for x in made:
                 out.append("item " + show(x))
@@ -1310,7 +1478,15 @@ def outcome(action, globals_, truths, raise_at):
     try:
         result = "returns " + show(drive(action()))
     except AssertionError as error:
-        if error.args and isinstance(error.args[0], str) and ("evaluator" in error.args[0] or "control reached" in error.args[0] or "INTRINSIC" in error.args[0]):
+        if (
+            error.args
+            and isinstance(error.args[0], str)
+            and (
+                "evaluator" in error.args[0]
+                or "control reached" in error.args[0]
+                or "INTRINSIC" in error.args[0]
+            )
+        ):
             raise
         result = "raises " + show(error)
     except BaseException as error:
@@ -1319,7 +1495,11 @@ def outcome(action, globals_, truths, raise_at):
         result = "raises " + show(error)
     finally:
         sys.displayhook = display
-    names = {k: v for k, v in globals_.items() if k not in ("f", "__annotate__", "__conditional_annotations__")}
+    names = {
+        k: v
+        for k, v in globals_.items()
+        if k not in ("f", "__annotate__", "__conditional_annotations__")
+    }
     return LOG.lines, result, show(names)
 
 
@@ -1341,7 +1521,12 @@ def lifted(kind, world, code, globals_):
 def programs():
     for number, (kind, source) in enumerate(PROGRAMS):
         try:
-            code = compile(source, "<program %d>" % number, "single" if kind == "single" else "exec", dont_inherit=True)
+            code = compile(
+                source,
+                "<program %d>" % number,
+                "single" if kind == "single" else "exec",
+                dont_inherit=True,
+            )
         except SyntaxError:
             continue
         yield number, kind, source, code
@@ -1377,10 +1562,28 @@ def main(mode, folder):
                     got = ([], str(error), "")
                 runs += 1
                 if expected != got:
-                    at = next((i for i, pair in enumerate(zip(expected[0], got[0])) if pair[0] != pair[1]), min(len(expected[0]), len(got[0])))
-                    failures.append("%s\n-> truths %s, raise at %d: interpreter %s %s %s, lift %s %s %s" % (
-                        source, truths, raise_at, expected[0][at:at + 3], expected[1], "" if expected[2] == got[2] else expected[2],
-                        got[0][at:at + 3], got[1], "" if expected[2] == got[2] else got[2]))
+                    at = next(
+                        (
+                            i
+                            for i, pair in enumerate(zip(expected[0], got[0]))
+                            if pair[0] != pair[1]
+                        ),
+                        min(len(expected[0]), len(got[0])),
+                    )
+                    failures.append(
+                        "%s\n-> truths %s, raise at %d: interpreter %s %s %s, lift %s %s %s"
+                        % (
+                            source,
+                            truths,
+                            raise_at,
+                            expected[0][at : at + 3],
+                            expected[1],
+                            "" if expected[2] == got[2] else expected[2],
+                            got[0][at : at + 3],
+                            got[1],
+                            "" if expected[2] == got[2] else got[2],
+                        )
+                    )
                     done = True
                 if not raise_at:
                     steps = min(len(expected[0]), 60)
@@ -1389,8 +1592,21 @@ def main(mode, folder):
                     break
     for code in EVALUATED.values():
         opcodes.update(instruction.opname for instruction in dis.get_instructions(code))
-    known = {name for name, number in dis.opmap.items() if number < 256 and not name.startswith("INSTRUMENTED_")}
-    print(json.dumps({"failures": failures, "missing": sorted(known - opcodes), "programs": number_of_programs, "runs": runs}))
+    known = {
+        name
+        for name, number in dis.opmap.items()
+        if number < 256 and not name.startswith("INSTRUMENTED_")
+    }
+    print(
+        json.dumps(
+            {
+                "failures": failures,
+                "missing": sorted(known - opcodes),
+                "programs": number_of_programs,
+                "runs": runs,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

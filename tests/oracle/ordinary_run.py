@@ -4,12 +4,13 @@ total_run.py draws what no person and no compiler writes, and runs it; the code 
 libraries are full of: methods, attributes, comprehensions, conditions, loops, handlers, context managers, patterns, generators and coroutines, in functions,
 classes and modules. A statement that only dead code would follow ends its body, as in a person's code. Runs under any CPython from 3.7 on.
 The kind `small` is functions of few statements which do nothing but call: every way in which two or three statements stand in or behind each other, of
-which none may need the dispatch loop.
+which none may need the dispatch loop. `ends` is the same of modules and class bodies whose last statement is a loop that `break` leaves.
 
-    python3.X ordinary_run.py DEPYF function|class|module|small [COUNT [SEED]]     DEPYF is the native command
+    python3.X ordinary_run.py DEPYF function|class|module|small|ends [COUNT [SEED]]     DEPYF is the native command
 
 Prints the seed, the verdicts and how many needed the dispatch loop; fails where an output does not compile, or is different and yet has plain structure.
 """
+
 import ast
 import glob
 import os
@@ -57,7 +58,10 @@ COMPOUND = [
 ]  # fmt: skip
 SINCE = {
     8: [(3, "if (k := <e>):\n    <body>")],
-    10: [(5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"), (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>")],
+    10: [
+        (5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"),
+        (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>"),
+    ],
     11: [(1, "try:\n    f(x)\nexcept* E as e:\n    g(x)")],
 }
 SMALL = [
@@ -67,34 +71,39 @@ SMALL = [
     (2, "try:\n    <body>\nexcept E:\n    <body>\nelse:\n    <body>"), (2, "try:\n    <body>\nfinally:\n    f<n>()"),
     (1, "try:\n    <body>\nexcept E:\n    <body>\nfinally:\n    f<n>()"),
 ]  # fmt: skip
+LOOPS = [form for form in SMALL if "<loop>" in form[1]]
 SMALL_MATCH = (2, "match f<n>():\n    case 1:\n        <body>\n    case [x]:\n        <body>")
 ENDS = ["return", "return <e>", "return <e>", "raise ValueError(x)", "raise E from x"]
 JUMPS = ["break", "continue"]
 
 
 class Writer:
-    """Random code of one kind ("function", "class", "module" or "small"); `asks` is how many statements are still to come."""
+    """Random code of one kind ("function", "class", "module", "small" or "ends"); `asks` is how many statements are still to come."""
 
     def __init__(self, rng, kind):
         self.rng, self.kind, self.number = rng, kind, 0
         self.yields = kind == "function" and rng.random() < 0.15
         self.awaits = kind == "function" and rng.random() < 0.15
-        if kind == "small":
+        if kind in ("small", "ends"):
             self.asks = rng.randrange(3, 9)
             self.simple = [(1, "f<n>()")]
             self.compound = SMALL + [SMALL_MATCH] * (MINOR >= 10)
-            self.ends = ["return", "return x", "raise E"]
+            self.ends = ["return", "return x", "raise E"] if kind == "small" else ["raise E"]
         else:
             self.asks = rng.choice([4, 8, 12, 16])
             self.simple = SIMPLE
-            self.compound = COMPOUND + [form for minor, forms in SINCE.items() if MINOR >= minor for form in forms]
+            self.compound = COMPOUND + [
+                form for minor, forms in SINCE.items() if MINOR >= minor for form in forms
+            ]
             self.ends = ENDS if kind == "function" else ENDS[3:]
 
     def draw(self, forms):
         """One of the weighted forms that such code may hold."""
         while True:
             (form,) = self.rng.choices([form for _, form in forms], [weight for weight, _ in forms])
-            if ("yield" not in form or self.yields) and (not re.search("await|async", form) or self.awaits):
+            if ("yield" not in form or self.yields) and (
+                not re.search("await|async", form) or self.awaits
+            ):
                 return form
 
     def expression(self, depth, leaves=LEAVES, forms=EXPRESSIONS):
@@ -124,7 +133,10 @@ class Writer:
 
     def body(self, depth, loop, leaves):
         """Lines of some statements; `loop`: in one, `leaves`: the last may leave what holds them."""
-        lines, count = [], self.rng.choice([1, 1, 1, 2] if self.kind == "small" else [1, 1, 2, 2, 3, 4])
+        lines, count = (
+            [],
+            self.rng.choice([1, 1, 1, 2] if self.kind in ("small", "ends") else [1, 1, 2, 2, 3, 4]),
+        )
         for left in range(count, 0, -1):
             lines += self.statement(depth, loop, leaves and left == 1)
             if never_goes_on(lines):
@@ -138,23 +150,44 @@ class Writer:
         self.asks -= 1
         if depth == 0 or self.asks <= 0 or self.rng.random() < 0.4:
             return [self.fill(self.draw(self.simple), 2)]
+        return self.compound_of(self.compound, depth, loop)
+
+    def compound_of(self, forms, depth, loop):
         lines = []
-        for line in self.fill(self.draw(self.compound), 2).split("\n"):
+        for line in self.fill(self.draw(forms), 2).split("\n"):
             kind = line.strip()
             if kind in ("<body>", "<loop>", "<plain>"):
-                inside = self.body(depth - 1, kind != "<plain>" and (loop or kind == "<loop>"), kind != "<plain>")
+                inside = self.body(
+                    depth - 1, kind != "<plain>" and (loop or kind == "<loop>"), kind != "<plain>"
+                )
                 lines += [line[: line.index("<")] + one for one in inside]
             else:
                 lines.append(line)
         return lines
 
+    def loop_with_break(self):
+        while True:
+            self.asks = self.rng.randrange(3, 9)
+            lines = self.compound_of(LOOPS, 4, False)
+            if has_break(ast.parse("\n".join(lines)).body[0].body):
+                return lines
+
     def text(self):
+        if self.kind == "ends":
+            lines = self.statement(1, False, False) + self.loop_with_break()
+            if self.rng.random() < 0.5:
+                return "\n".join(lines) + "\n"
+            return "class C:\n%s\n" % textwrap.indent("\n".join(lines), "    ")
         lines = self.body(4, False, False)
         if not never_goes_on(lines):
             lines += self.body(4, False, True)
         if self.kind == "module":
             return "\n".join(lines) + "\n"
-        head = "class C:" if self.kind == "class" else "%sdef f(self, x, n=1, *items):" % ("async " if self.awaits else "")
+        head = (
+            "class C:"
+            if self.kind == "class"
+            else "%sdef f(self, x, n=1, *items):" % ("async " if self.awaits else "")
+        )
         return "%s\n%s\n" % (head, textwrap.indent("\n".join(lines), "    "))
 
 
@@ -177,10 +210,16 @@ def leaves_body(body):
         return getattr(last.test, "value", None) is True and not has_break(last.body)
     if isinstance(last, ast.Try):
         handlers = all(leaves_body(handler.body) for handler in last.handlers)
-        return leaves_body(last.finalbody) or (handlers and (leaves_body(last.body) or leaves_body(last.orelse)))
+        return leaves_body(last.finalbody) or (
+            handlers and (leaves_body(last.body) or leaves_body(last.orelse))
+        )
     if type(last).__name__ == "Match":
         pattern = last.cases[-1].pattern
-        takes_all = last.cases[-1].guard is None and type(pattern).__name__ == "MatchAs" and pattern.pattern is None
+        takes_all = (
+            last.cases[-1].guard is None
+            and type(pattern).__name__ == "MatchAs"
+            and pattern.pattern is None
+        )
         return takes_all and all(leaves_body(case.body) for case in last.cases)
     return False
 
@@ -190,7 +229,11 @@ def has_break(body):
     for node in body:
         if isinstance(node, ast.Break):
             return True
-        lists = ["orelse"] if isinstance(node, (ast.For, ast.While, ast.AsyncFor)) else ["body", "orelse", "finalbody", "handlers", "cases"]
+        lists = (
+            ["orelse"]
+            if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+            else ["body", "orelse", "finalbody", "handlers", "cases"]
+        )
         if any(has_break(getattr(node, name, [])) for name in lists):
             return True
     return False
@@ -203,7 +246,9 @@ def write(kind, seed):
         text = Writer(rng, kind).text()
         try:
             compile(text, "ordinary", "exec")
-        except SyntaxError:  # what a version does not take, `continue` in a `finally` of 3.7 among it
+        except (
+            SyntaxError
+        ):  # what a version does not take, `continue` in a `finally` of 3.7 among it
             continue
         return text
 
@@ -221,24 +266,47 @@ def main():
                 file.write(write(kind, seed))
             py_compile.compile(path, path + "c", doraise=True)
         out = os.path.join(folder, "out")
-        done = subprocess.run([command, "decompile", folder, "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        done = subprocess.run(
+            [command, "decompile", "--no-check", folder, "-o", out],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
         on_ladder = set(re.findall(r"(\w+)\.pyc\b.*ladder L[56]", done.stderr))
         for path in sorted(glob.glob(os.path.join(folder, "*.py"))):
             name, made = os.path.basename(path)[:-3], os.path.join(out, os.path.basename(path))
             try:
                 py_compile.compile(made, made + "c", doraise=True)
-                compared = subprocess.run([command, "compare", path + "c", made + "c"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+                compared = subprocess.run(
+                    [command, "compare", path + "c", made + "c"],
+                    stdout=subprocess.PIPE,
+                    universal_newlines=True,
+                ).stdout.strip()
             except (OSError, py_compile.PyCompileError) as error:
                 compared = "does not compile: %s" % error
-            verdict = "on the ladder" if name in on_ladder and (kind == "small" or compared.startswith("different")) else compared.split(":")[0].split()[0]
+            verdict = (
+                "on the ladder"
+                if name in on_ladder
+                and (kind in ("small", "ends") or compared.startswith(("different", "unproven")))
+                else compared.split(":")[0].split()[0]
+            )
             verdicts[verdict] += 1
-            if verdict not in good and shown < SHOWN:
+            if verdict not in good[: 3 if kind in ("small", "ends") else 4] and shown < SHOWN:
                 shown += 1
                 with open(path) as source, open(made) as output:
                     print("%s\n%s\n--- came back as\n%s" % (compared, source.read(), output.read()))
     wrong = sum(verdicts.values()) - sum(verdicts[verdict] for verdict in good)
-    print("3.%d %s: %d from seed %d: %s" % (MINOR, kind, count, first, ", ".join("%s %d" % item for item in sorted(verdicts.items()))))
-    unplain = kind == "small" and 100 * verdicts["on the ladder"] > count
+    print(
+        "3.%d %s: %d from seed %d: %s"
+        % (
+            MINOR,
+            kind,
+            count,
+            first,
+            ", ".join("%s %d" % item for item in sorted(verdicts.items())),
+        )
+    )
+    unplain = kind in ("small", "ends") and 100 * verdicts["on the ladder"] > count
     return 1 if wrong or unplain or not count else 0
 
 

@@ -17,11 +17,14 @@ using namespace depyf;
 
 std::string unhex(const std::string& text) {
   std::string out;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) out += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    out += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
   return out;
 }
 
-double to_double(const std::string& text) { return std::bit_cast<double>(static_cast<std::uint64_t>(std::stoull(text, nullptr, 16))); }
+double to_double(const std::string& text) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(std::stoull(text, nullptr, 16)));
+}
 
 const std::unordered_map<std::string, ExprKind> kExprKinds = {
 #define EXPR(name) {#name, ExprKind::name},
@@ -65,15 +68,21 @@ struct Builder {
     std::string kind, text, more;
     in >> kind >> text >> more;
     Const value;
-    if (kind == "None") value.kind = ConstKind::None;
-    else if (kind == "True") value.kind = ConstKind::True;
-    else if (kind == "False") value.kind = ConstKind::False;
-    else if (kind == "Ellipsis") value.kind = ConstKind::Ellipsis;
+    if (kind == "None")
+      value.kind = ConstKind::None;
+    else if (kind == "True")
+      value.kind = ConstKind::True;
+    else if (kind == "False")
+      value.kind = ConstKind::False;
+    else if (kind == "Ellipsis")
+      value.kind = ConstKind::Ellipsis;
     else if (kind == "Int") {
       value.kind = ConstKind::Int;
       value.big = text.size() > 15;
-      if (value.big) value.text = module.arena.copy_string(text);
-      else value.integer = std::stoll(text, nullptr, 16);
+      if (value.big)
+        value.text = module.arena.copy_string(text);
+      else
+        value.integer = std::stoll(text, nullptr, 16);
     } else if (kind == "Float") {
       value.kind = ConstKind::Float;
       value.re = to_double(text);
@@ -97,10 +106,13 @@ struct Builder {
     e.a = number(in);
     e.kids = ids<ExprId>(in);
     e.extra = ids<std::uint32_t>(in);
-    bool constant = e.kind == ExprKind::Constant || e.kind == ExprKind::MatchSingleton || e.kind == ExprKind::Interpolation;
+    bool constant = e.kind == ExprKind::Constant || e.kind == ExprKind::MatchSingleton ||
+                    e.kind == ExprKind::Interpolation;
     if (e.a != UINT32_MAX) {
-      if (constant) e.a = consts[e.a].index;
-      else if (e.kind != ExprKind::Lambda) e.a = strings[e.a].index;
+      if (constant)
+        e.a = consts[e.a].index;
+      else if (e.kind != ExprKind::Lambda)
+        e.a = strings[e.a].index;
     }
     if (e.kind == ExprKind::MatchClass)
       for (std::uint32_t& name : e.extra) name = strings[name].index;
@@ -120,7 +132,8 @@ struct Builder {
 
   void function(std::istream& in) {
     Function f;
-    if (std::uint32_t list = number(in); list != UINT32_MAX) f.type_params = ast.type_param_lists[list];
+    if (std::uint32_t list = number(in); list != UINT32_MAX)
+      f.type_params = ast.type_param_lists[list];
     for (std::uint32_t i = number(in); i > 0; --i) {
       Parameter p;
       p.name = string(in);
@@ -198,13 +211,27 @@ int main() {
         builder->strings.push_back(builder->module.intern(unhex(text)));
         break;
       }
-      case 'K': builder->constant(in); break;
-      case 'E': builder->expression(in); break;
-      case 'P': builder->type_params(in); break;
-      case 'F': builder->function(in); break;
-      case 'T': builder->statement(in); break;
-      case 'M': builder->finish(in); break;
-      default: std::cerr << "unknown record: " << line << "\n"; return 2;
+      case 'K':
+        builder->constant(in);
+        break;
+      case 'E':
+        builder->expression(in);
+        break;
+      case 'P':
+        builder->type_params(in);
+        break;
+      case 'F':
+        builder->function(in);
+        break;
+      case 'T':
+        builder->statement(in);
+        break;
+      case 'M':
+        builder->finish(in);
+        break;
+      default:
+        std::cerr << "unknown record: " << line << "\n";
+        return 2;
     }
   }
 }

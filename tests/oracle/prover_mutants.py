@@ -9,6 +9,7 @@ which the prover knows and the judge does not; what the judge accepts and the pr
 
     python3.X prover_mutants.py [MUTANTS of each kind [SEED [FOLDER]]]      FOLDER: of .py files, default the standard library
 """
+
 import ast
 import copy
 import os
@@ -23,9 +24,25 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import judge  # noqa: E402
 
-COMPARISONS = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)]
+COMPARISONS = [
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+]
 OTHER = {one: other for pair in COMPARISONS for one, other in (pair, pair[::-1])}
-KINDS = ["comparison", "boolean", "arms", "break", "default", "drop", "operator", "attribute", "negation"]
+KINDS = [
+    "comparison",
+    "boolean",
+    "arms",
+    "break",
+    "default",
+    "drop",
+    "operator",
+    "attribute",
+    "negation",
+]
 LISTED = 5
 
 
@@ -42,7 +59,10 @@ def sites(tree):
             yield i, "break"
         elif isinstance(node, ast.arguments) and node.defaults:
             yield i, "default"
-        elif isinstance(node, (ast.FunctionDef, ast.For, ast.While, ast.With, ast.Try)) and len(node.body) > 1:
+        elif (
+            isinstance(node, (ast.FunctionDef, ast.For, ast.While, ast.With, ast.Try))
+            and len(node.body) > 1
+        ):
             yield i, "drop"
         elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             yield i, "operator"
@@ -98,7 +118,9 @@ class Decided(ast.NodeTransformer):
         self.generic_visit(node)
         values = [self.value(part) for part in [node.left] + node.comparators]
         numbers = all(value and type(value[0]) in (int, float) for value in values)
-        if numbers and not any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+        if numbers and not any(
+            isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops
+        ):
             return self.constant(node, eval(compile(ast.Expression(node), "constant", "eval")))
         return node
 
@@ -131,7 +153,11 @@ class Decided(ast.NodeTransformer):
     def visit_If(self, node):
         self.generic_visit(node)
         value = self.value(node.test)
-        return (node.body if value[0] else node.orelse) or ast.copy_location(ast.Pass(), node) if value else node
+        return (
+            (node.body if value[0] else node.orelse) or ast.copy_location(ast.Pass(), node)
+            if value
+            else node
+        )
 
     def visit_Try(self, node):
         self.generic_visit(node)
@@ -146,7 +172,9 @@ class Decided(ast.NodeTransformer):
         body = node.body
         while isinstance(body[-1], ast.With):
             body = body[-1].body
-        if isinstance(body[-1], ast.Return) and (body[-1].value is None or self.value(body[-1].value) == (None,)):
+        if isinstance(body[-1], ast.Return) and (
+            body[-1].value is None or self.value(body[-1].value) == (None,)
+        ):
             body[-1] = ast.copy_location(ast.Pass(), body[-1])
         return node
 
@@ -179,7 +207,12 @@ def judged_equal(a, b):
 
 def pieces(folder, rng):
     """Statements of modules' top levels, as modules of their own."""
-    paths = sorted(os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(".py"))
+    paths = sorted(
+        os.path.join(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name.endswith(".py")
+    )
     paths = [path for path in paths if "lib2to3" not in path and "site-packages" not in path]
     rng.shuffle(paths)
     for path in paths:
@@ -189,7 +222,10 @@ def pieces(folder, rng):
         except (SyntaxError, ValueError, OSError):
             continue
         for statement in tree.body:
-            if isinstance(statement, (ast.ClassDef, ast.FunctionDef, ast.If, ast.Try, ast.For, ast.While, ast.With)):
+            if isinstance(
+                statement,
+                (ast.ClassDef, ast.FunctionDef, ast.If, ast.Try, ast.For, ast.While, ast.With),
+            ):
                 yield path, ast.Module(body=[statement], type_ignores=[])
 
 
@@ -224,12 +260,17 @@ def main():
             equal = judged_equal(original, code)
             place = "%s, line %d" % (os.path.basename(path), tree.body[0].lineno)
             told[kind] += not equal
-            if proven != "different" and not equal:
-                (decided if decided_equal(tree, index, kind) else wrong).append("%s in %s: %s" % (kind, place, proven))
-            elif proven == "different" and equal:
+            if proven not in ("unproven", "different") and not equal:
+                (decided if decided_equal(tree, index, kind) else wrong).append(
+                    "%s in %s: %s" % (kind, place, proven)
+                )
+            elif proven in ("unproven", "different") and equal:
                 strict[kind].append("%s: %s" % (place, where))
     for kind in KINDS:
-        print("3.%d %-10s %5d mutants, the judge tells %5d of them; the prover rejects %d that the judge accepts" % (sys.version_info[1], kind, made[kind], told[kind], len(strict[kind])))
+        print(
+            "3.%d %-10s %5d mutants, the judge tells %5d of them; the prover rejects %d that the judge accepts"
+            % (sys.version_info[1], kind, made[kind], told[kind], len(strict[kind]))
+        )
         for line in strict[kind][:LISTED]:
             print("    " + line)
     print("accepted by the prover, and by the judge once constants have decided: %d" % len(decided))

@@ -1,4 +1,5 @@
 """lift/ against the interpreters: lift_subject.py runs small programs natively and by their lifted text, under every interpreter found."""
+
 import functools
 import json
 import os
@@ -34,13 +35,20 @@ def command():
     try:
         import depyf  # noqa: F401
     except ImportError:
-        pytest.skip("neither the program depyf is built (cmake --build build) nor the package installed")
+        pytest.skip(
+            "neither the program depyf is built (cmake --build build) nor the package installed"
+        )
     return [sys.executable, "-m", "depyf"]
 
 
 def run_subject(minor, *arguments):
-    run = subprocess.run([interpreters()[minor], "-W", "ignore", SUBJECT] + [str(a) for a in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         universal_newlines=True, timeout=600)
+    run = subprocess.run(
+        [interpreters()[minor], "-W", "ignore", SUBJECT] + [str(a) for a in arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=600,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     return run.stdout
 
@@ -51,7 +59,12 @@ def compare(minor, folder, alter=None):
         if not name.endswith(".pyc"):
             continue
         path = os.path.join(str(folder), name)
-        dump = subprocess.run(command() + ["dump", "--stage", "lift", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        dump = subprocess.run(
+            command() + ["dump", "--stage", "lift", path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
         assert dump.returncode == 0, dump.stderr + dump.stdout[-2000:]
         with open(path[: -len("pyc")] + "lift", "w", encoding="utf-8") as out:
             out.write(alter(dump.stdout) if alter else dump.stdout)
@@ -60,7 +73,9 @@ def compare(minor, folder, alter=None):
 
 def skip_without(minor):
     if minor not in interpreters():
-        pytest.skip("no CPython 3.%d found (DEPYF_PYTHONS, PATH and PYENV_ROOT are looked at)" % minor)
+        pytest.skip(
+            "no CPython 3.%d found (DEPYF_PYTHONS, PATH and PYENV_ROOT are looked at)" % minor
+        )
 
 
 @pytest.mark.parametrize("minor", SUPPORTED, ids=["3.%d" % m for m in SUPPORTED])
@@ -75,9 +90,13 @@ def test_lifted_programs_do_what_the_interpreter_does(minor, tmp_path):
 
 # Mistakes that lift could make, put into its text: each must be noticed.
 MISTAKES = {
-    "operands swapped": lambda text: re.sub(r"(BINARY[^(\n]*) \((v\d+), (v\d+)\)", r"\1 (\3, \2)", text),
+    "operands swapped": lambda text: re.sub(
+        r"(BINARY[^(\n]*) \((v\d+), (v\d+)\)", r"\1 (\3, \2)", text
+    ),
     "in place for binary": lambda text: text.replace(" = INPLACE", " = BINARY"),
-    "branch arms swapped": lambda text: re.sub(r"(branch \S+) \? (.+) : (.+)", r"\1 ? \3 : \2", text),
+    "branch arms swapped": lambda text: re.sub(
+        r"(branch \S+) \? (.+) : (.+)", r"\1 ? \3 : \2", text
+    ),
     "unpacking the other way round": lambda text: re.sub(r"v(\d+)\.0\b", r"v\1.1", text),
     "is not for is": lambda text: re.sub(r"= IS \(", "= IS 1 (", text),
     "handler forgotten": lambda text: re.sub(r"  protected by .*", "", text),

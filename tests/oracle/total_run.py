@@ -4,12 +4,15 @@ Runs under any CPython from 3.7 on. Three kinds of functions:
   graph   random control-flow graphs, put together from instructions: irreducible, with jumps into loops and (3.11+) into
           protected code, overlapping rows of the exception table, values left on the stack across branches, EXTENDED_ARG 0
   source  random source (flow_run.py), compiled, decompiled from the first rung of the ladder that is asked for
+  junk    plain statements with what simple obfuscators put between them: jumps to and fro, NOPs, blocks split, values pushed and popped,
+          branches on constants whose other way leads into the middle of things; most must have plain structure
   kept    the functions of the folder `functions`, which once came out wrong or without structure: they must have plain structure,
           unless they say `Ladder`
 The events that calls record (with the exception being handled), the result and the type of an exception must be equal.
 
-    python3.X total_run.py DEPYF graph|source|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
+    python3.X total_run.py DEPYF graph|source|junk|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
 """
+
 import dis
 import glob
 import importlib.util
@@ -121,13 +124,18 @@ class Assembler:
 
     def skip_jump_if(self, truth):
         """Branches over the jump that follows when the top of the stack is `truth`."""
-        name = "POP_JUMP_%sIF_%s" % ("FORWARD_" if MINOR == 11 else "", "TRUE" if truth else "FALSE")
+        name = "POP_JUMP_%sIF_%s" % (
+            "FORWARD_" if MINOR == 11 else "",
+            "TRUE" if truth else "FALSE",
+        )
         over = 4 + (len(caches("JUMP_BACKWARD")) if MINOR >= 11 else 0)
         if MINOR >= 11:
             argument = over // 2
         else:
             argument = (self.here() + 4 + over) // (2 if MINOR == 10 else 1)
-        self.out += bytes([OPS["EXTENDED_ARG"], argument >> 8, OPS[name], argument & 255]) + caches(name)
+        self.out += bytes([OPS["EXTENDED_ARG"], argument >> 8, OPS[name], argument & 255]) + caches(
+            name
+        )
 
     def finish(self):
         for at, label in self.fixes:
@@ -141,7 +149,9 @@ class Assembler:
                 argument = (at + 4 + len(caches(name)) - target) // 2
             if name == "JUMP_FORWARD" and caches("JUMP_BACKWARD"):
                 # what would be the other jump's cache is never reached
-                self.out[at + 4 : at + 4 + len(caches("JUMP_BACKWARD"))] = bytes([OPS["NOP"], 0]) * (len(caches("JUMP_BACKWARD")) // 2)
+                self.out[at + 4 : at + 4 + len(caches("JUMP_BACKWARD"))] = bytes(
+                    [OPS["NOP"], 0]
+                ) * (len(caches("JUMP_BACKWARD")) // 2)
             self.out[at + 1] = argument >> 8
             self.out[at + 2] = OPS[name]
             self.out[at + 3] = argument & 255
@@ -157,7 +167,9 @@ class Assembler:
                 parts.append(value & 63)
             parts.reverse()
             for i, part in enumerate(parts):
-                out.append(part | (64 if i + 1 < len(parts) else 0) | (128 if first and i == 0 else 0))
+                out.append(
+                    part | (64 if i + 1 < len(parts) else 0) | (128 if first and i == 0 else 0)
+                )
 
         for begin, end, label, depth, lasti in sorted(self.rows):
             if begin == end:
@@ -273,6 +285,92 @@ def random_graph(rng):
     return asm.finish(), asm.table() if MINOR >= 11 else b""
 
 
+def comparison():
+    """The bytes of `==` before a branch."""
+    code = compile("if a == b:\n c", "total", "exec")
+    argument = next(i.arg for i in dis.get_instructions(code) if i.opname == "COMPARE_OP")
+    return bytes([OPS["COMPARE_OP"], argument]) + caches("COMPARE_OP")
+
+
+class Junk:
+    """Statements, put together from instructions, with junk between them."""
+
+    def __init__(self, rng):
+        self.rng, self.asm, self.labels, self.places = rng, Assembler(), 0, []
+        self.equal = comparison()
+
+    def label(self):
+        self.labels += 1
+        return self.labels
+
+    def junk(self):
+        asm, kind = (
+            self.asm,
+            self.rng.choice(["none", "none", "nop", "pop", "dup", "swap", "jump", "if"]),
+        )
+        if kind == "nop":
+            asm.raw(bytes([OPS["NOP"], 0]) * self.rng.randrange(1, 6))
+        elif kind == "pop":
+            asm.raw(PUSH_CONST + POP)
+        elif kind == "dup":
+            asm.raw(PUSH_CONST + DUP + POP + POP)
+        elif kind == "swap":
+            asm.raw(PUSH_CONST * 2 + SWAP + SWAP + POP * 2)
+        elif kind == "jump":
+            there, back = self.label(), self.label()
+            behind = self.label()
+            asm.jump(there)
+            asm.label(back)
+            asm.jump(behind)
+            asm.label(there)
+            asm.jump(back)
+            asm.label(behind)
+        elif kind == "if":
+            over = self.label()
+            asm.raw(PUSH_CONST * 2 + self.equal)
+            asm.skip_jump_if(False)
+            asm.jump(over)
+            asm.raw(self.rng.choice(EV) + POP)
+            asm.jump(self.rng.choice(self.places + [over]))
+            asm.label(over)
+        place = self.label()
+        asm.label(place)
+        self.places.append(place)
+
+    def call(self):
+        self.asm.raw(self.rng.choice(EV))
+
+    def statement(self, depth):
+        asm = self.asm
+        self.junk()
+        kind = self.rng.choice(["call", "call", "if", "loop"]) if depth else "call"
+        self.call()
+        if kind == "call":
+            asm.raw(POP)
+            return
+        otherwise, end, begin = self.label(), self.label(), self.places[-1]
+        asm.skip_jump_if(True)
+        asm.jump(otherwise)
+        self.statements(depth - 1)
+        asm.jump(end if kind == "if" else begin)
+        asm.label(otherwise)
+        if kind == "if" and self.rng.random() < 0.5:
+            self.statements(depth - 1)
+        asm.label(end)
+
+    def statements(self, depth):
+        for _ in range(self.rng.choice([1, 1, 2, 3])):
+            self.statement(depth)
+        self.junk()
+
+
+def random_junk(rng):
+    made = Junk(rng)
+    made.statements(2)
+    made.asm.raw(PUSH_CONST + RETURN)
+    return made.asm.finish(), b""
+
+
 # ---------------------------------------------------------------- decompile, run, compare
 
 
@@ -297,10 +395,16 @@ def decompile(command, code, ladder):
         with os.fdopen(handle, "wb") as file:
             file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
         done = subprocess.run(
-            [command, "decompile", "--ladder", str(ladder), path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600
+            [command, "decompile", "--no-check", "--ladder", str(ladder), path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=600,
         )
         if done.returncode < 0:
-            raise SystemExit("the command died of signal %d on %s" % (-done.returncode, os.environ.setdefault("KEPT", path)))
+            raise SystemExit(
+                "the command died of signal %d on %s"
+                % (-done.returncode, os.environ.setdefault("KEPT", path))
+            )
         return done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
     finally:
         if "KEPT" not in os.environ:
@@ -323,6 +427,8 @@ def make(kind, seed):
     name = "f%d" % seed
     if kind == "graph":
         return code_like(name, *random_graph(rng))
+    if kind == "junk":
+        return code_like(name, *random_junk(rng))
     source = flow_run.Source(rng, rich=True, match=MINOR >= 10)
     source.body(1, 4, False, False)
     try:
@@ -335,7 +441,9 @@ def make(kind, seed):
 def kept():
     """The code of the functions in the folder `functions` that this Python compiles, and the names of those that need the ladder."""
     codes, unplain = [], set()
-    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions", "*.py"))):
+    for path in sorted(
+        glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions", "*.py"))
+    ):
         name = os.path.basename(path)[:-3]
         with open(path) as file:
             text = file.read().replace("def f(", "def %s(" % name)
@@ -364,7 +472,11 @@ def main():
         codes, unplain = kept()
         runs_each = 10 * RUNS
     else:
-        codes = [code for code in (make(kind, seed) for seed in range(first, first + count)) if code is not None]
+        codes = [
+            code
+            for code in (make(kind, seed) for seed in range(first, first + count))
+            if code is not None
+        ]
     source, notes = decompile(command, module_of(codes), ladder)
     if kind == "kept" and ladder == 0:
         lost = set(re.findall(r": (\w+): ladder", notes)) - unplain
@@ -391,12 +503,23 @@ def main():
             if got != expected:
                 failures += 1
                 if failures <= SHOWN:
-                    print("%s, script %d\nexpected: %s\ngot:      %s" % (code.co_name, script, expected, got))
+                    print(
+                        "%s, script %d\nexpected: %s\ngot:      %s"
+                        % (code.co_name, script, expected, got)
+                    )
                     dis.dis(code)
                     print(function_text(source, code.co_name))
                 break
     kinds = ", ".join("%s: %d" % item for item in sorted(levels.items())) or "all plain"
-    print("3.%d %s: %d functions from seed %d, %d runs, %d events, %d failures (%s)" % (MINOR, kind, len(codes), first, runs, events, failures, kinds))
+    print(
+        "3.%d %s: %d functions from seed %d, %d runs, %d events, %d failures (%s)"
+        % (MINOR, kind, len(codes), first, runs, events, failures, kinds)
+    )
+    plain = 1 - levels["ladder L5"] / len(codes)
+    if kind == "junk":
+        print("plain: %.1f %%" % (100 * plain))
+    if kind == "junk" and plain < 0.9:
+        return 1
     return 1 if failures or not events or levels.get("broken") else 0
 
 

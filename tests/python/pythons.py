@@ -32,9 +32,7 @@ def found():
 def path_of(version):
     """The interpreter of that version; skips the test where there is none."""
     if not found().get(version):
-        pytest.skip(
-            "no CPython %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS are looked at)" % version
-        )
+        pytest.skip("no CPython %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS are looked at)" % version)
     return found()[version]
 
 

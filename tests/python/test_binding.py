@@ -103,6 +103,7 @@ def test_literals_are_printed(value):
     assert (type(result), repr(result)) == (type(value), repr(value))
 
 
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="code.replace came with 3.8")
 def test_code_rebuilt_from_its_bytes_has_its_live_objects():
     def function(x):
         return x, "first", 5, "second"
@@ -135,9 +136,7 @@ def test_placeholders_avoid_names_that_the_code_uses():
         return __const_3__, __const_7__, "placeholder"  # noqa: F821
 
     code = function.__code__
-    code = replace(
-        code, co_consts=tuple(sys if c == "placeholder" else c for c in code.co_consts)
-    )
+    code = replace(code, co_consts=tuple(sys if c == "placeholder" else c for c in code.co_consts))
     source, _, constants, _ = _core.decompile(code)
     assert list(constants) == ["__const_8__"]
     assert "__const_8__" in source
@@ -148,7 +147,7 @@ def test_nesting_costs_no_stack():
     for _ in range(3000):
         code = replace(returns_constant(None), co_consts=(None, code))
     verdict, _ = _core.compare(code, code)
-    assert verdict != "different"
+    assert verdict not in ("unproven", "different")
     # Freed level by level: CPython's own deallocation of such a chain is recursive.
     while code is not None:
         code = next((c for c in code.co_consts if isinstance(c, types.CodeType)), None)
@@ -222,5 +221,7 @@ def test_no_leak():
             rounds.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(rounds) < 2000, rounds  # a leak is in each of them, what the rest of the process does is not
+    assert min(rounds) < 2000, (
+        rounds
+    )  # a leak is in each of them, what the rest of the process does is not
     assert (sys.getrefcount(marker), sys.getrefcount(code)) == references

@@ -6,9 +6,12 @@ import py_compile
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import pytest
+
+from tests.interpreters import native_command
 
 
 def run(*arguments, env=None):
@@ -74,7 +77,9 @@ def test_modules_by_name_are_found_and_not_imported(tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text("raise SystemExit('imported')\n")
     (package / "inner.py").write_text("print('imported too')\nVALUE = 7\n")
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    environment = dict(
+        os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    )
     done = run("decompile", "-m", "pack.inner", env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "print('imported too')\nVALUE = 7\n"
@@ -93,7 +98,9 @@ def test_zip_files_are_folders(pyc, tmp_path):
         file.writestr("readme.txt", "no bytecode")
     done = run("decompile", str(archive), "-o", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    found = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
+    found = sorted(
+        str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")
+    )
     assert found == [os.path.join("other.py"), os.path.join("pack", "mod.py")]
     assert not (tmp_path / "outside.py").exists()
     data = archive.read_bytes()
@@ -101,7 +108,11 @@ def test_zip_files_are_folders(pyc, tmp_path):
         bad = tmp_path / "cut.zip"
         bad.write_bytes(data[:cut] + data[-22:])
         done = run("decompile", str(bad), "-o", str(tmp_path / "again"))
-        assert done.returncode in (1, 2) and "cut.zip" in done.stderr and "Traceback" not in done.stderr, done
+        assert (
+            done.returncode in (1, 2)
+            and "cut.zip" in done.stderr
+            and "Traceback" not in done.stderr
+        ), done
 
 
 def test_deflated_members(pyc, tmp_path):
@@ -113,28 +124,170 @@ def test_deflated_members(pyc, tmp_path):
     assert (done.returncode == 0 and "return a + b" in done.stdout) or "zlib" in done.stderr, done
 
 
-def test_check_compiles_and_compares(pyc, tmp_path):
-    environment = dict(os.environ, DEPYF_PYTHONS=sys.executable)
-    done = run("decompile", "--check", pyc, env=environment)
-    assert done.returncode == 0
-    assert "mod.pyc: identical" in done.stderr or "mod.pyc: exact" in done.stderr
-    done = run("decompile", "--check", "--format", "json", pyc, env=environment)
-    assert json.loads(done.stdout)["check"]["verdict"] in ("identical", "exact")
-    done = run("decompile", "--check", pyc, env=dict(os.environ, DEPYF_PYTHONS="", PATH="", PYENV_ROOT=str(tmp_path)))
-    assert done.returncode == 0 and "not checked: no python" in done.stderr, done
+NOWHERE = {"DEPYF_PYTHONS": "", "PATH": "", "PYENV_ROOT": os.devnull, "HOME": os.devnull}
+
+
+def native(*arguments, env=None):
+    """The native command, which has no interpreter of its own."""
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    return subprocess.run(
+        [command, *arguments],
+        env=dict(os.environ, **(env or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=60,
+    )
+
+
+def test_output_is_proven_without_being_asked(pyc):
+    done = run("decompile", pyc, env=dict(os.environ, **NOWHERE))
+    assert done.returncode == 0 and "mod.pyc: proven (" in done.stderr, done
+    assert done.stdout == run("decompile", "--no-check", pyc).stdout
+    assert run("decompile", "--no-check", pyc).stderr == ""
+    assert run("decompile", "--check", pyc).stderr == done.stderr
+    done = run("decompile", "--format", "json", pyc)
+    check = json.loads(done.stdout)["check"]
+    assert check["proven"] is True and check["verdict"] in ("identical", "exact", "equivalent")
+    done = native("decompile", pyc, env=dict(NOWHERE, DEPYF_PYTHONS=sys.executable))
+    assert done.returncode == 0 and "mod.pyc: proven (" in done.stderr, done
+
+
+def test_what_has_no_interpreter_is_not_checked_and_no_failure(pyc, tmp_path):
+    name = "CPython %d.%d" % sys.version_info[:2]
+    done = native("decompile", pyc, env=NOWHERE)
+    assert done.returncode == 0, done
+    assert "mod.pyc: not checked because %s was not found" % name in done.stderr
+    for number in range(3):
+        shutil.copy(pyc, str(tmp_path / ("copy%d.pyc" % number)))
+    done = native("decompile", str(tmp_path), "-o", str(tmp_path / "out"), env=NOWHERE)
+    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1, done
+    assert "4 files: 4 decompiled; 4 not checked because %s was not found" % name in done.stderr
+    done = run("decompile", str(tmp_path), "-o", str(tmp_path / "out"), "-j", "3")
+    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1, done
+    assert "4 files: 4 decompiled; 4 proven" in done.stderr
+
+
+def test_checking_leaves_no_trace(tmp_path):
+    """No warning about the source, nothing executed, no file written beside the output."""
+    source = tmp_path / "noisy.py"
+    source.write_text("import sys\nx = sys is 'name'\nopen('ran', 'w')\nraise SystemExit(3)\n")
+    pyc = str(tmp_path / "noisy.pyc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        py_compile.compile(str(source), cfile=pyc, doraise=True)
+    before = sorted(os.listdir(str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "depyf", "decompile", pyc],
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1, done
+    assert done.stderr.startswith("depyf: %s: proven (" % pyc)
+    assert sorted(os.listdir(str(tmp_path))) == before
+
+
+@pytest.mark.parametrize(
+    "behaviour, words",
+    [
+        ("read line; exit 1", "ended"),
+        ("exec /bin/sleep 60", "took too long"),
+        ("exec /bin/cat", "no proper answer"),
+        ("read line; echo done 99999999999999 0", "no proper answer"),
+        ("read line; echo done 4 0; echo abc; exec /bin/cat > /dev/null", "unexpected"),
+    ],
+    ids=["dies", "hangs", "junk", "announces", "no-marshal"],
+)
+def test_a_sick_interpreter_proves_nothing(pyc, tmp_path, behaviour, words):
+    version = "%d.%d" % sys.version_info[:2]
+    fake = tmp_path / ("python" + version)
+    fake.write_text("#!/bin/sh\necho python %s\n%s\n" % (version, behaviour))
+    fake.chmod(0o755)
+    environment = dict(NOWHERE, DEPYF_PYTHONS=str(fake), DEPYF_CHECK_SECONDS="1")
+    done = native("decompile", pyc, env=environment)
+    assert done.returncode == 1 and "return a + b" in done.stdout, done
+    assert "mod.pyc: not proven: " in done.stderr
+    if words != "unexpected":
+        assert words in done.stderr
+
+
+# Compiles as CPython does, but for a statement that it gets wrong.
+WRONG_COMPILER = """#!%s
+import marshal, sys
+print("python 3.%%d" %% sys.version_info[1], flush=True)
+for line in iter(sys.stdin.buffer.readline, b""):
+    _, length, optimize, name = line.split(b" ", 3)
+    source = sys.stdin.buffer.read(int(length)).replace(b"return 'plain'", b"return 'wrong'")
+    if b"return 'wrong'" in source and %r:
+        source = b"(" + source
+    try:
+        answer, word, line = marshal.dumps(compile(source, "x", "exec")), b"done", 0
+    except SyntaxError as error:
+        answer, word, line = str(error).encode(), b"failed", source.split(b"return 'wrong'")[0].count(b"\\n") + 1
+    sys.stdout.buffer.write(b"%%s %%d %%d\\n" %% (word, len(answer), line) + answer)
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_function_that_is_not_proven_takes_another_form(tmp_path, refuses):
+    (tmp_path / "two.py").write_text(
+        "def f(a, *b, c=1):\n    return 'plain'\n\n\ndef g(x):\n    return x + 1\n"
+    )
+    pyc = py_compile.compile(
+        str(tmp_path / "two.py"), cfile=str(tmp_path / "two.pyc"), doraise=True
+    )
+    fake = tmp_path / "python"
+    fake.write_text(WRONG_COMPILER % (sys.executable, refuses))
+    fake.chmod(0o755)
+    out = tmp_path / "out"
+    done = native("decompile", pyc, "-o", str(out), env=dict(NOWHERE, DEPYF_PYTHONS=str(fake)))
+    assert done.returncode == 0, done
+    text = (out / "two.py").read_text()
+    assert "def g(x):\n    return x + 1\n" in text and "return 'plain'" not in text
+    assert "the plain form was not proven" in done.stderr and "1 proven" in done.stderr
+    assert "two.pyc: f (L6)" in done.stderr
+    namespace = {}
+    exec(compile(text, "two.py", "exec"), namespace)
+    assert namespace["f"](1) == "plain"
+
+
+def test_what_stays_unproven_is_named(tmp_path):
+    """A dispatch loop is not proven; it is kept, told and named, and is exit code 1."""
+    (tmp_path / "two.py").write_text("def f(a):\n    return a\n")
+    pyc = py_compile.compile(
+        str(tmp_path / "two.py"), cfile=str(tmp_path / "two.pyc"), doraise=True
+    )
+    done = run("decompile", "--ladder", "5", pyc, "-o", str(tmp_path / "out"))
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    if done.returncode == 0:
+        assert "1 proven" in done.stderr
+        return
+    assert done.returncode == 1 and any("two.pyc: not proven: " in line for line in lines)
+    assert lines[lines.index("not proven to do the same:") + 1].startswith(pyc + ": ")
+    assert pyc + ": f (L5), <module> (L5)" in lines
 
 
 def test_json_holds_source_lines_and_diagnostics(pyc):
     result = json.loads(run("decompile", "--format", "json", pyc).stdout)
     lines = result["source"].splitlines()
     row = next(row for row in result["lines"] if row["code"] == "f")
-    assert lines[row["line"] - 1].strip() == "return a + b" or lines[row["line"] - 1].startswith("def f")
+    assert lines[row["line"] - 1].strip() == "return a + b" or lines[row["line"] - 1].startswith(
+        "def f"
+    )
     assert row["offsets"] and row["original_line"] in (1, 2)
     assert result["diagnostics"] == []
 
 
 def test_dump_formats(pyc):
-    rows = [json.loads(line) for line in run("dump", "--stage", "flow", "--format", "json", pyc).stdout.splitlines()]
+    rows = [
+        json.loads(line)
+        for line in run("dump", "--stage", "flow", "--format", "json", pyc).stdout.splitlines()
+    ]
     assert sorted(row["code"] for row in rows) == ["<module>", "f"]
     assert all(row["stage"] == "flow" and row["blocks"] for row in rows)
     dot = run("dump", "--stage", "lift", "--format", "dot", "--code", "f", pyc).stdout

@@ -1,6 +1,7 @@
 """depyf.decompile and the names that programs written for the original depyf call."""
 
 import functools
+import sys
 import types
 
 import pytest
@@ -111,9 +112,7 @@ def test_endless_wrapping_is_refused():
 
 def test_decompiler_interface_of_the_original():
     decompiler = Decompiler(plain.__code__)
-    text = decompiler.decompile(
-        indentation=2, temp_prefix="__t_", overwite_fn_name="other_name"
-    )
+    text = decompiler.decompile(indentation=2, temp_prefix="__t_", overwite_fn_name="other_name")
     assert text.startswith("def other_name(a, b")
     assert "\n  return a + b" in text
     assert Decompiler(plain).decompile() == depyf.decompile(plain)
@@ -182,7 +181,8 @@ def test_fix_irregular_code_gives_the_variables(source):
     ]
     assert code.co_freevars == old.co_freevars == ("y", "z")
     assert set(code.co_cellvars) == {"a", "q", "cell_1"}
-    assert "local_1" in code.co_varnames
+    if sys.version_info >= (3, 8):  # 3.7's compiler drops a dead branch before it counts locals
+        assert "local_1" in code.co_varnames
     closure = enclosed().__closure__
     assert types.FunctionType(code, {"staticmethod": staticmethod}, "f", None, closure)(2, 3) == 5
 
@@ -205,8 +205,157 @@ def other(a, b=2, *rest, key=None, **more):
 def test_compare_is_false_only_for_different_code():
     assert depyf.compare(plain, plain).verdict == "identical"
     assert depyf.compare(plain, twin, names=False)
-    named = depyf.compare(plain, twin)
+    named = depyf.compare(plain, twin, names=True)
     assert not named and "twin" in named.detail
+    said = depyf.compare(plain, twin)
+    assert said and "'twin'" in said.ignored
     different = depyf.compare(plain, other, names=False)
     assert not different
     assert different.verdict == "different" and different.detail
+
+
+class Odd:
+    def __repr__(self):
+        raise AssertionError("nothing of the user's may run")
+
+    __eq__ = __hash__ = __len__ = __bool__ = __repr__
+
+
+SENTINEL = Odd()
+
+
+def literals(a, b=3, *c, k="q", m=(1, [None], {"x": -1.5})):
+    return a
+
+
+def annotated(a: int, b: "later" = Odd(), *c: Odd, d: Odd = SENTINEL, **kw: SENTINEL) -> str:
+    return a
+
+
+def unnamed(a, *, b: 1 = 2) -> (3, "x"):
+    return a
+
+
+def decorator(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@decorator
+def decorated(args: int, b=1):
+    return b
+
+
+@functools.lru_cache(maxsize=None)
+def with_default(n=1):
+    return n
+
+
+def test_a_function_shows_its_defaults_and_annotations():
+    head = "def literals(a, b=3, *c, k='q', m=(1, [None], {'x': -1.5})):"
+    assert depyf.decompile(literals).splitlines()[0] == head
+    lines = depyf.decompile(unnamed).splitlines()
+    assert lines[0] == "def unnamed(a, *, b: 1 = 2) -> (3, 'x'):"
+    source = depyf.decompile(annotated)
+    assert source.startswith("# default of b: <object of type Odd>")
+    for part in ("a: int", "b: 'later' = ...", "*c: Odd", "d: Odd = SENTINEL", "-> str:"):
+        assert part in source
+    assert "**kw: SENTINEL" in source
+    assert depyf.decompile(literals.__code__).startswith("def literals(a, b, *c, k, m):")
+    namespace = {}
+    exec(compile(depyf.decompile(literals), "x", "exec"), namespace)
+    assert namespace["literals"].__defaults__ == literals.__defaults__
+    assert namespace["literals"].__kwdefaults__ == literals.__kwdefaults__
+
+
+def test_what_no_source_can_name_is_said():
+    def inner(a=object(), b=float("nan"), c=1) -> Odd():
+        return a
+
+    source = depyf.decompile(inner)
+    assert "# default of a: <object of type object>" in source
+    assert "# default of b: <object of type float>" in source
+    assert "def inner(a=..., b=..., c=1)" in source
+    if sys.version_info < (3, 14):
+        assert "# annotation of the result: <object of type Odd>" in source
+    else:
+        assert "-> Odd():" in source
+    inner.__defaults__ = (1, 2, 3, 4, 5)
+    assert "def inner(a=3, b=4, c=5)" in depyf.decompile(inner)
+    endless = []
+    endless.append(endless)
+    inner.__defaults__ = (endless,)
+    assert "# default of c: <object of type list>" in depyf.decompile(inner)
+
+
+def test_what_is_around_a_function_is_said():
+    source = depyf.decompile(decorated)
+    first, second = source.splitlines()[:2]
+    assert first.startswith("# what ") and "put around decorated (its __wrapped__)" in first
+    assert sys.version_info < (3, 11) or "decorator put" in first
+    assert second == "def wrapper(*args, **kwargs):"
+    source = depyf.decompile(with_default)
+    assert source.startswith("# inside functools.lru_cache\ndef with_default(n=1):")
+    assert depyf.decompile(functools.partial(literals, 1)).startswith("# inside functools.partial")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are computed from 3.14 on")
+def test_annotations_that_were_not_computed_are_shown_and_stay_so():
+    namespace = {}
+    exec("def f(a: missing.name, *, b: 1 // 0 = 1) -> list[later]:\n    return a\n", namespace)
+    head = depyf.decompile(namespace["f"]).splitlines()[0]
+    assert head == "def f(a: missing.name, *, b: 1 // 0 = 1) -> list[later]:"
+
+
+def closing():
+    count = 0
+
+    def inner(step=1):
+        nonlocal count
+        count += step
+        return count
+
+    return inner
+
+
+@pytest.mark.parametrize("thing", [plain, Class.method, closing(), generator, enclosed], ids=repr)
+def test_source_knows_that_it_is_proven(thing):
+    source = depyf.decompile(thing)
+    assert source.proven and source.verdict in ("identical", "exact", "equivalent")
+    assert isinstance(source, str) and not source.startswith("#")
+    unchecked = depyf.decompile(thing, check=False)
+    assert unchecked == source and unchecked.verdict == "not checked" and not unchecked.proven
+
+
+def test_a_module_is_proven_without_a_word(recwarn):
+    assert depyf.decompile(
+        compile("import os\nfor x in os.sep:\n    print(x)\n", "m", "exec")
+    ).proven
+    code = compile("def f(x):\n    return x is\\\n 'name'\n", "m", "exec")
+    recwarn.clear()
+    assert depyf.decompile(code).proven and not recwarn.list
+
+
+def test_source_that_is_not_proven_says_so(monkeypatch):
+    from depyf import decompiler
+
+    class Core:
+        """The core, with a printer that is wrong about one number."""
+
+        def __getattr__(self, name):
+            return getattr(_core, name)
+
+        def decompile(self, *args, **kwargs):
+            made = _core.decompile(*args, **kwargs)
+            return (made[0].replace("return 1", "return 2"),) + made[1:]
+
+    from depyf import _core
+
+    monkeypatch.setattr(decompiler, "_core", Core())
+    source = depyf.decompile(Class.method)
+    assert source.verdict == "different" and not source.proven and source.detail
+    assert source.startswith("# NOT PROVEN to do what the bytecode does: ")
+    assert depyf.decompile(Class.method, check=False).startswith("def method(self):")

@@ -21,8 +21,17 @@ FOUND = found_interpreters()
 
 
 def find_oracle():
-    folders = [os.environ.get("DEPYF_BUILD", ""), os.path.join(ROOT, "build"), os.path.join(ROOT, "build", "*")]
-    paths = [path for folder in folders if folder for path in glob.glob(os.path.join(folder, "depyf_flow_oracle"))]
+    folders = [
+        os.environ.get("DEPYF_BUILD", ""),
+        os.path.join(ROOT, "build"),
+        os.path.join(ROOT, "build", "*"),
+    ]
+    paths = [
+        path
+        for folder in folders
+        if folder
+        for path in glob.glob(os.path.join(folder, "depyf_flow_oracle"))
+    ]
     return max(paths, key=os.path.getmtime) if paths else None
 
 
@@ -34,5 +43,9 @@ def test_graphs_run_like_the_functions(version):
     if not FOUND.get(version):
         pytest.skip("no interpreter of %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS)" % version)
     script = os.path.join(ROOT, "tests", "oracle", "flow_run.py")
-    run = subprocess.run([FOUND[version], "-I", "-W", "ignore", script, oracle, "300"], stdout=subprocess.PIPE, universal_newlines=True)
+    run = subprocess.run(
+        [FOUND[version], "-I", "-W", "ignore", script, oracle, "300"],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    )
     assert run.returncode == 0, run.stdout

@@ -1,4 +1,5 @@
 """Cost grows with the size of the input, not with its square: functions with very many statements of one kind."""
+
 import os
 import resource
 import subprocess
@@ -38,17 +39,26 @@ with open(sys.argv[3], "wb") as file:
 def seconds(path):
     """Processor time of one run; what else the machine does must not count."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([COMMAND, "decompile", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        [COMMAND, "decompile", "--no-check", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-@pytest.mark.skipif(COMMAND is None or os.name != "posix", reason="needs the native program depyf (DEPYF_BUILD_DIR)")
+@pytest.mark.skipif(
+    COMMAND is None or os.name != "posix", reason="needs the native program depyf (DEPYF_BUILD_DIR)"
+)
 @pytest.mark.parametrize("kind", sorted(STATEMENTS))
 def test_five_times_the_statements_take_about_five_times_as_long(kind, tmp_path):
     python = sys.executable
-    if kind == "comprehension":  # elsewhere each is a code object of its own, which compile() takes very long for
+    if (
+        kind == "comprehension"
+    ):  # elsewhere each is a code object of its own, which compile() takes very long for
         inlining = [interpreters()[minor] for minor in (12, 13, 14, 15) if minor in interpreters()]
         if not inlining:
             pytest.skip("no CPython that inlines comprehensions, 3.12 or later, is found")

@@ -85,7 +85,12 @@ def test_changed_table_is_noticed(tmp_path):
     tables = tmp_path / "src" / "opcode" / "tables"
     tables.mkdir(parents=True)
     with open(os.path.join(TABLES, "py%s.def" % version.replace(".", ""))) as file:
-        (tables / ("py%s.def" % version.replace(".", ""))).write_text(file.read().replace("POP_TOP", "POP_TIP"))
-    run = subprocess.run([sys.executable, str(folder / "generate_opcode_tables"), "--check", FOUND[version]], stdout=subprocess.PIPE)
+        (tables / ("py%s.def" % version.replace(".", ""))).write_text(
+            file.read().replace("POP_TOP", "POP_TIP")
+        )
+    run = subprocess.run(
+        [sys.executable, str(folder / "generate_opcode_tables"), "--check", FOUND[version]],
+        stdout=subprocess.PIPE,
+    )
     assert run.returncode == 1
     assert ("%s: differs" % version) in run.stdout.decode()

@@ -40,10 +40,21 @@ def test_import_takes_less_than_30_ms():
     assert min(float(in_fresh_process(program)) for _ in range(5)) < 0.030
 
 
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="importlib.metadata came with 3.8")
 def test_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert depyf.__version__ == version("depyf")
+
+
+def test_the_command_says_its_version():
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "--version"],
+        check=True,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.stdout == "depyf %s\n" % depyf.__version__
 
 
 def test_public_names_are_listed_and_unknown_ones_refused():
@@ -61,6 +72,7 @@ def test_submodule_recompile_is_not_hidden_by_a_function():
     assert depyf.recompile.recompile.__module__ == "depyf.recompile"
 
 
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="depyf.torch needs 3.8")
 def test_names_that_need_torch_say_so_where_it_is_missing():
     # A finder in front hides whatever torch this environment has.
     program = (
@@ -140,3 +152,14 @@ def test_one_binary_serves_every_python(version):
     assert answer.startswith(("decompiled", "refused"))
     if version == "3.11":
         assert answer == "decompiled\n"
+
+
+def test_the_laws_of_the_sources_hold():
+    """scripts/check, where the tools that compare formats are installed."""
+    pytest.importorskip("ruff")
+    done = subprocess.run(
+        [sys.executable, os.path.join(pythons.ROOT, "scripts", "check")],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.returncode == 0, done.stdout

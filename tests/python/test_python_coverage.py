@@ -9,7 +9,12 @@ SCRIPT = os.path.join(ROOT, "python_coverage.py")
 
 
 def run(*arguments, **options):
-    return subprocess.run([sys.executable, SCRIPT] + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    return subprocess.run(
+        [sys.executable, SCRIPT] + list(arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **options,
+    )
 
 
 def test_nothing_is_missing():
@@ -35,7 +40,10 @@ def test_a_missing_opcode_is_reported(tmp_path):
         (opcodes / name).write_text(text.replace("ROW(POP_TOP,", "ROW(POP_TIP,"))
     with open(SCRIPT) as file:
         (tmp_path / "python_coverage.py").write_text(file.read())
-    done = subprocess.run([sys.executable, str(tmp_path / "python_coverage.py"), "3.11", "--missing"], stdout=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "python_coverage.py"), "3.11", "--missing"],
+        stdout=subprocess.PIPE,
+    )
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
     assert [line for line in lines if "POP_TOP" in line][0].split()[2:4] == ["NOT", "DECOMPILED"]

@@ -100,7 +100,10 @@ class Decoder(torch.nn.Module):
         super().__init__()
         self.heads, self.shared, self.each = heads, shared, size // heads
         self.before, self.after = Norm(size), Norm(size)
-        self.q, self.o = torch.nn.Linear(size, size, bias=False), torch.nn.Linear(size, size, bias=False)
+        self.q, self.o = (
+            torch.nn.Linear(size, size, bias=False),
+            torch.nn.Linear(size, size, bias=False),
+        )
         self.k, self.v = (torch.nn.Linear(size, shared * self.each, bias=False) for _ in range(2))
         self.gate, self.up = (torch.nn.Linear(size, 2 * size, bias=False) for _ in range(2))
         self.down = torch.nn.Linear(2 * size, size, bias=False)
@@ -132,7 +135,9 @@ class Llama(torch.nn.Module):
         for layer in self.layers:
             x = layer(x, angles)
         logits = self.head(self.norm(x))
-        return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+        return torch.nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+        )
 
 
 def llama(folder):
@@ -147,7 +152,9 @@ class Bert(torch.nn.Module):
         super().__init__()
         self.words, self.places = torch.nn.Embedding(words, size), torch.nn.Embedding(40, size)
         self.norm = torch.nn.LayerNorm(size)
-        layer = torch.nn.TransformerEncoderLayer(size, 4, 2 * size, activation="gelu", batch_first=True)
+        layer = torch.nn.TransformerEncoderLayer(
+            size, 4, 2 * size, activation="gelu", batch_first=True
+        )
         self.layers = torch.nn.ModuleList([layer for _ in range(depth)])
 
     def forward(self, input_ids):
@@ -172,15 +179,25 @@ def transformers_models(folder):
         from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
     except ImportError:
         return
-    size = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    size = {
+        "vocab_size": 64,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
     words = torch.randint(0, 64, (2, 12))
     torch._dynamo.reset()
     with depyf.prepare_debug(folder + "_llama"):
-        model = LlamaForCausalLM(LlamaConfig(num_key_value_heads=2, max_position_embeddings=64, **size))
+        model = LlamaForCausalLM(
+            LlamaConfig(num_key_value_heads=2, max_position_embeddings=64, **size)
+        )
         torch.compile(model, backend="aot_eager")(input_ids=words, labels=words).loss.backward()
     torch._dynamo.reset()
     with depyf.prepare_debug(folder + "_bert"), torch.no_grad():
-        compiled = torch.compile(BertModel(BertConfig(max_position_embeddings=64, **size)).eval(), backend="aot_eager")
+        compiled = torch.compile(
+            BertModel(BertConfig(max_position_embeddings=64, **size)).eval(), backend="aot_eager"
+        )
         for length in (12, 13):
             compiled(input_ids=words[:, :1].expand(2, length).contiguous())
 
@@ -231,5 +248,18 @@ def nothing(folder):
 
 
 if __name__ == "__main__":
-    for program in (toy, warm, provenance, rewritten, training, llama, bert, transformers_models, recompiles, given_up, ranks, nothing):
+    for program in (
+        toy,
+        warm,
+        provenance,
+        rewritten,
+        training,
+        llama,
+        bert,
+        transformers_models,
+        recompiles,
+        given_up,
+        ranks,
+        nothing,
+    ):
         program(os.path.join(sys.argv[1], program.__name__))

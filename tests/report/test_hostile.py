@@ -15,12 +15,26 @@ NASTY = (
     "]]>--><!--{{ 191**9 }}{% raw %}\"'`&lt;\x00\x07\x1b[31m\x7f\x85\u2028\u202e\ud800\udfff\ufeff\U0001f600"
 )
 #: fields in which the capture layer finds its way; all others get the injection
-STRUCTURE = {"schema", "schema_version", "path", "stage", "kind", "verdict", "result", "source_origin"}
+STRUCTURE = {
+    "schema",
+    "schema_version",
+    "path",
+    "stage",
+    "kind",
+    "verdict",
+    "result",
+    "source_origin",
+}
 
 
 def poisoned(value, key=""):
     if isinstance(value, dict):
-        return {name + (NASTY if key in ("missing", "unavailable", "metrics") else ""): poisoned(one, name) for name, one in value.items()}
+        return {
+            name + (NASTY if key in ("missing", "unavailable", "metrics") else ""): poisoned(
+                one, name
+            )
+            for name, one in value.items()
+        }
     if isinstance(value, list):
         return [poisoned(one, key) for one in value]
     if isinstance(value, str) and key not in STRUCTURE:
@@ -45,7 +59,9 @@ def hostile(request, dumps, tmp_path):
                 artifact["stage"] += NASTY if artifact["kind"] == "text" else ""
                 artifact["note"] = NASTY
                 file = folder / artifact["path"]
-                file.write_text(file.read_text() + "\n" + NASTY.encode("utf-8", "replace").decode() + "\n")
+                file.write_text(
+                    file.read_text() + "\n" + NASTY.encode("utf-8", "replace").decode() + "\n"
+                )
     (folder / "depyf.json").write_text(json.dumps(document))
     return folder
 
@@ -62,12 +78,19 @@ def test_an_injection_in_every_field_stays_text(screen, hostile):
             assert page.locator("#panel").inner_text().strip() or tab == "graph"
         screen.go("compile/%s/code" % key)
         for option in page.locator(".pane").first.locator("option").all():
-            page.locator(".pane").first.locator("select").select_option(option.get_attribute("value"))
+            page.locator(".pane").first.locator("select").select_option(
+                option.get_attribute("value")
+            )
     screen.go("search/" + "window.pwned")
     page.locator(".results li").first.wait_for()
     page.wait_for_timeout(300)
     assert page.evaluate("window.pwned") is None
-    assert page.locator("iframe, object, embed, img, link[rel=stylesheet], a[href^='javascript']").count() == 0
+    assert (
+        page.locator(
+            "iframe, object, embed, img, link[rel=stylesheet], a[href^='javascript']"
+        ).count()
+        == 0
+    )
     assert page.locator("script").count() == 1
     screen.picture("hostile")
 
@@ -76,7 +99,9 @@ def test_an_injection_stays_text_without_scripts_too(screen_without_scripts, hos
     page = screen_without_scripts.open(report.build(hostile))
     text = page.locator("body").text_content()
     assert "window.pwned=1</script>" in text
-    assert "{{ 191**9 }}" in text and str(191**9) not in text  # a figure no time or hash has by chance
+    assert (
+        "{{ 191**9 }}" in text and str(191**9) not in text
+    )  # a figure no time or hash has by chance
     assert "\\u202e" in text and "\u202e" not in text  # the direction of writing is not turned
     assert "\u2400" in text and "\\ud800" in text
     assert page.locator("iframe, img").count() == 0
@@ -125,16 +150,56 @@ def test_a_manifest_that_is_none_is_an_error_with_a_reason(tmp_path, content):
 
 def test_a_manifest_of_any_shape_makes_a_page(tmp_path):
     junk = [None, 1, -5, 1.5, True, "x", [], {}, [[]], [{}], {"a": 1}, 10**400]
-    shapes = ["functions", "unattributed", "problems", "unavailable", "started", "torch_version", "earlier"]
+    shapes = [
+        "functions",
+        "unattributed",
+        "problems",
+        "unavailable",
+        "started",
+        "torch_version",
+        "earlier",
+    ]
     for value in junk:
         for key in shapes:
-            (tmp_path / "depyf.json").write_text(json.dumps({"schema": "depyf.run", "functions": [], key: value}))
+            (tmp_path / "depyf.json").write_text(
+                json.dumps({"schema": "depyf.run", "functions": [], key: value})
+            )
             report.build(tmp_path)
-        entry = {name: value for name in ("compile_id", "guards", "breaks", "artifacts", "metrics", "events", "line_map", "calls")}
-        entry.update({name: value for name in ("cache", "symbols", "missing", "reasons", "user_stack", "source", "name")})
-        function = {name: value for name in ("name", "filename", "firstlineno", "source", "is_resume", "path")}
+        entry = {
+            name: value
+            for name in (
+                "compile_id",
+                "guards",
+                "breaks",
+                "artifacts",
+                "metrics",
+                "events",
+                "line_map",
+                "calls",
+            )
+        }
+        entry.update(
+            {
+                name: value
+                for name in (
+                    "cache",
+                    "symbols",
+                    "missing",
+                    "reasons",
+                    "user_stack",
+                    "source",
+                    "name",
+                )
+            }
+        )
+        function = {
+            name: value
+            for name in ("name", "filename", "firstlineno", "source", "is_resume", "path")
+        }
         function["entries"] = [entry, value]
-        (tmp_path / "depyf.json").write_text(json.dumps({"schema": "depyf.run", "functions": [function, value]}))
+        (tmp_path / "depyf.json").write_text(
+            json.dumps({"schema": "depyf.run", "functions": [function, value]})
+        )
         report.build(tmp_path)
 
 
@@ -144,7 +209,11 @@ def test_no_file_outside_the_dump_is_read(tmp_path):
     folder.mkdir()
     for path in ("../secret.txt", str(tmp_path / "secret.txt"), ".."):
         artifact = {"stage": "Captured_Graph", "kind": "graph", "path": path}
-        document = {"schema": "depyf.run", "functions": [{"name": "f", "entries": [{"artifacts": [artifact]}]}], "earlier": [path]}
+        document = {
+            "schema": "depyf.run",
+            "functions": [{"name": "f", "entries": [{"artifacts": [artifact]}]}],
+            "earlier": [path],
+        }
         (folder / "depyf.json").write_text(json.dumps(document))
         assert "the secret" not in report.build(folder).read_text()
 

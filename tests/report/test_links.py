@@ -6,7 +6,9 @@ import pytest
 def panes(screen, dumps, name, route, *roles):
     """The panes of one compile with these texts, by their roles."""
     page = screen.page
-    page.add_init_script("localStorage.setItem('depyf.panes', '[%s]')" % ",".join('"%s"' % role for role in roles))
+    page.add_init_script(
+        "localStorage.setItem('depyf.panes', '[%s]')" % ",".join('"%s"' % role for role in roles)
+    )
     screen.open(dumps / name / "index.html", route)
     found = page.locator(".pane")
     assert found.count() == len(roles)
@@ -20,15 +22,23 @@ def point(pane, text):
 
 
 def lit(pane):
-    return "\n".join(pane.locator(".ln.lit").all_text_contents())  # what is scrolled away has no inner text
+    return "\n".join(
+        pane.locator(".ln.lit").all_text_contents()
+    )  # what is scrolled away has no inner text
 
 
 @pytest.mark.parametrize("name", ["toy", "provenance"])
 def test_a_node_lights_its_node_and_its_kernel(screen, dumps, name):
     # abs_1, add and x are of one line of the source
-    captured, later, kernel, source = panes(screen, dumps, name, "compile/0/0", "Captured_Graph", "AFTER_POST_GRAD", "kernel", "source")
+    captured, later, kernel, source = panes(
+        screen, dumps, name, "compile/0/0", "Captured_Graph", "AFTER_POST_GRAD", "kernel", "source"
+    )
     point(captured, " add: ")
-    assert "aten.add.Tensor" in lit(later) and "aten.abs" not in lit(later) and "aten.div" not in lit(later)
+    assert (
+        "aten.add.Tensor" in lit(later)
+        and "aten.abs" not in lit(later)
+        and "aten.div" not in lit(later)
+    )
     assert later.locator(".ln.near", has_text="aten.abs").count() == 1
     assert "cpp_fused" in lit(kernel) and "torch.abs(a) + 1" in lit(source)
     point(later, "aten.abs")
@@ -37,21 +47,36 @@ def test_a_node_lights_its_node_and_its_kernel(screen, dumps, name):
     assert all(part in lit(captured) for part in ("torch.abs(", "+ 1", "l_a_ /"))
 
 
-def test_what_comes_from_torchs_caches_is_linked_by_source_lines_and_says_so(screen, dumps, manifest):
+def test_what_comes_from_torchs_caches_is_linked_by_source_lines_and_says_so(
+    screen, dumps, manifest
+):
     entry = manifest("warm")["functions"][0]["entries"][0]
     if not any(event["result"] == "hit" for event in entry["cache"]):
         pytest.skip("this torch keeps no such cache")
-    captured, later, kernel, source = panes(screen, dumps, "warm", "compile/0/0", "Captured_Graph", "AFTER_POST_GRAD", "kernel", "source")
+    captured, later, kernel, source = panes(
+        screen,
+        dumps,
+        "warm",
+        "compile/0/0",
+        "Captured_Graph",
+        "AFTER_POST_GRAD",
+        "kernel",
+        "source",
+    )
     assert "does not keep which node was made of which" in screen.page.locator(".warm").inner_text()
     point(source, "torch.abs(a) + 1")
-    assert all("aten.%s" % name in lit(later) for name in ("abs", "add", "div")) and "aten.sum" not in lit(later)
+    assert all(
+        "aten.%s" % name in lit(later) for name in ("abs", "add", "div")
+    ) and "aten.sum" not in lit(later)
     assert "cpp_fused" in lit(kernel) and "torch.abs(" in lit(captured)
     screen.open(dumps / "toy" / "index.html", "compile/0/0")
     assert screen.page.locator(".warm").count() == 0
 
 
 def test_nodes_that_a_pass_put_in_belong_to_the_line_that_they_serve(screen, dumps):
-    source, graph, kernel = panes(screen, dumps, "rewritten", "compile/0/0", "source", "AFTER_POST_GRAD", "kernel")
+    source, graph, kernel = panes(
+        screen, dumps, "rewritten", "compile/0/0", "source", "AFTER_POST_GRAD", "kernel"
+    )
     texts = graph.locator(".ln").all_text_contents()
     start = next(index for index, text in enumerate(texts) if "# No stacktrace" in text)
     name = texts[start + 1].split()[0].lstrip("0123456789").rstrip(":")
@@ -63,7 +88,15 @@ def test_nodes_that_a_pass_put_in_belong_to_the_line_that_they_serve(screen, dum
 
 
 def test_a_node_lights_what_its_gradient_became(screen, dumps):
-    captured, forward, backward = panes(screen, dumps, "training", "compile/0/0", "Captured_Graph", "Forward_graph", "Backward_graph")
+    captured, forward, backward = panes(
+        screen,
+        dumps,
+        "training",
+        "compile/0/0",
+        "Captured_Graph",
+        "Forward_graph",
+        "Backward_graph",
+    )
     relu = captured.locator(".ln", has_text="= torch.relu(").first
     relu.hover()
     assert lit(captured) == relu.text_content()
@@ -75,7 +108,9 @@ def test_a_node_lights_what_its_gradient_became(screen, dumps):
     assert lit(captured).count("torch.relu(") == 1 and "_nn.linear" not in lit(captured)
 
 
-@pytest.mark.parametrize("name", ["llama", "bert", "transformers_models_llama", "transformers_models_bert"])
+@pytest.mark.parametrize(
+    "name", ["llama", "bert", "transformers_models_llama", "transformers_models_bert"]
+)
 def test_a_model_of_layers(screen, dumps, manifest, name):
     if not (dumps / name).is_dir():
         pytest.skip("transformers is not installed")
@@ -83,9 +118,13 @@ def test_a_model_of_layers(screen, dumps, manifest, name):
     screen.picture(name)
     tiles = " ".join(page.locator("#overview .tiles").inner_text().split())
     entries = [entry for function in manifest(name)["functions"] for entry in function["entries"]]
-    assert ("%d compile" % len(entries)) in tiles and all(entry["verdict"] in ("exact", "equivalent") for entry in entries)
+    assert ("%d compile" % len(entries)) in tiles and all(
+        entry["verdict"] in ("exact", "equivalent") for entry in entries
+    )
     if "bert" in name:
-        assert "1 recompile" in tiles and "was 12, is 13" in page.locator(".cause").first.inner_text()
+        assert (
+            "1 recompile" in tiles and "was 12, is 13" in page.locator(".cause").first.inner_text()
+        )
     screen.go("compile/0/0")
     screen.picture(name + "_code")
     names = page.locator(".pane select").first.locator("option").all_inner_texts()

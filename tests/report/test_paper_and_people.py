@@ -38,16 +38,27 @@ def squeezed(text):
 def test_paper_holds_all_of_a_view(screen, dumps, manifest, tmp_path):
     page = screen.open(dumps / "toy" / "index.html")
     text, _ = printed(page, tmp_path / "overview.pdf")
-    assert squeezed("if b.sum() < 0:") in text and "Whathelps" in text and "__compiled_fn_1" in text and "Onpaper" in text
+    assert (
+        squeezed("if b.sum() < 0:") in text
+        and "Whathelps" in text
+        and "__compiled_fn_1" in text
+        and "Onpaper" in text
+    )
     function = next(one for one in manifest("toy")["functions"] if one["name"] == "toy_example")
     entry = function["entries"][0]
     graph = next(one for one in entry["artifacts"] if one["stage"] == "Captured_Graph")
     kernel = next(one for one in entry["artifacts"] if one["stage"] == "kernel")
-    page.evaluate("localStorage.setItem('depyf.panes', JSON.stringify(['source', 'code', 'Captured_Graph', 'kernel']))")
+    page.evaluate(
+        "localStorage.setItem('depyf.panes', JSON.stringify(['source', 'code', 'Captured_Graph', 'kernel']))"
+    )
     screen.go("compile/0/0")
     text, pages = printed(page, tmp_path / "code.pdf")
     # each line of each text: nothing is cut off at an edge, or hidden in a box that scrolls
-    for source in (function["source"], entry["source"], *((dumps / "toy" / one["path"]).read_text() for one in (graph, kernel))):
+    for source in (
+        function["source"],
+        entry["source"],
+        *((dumps / "toy" / one["path"]).read_text() for one in (graph, kernel)),
+    ):
         for line in source.splitlines():
             assert squeezed(line) in text, line
     assert pages > 2
@@ -68,8 +79,12 @@ def test_paper_holds_what_was_not_built_yet(screen, dumps, tmp_path):
     page = screen.open(dumps / "training" / "index.html", "compile/0/0/guards")
     count = int(page.locator("#panel [role=status]").inner_text().split()[0])
     text, _ = printed(page, tmp_path / "guards.pdf")
-    assert count > 300 and text.count("TENSOR_MATCH") == page.evaluate("""() =>
+    assert (
+        count > 300
+        and text.count("TENSOR_MATCH")
+        == page.evaluate("""() =>
         [...document.querySelectorAll(".guards .g-kind")].filter((cell) => cell.textContent === "TENSOR_MATCH").length""")
+    )
     assert page.locator(".guards tbody tr").count() == count
 
 
@@ -81,7 +96,10 @@ def test_nothing_is_wider_than_the_paper_and_all_is_dark_on_light(browser, pictu
         page.goto((dumps / "toy" / "index.html").as_uri())
         page.emulate_media(media="print", color_scheme=scheme)
         for view in VIEWS:
-            page.evaluate("(view) => new Promise((done) => { location.hash = view; setTimeout(done, 150); })", view)
+            page.evaluate(
+                "(view) => new Promise((done) => { location.hash = view; setTimeout(done, 150); })",
+                view,
+            )
             page.evaluate("dispatchEvent(new Event('beforeprint'))")
             assert page.evaluate("document.documentElement.scrollWidth") <= 720, view
             hidden = page.evaluate("""() => [...document.querySelectorAll("main *")].filter((one) => {
@@ -90,9 +108,16 @@ def test_nothing_is_wider_than_the_paper_and_all_is_dark_on_light(browser, pictu
             }).map((one) => one.className)""")
             assert not hidden, (view, hidden)
             assert not poor(page), view
-            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+            assert (
+                page.evaluate("getComputedStyle(document.body).backgroundColor")
+                == "rgb(255, 255, 255)"
+            )
             if scheme == "dark":
-                page.screenshot(path=str(pictures / ("paper_%s.png" % (re.sub(r"\W+", "_", view) or "overview"))))
+                page.screenshot(
+                    path=str(
+                        pictures / ("paper_%s.png" % (re.sub(r"\W+", "_", view) or "overview"))
+                    )
+                )
             page.evaluate("dispatchEvent(new Event('afterprint'))")
     finally:
         context.close()
@@ -141,16 +166,31 @@ def test_every_text_stands_out(browser, dumps, scheme):
     found = []
     try:
         page = context.new_page()
-        for name, views in (("toy", VIEWS), ("recompiles", ["", "compile/0/2/why", "compile/0/1/guards"]), ("training", ["compile/0/0/graph"])):
+        for name, views in (
+            ("toy", VIEWS),
+            ("recompiles", ["", "compile/0/2/why", "compile/0/1/guards"]),
+            ("training", ["compile/0/0/graph"]),
+        ):
             page.goto((dumps / name / "index.html").as_uri())
             for view in views:
-                page.evaluate("(view) => new Promise((done) => { location.hash = view; setTimeout(done, 250); })", view)
+                page.evaluate(
+                    "(view) => new Promise((done) => { location.hash = view; setTimeout(done, 250); })",
+                    view,
+                )
                 found += [(name, view, *row) for row in poor(page)]
-                for style in ("lit", "near", "pin") if "code" in view or view == "compile/0/0" else ():
-                    page.evaluate("(style) => { for (const line of document.querySelectorAll('.ln')) line.classList.add('lit', style); }", style)
+                for style in (
+                    ("lit", "near", "pin") if "code" in view or view == "compile/0/0" else ()
+                ):
+                    page.evaluate(
+                        "(style) => { for (const line of document.querySelectorAll('.ln')) line.classList.add('lit', style); }",
+                        style,
+                    )
                     page.wait_for_timeout(150)  # colours move
                     found += [(name, view, style, *row) for row in poor(page)]
-                    page.evaluate("(style) => { for (const line of document.querySelectorAll('.ln')) line.classList.remove('lit', style); }", style)
+                    page.evaluate(
+                        "(style) => { for (const line of document.querySelectorAll('.ln')) line.classList.remove('lit', style); }",
+                        style,
+                    )
         page.goto(report.build(dumps / "ranks").as_uri())
         found += poor(page)
     finally:
@@ -199,7 +239,9 @@ def test_tab_reaches_every_control_and_shows_where_it_is(screen, dumps, view):
         assert focus["mark"] and focus["seen"] and focus["name"], focus
         visited.append(focus["number"])
     assert sorted(visited) == sorted(expected)
-    rest = page.evaluate("""() => [...document.querySelectorAll("[data-tour]")].filter((one) => one.tabIndex < 0 && !one.matches("main, [role=tab], .gn, .flame rect")).map((one) => one.outerHTML.slice(0, 100))""")
+    rest = page.evaluate(
+        """() => [...document.querySelectorAll("[data-tour]")].filter((one) => one.tabIndex < 0 && !one.matches("main, [role=tab], .gn, .flame rect")).map((one) => one.outerHTML.slice(0, 100))"""
+    )
     assert not rest
 
 
@@ -216,20 +258,45 @@ def test_every_control_has_a_role_and_a_name(screen, dumps, view):
     page = screen.open(dumps / "toy" / "index.html", view)
     page.wait_for_timeout(300)
     devtools = page.context.new_cdp_session(page)
-    nodes = [node for node in devtools.send("Accessibility.getFullAXTree")["nodes"] if not node.get("ignored")]
+    nodes = [
+        node
+        for node in devtools.send("Accessibility.getFullAXTree")["nodes"]
+        if not node.get("ignored")
+    ]
     roles = {}
     for node in nodes:
         role = node.get("role", {}).get("value")
         name = (node.get("name") or {}).get("value", "")
         roles.setdefault(role, []).append(name)
-        if role in ("button", "link", "tab", "combobox", "searchbox", "textbox", "region", "tabpanel", "table", "group", "heading", "img", "image"):
-            exempt = role in ("table", "group") and not name  # data tables are named by what stands above them, details by their summary
+        if role in (
+            "button",
+            "link",
+            "tab",
+            "combobox",
+            "searchbox",
+            "textbox",
+            "region",
+            "tabpanel",
+            "table",
+            "group",
+            "heading",
+            "img",
+            "image",
+        ):
+            exempt = (
+                role in ("table", "group") and not name
+            )  # data tables are named by what stands above them, details by their summary
             assert name.strip() or exempt, (view, role, node.get("properties"))
     for role in ("banner", "main", "search", "contentinfo", "heading"):
         assert role in roles, role
     if view.startswith("compile"):
         assert roles["tab"] and roles["tablist"] and roles["tabpanel"]
-        selected = [node for node in nodes if node["role"]["value"] == "tab" and any(p["name"] == "selected" and p["value"]["value"] for p in node["properties"])]
+        selected = [
+            node
+            for node in nodes
+            if node["role"]["value"] == "tab"
+            and any(p["name"] == "selected" and p["value"]["value"] for p in node["properties"])
+        ]
         assert len(selected) == 1
 
 

@@ -45,15 +45,46 @@ def test_two_ranks_that_part(screen, tmp_path):
         pytest.skip("this torch has no torch.distributed")
     (tmp_path / "train.py").write_text(PROGRAM)
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "depyf", "run", "--dump", "dump", "train.py"]
-    done = subprocess.run(command, cwd=str(tmp_path), env=environment, stderr=subprocess.PIPE, universal_newlines=True, timeout=900)
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "depyf",
+        "run",
+        "--dump",
+        "dump",
+        "train.py",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=str(tmp_path),
+        env=environment,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=900,
+    )
     assert done.returncode == 0, done.stderr
     for rank in (0, 1):
-        assert "rank_%d" % rank in done.stderr and (tmp_path / "dump" / ("rank_%d" % rank) / "index.html").is_file()
+        assert (
+            "rank_%d" % rank in done.stderr
+            and (tmp_path / "dump" / ("rank_%d" % rank) / "index.html").is_file()
+        )
     told = subprocess.run(
-        [sys.executable, "-m", "depyf", "report", "dump"], cwd=str(tmp_path), env=environment, stdout=subprocess.PIPE, universal_newlines=True
+        [sys.executable, "-m", "depyf", "report", "dump"],
+        cwd=str(tmp_path),
+        env=environment,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
     )
-    assert told.returncode == 1 and "RANKS DIFFER" in told.stdout and "rank 1 unlike rank 0" in told.stdout
+    assert (
+        told.returncode == 1
+        and "RANKS DIFFER" in told.stdout
+        and "rank 1 unlike rank 0" in told.stdout
+    )
     assert ".sin()" in told.stdout
     page = screen.open(tmp_path / "dump" / "index.html")
     screen.picture("torchrun")

@@ -16,14 +16,18 @@ def test_overview_says_what_happened_and_what_to_do(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html")
     screen.picture("overview")
     tiles = " ".join(texts(screen, ".tile"))
-    assert "3 compiles" in re.sub(r"\s+", " ", tiles) and "1 graph break" in re.sub(r"\s+", " ", tiles)
+    assert "3 compiles" in re.sub(r"\s+", " ", tiles) and "1 graph break" in re.sub(
+        r"\s+", " ", tiles
+    )
     cause = page.locator(".cause").first.inner_text()
     assert "program.py:15" in cause and "if b.sum() < 0:" in cause
     assert "depends on a tensor's value" in cause and "torch.where" in cause
     boxes = texts(screen, ".flow .box text")
     assert any("toy_example" in box and "0/0" in box for box in boxes)
     assert any(box.startswith("✂") and "15" in box for box in boxes)
-    assert sum("after line 15" in box for box in boxes) == 2 and any("kernel" in box for box in boxes)
+    assert sum("after line 15" in box for box in boxes) == 2 and any(
+        "kernel" in box for box in boxes
+    )
     assert page.locator(".functions tbody tr").count() == 3
 
 
@@ -58,7 +62,9 @@ def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps
     code = page.locator(".pane").nth(1)
     assert code.locator("select").input_value() == "code"
     code.locator(".ln", has_text="graph_out_0[0]").hover()
-    assert "if b.sum() < 0:" in "\n".join(page.locator(".pane").nth(0).locator(".ln.lit").all_inner_texts())
+    assert "if b.sum() < 0:" in "\n".join(
+        page.locator(".pane").nth(0).locator(".ln.lit").all_inner_texts()
+    )
     assert page.locator(".scissors").inner_text() == "✂ graph break: Data-dependent branching"
     link = code.locator("a", has_text="__resume_at_").last
     target = link.get_attribute("href")
@@ -67,7 +73,7 @@ def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps
     screen.until("location.hash === '%s' && !!document.querySelector('#view-title')" % target)
     assert "what is left after line 15" in page.locator("#view > .head").inner_text()
     page.get_by_text("called from 0/0").click()
-    screen.until("document.querySelector(\'#view-title\').textContent.includes(\'0/0\')")
+    screen.until("document.querySelector('#view-title').textContent.includes('0/0')")
 
 
 def test_everything_works_from_the_keyboard(screen, dumps):
@@ -78,7 +84,10 @@ def test_everything_works_from_the_keyboard(screen, dumps):
     assert page.locator(".ln.cursor").inner_text().startswith("14")
     assert page.locator(".ln.lit").count() > 1
     page.keyboard.press("Enter")
-    assert "belongs to" in page.locator("#say").inner_text() and "Graph: captured" in page.locator("#say").inner_text()
+    assert (
+        "belongs to" in page.locator("#say").inner_text()
+        and "Graph: captured" in page.locator("#say").inner_text()
+    )
     page.keyboard.press("Escape")
     page.locator("[role=tab][aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")
@@ -105,11 +114,21 @@ def test_recompiles_are_told_in_words_with_both_values(screen, dumps):
     screen.until("location.hash.startsWith('#compile/0/1')")
 
 
-def test_a_function_that_torch_gave_up_is_told_once_with_the_line_and_what_it_leads_to(screen, dumps):
+def test_a_function_that_torch_gave_up_is_told_once_with_the_line_and_what_it_leads_to(
+    screen, dumps
+):
     page = screen.open(dumps / "given_up" / "index.html")
     (cause,) = texts(screen, ".cause")
-    assert "not compiled" in cause and "because of program.py:" in cause and "if value.item() > limit:" in cause
-    assert "turned into a Python number" in cause and "inside a loop" in cause and "runs as plain Python" in cause
+    assert (
+        "not compiled" in cause
+        and "because of program.py:" in cause
+        and "if value.item() > limit:" in cause
+    )
+    assert (
+        "turned into a Python number" in cause
+        and "inside a loop" in cause
+        and "runs as plain Python" in cause
+    )
     assert cause.count("What helps") == 1 and "Failed to handle" not in cause
     page.locator(".cause .where").click()
     page.locator("#panel").wait_for()
@@ -140,7 +159,11 @@ def test_guards_are_a_table_to_search_with_the_one_that_failed_marked(screen, du
 def test_training_shows_forward_and_backward_and_draws_a_large_graph_folded(screen, dumps):
     page = screen.open(dumps / "training" / "index.html", "compile/0/0")
     options = page.locator(".pane").nth(2).locator("option").all_inner_texts()
-    assert "Graph: forward (AOT)" in options and "Graph: backward (AOT)" in options and "Graph: joint" in options
+    assert (
+        "Graph: forward (AOT)" in options
+        and "Graph: backward (AOT)" in options
+        and "Graph: joint" in options
+    )
     # a line of an inlined module stands below the source
     line = page.locator(".pane").nth(0).locator(".ln", has_text="torch.relu(self.inner(x))")
     line.first.hover()
@@ -197,7 +220,9 @@ def test_search_finds_in_texts_guards_and_words_and_leads_there(screen, dumps):
     page.locator(".results li").first.wait_for()
     screen.until("!document.querySelector('#view [role=status]').textContent.includes('searching')")
     found = page.locator(".results li").all_inner_texts()
-    assert any("Source, line 14" in one for one in found) and any("Graph: captured" in one for one in found)
+    assert any("Source, line 14" in one for one in found) and any(
+        "Graph: captured" in one for one in found
+    )
     screen.picture("search")
     page.locator(".results li", has_text="Source, line 14").locator("a").click()
     page.locator(".ln.cursor").first.wait_for()
@@ -211,14 +236,21 @@ def test_without_scripts_every_text_is_there(screen_without_scripts, dumps, mani
     body = page.locator("body").text_content()
     for function in manifest(name)["functions"]:
         for entry in function["entries"]:
-            for text in (function["source"], entry["source"], entry["original_bytecode"], entry["transformed_bytecode"]):
+            for text in (
+                function["source"],
+                entry["source"],
+                entry["original_bytecode"],
+                entry["transformed_bytecode"],
+            ):
                 assert text.strip() in body
             for guard in entry["guards"]:
                 assert guard["text"].split(", type=")[0][:200] in body
             for found in entry["breaks"]:
                 assert found["text"].strip() in body
             for artifact in entry["artifacts"]:
-                assert (dumps / name / artifact["path"]).read_text().strip() in body, artifact["path"]
+                assert (dumps / name / artifact["path"]).read_text().strip() in body, artifact[
+                    "path"
+                ]
     page.locator("details > summary", has_text="Source").first.click()
     assert page.locator("details[open] pre").first.is_visible()
     if name == "toy":
@@ -232,7 +264,12 @@ def test_dark_and_light(dark_screen, dumps):
     dark = page.evaluate(background)
     page.get_by_label("Light or dark").click()
     light = page.evaluate(background)
-    assert sum(map(int, re.findall(r"\d+", dark)[:3])) < 150 < 600 < sum(map(int, re.findall(r"\d+", light)[:3]))
+    assert (
+        sum(map(int, re.findall(r"\d+", dark)[:3]))
+        < 150
+        < 600
+        < sum(map(int, re.findall(r"\d+", light)[:3]))
+    )
     dark_screen.go("compile/0/0")
     dark_screen.picture("light_code")
 
@@ -252,7 +289,7 @@ def test_ranks_are_merged_and_where_they_part_is_first(screen, dumps):
     assert "different graphs" in table and "rank 0" in table and "rank 1" in table
     assert page.locator(".flow .box.function").count() == 2
     page.locator(".ranks a").first.click()
-    screen.until("document.querySelector(\'#view-title\').textContent.includes(\'r0:0/0\')")
+    screen.until("document.querySelector('#view-title').textContent.includes('r0:0/0')")
     screen.go("compile/r1:0/0/files")
     link = page.locator(".files a:not([href^='#'])").first.get_attribute("href")
     assert link.startswith("rank_1/") and (dumps / "ranks" / link).is_file()
@@ -267,7 +304,10 @@ def test_a_trace_log_makes_a_page(screen, dumps, tmp_path):
     log = next((dumps / "trace").glob("dedicated_log_torch_trace*"))
     page = screen.open(report.build(log, tmp_path / "log.html"))
     screen.picture("trace_log")
-    assert "if b.sum() < 0:" in page.locator(".cause", has_text=re.compile(r"program\.py:15\b")).first.inner_text()
+    assert (
+        "if b.sum() < 0:"
+        in page.locator(".cause", has_text=re.compile(r"program\.py:15\b")).first.inner_text()
+    )
     # two resume functions of the toy, one of it from torch's caches, one of its run with provenance
     assert sum("after line 15" in box for box in texts(screen, ".flow .box text")) == 4
     screen.go("compile/0/0")
@@ -286,7 +326,15 @@ def test_a_trace_log_makes_a_page(screen, dumps, tmp_path):
 def test_nothing_is_wider_than_the_window(screen, dumps, name, width):
     page = screen.open(dumps / name / "index.html")
     page.set_viewport_size({"width": width, "height": 860})
-    for route in ("", "compile/0/0", "compile/0/0/why", "compile/0/0/guards", "compile/0/0/graph", "compile/0/0/time", "compile/0/0/files"):
+    for route in (
+        "",
+        "compile/0/0",
+        "compile/0/0/why",
+        "compile/0/0/guards",
+        "compile/0/0/graph",
+        "compile/0/0/time",
+        "compile/0/0/files",
+    ):
         if route:
             screen.go(route)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, route
@@ -306,14 +354,23 @@ def test_it_prints(screen, dumps):
     assert page.locator(".cause").first.is_visible()
 
 
-def test_a_report_is_made_in_a_small_part_of_the_run_and_is_not_much_larger_than_its_texts(dumps, manifest, tmp_path):
+def test_a_report_is_made_in_a_small_part_of_the_run_and_is_not_much_larger_than_its_texts(
+    dumps, manifest, tmp_path
+):
     for name in ("toy", "training", "recompiles"):
         report.build(dumps / name, tmp_path / "warm.html")
         start = time.process_time()
         path = report.build(dumps / name, tmp_path / "page.html")
         took = time.process_time() - start
         run = manifest(name)
-        compiling = sum(entry["metrics"].get("duration_us", 0) for f in run["functions"] for entry in f["entries"]) / 1e6
+        compiling = (
+            sum(
+                entry["metrics"].get("duration_us", 0)
+                for f in run["functions"]
+                for entry in f["entries"]
+            )
+            / 1e6
+        )
         assert took <= max(0.1 * compiling, 0.02), (name, took, compiling)
         texts_size = sum(
             (dumps / name / artifact["path"]).stat().st_size

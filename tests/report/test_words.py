@@ -4,15 +4,33 @@ import pytest
 
 from depyf.report import words
 
-PLACE = "   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File \"/a/b.py\", line 7, in f\n    y = x * n"
+PLACE = '   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File "/a/b.py", line 7, in f\n    y = x * n'
 
 
 @pytest.mark.parametrize(
     "text, said, kind, before, after",
     [
-        ("0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3", "`x.size(1)` was 2, is 3", "size", "2", "3"),
-        ("tensor 'L['x']' stride mismatch at index 0. expected 8, actual 1", "`x.stride(0)` was 8, is 1", "stride", "8", "1"),
-        ("0/0: tensor 'x' rank mismatch. expected 1, actual 2", "`x` had 1 dimension, has 2", "rank", "1", "2"),
+        (
+            "0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3",
+            "`x.size(1)` was 2, is 3",
+            "size",
+            "2",
+            "3",
+        ),
+        (
+            "tensor 'L['x']' stride mismatch at index 0. expected 8, actual 1",
+            "`x.stride(0)` was 8, is 1",
+            "stride",
+            "8",
+            "1",
+        ),
+        (
+            "0/0: tensor 'x' rank mismatch. expected 1, actual 2",
+            "`x` had 1 dimension, has 2",
+            "rank",
+            "1",
+            "2",
+        ),
         (
             "0/0: tensor 'x' dtype mismatch. expected Float, actual Double",
             "`x.dtype` was float32, is float64",
@@ -27,9 +45,21 @@ PLACE = "   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File \"/a/b.py\"
             "requires_grad=0",
             "",
         ),
-        ("0/1: GLOBAL_STATE changed: grad_mode ", "torch's global state changed: grad_mode", "global state", "", ""),
+        (
+            "0/1: GLOBAL_STATE changed: grad_mode ",
+            "torch's global state changed: grad_mode",
+            "global state",
+            "",
+            "",
+        ),
         ("0/1: n == 1" + PLACE, "`n` was 1, is another value", "value", "1", ""),
-        ("0/1: len(xs) == 1" + PLACE, "`xs` had 1 element, has another length", "container", "1", ""),
+        (
+            "0/1: len(xs) == 1" + PLACE,
+            "`xs` had 1 element, has another length",
+            "container",
+            "1",
+            "",
+        ),
         ("0/1: KeyError on d['a']", "the key `d['a']` is not there any more", "container", "", ""),
         (
             "0/1: ___check_type_id(n, 14046), type=<class 'int'>" + PLACE,
@@ -39,13 +69,30 @@ PLACE = "   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File \"/a/b.py\"
             "",
         ),
         ("0/1: flag is None" + PLACE, "`flag` was None, now is given", "value", "", ""),
-        ("0/1: 2 <= x.size()[0] <= 5" + PLACE, "a condition on a shape does not hold any more: `2 <= x.size()[0] <= 5`", "shape condition", "", ""),
-        ("0/1: something new in torch 9", "the guard `something new in torch 9` does not hold any more", "guard", "", ""),
+        (
+            "0/1: 2 <= x.size()[0] <= 5" + PLACE,
+            "a condition on a shape does not hold any more: `2 <= x.size()[0] <= 5`",
+            "shape condition",
+            "",
+            "",
+        ),
+        (
+            "0/1: something new in torch 9",
+            "the guard `something new in torch 9` does not hold any more",
+            "guard",
+            "",
+            "",
+        ),
     ],
 )
 def test_reasons_of_recompiles(text, said, kind, before, after):
     found = words.of_reason(text)
-    assert (found["words"], found["kind"], found["before"], found["after"]) == (said, kind, before, after)
+    assert (found["words"], found["kind"], found["before"], found["after"]) == (
+        said,
+        kind,
+        before,
+        after,
+    )
     assert found["help"] or kind == "guard"
     assert found["tried"] == (text.split(":")[0] if text[0] == "0" else "")
     assert found["raw"] == text
@@ -55,9 +102,17 @@ def test_reasons_of_recompiles(text, said, kind, before, after):
 
 def test_a_break_that_is_not_known_is_told_in_torchs_words():
     found = words.of_break(
-        {"reason": "A new kind", "explanation": "It is so.\nMore.", "hints": ["Do this.", "Please report an issue to PyTorch."]}
+        {
+            "reason": "A new kind",
+            "explanation": "It is so.\nMore.",
+            "hints": ["Do this.", "Please report an issue to PyTorch."],
+        }
     )
-    assert found["why"] == "It is so." and found["help"] == ["Do this."] and found["what"] == "A new kind"
+    assert (
+        found["why"] == "It is so."
+        and found["help"] == ["Do this."]
+        and found["what"] == "A new kind"
+    )
 
 
 GIVEN_UP = """Graph break in user code at /a/b.py:4
@@ -95,28 +150,68 @@ def test_a_break_at_which_torch_gives_the_function_up_is_the_first_of_its_chain(
     from depyf.torch.capture import parse_break
 
     parsed = parse_break(GIVEN_UP, 0)
-    assert parsed.reason.startswith("Unsupported Tensor.item()") and parsed.explanation.startswith("Dynamo does not support")
-    assert parsed.hints == ["Set `torch._dynamo.config.capture_scalar_outputs = True`."] and parsed.url.endswith("gb0124.html")
+    assert parsed.reason.startswith("Unsupported Tensor.item()") and parsed.explanation.startswith(
+        "Dynamo does not support"
+    )
+    assert parsed.hints == [
+        "Set `torch._dynamo.config.capture_scalar_outputs = True`."
+    ] and parsed.url.endswith("gb0124.html")
     assert parsed.user_stack == ['File "/a/b.py", line 4, in f', "  if value.item() > 1:"]
-    found = words.of_break({"reason": parsed.reason, "location": parsed.location, "user_stack": parsed.user_stack, "text": parsed.text})
-    assert "turned into a Python number" in found["why"] and "inside a loop" in found["then"] and "plain Python" in found["then"]
-    assert (found["line"], found["source"]) == (4, "if value.item() > 1:") and any("function of its own" in hint for hint in found["help"])
-    failure = words.of_failure("Unsupported: Unsupported Tensor.item() call with capture_scalar_outputs=False", [found])
+    found = words.of_break(
+        {
+            "reason": parsed.reason,
+            "location": parsed.location,
+            "user_stack": parsed.user_stack,
+            "text": parsed.text,
+        }
+    )
+    assert (
+        "turned into a Python number" in found["why"]
+        and "inside a loop" in found["then"]
+        and "plain Python" in found["then"]
+    )
+    assert (found["line"], found["source"]) == (4, "if value.item() > 1:") and any(
+        "function of its own" in hint for hint in found["help"]
+    )
+    failure = words.of_failure(
+        "Unsupported: Unsupported Tensor.item() call with capture_scalar_outputs=False", [found]
+    )
     assert failure["why"] == found["why"] and failure["line"] == 4
 
 
 @pytest.mark.parametrize(
     "text, why, then",
     [
-        ("BackendCompilerFailed: backend='mine' raised:\nValueError: no <b>", "The backend `mine` raised `ValueError: no <b>`.", ""),
-        ("Unsupported: Dynamo recompile limit exceeded\n  Explanation: Too often.", "compiled so often", ""),
-        ("Unsupported: Tensor.item call\n  Explanation: No.", "turned into a Python number", "fullgraph=True"),
-        ("InternalTorchDynamoError: AssertionError: x", "torch could not compile this: `InternalTorchDynamoError: AssertionError: x`.", ""),
+        (
+            "BackendCompilerFailed: backend='mine' raised:\nValueError: no <b>",
+            "The backend `mine` raised `ValueError: no <b>`.",
+            "",
+        ),
+        (
+            "Unsupported: Dynamo recompile limit exceeded\n  Explanation: Too often.",
+            "compiled so often",
+            "",
+        ),
+        (
+            "Unsupported: Tensor.item call\n  Explanation: No.",
+            "turned into a Python number",
+            "fullgraph=True",
+        ),
+        (
+            "InternalTorchDynamoError: AssertionError: x",
+            "torch could not compile this: `InternalTorchDynamoError: AssertionError: x`.",
+            "",
+        ),
     ],
 )
 def test_failures(text, why, then):
     found = words.of_failure(text)
-    assert why in found["why"] and then in found["then"] and bool(then) == bool(found["then"]) and found["raw"] == text
+    assert (
+        why in found["why"]
+        and then in found["then"]
+        and bool(then) == bool(found["then"])
+        and found["raw"] == text
+    )
 
 
 def test_a_line_of_a_library_is_told_with_the_readers_own_line_that_led_there():
@@ -130,8 +225,14 @@ def test_a_line_of_a_library_is_told_with_the_readers_own_line_that_led_there():
     ]  # fmt: skip
     found = words.of_break({"reason": "A call", "location": library + ":9", "user_stack": stack})
     assert found["caller"] == ("/home/me/train.py", 7, "loss = model(x)")
-    assert words.of_break({"reason": "A call", "location": "/home/me/train.py:7", "user_stack": stack})["caller"] == ("", 0, "")
-    assert words.users_line(["/home/me/a b.py:3 in f: x = g(1)", library + ":9 in forward: y"]) == ("/home/me/a b.py", 3, "x = g(1)")
+    assert words.of_break(
+        {"reason": "A call", "location": "/home/me/train.py:7", "user_stack": stack}
+    )["caller"] == ("", 0, "")
+    assert words.users_line(["/home/me/a b.py:3 in f: x = g(1)", library + ":9 in forward: y"]) == (
+        "/home/me/a b.py",
+        3,
+        "x = g(1)",
+    )
     assert words.users_line([]) == ("", 0, "")
 
 
@@ -147,7 +248,10 @@ def test_a_printed_message_is_known_by_what_is_called():
     assert "printed" in found["why"] and found["source"] == 'print("hi")' and found["line"] == 10
 
 
-@pytest.mark.parametrize("text", ["", "\x00", "0/0: ", ":" * 50, "tensor '", "0/0: tensor 'x' size mismatch at index", "x == "])
+@pytest.mark.parametrize(
+    "text",
+    ["", "\x00", "0/0: ", ":" * 50, "tensor '", "0/0: tensor 'x' size mismatch at index", "x == "],
+)
 def test_any_text_is_told_somehow(text):
     assert words.of_reason(text)["raw"] == text
     assert words.of_break({"reason": text, "text": text})["what"] is not None

@@ -41,8 +41,14 @@ def guards_tell_their_lines():
 
     torch._dynamo.reset()
     with depyf.capture() as run:
-        torch.compile(function_of("def f(x, s):\n    return x * s\n", "f"), backend="eager")(torch.ones(2), 2)
-    (guard,) = [one for one in run.function("f").entries[0].guards if one.text.replace('"', "'") == "L['s'] == 2"]
+        torch.compile(function_of("def f(x, s):\n    return x * s\n", "f"), backend="eager")(
+            torch.ones(2), 2
+        )
+    (guard,) = [
+        one
+        for one in run.function("f").entries[0].guards
+        if one.text.replace('"', "'") == "L['s'] == 2"
+    ]
     return bool(guard.comment or guard.user_stack)
 
 

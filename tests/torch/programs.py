@@ -1056,7 +1056,15 @@ def large_displays(compiled):
         listed = [x + i for i in range(40)]
         seen.update({"n%d" % i: i for i in range(20)})
         stop(x)
-        return numbered, named, listed, tuple(listed), outside(*listed), outside(x, **named), frozenset(range(40))
+        return (
+            numbered,
+            named,
+            listed,
+            tuple(listed),
+            outside(*listed),
+            outside(x, **named),
+            frozenset(range(40)),
+        )
 
     seen = {}
     return compiled(f)(x_(), seen), seen
@@ -1105,7 +1113,13 @@ def attributes_are_changed(compiled):
 
     holder = Holder(1)
     holder.gone = 1
-    return compiled(f)(x_(), holder), sorted(vars(holder)), holder.history, holder.value, holder.limit
+    return (
+        compiled(f)(x_(), holder),
+        sorted(vars(holder)),
+        holder.history,
+        holder.value,
+        holder.limit,
+    )
 
 
 @program(2)
@@ -1280,7 +1294,11 @@ def iterators_handed_back(compiled):
         return x + 1, itertools.chain([1], items), itertools.count(2)
 
     items = [4, 5, 6]
-    a, b, c = compiled(pairs)(x_(), items), compiled(mapped)(x_(), items), compiled(chained)(x_(), items)
+    a, b, c = (
+        compiled(pairs)(x_(), items),
+        compiled(mapped)(x_(), items),
+        compiled(chained)(x_(), items),
+    )
     return a[0], list(a[1]), list(b[1]), next(b[2]), list(c[1]), next(c[2])
 
 
@@ -1299,7 +1317,12 @@ def library_iterators(compiled):
     def f(x):
         out = [a * b for a, b in itertools.product([1, 2], [3, 4])]
         out += [functools.reduce(lambda a, b: a + b, out), sum(itertools.accumulate([1, 2]))]
-        return x * out[-1], sorted(out, key=lambda v: -v), list(reversed(out)), dict(enumerate("ab"))
+        return (
+            x * out[-1],
+            sorted(out, key=lambda v: -v),
+            list(reversed(out)),
+            dict(enumerate("ab")),
+        )
 
     return compiled(f)(x_())
 
@@ -1314,8 +1337,29 @@ def constants_of_each_kind(compiled):
         exec("def f(x): return x + 1, constant", names)
         return names["f"]
 
-    constants = [-0.0, float("inf"), 2**70, -1, 3j, b"bytes\x00", "text\n'\"", ..., None, True, (), ((1, True), (1.0, "a"))]
-    constants += [torch.float16, torch.device("cpu"), Holder, Color.RED, len, slice(1, None), torch.Size([2])]
+    constants = [
+        -0.0,
+        float("inf"),
+        2**70,
+        -1,
+        3j,
+        b"bytes\x00",
+        "text\n'\"",
+        ...,
+        None,
+        True,
+        (),
+        ((1, True), (1.0, "a")),
+    ]
+    constants += [
+        torch.float16,
+        torch.device("cpu"),
+        Holder,
+        Color.RED,
+        len,
+        slice(1, None),
+        torch.Size([2]),
+    ]
     return [repr(compiled(returning(constant))(x_())[1]) for constant in constants]
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-PROGRAM = '''
+PROGRAM = """
 import json, os, sys
 import depyf
 import torch
@@ -55,10 +55,12 @@ def work(rank, folder):
 
 if __name__ == "__main__":
     mp.spawn(work, args=(sys.argv[1],), nprocs=2)
-'''
+"""
 
 
-@pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch has no torch.distributed")
+@pytest.mark.skipif(
+    not torch.distributed.is_available(), reason="this torch has no torch.distributed"
+)
 def test_two_ranks(tmp_path, run_script):
     run_script(PROGRAM, tmp_path)
     for rank in range(2):

@@ -212,7 +212,9 @@ def adapter(tmp_path):
             linesStartAt1=True,
             columnsStartAt1=True,
         )
-        attached = client.send("attach", justMyCode=True, subProcess=False)  # torch's compile workers would wait for a client
+        attached = client.send(
+            "attach", justMyCode=True, subProcess=False
+        )  # torch's compile workers would wait for a client
         client.event("initialized")
         client.request(
             "setBreakpoints", source={"path": str(PROGRAM)}, breakpoints=[{"line": READY}]
@@ -268,7 +270,9 @@ def test_debugpy_stops_in_transformed_code_and_steps_into_the_graph(prepared, ad
     assert "finished" in (tmp_path / "output").read_text()
 
 
-SLOW = pytest.mark.skipif(not os.environ.get("DEPYF_SLOW"), reason="minutes under a debugger; DEPYF_SLOW=1 runs it")
+SLOW = pytest.mark.skipif(
+    not os.environ.get("DEPYF_SLOW"), reason="minutes under a debugger; DEPYF_SLOW=1 runs it"
+)
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=SLOW)])
@@ -315,7 +319,9 @@ def test_nothing_compiles_inside_and_all_is_as_before(tmp_path):
     with depyf.capture() as inside, depyf.debug():
         assert type(module).forward.__code__.co_filename.endswith(".Captured_Graph.0.py")
         assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
-        if hasattr(torch.compiler, "set_stance"):  # without it, torch forgets a function that fits no entry
+        if hasattr(
+            torch.compiler, "set_stance"
+        ):  # without it, torch forgets a function that fits no entry
             assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 2.0))
     assert inside.functions == []
     assert type(module).forward.__code__ is before

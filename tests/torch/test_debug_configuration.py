@@ -25,14 +25,25 @@ def configurations_of_code():
 
 def test_the_configurations_for_pycharm_can_be_read():
     files = re.findall(r"```xml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    configurations = [xml.etree.ElementTree.fromstring(text).find("configuration") for text in files]
+    configurations = [
+        xml.etree.ElementTree.fromstring(text).find("configuration") for text in files
+    ]
     assert [one.get("type") for one in configurations] == ["PythonConfigurationType"] * 2
-    values = [{option.get("name"): option.get("value") for option in one.findall("option")} for one in configurations]
+    values = [
+        {option.get("name"): option.get("value") for option in one.findall("option")}
+        for one in configurations
+    ]
     # the same as in the one for Visual Studio Code, and a command that there is
     (code, *_) = configurations_of_code()
     assert values[0]["INTERPRETER_OPTIONS"] == " ".join(code["pythonArgs"])
-    assert {one.get("name"): one.get("value") for one in configurations[0].iter("env")} == code["env"]
-    assert (values[1]["SCRIPT_NAME"], values[1]["MODULE_MODE"], values[1]["PARAMETERS"]) == ("depyf", "true", "run --open program.py")
+    assert {one.get("name"): one.get("value") for one in configurations[0].iter("env")} == code[
+        "env"
+    ]
+    assert (values[1]["SCRIPT_NAME"], values[1]["MODULE_MODE"], values[1]["PARAMETERS"]) == (
+        "depyf",
+        "true",
+        "run --open program.py",
+    )
 
 
 def filled(value, variables):

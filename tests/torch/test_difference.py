@@ -124,19 +124,39 @@ def test_a_manifest_does_not_lead_out_of_its_dump(dumps, tmp_path):
 def test_lines_that_moved_and_functions_counted_otherwise_are_no_other_reason_to_recompile(dumps):
     document = summary.load(dumps["more"])
     moved = copy.deepcopy(document)
-    entries = [entry for function in moved["functions"] for entry in function["entries"] if entry["reasons"]]
+    entries = [
+        entry
+        for function in moved["functions"]
+        for entry in function["entries"]
+        if entry["reasons"]
+    ]
     for entry in entries:
-        counted = [re.sub(r"^\d+/", "7/", reason) for reason in entry["reasons"]]  # torch up to 2.5 names no compile
+        counted = [
+            re.sub(r"^\d+/", "7/", reason) for reason in entry["reasons"]
+        ]  # torch up to 2.5 names no compile
         entry["reasons"] = [reason + "  # y = x  # where/b.py:99 in f" for reason in counted]
     assert entries and difference.compare(document, moved).changes == []
     entries[0]["reasons"][0] = "7/0: n == 3"
     (change,) = difference.compare(document, moved).changes
-    assert change.what == "reason of the recompile" and any("n was 3" in line for line in change.lines)
+    assert change.what == "reason of the recompile" and any(
+        "n was 3" in line for line in change.lines
+    )
 
 
 def test_a_reader_that_stops_reading_is_no_error(dumps, tmp_path):
-    command = "'%s' -m depyf diff --lines 500 '%s' '%s' | head -1" % (sys.executable, dumps["a"], dumps["changed"])
-    done = subprocess.run(command, shell=True, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = "'%s' -m depyf diff --lines 500 '%s' '%s' | head -1" % (
+        sys.executable,
+        dumps["a"],
+        dumps["changed"],
+    )
+    done = subprocess.run(
+        command,
+        shell=True,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert done.stdout.startswith("- ") and done.stderr == ""
 
 
@@ -145,7 +165,9 @@ def test_many_guards_are_one_change_and_the_page_has_no_empty_lines_between(dump
     grown = copy.deepcopy(document)
     entry = grown["functions"][0]["entries"][0]
     guard = entry["guards"][0]
-    entry["guards"] = entry["guards"] + [dict(guard, text="L['x%d'] == 1" % number) for number in range(50)]
+    entry["guards"] = entry["guards"] + [
+        dict(guard, text="L['x%d'] == 1" % number) for number in range(50)
+    ]
     result = difference.compare(document, grown)
     (change,) = [one for one in result.changes if one.what.startswith("guards: ")]
     assert change.what == "guards: 0 vanished, 50 appeared" and len(change.lines) == 50
@@ -160,7 +182,9 @@ def test_normal_texts():
     normal = difference.normal
     assert normal("__compiled_fn_1_b78d4202_a8dd_4677_9732_564736b9768f(a)") == "__compiled_fn(a)"
     assert normal("___check_obj_id(L['f'], 140123456789)") == "___check_obj_id(L['f'], ID)"
-    assert normal("# File: /a/b/toy.py:5 in f, code: x") == normal("# File: /c/toy.py:9 in f, code: x")
+    assert normal("# File: /a/b/toy.py:5 in f, code: x") == normal(
+        "# File: /c/toy.py:9 in f, code: x"
+    )
     assert normal("x[3] + 12345") == "x[3] + 12345"
     assert normal("device='cuda:1'", ranks=True) == normal("device='cuda:0'", ranks=True)
     assert normal("device='cuda:1'") != normal("device='cuda:0'")
@@ -171,11 +195,20 @@ def test_lines_that_have_guards_are_named_where_the_one_asked_for_has_none():
         {"text": "L['n'] == 1", "kind": "", "comment": "# y = x * n  # home/me/train.py:7 in f"},
         {"text": "a", "kind": "", "comment": "# if b:  # nn/modules/linear.py:9 in g"},
     ]
-    function = {"name": "f", "filename": "/home/me/train.py", "entries": [{"compile_id": "0/0", "guards": guards}]}
+    function = {
+        "name": "f",
+        "filename": "/home/me/train.py",
+        "entries": [{"compile_id": "0/0", "guards": guards}],
+    }
     document = {"functions": [function], "unattributed": []}
     assert summary.guards_text(document, "7") == "f [0/0] L['n'] == 1"
-    assert summary.guards_text(document, "8") == "no guards from line 8; there are guards from train.py:7"
-    assert summary.guards_text({"functions": [], "unattributed": []}, "8") == "no guards from line 8"
+    assert (
+        summary.guards_text(document, "8")
+        == "no guards from line 8; there are guards from train.py:7"
+    )
+    assert (
+        summary.guards_text({"functions": [], "unattributed": []}, "8") == "no guards from line 8"
+    )
 
 
 def test_summary_is_ten_lines_at_most_and_true(dumps):
@@ -188,17 +221,20 @@ def test_summary_is_ten_lines_at_most_and_true(dumps):
 
 
 def test_reasons_name_the_line_that_made_the_guard():
-    reason = "0/1: scale == 2  # return (x * scale)  # b.py:9 in f\nUser stack trace:\n  File \"/a/b.py\", line 9, in f"
+    reason = '0/1: scale == 2  # return (x * scale)  # b.py:9 in f\nUser stack trace:\n  File "/a/b.py", line 9, in f'
     assert summary.reason_parts(reason) == ("0/1: scale == 2", ("/a/b.py", 9))
     assert summary.reason_parts("0/0: size  mismatch") == ("0/0: size mismatch", None)
     shortened = "0/0: scale == 2   # return x * scale  # a/b.py:9 in f"
-    assert summary.reason_parts(shortened, "/home/a/b.py") == ("0/0: scale == 2", ("/home/a/b.py", 9))
+    assert summary.reason_parts(shortened, "/home/a/b.py") == (
+        "0/0: scale == 2",
+        ("/home/a/b.py", 9),
+    )
     assert summary.reason_parts(shortened, "/home/a/c.py") == ("0/0: scale == 2", None)
 
 
 # ---- ranks -------------------------------------------------------------------------------------------------------------
 
-RANKS = '''
+RANKS = """
 import os, sys
 import torch, torch.distributed as dist
 
@@ -215,7 +251,7 @@ def step(x):
 compiled = torch.compile(step, backend="eager")
 print("rank", rank, compiled(torch.ones(3)).sum().item())
 dist.destroy_process_group()
-'''
+"""
 
 
 def torchrun(tmp_path, *arguments):
@@ -255,10 +291,14 @@ def test_collectives_are_compared(dumps):
     there = copy.deepcopy(document)
     path = os.path.join(dumps["a"], "reduced.py")
     graph = next(
-        one for one in there["functions"][0]["entries"][0]["artifacts"] if one["stage"] == "Captured_Graph"
+        one
+        for one in there["functions"][0]["entries"][0]["artifacts"]
+        if one["stage"] == "Captured_Graph"
     )
     with open(os.path.join(dumps["a"], graph["path"])) as stream, open(path, "w") as out:
-        out.write(stream.read() + "    y = torch.ops._c10d_functional.all_reduce.default(y, 'sum', '0')\n")
+        out.write(
+            stream.read() + "    y = torch.ops._c10d_functional.all_reduce.default(y, 'sum', '0')\n"
+        )
     graph["path"] = "reduced.py"
     groups = difference.compare_ranks({0: document, 1: there, 2: document})
     assert groups.groups == [[0, 2], [1]] and "collectives" in groups.text()
@@ -296,7 +336,9 @@ def logs(tmp_path_factory):
         "torch.compile(first, backend='eager')(torch.ones(3))\n"
     )
     environment = dict(os.environ, TORCH_TRACE=str(folder / "trace"))
-    subprocess.run([sys.executable, str(folder / "program.py")], env=environment, check=True, timeout=600)
+    subprocess.run(
+        [sys.executable, str(folder / "program.py")], env=environment, check=True, timeout=600
+    )
     text = next((folder / "trace").iterdir()).read_text()
     for name in ("a", "b"):
         (folder / name).mkdir()
@@ -307,7 +349,10 @@ def logs(tmp_path_factory):
 
 
 def test_logs_of_torch_trace_are_compared(logs, capsys):
-    same, other = logs / "a" / "dedicated_log_torch_trace_rank_0_x.log", logs / "b" / "dedicated_log_torch_trace_rank_1_x.log"
+    same, other = (
+        logs / "a" / "dedicated_log_torch_trace_rank_0_x.log",
+        logs / "b" / "dedicated_log_torch_trace_rank_1_x.log",
+    )
     code, out, _ = run_diff(capsys, same, logs / "a" / "dedicated_log_torch_trace_rank_1_x.log")
     assert code == 0 and "no differences" in out
     code, out, _ = run_diff(capsys, same, other)

@@ -18,7 +18,11 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page, *languages):
-    return [text for language, text in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+    return [
+        text
+        for language, text in FENCE.findall(page.read_text(encoding="utf-8"))
+        if language in languages
+    ]
 
 
 def site_pages():
@@ -69,7 +73,9 @@ def test_commands_run(tmp_path):
     toy = (ROOT / "examples" / "toy.py").read_text()
     assert "@torch.compile\n" in toy
     # the commands of the pages are the same with a backend that is quick
-    (tmp_path / "toy.py").write_text(toy.replace("@torch.compile\n", '@torch.compile(backend="eager")\n'))
+    (tmp_path / "toy.py").write_text(
+        toy.replace("@torch.compile\n", '@torch.compile(backend="eager")\n')
+    )
     recompile = (ROOT / "examples" / "recompile.py").read_text()
     (tmp_path / "recompile.py").write_text(recompile)
     (tmp_path / "examples").mkdir()

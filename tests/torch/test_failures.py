@@ -135,7 +135,7 @@ def test_a_limit_on_the_size_of_files(run_script):
     [
         ("depyf.recompile", "recompile"),
         ("depyf.torch.capture", "decompile_with_constants"),
-        ("depyf.torch.capture", "same_frame_layout"),
+        ("depyf.torch.capture", "violation"),
         ("depyf.torch.guards", "guards_of"),
         ("depyf.torch.fullcode", "_section"),
         ("depyf.torch.compat", "graph_module_of"),

@@ -186,7 +186,9 @@ def test_closures_share_their_cells(tmp_path):
     assert names[0] == "__transformed_code_0_for_counting"
     # up to torch 2.9 a resume function with free variables is made of a constant, so no name of the file stands for it
     found = [one.name for one in run.functions if one.is_resume and one.global_name]
-    assert len(names) == 1 + len(found) and all(name.startswith("__transformed") for name in names), names
+    assert len(names) == 1 + len(found) and all(
+        name.startswith("__transformed") for name in names
+    ), names
 
 
 def test_dump_src_reads_torchs_caches_after_the_fact():

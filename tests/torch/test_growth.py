@@ -100,7 +100,9 @@ class Model(torch.nn.Module):
 
 
 def make_function():
-    return function_of("def made(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x * 2\n", "made")
+    return function_of(
+        "def made(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x * 2\n", "made"
+    )
 
 
 def survivors(block, backend):

@@ -48,7 +48,10 @@ def executed(tmp_path_factory):
     try:
         document = nbformat.read(str(EXAMPLE), as_version=4)
         nbclient.NotebookClient(
-            document, timeout=1200, startup_timeout=600, resources={"metadata": {"path": str(folder)}}
+            document,
+            timeout=1200,
+            startup_timeout=600,
+            resources={"metadata": {"path": str(folder)}},
         ).execute()
         nbformat.write(document, str(folder / "explain.ipynb"))
         yield folder, document
@@ -63,9 +66,19 @@ def outputs(document):
 
 def test_the_example_runs_and_shows_the_run(executed):
     _, document = executed
-    pages = [output["data"]["text/html"] for output in outputs(document) if "text/html" in output.get("data", {})]
+    pages = [
+        output["data"]["text/html"]
+        for output in outputs(document)
+        if "text/html" in output.get("data", {})
+    ]
     assert len(pages) == 1
-    for word in ("toy_example", "Captured Graph", "guards (", "torch_dynamo_resume_in_toy_example", "0/1"):
+    for word in (
+        "toy_example",
+        "Captured Graph",
+        "guards (",
+        "torch_dynamo_resume_in_toy_example",
+        "0/1",
+    ):
         assert word in pages[0], word
     printed = "".join(output.get("text", "") for output in outputs(document))
     assert "break: Data-dependent branching" in printed and "size mismatch" in printed
@@ -83,12 +96,18 @@ def pick(root):
     assert visible.count() == 1 and "torch.abs" in visible.locator("pre").inner_text()
     entry.select_option(label="0/1")  # the same kind of text of the other compile
     assert artifact.evaluate("list => list.selectedOptions[0].text") == "Captured Graph"
-    assert "s" in visible.locator("pre").inner_text() and "torch.abs" in visible.locator("pre").inner_text()
+    assert (
+        "s" in visible.locator("pre").inner_text()
+        and "torch.abs" in visible.locator("pre").inner_text()
+    )
     artifact.select_option(label="why it recompiled")
     assert "size mismatch" in visible.locator("pre").inner_text()
     function.select_option(index=1)
     assert artifact.locator("option").all_text_contents()[0].startswith("decompiled code")
-    assert visible.count() == 1 and "torch_dynamo_resume_in_toy_example" in visible.locator("pre").inner_text()
+    assert (
+        visible.count() == 1
+        and "torch_dynamo_resume_in_toy_example" in visible.locator("pre").inner_text()
+    )
 
 
 def test_the_lists_in_an_exported_page(executed, browser, tmp_path):
@@ -97,7 +116,9 @@ def test_the_lists_in_an_exported_page(executed, browser, tmp_path):
     html, _ = nbconvert.HTMLExporter(embed_images=True).from_notebook_node(document)
     (tmp_path / "explain.html").write_text(html, encoding="utf-8")
     page = browser.new_page()
-    page.route(re.compile("^https?:"), lambda route: route.abort())  # fonts and MathJax of nbconvert
+    page.route(
+        re.compile("^https?:"), lambda route: route.abort()
+    )  # fonts and MathJax of nbconvert
     page.goto((tmp_path / "explain.html").as_uri(), wait_until="domcontentloaded")
     pick(page.locator(".depyf-run"))
     page.close()
@@ -118,16 +139,30 @@ def test_the_lists_in_jupyterlab(executed, browser):
     folder, _ = executed
     subprocess.run(
         [sys.executable, "-m", "jupyter", "trust", "explain.ipynb"],
-        cwd=str(folder), check=True, stdout=subprocess.DEVNULL, timeout=600,
+        cwd=str(folder),
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=600,
     )
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with open(str(folder / "server.log"), "wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
+            [
+                sys.executable,
+                "-m",
+                "jupyter",
+                "lab",
+                "--no-browser",
+                "--allow-root",
+                "--ip=127.0.0.1",
+            ]
             + ["--port=%d" % port, "--IdentityProvider.token=secret", "--ServerApp.root_dir=."],
-            cwd=str(folder), stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            cwd=str(folder),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         address = "http://127.0.0.1:%d/" % port
@@ -137,7 +172,9 @@ def test_the_lists_in_jupyterlab(executed, browser):
                 urllib.request.urlopen(address + "api?token=secret", timeout=30).close()
                 break
             except OSError:
-                assert server.poll() is None and time.time() < deadline, (folder / "server.log").read_text()
+                assert server.poll() is None and time.time() < deadline, (
+                    folder / "server.log"
+                ).read_text()
                 time.sleep(0.5)
         page = browser.new_page()
         page.set_default_timeout(300000)
@@ -168,7 +205,9 @@ def test_hostile_text_is_text(browser, tmp_path):
         artifact.stage, artifact._text = HOSTILE, HOSTILE
     html = run._repr_html_()
     assert html.count("<script>") == 1 and "<img" not in html and "\x1b" not in html
-    (tmp_path / "page.html").write_text("<!doctype html><meta charset=utf-8>" + html, encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><meta charset=utf-8>" + html, encoding="utf-8"
+    )
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     assert page.evaluate("window.hit") is None
@@ -198,8 +237,14 @@ def test_functions_and_entries_show_themselves_too_and_are_short_in_a_terminal(b
         encoding="utf-8",
     )
     page.goto((tmp_path / "page.html").as_uri())
-    assert any("what is left after line" in name for name in page.locator("#run select").first.locator("option").all_text_contents())
-    assert page.locator("#function select").nth(1).locator("option").all_text_contents() == ["0/0", "0/1"]
+    assert any(
+        "what is left after line" in name
+        for name in page.locator("#run select").first.locator("option").all_text_contents()
+    )
+    assert page.locator("#function select").nth(1).locator("option").all_text_contents() == [
+        "0/0",
+        "0/1",
+    ]
     lists = page.locator("#entry select")
     assert lists.nth(1).locator("option").all_text_contents() == ["0/1"]
     lists.nth(2).select_option(label="why it recompiled")
@@ -220,7 +265,9 @@ def test_large_texts_are_cut_and_say_so():
         torch.compile(function, backend="eager")(torch.ones(2))
     run.functions[0].entries[0].source = "a" * (notebook.TEXT_LIMIT + 5)
     html = run._repr_html_()
-    assert "cut here at %d of %d characters" % (notebook.TEXT_LIMIT, notebook.TEXT_LIMIT + 5) in html
+    assert (
+        "cut here at %d of %d characters" % (notebook.TEXT_LIMIT, notebook.TEXT_LIMIT + 5) in html
+    )
     assert "a" * (notebook.TEXT_LIMIT + 1) not in html
     with depyf.capture() as empty:
         pass

@@ -9,7 +9,9 @@ import torch
 from depyf.torch import compat, numbers
 
 HERE = os.path.basename(__file__)
-slow = pytest.mark.skipif(not os.environ.get("DEPYF_SLOW"), reason="compiles with inductor; DEPYF_SLOW=1 runs it")
+slow = pytest.mark.skipif(
+    not os.environ.get("DEPYF_SLOW"), reason="compiles with inductor; DEPYF_SLOW=1 runs it"
+)
 
 
 def line_of(text):
@@ -74,7 +76,9 @@ def test_the_first_nan_in_forward():
     assert found.kind == "NaN" and os.path.basename(found.path) == HERE
     assert found.line == line_of("# root here") and "torch.sqrt(shifted)" in found.code
     assert [one.name for one in found.inputs] == ["shifted"]
-    assert found.inputs[0].maximum == 0 and found.inputs[0].minimum < 0 and found.inputs[0].is_finite
+    assert (
+        found.inputs[0].maximum == 0 and found.inputs[0].minimum < 0 and found.inputs[0].is_finite
+    )
     assert found.output.nan == 19 and found.output.elements == 20
     text = str(report)
     assert "root" in text and "%s:%d" % (HERE, found.line) in text and "19 NaN" in text
@@ -99,9 +103,17 @@ def test_the_value_that_is_shown_is_the_one_that_holds_the_nan():
         return torch.nn.functional.linear(x, weight, bias).sum() * float("inf")
 
     # the gradient of the bias is infinite, that of the weight holds NaN as well
-    x, weight, bias = torch.tensor([[1.0, 0.0]]), torch.ones(1, 2, requires_grad=True), torch.ones(1, requires_grad=True)
+    x, weight, bias = (
+        torch.tensor([[1.0, 0.0]]),
+        torch.ones(1, 2, requires_grad=True),
+        torch.ones(1, requires_grad=True),
+    )
     report = depyf.find_nonfinite(loss, x, weight, bias)
-    shown = [one for one in (report.first, report.first_nan) if one is not None and one.direction == "backward" and "NaN" in one.kind]
+    shown = [
+        one
+        for one in (report.first, report.first_nan)
+        if one is not None and one.direction == "backward" and "NaN" in one.kind
+    ]
     assert shown and all(one.output.nan for one in shown), str(report)
 
 
@@ -127,7 +139,9 @@ def test_inputs_that_hold_nan_are_named_as_the_user_calls_them():
         net.linear.weight[0, 0] = float("inf")
     report = depyf.find_nonfinite(net, torch.ones(2, 6))
     if getattr(torch._dynamo.config, "inline_inbuilt_nn_modules", False):
-        assert report.first.is_input and report.first.node == "input self.linear.weight", report.first.node
+        assert report.first.is_input and report.first.node == "input self.linear.weight", (
+            report.first.node
+        )
     else:  # before torch 2.5 a module of torch's own is one node, which has its parameters itself
         assert not report.first.is_input and report.first.node.endswith("linear"), report.first.node
 
@@ -160,7 +174,9 @@ def test_modules_are_not_changed_and_keep_their_compiles():
         compiled(torch.ones(2, 6))
     net.calls, net.history, net.total = 0, [], torch.zeros(())
     unchanged = Unchanged(net)
-    assert not depyf.find_nonfinite(compiled, torch.randn(4, 6, generator=torch.Generator().manual_seed(1)))
+    assert not depyf.find_nonfinite(
+        compiled, torch.randn(4, 6, generator=torch.Generator().manual_seed(1))
+    )
     unchanged.check()
     with depyf.capture() as run, torch.random.fork_rng():
         compiled(torch.ones(2, 6))
@@ -203,7 +219,9 @@ def without_inductor(monkeypatch):
 
 
 def test_a_graph_that_differs_from_eager(without_inductor):
-    is_compiling = getattr(torch.compiler, "is_compiling", torch._dynamo.is_compiling)  # public from 2.3 on
+    is_compiling = getattr(
+        torch.compiler, "is_compiling", torch._dynamo.is_compiling
+    )  # public from 2.3 on
 
     def function(x):
         y = x.sin()
@@ -239,7 +257,9 @@ def test_a_wrong_decomposition(without_inductor, monkeypatch):
 def test_stages_that_agree(without_inductor):
     net = Net()
     unchanged = Unchanged(net)
-    found = depyf.compare_stages(net, torch.randn(4, 6, generator=torch.Generator().manual_seed(2)), dynamic=True)
+    found = depyf.compare_stages(
+        net, torch.randn(4, 6, generator=torch.Generator().manual_seed(2)), dynamic=True
+    )
     unchanged.check()
     assert not found and all(stage.error is None for stage in found.stages)
     assert "all stages agree" in str(found)

@@ -70,5 +70,7 @@ def _installed():
     from importlib.metadata import entry_points
 
     found = entry_points()
-    found = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", [])
+    found = (
+        found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", [])
+    )
     return any(one.name == "depyf" for one in found)

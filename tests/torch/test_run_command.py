@@ -14,7 +14,7 @@ import torch
 from conftest import environment, guards_tell_their_lines
 from programs import TORCH
 
-PROGRAM = '''
+PROGRAM = """
 import atexit, os, pickle, sys
 import torch
 
@@ -44,7 +44,7 @@ if "fail" in sys.argv:
 if "quit" in sys.argv:
     sys.exit("last words")
 sys.exit(7)
-'''
+"""
 
 
 @pytest.fixture
@@ -88,23 +88,41 @@ def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
 
 def test_a_module_and_only_the_recompiles(start, tmp_path):
     plain = start("-m", "package", "-m", "quit", depyf=False)
-    done = start("--recompiles", "--breaks", "--guards", "package/__main__.py:15", "-m", "package", "-m", "quit")
+    done = start(
+        "--recompiles",
+        "--breaks",
+        "--guards",
+        "package/__main__.py:15",
+        "-m",
+        "package",
+        "-m",
+        "quit",
+    )
     assert done.stdout == plain.stdout and "'-m', 'quit'" in plain.stdout
     assert done.returncode == plain.returncode == 1
     assert "last words" in plain.stderr and done.stderr.endswith("last words\n")
     assert not (tmp_path / "depyf_dump").exists()
     assert "size mismatch at index 0. expected 3, actual 4" in done.stderr
-    assert re.search(r"__main__\.py:16: .*\bgraph_break\b", done.stderr)  # torch says it in words of its version
+    assert re.search(
+        r"__main__\.py:16: .*\bgraph_break\b", done.stderr
+    )  # torch says it in words of its version
     if guards_tell_their_lines():
         assert "function [0/0]" in done.stderr
-        assert "check_tensor(L['x']" in done.stderr or TORCH < (2, 4)  # there one guard, of no line, checks all tensors
+        assert "check_tensor(L['x']" in done.stderr or TORCH < (
+            2,
+            4,
+        )  # there one guard, of no line, checks all tensors
 
 
 def test_command_lines(monkeypatch):
     from depyf import cli, launch
 
     seen = []
-    monkeypatch.setattr(launch, "run", lambda options: seen.append((options.module, options.program, options.dump)) or 3)
+    monkeypatch.setattr(
+        launch,
+        "run",
+        lambda options: seen.append((options.module, options.program, options.dump)) or 3,
+    )
     assert cli.main(["run", "--dump", "d", "a.py", "--dump", "x", "-m"]) == 3
     assert cli.main(["run", "-m", "a.b", "--open", "x"]) == 3
     assert cli.main(["run", "-ma.b", "x", "--open"]) == 3
@@ -115,7 +133,12 @@ def test_command_lines(monkeypatch):
         (["a.b", "x", "--open"], [], None),
         (None, ["a.py", "x"], "d"),
     ]
-    for wrong in (["run"], ["run", "-m"], ["run", "--guards", "x", "a.py"], ["run", "--dum", "d", "a.py"]):
+    for wrong in (
+        ["run"],
+        ["run", "-m"],
+        ["run", "--guards", "x", "a.py"],
+        ["run", "--dum", "d", "a.py"],
+    ):
         with pytest.raises(SystemExit) as error:
             cli.main(wrong)
         assert error.value.code == 2
@@ -143,7 +166,9 @@ def test_find_nonfinite(start, tmp_path):
     )
     done = start("--dump", "out", "--find-nonfinite", "program.py")
     assert done.returncode == 0 and "nan" in done.stdout
-    if not hasattr(torch.compiler, "set_stance"):  # then no other backend can be put in the place of the program's
+    if not hasattr(
+        torch.compiler, "set_stance"
+    ):  # then no other backend can be put in the place of the program's
         assert "nothing was looked at" in done.stderr and "set_stance" in done.stderr
         return
     assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
@@ -221,7 +246,9 @@ def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
     (tmp_path / "imports.py").write_text(IMPORTS)
     plain, watched = (start("imports.py", "compile", depyf=depyf) for depyf in (False, True))
     assert plain.returncode == watched.returncode == 0, watched.stderr
-    (modules, _, finders), (watched_modules, _, watched_finders) = (one.stdout.strip().rpartition(" ") for one in (plain, watched))
+    (modules, _, finders), (watched_modules, _, watched_finders) = (
+        one.stdout.strip().rpartition(" ") for one in (plain, watched)
+    )
     assert watched_modules == modules and int(watched_finders) == int(finders) + 1
     assert "depyf: 2 compiles of 1 function" in watched.stderr
     assert "Graph break" in plain.stderr and "Graph break" in watched.stderr  # TORCH_LOGS was heard
@@ -255,7 +282,13 @@ def test_what_is_waited_for_is_told_once(tmp_path, monkeypatch):
 def test_a_break_that_several_compiles_meet_is_told_once():
     from depyf import summary
 
-    found = {"reason": "A call", "location": "/a/b.py:3", "explanation": "It is so.", "hints": ["Do this.", "Do this."], "url": ""}
+    found = {
+        "reason": "A call",
+        "location": "/a/b.py:3",
+        "explanation": "It is so.",
+        "hints": ["Do this.", "Do this."],
+        "url": "",
+    }
     entries = [{"compile_id": "0/%d" % number, "breaks": [dict(found)]} for number in range(2)]
     other = {"compile_id": "1/0", "breaks": [dict(found, location="/a/b.py:4")]}
     text = summary.breaks_text({"functions": [{"entries": entries + [other]}], "unattributed": []})

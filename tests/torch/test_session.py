@@ -200,7 +200,9 @@ def test_hostile_names_stay_in_the_folder(tmp_path, name):
 def test_two_functions_of_one_name_get_two_numbers(tmp_path):
     with depyf.prepare_debug(str(tmp_path / "dump")):
         for factor in (2, 3):
-            compiled(function_of("def same(x):\n    return x * %d\n" % factor, "same"))(torch.ones(3))
+            compiled(function_of("def same(x):\n    return x * %d\n" % factor, "same"))(
+                torch.ones(3)
+            )
     names = os.listdir(str(tmp_path / "dump"))
     for number in (0, 1):
         assert "full_code_for_same_%d.py" % number in names
@@ -441,19 +443,34 @@ def test_what_torch_logs_stands_in_for_the_trace():
         found, text = read_logged("graph_code", graph % name)
         assert found == record
         assert not record or text == "class GraphModule(torch.nn.Module):\n    pass\n"
-    assert read_logged("output_code", "Output code: \nimport torch\n") == ("inductor_output_code", "import torch\n")
+    assert read_logged("output_code", "Output code: \nimport torch\n") == (
+        "inductor_output_code",
+        "import torch\n",
+    )
     assert read_logged("output_code", "Output code written to: /tmp/x.py")[0] == ""
-    wrapped = graph.replace("eval_with_key>.3 ", "eval_with_key>.3 from /a/class b.py:98 in wrapped ")
-    assert read_logged("aot_joint_graph", wrapped % "Joint graph 0")[1].startswith("class GraphModule(")
+    wrapped = graph.replace(
+        "eval_with_key>.3 ", "eval_with_key>.3 from /a/class b.py:98 in wrapped "
+    )
+    assert read_logged("aot_joint_graph", wrapped % "Joint graph 0")[1].startswith(
+        "class GraphModule("
+    )
     split = "\n---orig graph---\ngraph()\n\n---split graph---\ngraph()\n"
     assert read_logged("ddp_graphs", split) == ("optimize_ddp_split_graph", split.strip() + "\n")
     assert read_logged("ddp_graphs", "\n---final graph---\ngraph()\n")[0] == ""
-    text = 'Graph break: call print {} from user code at:\n  File "a.py", line 3, in f\n    print(x)\n'
+    text = (
+        'Graph break: call print {} from user code at:\n  File "a.py", line 3, in f\n    print(x)\n'
+    )
     assert read_logged("graph_breaks", text) == ("dynamo_graph_break_reason", text)
     raised = "Graph break in user code at a.py:3\nTraceback (most recent call last):\ntorch._dynamo.exc.Unsupported: call print\n"
     assert parse_break(raised, 0).reason == "call print"
-    for reason, name in (("Unsupported: call print", "call print"), ("Data-dependent jump", "Data-dependent branching")):
-        told = 'Graph break in user code at a.py:3\nReason: %s\nUser code traceback:\n  File "a.py", line 3, in f\n' % reason
+    for reason, name in (
+        ("Unsupported: call print", "call print"),
+        ("Data-dependent jump", "Data-dependent branching"),
+    ):
+        told = (
+            'Graph break in user code at a.py:3\nReason: %s\nUser code traceback:\n  File "a.py", line 3, in f\n'
+            % reason
+        )
         assert (parse_break(told, 0).reason, parse_break(told, 0).location) == (name, "a.py:3")
     found = parse_break(text, 0)
     assert (found.reason, found.location) == ("call print {}", "a.py:3")
@@ -475,7 +492,9 @@ def traced_kinds(monkeypatch):
     return seen
 
 
-needs_trace = pytest.mark.skipif(compat.trace_logger() is None, reason="this torch has no structured trace")
+needs_trace = pytest.mark.skipif(
+    compat.trace_logger() is None, reason="this torch has no structured trace"
+)
 
 
 @needs_trace

@@ -62,7 +62,8 @@ def test_files_have_the_names_that_users_know(dumps):
     for number in (0, 1):
         # torch 2.2 does not name the line
         pattern = re.compile(
-            r"__transformed_code_%d_for_(torch_dynamo_resume_in_toy_example_at_\d+|resume_in_toy_example)\.py" % number
+            r"__transformed_code_%d_for_(torch_dynamo_resume_in_toy_example_at_\d+|resume_in_toy_example)\.py"
+            % number
         )
         assert [name for name in found if pattern.fullmatch(name)], number
     graphs = sorted({name.split(".")[0] for name in found if name.startswith("__compiled_fn_")})

@@ -33,7 +33,9 @@ def nodes(tmp_path_factory):
     def read(name, backend):
         program = base / (name + ".py")
         text = (EXAMPLES / (name + ".py")).read_text()
-        program.write_text(text.replace("@torch.compile\n", '@torch.compile(backend="%s")\n' % backend))
+        program.write_text(
+            text.replace("@torch.compile\n", '@torch.compile(backend="%s")\n' % backend)
+        )
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(program)],
             env=environment(base / "cache", TORCH_TRACE=str(base / name)),
@@ -57,7 +59,11 @@ def guards_of(node):
 
 
 def graphs_of(node):
-    return {artifact["stage"]: artifact["text"] for artifact in node.entry["artifacts"] if artifact["kind"] == "graph"}
+    return {
+        artifact["stage"]: artifact["text"]
+        for artifact in node.entry["artifacts"]
+        if artifact["kind"] == "graph"
+    }
 
 
 def test_breaks_guards_and_graphs(nodes):
@@ -65,11 +71,19 @@ def test_breaks_guards_and_graphs(nodes):
     first, rests = found[0], found[1:]
     assert first.function["name"] == "toy_example" and first.place[0].endswith("toy.py")
     assert len(rests) == 2 and all(node.is_resume and node.title == "toy_example" for node in rests)
-    assert "abs" in graphs_of(first)["Captured_Graph"] and "abs" in graphs_of(first)["Forward_graph"]
+    assert (
+        "abs" in graphs_of(first)["Captured_Graph"] and "abs" in graphs_of(first)["Forward_graph"]
+    )
     assert all("mul" in graphs_of(node)["Forward_graph"] for node in rests)
     for name in "ab":
-        assert [text for text in guards_of(first) if text.startswith("check_tensor(L['%s'], Tensor" % name)]
-    assert len([text for text in guards_of(first) if "alias" in text]) == 1  # over both, so under each in torch's tree
+        assert [
+            text
+            for text in guards_of(first)
+            if text.startswith("check_tensor(L['%s'], Tensor" % name)
+        ]
+    assert (
+        len([text for text in guards_of(first) if "alias" in text]) == 1
+    )  # over both, so under each in torch's tree
     assert all(guards_of(node) for node in rests)
     assert all(node.phases["dynamo"] > 0 and node.phases["aot"] > 0 for node in found)
     assert not [node for node in found if node.entry["failure"] or node.reasons]
@@ -86,7 +100,10 @@ def test_recompiles(nodes):
     found = nodes("recompile", "eager")
     assert [node.title for node in found] == ["scaled_mean"] * 5
     assert all(graphs_of(node)["Captured_Graph"] for node in found)
-    assert all([text for text in guards_of(node) if text.startswith("check_tensor(L['x'], Tensor")] for node in found)
+    assert all(
+        [text for text in guards_of(node) if text.startswith("check_tensor(L['x'], Tensor")]
+        for node in found
+    )
     assert "L['scale'] == 2" in guards_of(found[0]) and "L['scale'] == 2" not in guards_of(found[2])
     if TORCH < (2, 6):
         pytest.skip("this torch traces no reasons of recompiles")

@@ -37,7 +37,9 @@ def test_a_killed_program_leaves_a_report(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     dump = tmp_path / "dump"
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
-    process = subprocess.Popen([sys.executable, str(tmp_path / "program.py"), str(dump)], env=environment)
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py"), str(dump)], env=environment
+    )
     try:
         while not os.path.exists(str(dump) + ".ready"):
             assert process.poll() is None
@@ -46,7 +48,9 @@ def test_a_killed_program_leaves_a_report(tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
     found = summary.load(str(dump))
-    assert found["open"] is True and "first" in [function["name"] for function in found["functions"]]
+    assert found["open"] is True and "first" in [
+        function["name"] for function in found["functions"]
+    ]
     assert "still running, or was killed" in summary.summary(found)
     page = report.build(dump).read_text()
     assert "is not finished" in page and "x.sin() + 1" in page

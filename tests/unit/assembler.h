@@ -13,8 +13,8 @@
 
 namespace depyf::test {
 
-/// One code object; opcodes by name, inline caches and EXTENDED_ARG added. Eight names n0 …, eight constants (the ints 100 …), eight
-/// locals l0 …, two cells c0, c1 and two free variables f0, f1.
+/// One code object; opcodes by name, inline caches and EXTENDED_ARG added. Eight names n0 …, eight
+/// constants (the ints 100 …), eight locals l0 …, two cells c0, c1 and two free variables f0, f1.
 struct Assembler {
   explicit Assembler(std::uint8_t minor) {
     module.version = {3, minor};
@@ -23,7 +23,8 @@ struct Assembler {
 
   static std::uint8_t number(const VersionTable& table, std::string_view name) {
     for (int i = 0; i < 256; ++i) {
-      if (table.opcodes[static_cast<std::size_t>(i)].name == name) return static_cast<std::uint8_t>(i);
+      if (table.opcodes[static_cast<std::size_t>(i)].name == name)
+        return static_cast<std::uint8_t>(i);
     }
     ADD_FAILURE() << "no opcode " << name;
     return 0;
@@ -37,17 +38,20 @@ struct Assembler {
   Assembler& op(std::string_view name, std::uint32_t operand = 0) {
     const std::uint8_t opcode = number(*table, name);
     for (int shift = 24; shift > 0; shift -= 8) {
-      if (operand >> shift != 0) raw(table->extended_arg, static_cast<std::uint8_t>(operand >> shift));
+      if (operand >> shift != 0)
+        raw(table->extended_arg, static_cast<std::uint8_t>(operand >> shift));
     }
     raw(opcode, static_cast<std::uint8_t>(operand));
     for (int i = 0; i < table->opcodes[opcode].caches; ++i) raw(0, 0);
     return *this;
   }
   /// A row of the exception table, in code units.
-  Assembler& row(std::uint32_t begin, std::uint32_t end, std::uint32_t target, std::uint32_t depth, bool lasti) {
+  Assembler& row(std::uint32_t begin, std::uint32_t end, std::uint32_t target, std::uint32_t depth,
+                 bool lasti) {
     for (const std::uint32_t value : {begin, end - begin, target, depth << 1 | (lasti ? 1U : 0U)}) {
       for (int shift = 30; shift > 0; shift -= 6) {
-        if (value >> shift != 0) rows.push_back(static_cast<std::uint8_t>(64 | (value >> shift & 63)));
+        if (value >> shift != 0)
+          rows.push_back(static_cast<std::uint8_t>(64 | (value >> shift & 63)));
       }
       rows.push_back(static_cast<std::uint8_t>(value & 63));
     }
@@ -105,7 +109,8 @@ inline std::vector<std::string> shown(const InstrList& list) {
   std::vector<std::string> out;
   for (const Instr& instr : list.instrs) {
     std::string text(op_name(instr.op));
-    if (instr.op != Op::LOAD_CONST && (instr.arg != 0 || instr.aux != 0)) text += " " + std::to_string(instr.arg);
+    if (instr.op != Op::LOAD_CONST && (instr.arg != 0 || instr.aux != 0))
+      text += " " + std::to_string(instr.arg);
     if (instr.aux != 0) text += " " + std::to_string(instr.aux);
     if (instr.target != kNoTarget) text += " >" + std::to_string(instr.target);
     out.push_back(text);

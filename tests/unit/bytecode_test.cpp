@@ -51,7 +51,10 @@ TEST(Decode, PrefixesMakeOneOperand) {
 TEST(Decode, JumpsIntoPrefixesAndCaches) {
   // Behind EXTENDED_ARG 0 the same instruction executes; behind EXTENDED_ARG 1 another one would.
   Assembler zero(11);
-  zero.op("JUMP_FORWARD", 1).raw(zero.table->extended_arg, 0).op("LOAD_CONST", 8).op("RETURN_VALUE");
+  zero.op("JUMP_FORWARD", 1)
+      .raw(zero.table->extended_arg, 0)
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
   EXPECT_EQ(shown(zero.decoded()), (Lines{"JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
 
   Assembler one(11);
@@ -77,16 +80,22 @@ TEST(Decode, JumpsIntoPrefixesAndCaches) {
 TEST(Decode, JumpUnits) {
   Assembler bytes(9);  // byte offsets up to 3.9
   bytes.op("LOAD_FAST").op("POP_JUMP_IF_FALSE", 6).op("NOP").op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(bytes.decoded()), (Lines{"LOAD_FAST", "BRANCH_FALSE >2", "LOAD_CONST", "RETURN_VALUE"}));
+  EXPECT_EQ(shown(bytes.decoded()),
+            (Lines{"LOAD_FAST", "BRANCH_FALSE >2", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler odd(9);
   odd.op("JUMP_FORWARD", 1).op("RETURN_VALUE");
   EXPECT_NE(error_of(odd).find("odd jump"), std::string::npos);
   Assembler units(10);  // instructions from 3.10 on
   units.op("LOAD_FAST").op("POP_JUMP_IF_FALSE", 3).op("NOP").op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(units.decoded()), (Lines{"LOAD_FAST", "BRANCH_FALSE >2", "LOAD_CONST", "RETURN_VALUE"}));
+  EXPECT_EQ(shown(units.decoded()),
+            (Lines{"LOAD_FAST", "BRANCH_FALSE >2", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler backwards(11);
-  backwards.op("LOAD_FAST").op("POP_JUMP_BACKWARD_IF_NONE", 2).op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(backwards.decoded()), (Lines{"LOAD_FAST", "BRANCH_NONE >0", "LOAD_CONST", "RETURN_VALUE"}));
+  backwards.op("LOAD_FAST")
+      .op("POP_JUMP_BACKWARD_IF_NONE", 2)
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(backwards.decoded()),
+            (Lines{"LOAD_FAST", "BRANCH_NONE >0", "LOAD_CONST", "RETURN_VALUE"}));
 }
 
 TEST(Decode, RefusesOperandsOutOfRange) {
@@ -94,15 +103,32 @@ TEST(Decode, RefusesOperandsOutOfRange) {
     std::uint8_t minor;
     const char* opcode;
     std::uint32_t operand;
-  } cases[] = {{11, "LOAD_CONST", 99}, {11, "LOAD_NAME", 8},     {11, "LOAD_FAST", 12},    {8, "LOAD_FAST", 8},       {8, "LOAD_DEREF", 4},
-               {11, "SWAP", 0},        {11, "COPY", 0},          {8, "COMPARE_OP", 11},    {11, "COMPARE_OP", 6},     {11, "BINARY_OP", 26},
-               {11, "BINARY_OP", 99},  {8, "BUILD_SLICE", 4},    {11, "RAISE_VARARGS", 3}, {12, "CALL_INTRINSIC_1", 0}, {12, "CALL_INTRINSIC_2", 77},
-               {14, "LOAD_SPECIAL", 4}, {15, "LOAD_COMMON_CONSTANT", 12}, {15, "IMPORT_NAME", 3}, {11, "LIST_APPEND", 0}, {13, "SET_FUNCTION_ATTRIBUTE", 32}};
+  } cases[] = {{11, "LOAD_CONST", 99},
+               {11, "LOAD_NAME", 8},
+               {11, "LOAD_FAST", 12},
+               {8, "LOAD_FAST", 8},
+               {8, "LOAD_DEREF", 4},
+               {11, "SWAP", 0},
+               {11, "COPY", 0},
+               {8, "COMPARE_OP", 11},
+               {11, "COMPARE_OP", 6},
+               {11, "BINARY_OP", 26},
+               {11, "BINARY_OP", 99},
+               {8, "BUILD_SLICE", 4},
+               {11, "RAISE_VARARGS", 3},
+               {12, "CALL_INTRINSIC_1", 0},
+               {12, "CALL_INTRINSIC_2", 77},
+               {14, "LOAD_SPECIAL", 4},
+               {15, "LOAD_COMMON_CONSTANT", 12},
+               {15, "IMPORT_NAME", 3},
+               {11, "LIST_APPEND", 0},
+               {13, "SET_FUNCTION_ATTRIBUTE", 32}};
   for (const auto& one : cases) {
     Assembler code(one.minor);
     code.op(one.opcode, one.operand).op("RETURN_VALUE");
     const std::string message = error_of(code);
-    EXPECT_NE(message.find(one.opcode), std::string::npos) << one.opcode << " " << one.operand << ": " << message;
+    EXPECT_NE(message.find(one.opcode), std::string::npos)
+        << one.opcode << " " << one.operand << ": " << message;
     EXPECT_NE(message.find("3." + std::to_string(one.minor)), std::string::npos) << message;
   }
 }
@@ -116,18 +142,35 @@ TEST(Decode, UnknownOpcodesStay) {
 // ---------------------------------------------------------------- forms of single operations
 TEST(Decode, CallsKeepTheirLayout) {
   Assembler v8(8);
-  v8.op("LOAD_METHOD", 2).op("CALL_METHOD", 1).op("CALL_FUNCTION", 3).op("CALL_FUNCTION_KW", 2).op("CALL_FUNCTION_EX", 1).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v8.decoded()), (Lines{"LOAD_METHOD " + std::to_string(v8.module.intern("n2").index) + " 1", "CALL 1 1", "CALL 3", "CALL_KW 2", "CALL_EX 1", "RETURN_VALUE"}));
+  v8.op("LOAD_METHOD", 2)
+      .op("CALL_METHOD", 1)
+      .op("CALL_FUNCTION", 3)
+      .op("CALL_FUNCTION_KW", 2)
+      .op("CALL_FUNCTION_EX", 1)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v8.decoded()),
+            (Lines{"LOAD_METHOD " + std::to_string(v8.module.intern("n2").index) + " 1", "CALL 1 1",
+                   "CALL 3", "CALL_KW 2", "CALL_EX 1", "RETURN_VALUE"}));
 
   Assembler v11(11);
-  v11.op("LOAD_GLOBAL", 1).op("KW_NAMES", 8).op("PRECALL", 2).op("CALL", 2).op("CALL", 0).op("CALL_FUNCTION_EX", 0).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v11.decoded()), (Lines{"PUSH_NULL", "LOAD_GLOBAL 1", "LOAD_CONST", "CALL_KW 2 1", "CALL 0 1", "CALL_EX 0 1", "RETURN_VALUE"}));
+  v11.op("LOAD_GLOBAL", 1)
+      .op("KW_NAMES", 8)
+      .op("PRECALL", 2)
+      .op("CALL", 2)
+      .op("CALL", 0)
+      .op("CALL_FUNCTION_EX", 0)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v11.decoded()), (Lines{"PUSH_NULL", "LOAD_GLOBAL 1", "LOAD_CONST", "CALL_KW 2 1",
+                                         "CALL 0 1", "CALL_EX 0 1", "RETURN_VALUE"}));
   Assembler stray(11);
   stray.op("KW_NAMES", 8).op("POP_TOP").op("RETURN_VALUE");
   EXPECT_NE(error_of(stray).find("KW_NAMES"), std::string::npos);
 
   Assembler v12(12);
-  v12.op("LOAD_ATTR", 2 * 3 + 1).op("LOAD_ATTR", 2 * 3).op("LOAD_SUPER_ATTR", 4 * 1 + 3).op("RETURN_CONST", 8);
+  v12.op("LOAD_ATTR", 2 * 3 + 1)
+      .op("LOAD_ATTR", 2 * 3)
+      .op("LOAD_SUPER_ATTR", 4 * 1 + 3)
+      .op("RETURN_CONST", 8);
   const Lines got = shown(v12.decoded());
   EXPECT_EQ(got[0].substr(0, 11), "LOAD_METHOD");
   EXPECT_EQ(got[0].back(), '1');
@@ -137,8 +180,16 @@ TEST(Decode, CallsKeepTheirLayout) {
   EXPECT_EQ(got[4], "RETURN_VALUE");
 
   Assembler v13(13);
-  v13.op("LOAD_GLOBAL", 1).op("CALL_KW", 2).op("CALL", 0).op("LOAD_ATTR", 1).op("CALL_FUNCTION_EX", 1).op("LOAD_SUPER_ATTR", 1).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v13.decoded()), (Lines{"LOAD_GLOBAL 1", "PUSH_NULL", "CALL_KW 2 2", "CALL 0 2", "LOAD_METHOD 1 2", "CALL_EX 1 2", "LOAD_SUPER_ATTR 1 5", "RETURN_VALUE"}));
+  v13.op("LOAD_GLOBAL", 1)
+      .op("CALL_KW", 2)
+      .op("CALL", 0)
+      .op("LOAD_ATTR", 1)
+      .op("CALL_FUNCTION_EX", 1)
+      .op("LOAD_SUPER_ATTR", 1)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v13.decoded()),
+            (Lines{"LOAD_GLOBAL 1", "PUSH_NULL", "CALL_KW 2 2", "CALL 0 2", "LOAD_METHOD 1 2",
+                   "CALL_EX 1 2", "LOAD_SUPER_ATTR 1 5", "RETURN_VALUE"}));
 
   Assembler v14(14);
   v14.op("CALL_FUNCTION_EX").op("RETURN_VALUE");
@@ -149,7 +200,9 @@ TEST(Decode, Comparisons) {
   Assembler v8(8);
   for (std::uint32_t i = 0; i < 11; ++i) v8.op("COMPARE_OP", i);
   v8.op("RETURN_VALUE");
-  EXPECT_EQ(shown(v8.decoded()), (Lines{"COMPARE", "COMPARE 1", "COMPARE 2", "COMPARE 3", "COMPARE 4", "COMPARE 5", "CONTAINS", "CONTAINS 1", "IS", "IS 1", "EXC_MATCH", "RETURN_VALUE"}));
+  EXPECT_EQ(shown(v8.decoded()),
+            (Lines{"COMPARE", "COMPARE 1", "COMPARE 2", "COMPARE 3", "COMPARE 4", "COMPARE 5",
+                   "CONTAINS", "CONTAINS 1", "IS", "IS 1", "EXC_MATCH", "RETURN_VALUE"}));
   Assembler v12(12);
   v12.op("COMPARE_OP", 2 << 4 | 7).op("RETURN_VALUE");
   EXPECT_EQ(shown(v12.decoded())[0], "COMPARE 2");
@@ -163,15 +216,27 @@ TEST(Decode, Comparisons) {
 
 TEST(Decode, SuperInstructionsAreSplit) {
   Assembler code(13);
-  code.op("LOAD_FAST_LOAD_FAST", 1 << 4 | 8).op("STORE_FAST_LOAD_FAST", 2 << 4 | 10).op("STORE_FAST_STORE_FAST", 3 << 4 | 9).op("LOAD_FAST", 8).op("RETURN_CONST", 8);
-  // LOAD_FAST of a cell (8) or free variable (10) loads the cell itself; STORE_FAST of one puts a saved cell back.
-  EXPECT_EQ(shown(code.decoded()), (Lines{"LOAD_FAST 1", "LOAD_CLOSURE 8", "STORE_FAST 2", "LOAD_CLOSURE 10", "STORE_FAST 3", "STORE_FAST 9", "LOAD_CLOSURE 8", "LOAD_CONST", "RETURN_VALUE"}));
+  code.op("LOAD_FAST_LOAD_FAST", 1 << 4 | 8)
+      .op("STORE_FAST_LOAD_FAST", 2 << 4 | 10)
+      .op("STORE_FAST_STORE_FAST", 3 << 4 | 9)
+      .op("LOAD_FAST", 8)
+      .op("RETURN_CONST", 8);
+  // LOAD_FAST of a cell (8) or free variable (10) loads the cell itself; STORE_FAST of one puts a
+  // saved cell back.
+  EXPECT_EQ(shown(code.decoded()), (Lines{"LOAD_FAST 1", "LOAD_CLOSURE 8", "STORE_FAST 2",
+                                          "LOAD_CLOSURE 10", "STORE_FAST 3", "STORE_FAST 9",
+                                          "LOAD_CLOSURE 8", "LOAD_CONST", "RETURN_VALUE"}));
 }
 
 TEST(Decode, CellsBefore311AreNumberedApart) {
   Assembler code(8);
-  code.op("LOAD_DEREF", 0).op("STORE_DEREF", 2).op("LOAD_CLOSURE", 3).op("LOAD_CLASSDEREF", 1).op("RETURN_VALUE");
-  EXPECT_EQ(shown(code.decoded()), (Lines{"LOAD_DEREF 8", "STORE_DEREF 10", "LOAD_CLOSURE 11", "LOAD_CLASSDEREF 9", "RETURN_VALUE"}));
+  code.op("LOAD_DEREF", 0)
+      .op("STORE_DEREF", 2)
+      .op("LOAD_CLOSURE", 3)
+      .op("LOAD_CLASSDEREF", 1)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(code.decoded()), (Lines{"LOAD_DEREF 8", "STORE_DEREF 10", "LOAD_CLOSURE 11",
+                                          "LOAD_CLASSDEREF 9", "RETURN_VALUE"}));
   Assembler v12(12);
   v12.op("LOAD_DEREF", 8).op("LOAD_FROM_DICT_OR_DEREF", 10).op("RETURN_VALUE");
   EXPECT_EQ(shown(v12.decoded()), (Lines{"LOAD_DEREF 8", "LOAD_CLASSDEREF 10 1", "RETURN_VALUE"}));
@@ -184,17 +249,29 @@ TEST(Decode, ConstantsInInstructions) {
   code.op("RETURN_VALUE");
   const InstrList list = code.decoded();
   Lines texts;
-  for (const Instr& instr : list.instrs) texts.push_back(operand_text(instr, code.module, code.module[code.module.root]));
-  EXPECT_EQ(texts, (Lines{"200", "AssertionError", "NotImplementedError", "tuple", "all", "any", "list", "set", "None", "''", "True", "False", "-1", ""}));
+  for (const Instr& instr : list.instrs)
+    texts.push_back(operand_text(instr, code.module, code.module[code.module.root]));
+  EXPECT_EQ(texts, (Lines{"200", "AssertionError", "NotImplementedError", "tuple", "all", "any",
+                          "list", "set", "None", "''", "True", "False", "-1", ""}));
 }
 
 TEST(Decode, OperatorsOfEveryNumbering) {
   Assembler v10(10);
-  v10.op("BINARY_MATRIX_MULTIPLY").op("INPLACE_XOR").op("BINARY_SUBSCR").op("UNARY_POSITIVE").op("RETURN_VALUE");
-  EXPECT_EQ(shown(v10.decoded()), (Lines{"BINARY 4", "INPLACE 12", "LOAD_SUBSCR", "UNARY 2", "RETURN_VALUE"}));
+  v10.op("BINARY_MATRIX_MULTIPLY")
+      .op("INPLACE_XOR")
+      .op("BINARY_SUBSCR")
+      .op("UNARY_POSITIVE")
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v10.decoded()),
+            (Lines{"BINARY 4", "INPLACE 12", "LOAD_SUBSCR", "UNARY 2", "RETURN_VALUE"}));
   Assembler v14(14);
-  v14.op("BINARY_OP", 4).op("BINARY_OP", 25).op("BINARY_OP", 26).op("CALL_INTRINSIC_1", 5).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v14.decoded()), (Lines{"BINARY 4", "INPLACE 12", "LOAD_SUBSCR", "UNARY 2", "RETURN_VALUE"}));
+  v14.op("BINARY_OP", 4)
+      .op("BINARY_OP", 25)
+      .op("BINARY_OP", 26)
+      .op("CALL_INTRINSIC_1", 5)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v14.decoded()),
+            (Lines{"BINARY 4", "INPLACE 12", "LOAD_SUBSCR", "UNARY 2", "RETURN_VALUE"}));
 }
 
 TEST(Decode, IntrinsicsThatLeaveNone) {
@@ -223,8 +300,12 @@ TEST(Decode, FormatsAndImports) {
   v12.op("FORMAT_VALUE", 2 | 4).op("RETURN_VALUE");
   EXPECT_EQ(shown(v12.decoded())[0], "FORMAT 2 1");
   Assembler v14(14);
-  v14.op("CONVERT_VALUE", 3).op("FORMAT_WITH_SPEC").op("BUILD_INTERPOLATION", 2 << 2 | 1).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v14.decoded()), (Lines{"CONVERT 3", "FORMAT 0 1", "BUILD_INTERPOLATION 2 1", "RETURN_VALUE"}));
+  v14.op("CONVERT_VALUE", 3)
+      .op("FORMAT_WITH_SPEC")
+      .op("BUILD_INTERPOLATION", 2 << 2 | 1)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v14.decoded()),
+            (Lines{"CONVERT 3", "FORMAT 0 1", "BUILD_INTERPOLATION 2 1", "RETURN_VALUE"}));
   Assembler v15(15);
   v15.op("LOAD_CONST", 8).op("LOAD_CONST", 8).op("IMPORT_NAME", 0 << 2 | 1).op("RETURN_VALUE");
   EXPECT_EQ(shown(v15.decoded())[2], "IMPORT_NAME 1 1");
@@ -234,7 +315,12 @@ TEST(Decode, FormatsAndImports) {
 TEST(Decode, GeneratorsStartWithoutTheirPrologue) {
   Assembler v11(11);
   v11.flags |= kGenerator;
-  v11.op("COPY_FREE_VARS", 1).op("RETURN_GENERATOR").op("POP_TOP").op("RESUME").op("LOAD_CONST", 8).op("RETURN_VALUE");
+  v11.op("COPY_FREE_VARS", 1)
+      .op("RETURN_GENERATOR")
+      .op("POP_TOP")
+      .op("RESUME")
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
   EXPECT_EQ(shown(v11.decoded()), (Lines{"LOAD_CONST", "RETURN_VALUE"}));
   Assembler odd(11);  // the value that resumes it is None
   odd.op("RETURN_GENERATOR").op("RETURN_VALUE");
@@ -246,14 +332,30 @@ TEST(Decode, GeneratorsStartWithoutTheirPrologue) {
 
 TEST(Decode, SendLoopOf311) {
   Assembler code(11);
-  code.op("GET_AWAITABLE", 1).op("LOAD_CONST", 8).op("SEND", 3).op("YIELD_VALUE").op("RESUME", 3).op("JUMP_BACKWARD_NO_INTERRUPT", 4).op("RETURN_VALUE");
-  EXPECT_EQ(shown(code.decoded()), (Lines{"GET_AWAITABLE 1", "LOAD_CONST", "YIELD_FROM", "RETURN_VALUE"}));
-  Assembler other(11);  // the first value sent is not None: the loop stays, and its way out has only the result
-  other.op("GET_AWAITABLE").op("LOAD_CONST", 0).op("SEND", 3).op("YIELD_VALUE").op("RESUME", 3).op("JUMP_BACKWARD_NO_INTERRUPT", 4).op("RETURN_VALUE");
-  EXPECT_EQ(shown(other.decoded()), (Lines{"GET_AWAITABLE", "LOAD_CONST", "SEND 0 1 >5", "YIELD_VALUE", "JUMP >2", "RETURN_VALUE"}));
+  code.op("GET_AWAITABLE", 1)
+      .op("LOAD_CONST", 8)
+      .op("SEND", 3)
+      .op("YIELD_VALUE")
+      .op("RESUME", 3)
+      .op("JUMP_BACKWARD_NO_INTERRUPT", 4)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(code.decoded()),
+            (Lines{"GET_AWAITABLE 1", "LOAD_CONST", "YIELD_FROM", "RETURN_VALUE"}));
+  Assembler other(
+      11);  // the first value sent is not None: the loop stays, and its way out has only the result
+  other.op("GET_AWAITABLE")
+      .op("LOAD_CONST", 0)
+      .op("SEND", 3)
+      .op("YIELD_VALUE")
+      .op("RESUME", 3)
+      .op("JUMP_BACKWARD_NO_INTERRUPT", 4)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(other.decoded()), (Lines{"GET_AWAITABLE", "LOAD_CONST", "SEND 0 1 >5",
+                                           "YIELD_VALUE", "JUMP >2", "RETURN_VALUE"}));
 }
 
-/// 3.12: GET_AWAITABLE, None, SEND … END_SEND, RETURN_VALUE, then CLEANUP_THROW and a jump back to END_SEND; a handler over all of it.
+/// 3.12: GET_AWAITABLE, None, SEND … END_SEND, RETURN_VALUE, then CLEANUP_THROW and a jump back to
+/// END_SEND; a handler over all of it.
 Assembler send_loop_312(bool row) {
   Assembler code(12);
   code.flags |= kCoroutine;
@@ -277,8 +379,10 @@ Assembler send_loop_312(bool row) {
 TEST(Decode, SendLoopOf312) {
   Assembler code = send_loop_312(true);
   const InstrList list = code.decoded();
-  EXPECT_EQ(shown(list), (Lines{"LOAD_FAST", "GET_AWAITABLE", "LOAD_CONST", "YIELD_FROM", "RETURN_VALUE", "PUSH_EXC_INFO", "RERAISE 1"}));
-  ASSERT_EQ(list.rows.size(), 1U);  // the row around the YIELD_VALUE is gone and its neighbours are one again
+  EXPECT_EQ(shown(list), (Lines{"LOAD_FAST", "GET_AWAITABLE", "LOAD_CONST", "YIELD_FROM",
+                                "RETURN_VALUE", "PUSH_EXC_INFO", "RERAISE 1"}));
+  ASSERT_EQ(list.rows.size(),
+            1U);  // the row around the YIELD_VALUE is gone and its neighbours are one again
   EXPECT_EQ(list.rows[0].begin, 0U);
   EXPECT_EQ(list.rows[0].end, 5U);
   EXPECT_EQ(list.rows[0].target, 5U);
@@ -293,7 +397,13 @@ TEST(Decode, StopIterationHandler) {
   const auto build = [](std::uint32_t flags, std::uint32_t from) {
     Assembler code(12);
     code.flags |= flags;
-    code.op("RETURN_GENERATOR").op("POP_TOP").op("RESUME").op("LOAD_FAST").op("YIELD_VALUE").op("RESUME", 1).op("RETURN_VALUE");
+    code.op("RETURN_GENERATOR")
+        .op("POP_TOP")
+        .op("RESUME")
+        .op("LOAD_FAST")
+        .op("YIELD_VALUE")
+        .op("RESUME", 1)
+        .op("RETURN_VALUE");
     code.op("CALL_INTRINSIC_1", 3).op("RERAISE", 1);
     code.row(from, 7, 7, 0, true);
     return code;
@@ -310,40 +420,88 @@ TEST(Decode, StopIterationHandler) {
 
 TEST(Decode, LoopsLeaveBehindWhatPopsTheIterator) {
   Assembler v11(11);
-  v11.op("GET_ITER").op("FOR_ITER", 2).op("POP_TOP").op("JUMP_BACKWARD", 3).op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v11.decoded()), (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
+  v11.op("GET_ITER")
+      .op("FOR_ITER", 2)
+      .op("POP_TOP")
+      .op("JUMP_BACKWARD", 3)
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v11.decoded()),
+            (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler v12(12);
-  v12.op("GET_ITER").op("FOR_ITER", 2).op("POP_TOP").op("JUMP_BACKWARD", 4).op("END_FOR").op("RETURN_CONST", 8);
-  EXPECT_EQ(shown(v12.decoded()), (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
+  v12.op("GET_ITER")
+      .op("FOR_ITER", 2)
+      .op("POP_TOP")
+      .op("JUMP_BACKWARD", 4)
+      .op("END_FOR")
+      .op("RETURN_CONST", 8);
+  EXPECT_EQ(shown(v12.decoded()),
+            (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler v13(13);
-  v13.op("GET_ITER").op("FOR_ITER", 3).op("POP_TOP").op("JUMP_BACKWARD", 5).op("END_FOR").op("POP_TOP").op("RETURN_CONST", 8);
-  EXPECT_EQ(shown(v13.decoded()), (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
+  v13.op("GET_ITER")
+      .op("FOR_ITER", 3)
+      .op("POP_TOP")
+      .op("JUMP_BACKWARD", 5)
+      .op("END_FOR")
+      .op("POP_TOP")
+      .op("RETURN_CONST", 8);
+  EXPECT_EQ(shown(v13.decoded()),
+            (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler v14(14);
-  v14.op("GET_ITER").op("FOR_ITER", 3).op("POP_TOP").op("JUMP_BACKWARD", 5).op("END_FOR").op("POP_ITER").op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v14.decoded()), (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
+  v14.op("GET_ITER")
+      .op("FOR_ITER", 3)
+      .op("POP_TOP")
+      .op("JUMP_BACKWARD", 5)
+      .op("END_FOR")
+      .op("POP_ITER")
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v14.decoded()),
+            (Lines{"GET_ITER", "FOR_ITER >4", "POP_TOP", "JUMP >1", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler v15(15);
-  v15.op("LOAD_FAST").op("GET_ITER").op("FOR_ITER", 3).op("POP_TOP").op("JUMP_BACKWARD", 5).op("END_FOR").op("POP_ITER").op("LOAD_CONST", 8).op("RETURN_VALUE");
-  EXPECT_EQ(shown(v15.decoded()), (Lines{"LOAD_FAST", "GET_ITER", "FOR_ITER >5", "POP_TOP", "JUMP >2", "LOAD_CONST", "RETURN_VALUE"}));
+  v15.op("LOAD_FAST")
+      .op("GET_ITER")
+      .op("FOR_ITER", 3)
+      .op("POP_TOP")
+      .op("JUMP_BACKWARD", 5)
+      .op("END_FOR")
+      .op("POP_ITER")
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE");
+  EXPECT_EQ(shown(v15.decoded()), (Lines{"LOAD_FAST", "GET_ITER", "FOR_ITER >5", "POP_TOP",
+                                         "JUMP >2", "LOAD_CONST", "RETURN_VALUE"}));
 
   Assembler reached(12);  // END_FOR that is fallen into stays
   reached.op("GET_ITER").op("FOR_ITER", 1).op("NOP").op("END_FOR").op("RETURN_CONST", 8);
-  EXPECT_EQ(shown(reached.decoded()), (Lines{"GET_ITER", "FOR_ITER >3", "END_FOR 2", "LOAD_CONST", "RETURN_VALUE"}));
+  EXPECT_EQ(shown(reached.decoded()),
+            (Lines{"GET_ITER", "FOR_ITER >3", "END_FOR 2", "LOAD_CONST", "RETURN_VALUE"}));
   Assembler wrong(12);
   wrong.op("GET_ITER").op("FOR_ITER", 1).op("NOP").op("RETURN_CONST", 8);
   EXPECT_NE(error_of(wrong).find("END_FOR"), std::string::npos);
 }
 
 TEST(Decode, VirtualSlotsOf315) {
-  // A nested loop that returns from inside: positions are counted without the second value of each iterator.
+  // A nested loop that returns from inside: positions are counted without the second value of each
+  // iterator.
   Assembler code(15);
   code.op("LOAD_FAST").op("BUILD_LIST", 0).op("LOAD_FAST", 1).op("GET_ITER");
   const std::uint32_t loop = code.units();
-  code.op("FOR_ITER", 15).op("LIST_APPEND", 3).op("LOAD_FAST", 2).op("TO_BOOL").op("POP_JUMP_IF_FALSE", 5);
+  code.op("FOR_ITER", 15)
+      .op("LIST_APPEND", 3)
+      .op("LOAD_FAST", 2)
+      .op("TO_BOOL")
+      .op("POP_JUMP_IF_FALSE", 5);
   code.op("LOAD_FAST", 3).op("SWAP", 3).op("POP_TOP").op("POP_TOP").op("RETURN_VALUE");
-  code.op("JUMP_BACKWARD", code.units() + 2 - loop).op("END_FOR").op("POP_ITER").op("COPY", 1).op("RETURN_VALUE");
+  code.op("JUMP_BACKWARD", code.units() + 2 - loop)
+      .op("END_FOR")
+      .op("POP_ITER")
+      .op("COPY", 1)
+      .op("RETURN_VALUE");
   const Lines got = shown(code.decoded());
-  EXPECT_EQ(got, (Lines{"LOAD_FAST", "BUILD_LIST", "LOAD_FAST 1", "GET_ITER", "FOR_ITER >14", "LIST_APPEND 2", "LOAD_FAST 2", "TO_BOOL", "BRANCH_FALSE >13",
-                        "LOAD_FAST 3", "SWAP 2", "POP_TOP", "RETURN_VALUE", "JUMP >4", "COPY 1", "RETURN_VALUE"}));
+  EXPECT_EQ(got,
+            (Lines{"LOAD_FAST", "BUILD_LIST", "LOAD_FAST 1", "GET_ITER", "FOR_ITER >14",
+                   "LIST_APPEND 2", "LOAD_FAST 2", "TO_BOOL", "BRANCH_FALSE >13", "LOAD_FAST 3",
+                   "SWAP 2", "POP_TOP", "RETURN_VALUE", "JUMP >4", "COPY 1", "RETURN_VALUE"}));
 
   Assembler mixed(15);  // the second value is taken as an ordinary one
   mixed.op("LOAD_FAST").op("GET_ITER").op("BUILD_TUPLE", 2).op("RETURN_VALUE");
@@ -353,7 +511,14 @@ TEST(Decode, VirtualSlotsOf315) {
 TEST(Decode, WithOf314LoadsItsMethodsInOneOperation) {
   const auto build = [](std::uint32_t exit, std::uint32_t enter) {
     Assembler code(14);
-    code.op("LOAD_FAST").op("COPY", 1).op("LOAD_SPECIAL", exit).op("SWAP", 2).op("SWAP", 3).op("LOAD_SPECIAL", enter).op("CALL", 0).op("RETURN_VALUE");
+    code.op("LOAD_FAST")
+        .op("COPY", 1)
+        .op("LOAD_SPECIAL", exit)
+        .op("SWAP", 2)
+        .op("SWAP", 3)
+        .op("LOAD_SPECIAL", enter)
+        .op("CALL", 0)
+        .op("RETURN_VALUE");
     return code;
   };
   Assembler plain = build(1, 0), async = build(3, 2), mixed = build(1, 2);
@@ -381,13 +546,14 @@ TEST(Decode, ExceptionRows) {
     bad.op("LOAD_CONST", 8).op("BINARY_OP", 0).op("RETURN_VALUE");
     if (which == 0) bad.row(1, 2, 0, 0, false).row(0, 1, 0, 0, false);  // not in order
     if (which == 1) bad.row(0, 9, 0, 0, false);
-    if (which == 2) bad.row(0, 1, 2, 0, false);                          // into the cache of BINARY_OP
+    if (which == 2) bad.row(0, 1, 2, 0, false);  // into the cache of BINARY_OP
     if (which == 3) bad.rows = {0, 1, 64};
     EXPECT_NE(error_of(bad).find("exception table"), std::string::npos) << which;
   }
 }
 
-std::vector<std::int32_t> lines_of(std::uint8_t minor, std::vector<std::uint8_t> table, std::uint32_t units) {
+std::vector<std::int32_t> lines_of(std::uint8_t minor, std::vector<std::uint8_t> table,
+                                   std::uint32_t units) {
   CodeObject code;
   code.version = {3, minor};
   code.firstlineno = 10;
@@ -406,7 +572,11 @@ TEST(Lines, AllEncodings) {
   EXPECT_EQ(lines_of(10, {2, 0, 2, 0x80, 2, 5, 2, 0xfe}, 5), (Numbers{10, 0, 15, 13, 0}));
   EXPECT_EQ(lines_of(10, {0, 100, 2, 27}, 1), (Numbers{137}));
   // short form, one-line form, no columns, long form, none
-  EXPECT_EQ(lines_of(11, {0x80 | 1, 0x00, 0x80 | 11 << 3, 0, 0, 0x80 | 13 << 3, 7, 0x80 | 14 << 3, 4, 0, 0, 0, 0x80 | 15 << 3}, 6), (Numbers{10, 10, 11, 8, 10, 0}));
+  EXPECT_EQ(lines_of(11,
+                     {0x80 | 1, 0x00, 0x80 | 11 << 3, 0, 0, 0x80 | 13 << 3, 7, 0x80 | 14 << 3, 4, 0,
+                      0, 0, 0x80 | 15 << 3},
+                     6),
+            (Numbers{10, 10, 11, 8, 10, 0}));
 }
 
 TEST(Text, ConstantsAreBounded) {
@@ -436,7 +606,13 @@ TEST(Text, ConstantsAreBounded) {
 TEST(Text, ShowsEveryColumn) {
   Assembler code(11);
   code.lines = {0x80 | 13 << 3 | 1, 0, 0x80 | 15 << 3};
-  code.op("LOAD_FAST", 2).op("POP_JUMP_FORWARD_IF_TRUE", 1).op("NOP").op("LOAD_CONST", 8).op("RETURN_VALUE").op("PUSH_EXC_INFO").op("RERAISE");
+  code.op("LOAD_FAST", 2)
+      .op("POP_JUMP_FORWARD_IF_TRUE", 1)
+      .op("NOP")
+      .op("LOAD_CONST", 8)
+      .op("RETURN_VALUE")
+      .op("PUSH_EXC_INFO")
+      .op("RERAISE");
   code.row(0, 4, 5, 0, true);
   const InstrList list = code.decoded();
   EXPECT_EQ(to_text(list, code.module, code.module.root),
@@ -454,7 +630,8 @@ TEST(Text, ShowsEveryColumn) {
 // ---------------------------------------------------------------- committed fixtures
 TEST(Fixtures, EveryInstructionHasMeaningAndFolds) {
   std::set<std::string> seen;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(DEPYF_TEST_DATA_DIR) / "fixtures" / "bytecode")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(DEPYF_TEST_DATA_DIR) / "fixtures" / "bytecode")) {
     if (entry.path().extension() != ".pyc") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -463,9 +640,11 @@ TEST(Fixtures, EveryInstructionHasMeaningAndFolds) {
       const InstrList list = decode(module, CodeId(i));
       for (const Instr& instr : list.instrs) {
         seen.insert(std::string(op_name(instr.op)));
-        const bool folded = instr.op != Op::UNKNOWN && instr.op != Op::SEND && instr.op != Op::END_SEND && instr.op != Op::CLEANUP_THROW &&
+        const bool folded = instr.op != Op::UNKNOWN && instr.op != Op::SEND &&
+                            instr.op != Op::END_SEND && instr.op != Op::CLEANUP_THROW &&
                             instr.op != Op::END_FOR && instr.op != Op::LOAD_SPECIAL;
-        EXPECT_TRUE(folded) << entry.path() << " " << module[module.codes[i].name] << " " << op_name(instr.op) << " at " << instr.offset;
+        EXPECT_TRUE(folded) << entry.path() << " " << module[module.codes[i].name] << " "
+                            << op_name(instr.op) << " at " << instr.offset;
         EXPECT_TRUE(instr.target == kNoTarget || instr.target < list.instrs.size());
       }
       std::uint32_t last = 0;
@@ -478,7 +657,9 @@ TEST(Fixtures, EveryInstructionHasMeaningAndFolds) {
       }
     }
   }
-  for (const char* op : {"YIELD_FROM", "WITH_ENTER", "MATCH_CLASS", "CHECK_EG_MATCH", "BUILD_TEMPLATE", "LOAD_CLOSURE", "SETUP_FINALLY", "END_FINALLY", "INTRINSIC_2"}) {
+  for (const char* op :
+       {"YIELD_FROM", "WITH_ENTER", "MATCH_CLASS", "CHECK_EG_MATCH", "BUILD_TEMPLATE",
+        "LOAD_CLOSURE", "SETUP_FINALLY", "END_FINALLY", "INTRINSIC_2"}) {
     EXPECT_EQ(seen.count(op), 1U) << op;
   }
 }

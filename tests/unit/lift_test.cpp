@@ -9,7 +9,14 @@ namespace {
 TEST(Lift, StackShufflesVanish) {
   Builder b;
   std::uint32_t x = b.argument("x"), y = b.argument("y");
-  b.block({{Op::LOAD_FAST, x}, {Op::LOAD_FAST, y}, {Op::SWAP, 2}, {Op::COPY, 2}, {Op::ROT, 3}, {Op::POP_TOP}, {Op::BINARY, 10}, {Op::RETURN_VALUE}});
+  b.block({{Op::LOAD_FAST, x},
+           {Op::LOAD_FAST, y},
+           {Op::SWAP, 2},
+           {Op::COPY, 2},
+           {Op::ROT, 3},
+           {Op::POP_TOP},
+           {Op::BINARY, 10},
+           {Op::RETURN_VALUE}});
   // x y | y x | y x y | y y x | y y
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n"
@@ -22,12 +29,17 @@ TEST(Lift, StackShufflesVanish) {
 TEST(Lift, CallLayoutsLoseTheirNulls) {
   Builder b;
   std::uint32_t f = b.argument("f");
-  b.block({{Op::PUSH_NULL}, {Op::LOAD_FAST, f}, {Op::LOAD_FAST, f}, {Op::CALL, 1, kNullBelow},
-           {Op::PUSH_NULL}, {Op::LOAD_FAST, f}, {Op::CALL, 1, kPlain}, {Op::POP_TOP},
-           {Op::LOAD_FAST, f}, {Op::PUSH_NULL}, {Op::CALL, 0, kNullAbove}, {Op::POP_TOP},
-           {Op::LOAD_FAST, f}, {Op::LOAD_METHOD, b.str("m"), 1}, {Op::CALL, 0, kNullBelow}, {Op::POP_TOP},
-           {Op::LOAD_FAST, f}, {Op::LOAD_METHOD, b.str("m"), 2}, {Op::LOAD_FAST, f}, {Op::CALL, 1, kNullAbove},
-           {Op::LOAD_FAST, f}, {Op::CALL, 0, kNullBelow},
+  b.block({{Op::PUSH_NULL},           {Op::LOAD_FAST, f},
+           {Op::LOAD_FAST, f},        {Op::CALL, 1, kNullBelow},
+           {Op::PUSH_NULL},           {Op::LOAD_FAST, f},
+           {Op::CALL, 1, kPlain},     {Op::POP_TOP},
+           {Op::LOAD_FAST, f},        {Op::PUSH_NULL},
+           {Op::CALL, 0, kNullAbove}, {Op::POP_TOP},
+           {Op::LOAD_FAST, f},        {Op::LOAD_METHOD, b.str("m"), 1},
+           {Op::CALL, 0, kNullBelow}, {Op::POP_TOP},
+           {Op::LOAD_FAST, f},        {Op::LOAD_METHOD, b.str("m"), 2},
+           {Op::LOAD_FAST, f},        {Op::CALL, 1, kNullAbove},
+           {Op::LOAD_FAST, f},        {Op::CALL, 0, kNullBelow},
            {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n"
@@ -53,7 +65,12 @@ TEST(Lift, CallLayoutsLoseTheirNulls) {
 TEST(Lift, NullMappingOfCallExIsNoOperand) {
   Builder b;
   std::uint32_t f = b.argument("f");
-  b.block({{Op::LOAD_FAST, f}, {Op::PUSH_NULL}, {Op::LOAD_FAST, f}, {Op::PUSH_NULL}, {Op::CALL_EX, 1, kNullAbove}, {Op::RETURN_VALUE}});
+  b.block({{Op::LOAD_FAST, f},
+           {Op::PUSH_NULL},
+           {Op::LOAD_FAST, f},
+           {Op::PUSH_NULL},
+           {Op::CALL_EX, 1, kNullAbove},
+           {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n  v1 = LOAD_FAST f\n  v2 = LOAD_FAST f\n  v3 = CALL_EX (v1, v2)\n  return v3\n");
 }
@@ -99,10 +116,14 @@ TEST(Lift, BranchOnNoneAndTransparentBool) {
   b.none();
   b.block({{Op::LOAD_FAST, x}, {Op::BRANCH_NONE}}, 1, 2);
   b.block({{Op::LOAD_FAST, x}, {Op::TO_BOOL}, {Op::BRANCH_TRUE}}, 2, 3);
-  b.block({{Op::LOAD_FAST, x}, {Op::TO_BOOL}, {Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Not)}, {Op::RETURN_VALUE}});
+  b.block({{Op::LOAD_FAST, x},
+           {Op::TO_BOOL},
+           {Op::UNARY, static_cast<std::uint32_t>(UnaryOp::Not)},
+           {Op::RETURN_VALUE}});
   b.block({{Op::LOAD_FAST, x}, {Op::TO_BOOL}, {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
-            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_CONST None\n  v3 = IS aux 1 (v1, v2)\n  branch v3 ? b2 : b1\n"
+            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_CONST None\n  v3 = IS aux 1 (v1, v2)\n  branch "
+            "v3 ? b2 : b1\n"
             "b1:\n  v4 = LOAD_FAST x\n  branch v4 ? b3 : b2\n"
             "b2:\n  v8 = LOAD_FAST x\n  v10 = UNARY 1 (v8)\n  return v10\n"
             "b3:\n  v6 = LOAD_FAST x\n  v7 = TO_BOOL (v6)\n  return v7\n");
@@ -125,12 +146,18 @@ TEST(Lift, LoopGrowsInPlaceAndNeedsNoParameter) {
 TEST(Lift, DisplayGrowsByVersionsAcrossBlocks) {
   Builder b;
   std::uint32_t x = b.argument("x"), f = b.argument("f");
-  b.block({{Op::BUILD_LIST, 0}, {Op::LOAD_FAST, x}, {Op::LIST_EXTEND, 1}, {Op::LOAD_FAST, x}, {Op::BRANCH_FALSE}}, 1, 2);
+  b.block({{Op::BUILD_LIST, 0},
+           {Op::LOAD_FAST, x},
+           {Op::LIST_EXTEND, 1},
+           {Op::LOAD_FAST, x},
+           {Op::BRANCH_FALSE}},
+          1, 2);
   b.block({{Op::LOAD_FAST, x}}, 3);
   b.block({{Op::LOAD_FAST, f}}, 3);
   b.block({{Op::LIST_APPEND, 1}, {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
-            "b0:\n  v1 = BUILD_LIST\n  v2 = LOAD_FAST x\n  v3 = LIST_EXTEND (v1, v2)\n  v4 = LOAD_FAST x\n  branch v4 ? b1 : b2\n"
+            "b0:\n  v1 = BUILD_LIST\n  v2 = LOAD_FAST x\n  v3 = LIST_EXTEND (v1, v2)\n  v4 = "
+            "LOAD_FAST x\n  branch v4 ? b1 : b2\n"
             "b1:  stack [v3]\n  v5 = LOAD_FAST x\n  jump b3(v5)\n"
             "b2:  stack [v3]\n  v6 = LOAD_FAST f\n  jump b3(v6)\n"
             "b3(v7):  stack [v3, v7]\n  v8 = LIST_APPEND (v3, v7)\n  return v8\n");
@@ -139,8 +166,15 @@ TEST(Lift, DisplayGrowsByVersionsAcrossBlocks) {
 TEST(Lift, CopiedListGrowsInPlace) {
   Builder b;
   std::uint32_t x = b.argument("x");
-  b.block({{Op::BUILD_LIST, 0}, {Op::COPY, 1}, {Op::LOAD_FAST, x}, {Op::LIST_APPEND, 1}, {Op::POP_TOP}, {Op::RETURN_VALUE}});
-  EXPECT_EQ(b.text(b.lifted()), "b0:\n  v1 = BUILD_LIST\n  v2 = LOAD_FAST x\n  v3 = LIST_APPEND in-place (v1, v2)\n  return v1\n");
+  b.block({{Op::BUILD_LIST, 0},
+           {Op::COPY, 1},
+           {Op::LOAD_FAST, x},
+           {Op::LIST_APPEND, 1},
+           {Op::POP_TOP},
+           {Op::RETURN_VALUE}});
+  EXPECT_EQ(b.text(b.lifted()),
+            "b0:\n  v1 = BUILD_LIST\n  v2 = LOAD_FAST x\n  v3 = LIST_APPEND in-place (v1, v2)\n  "
+            "return v1\n");
 }
 
 TEST(Lift, LoopCarriedStackValueGetsAParameter) {
@@ -151,7 +185,8 @@ TEST(Lift, LoopCarriedStackValueGetsAParameter) {
   b.block({{Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n  v1 = LOAD_CONST 0\n  jump b1(v1)\n"
-            "b1(v2):  stack [v2]\n  v3 = LOAD_FAST x\n  v4 = BINARY (v2, v3)\n  v5 = LOAD_FAST x\n  branch v5 ? b1(v4) : b2\n"
+            "b1(v2):  stack [v2]\n  v3 = LOAD_FAST x\n  v4 = BINARY (v2, v3)\n  v5 = LOAD_FAST x\n "
+            " branch v5 ? b1(v4) : b2\n"
             "b2:  stack [v4]\n  return v4\n");
 }
 
@@ -161,16 +196,19 @@ TEST(Lift, HandlerOf311) {
   RegionId body = b.region(2, 1, true);
   b.block({{Op::LOAD_FAST, x}}, 1);
   b.block({{Op::LOAD_FAST, x}, {Op::POP_TOP}}, 3, -1, body);
-  b.block({{Op::PUSH_EXC_INFO}, {Op::LOAD_FAST, x}, {Op::CHECK_EXC_MATCH}, {Op::BRANCH_FALSE}}, 4, 5);
+  b.block({{Op::PUSH_EXC_INFO}, {Op::LOAD_FAST, x}, {Op::CHECK_EXC_MATCH}, {Op::BRANCH_FALSE}}, 4,
+          5);
   b.block({{Op::RETURN_VALUE}});
   b.block({{Op::POP_TOP}, {Op::POP_EXCEPT, 1}, {Op::POP_TOP}}, 3);
   b.block({{Op::RERAISE, 1}});
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n  v1 = LOAD_FAST x\n  jump b1\n"
             "b1:  stack [v1]  protected by b2 at depth 1\n  v2 = LOAD_FAST x\n  jump b3\n"
-            "b2:  stack [v1, lasti@b2, exception@b2]\n  v6 = LOAD_FAST x\n  v7 = EXC_MATCH (exception@b2, v6)\n  branch v7 ? b4 : b5\n"
+            "b2:  stack [v1, lasti@b2, exception@b2]\n  v6 = LOAD_FAST x\n  v7 = EXC_MATCH "
+            "(exception@b2, v6)\n  branch v7 ? b4 : b5\n"
             "b3:  stack [v1]\n  return v1\n"
-            "b4:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  v8 = POP_TOP (exception@b2)\n  v9 = POP_EXCEPT\n  jump b3\n"
+            "b4:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  v8 = POP_TOP "
+            "(exception@b2)\n  v9 = POP_EXCEPT\n  jump b3\n"
             "b5:  stack [v1, lasti@b2, previous0@b2, exception@b2]\n  reraise exception@b2\n");
 }
 
@@ -182,25 +220,36 @@ TEST(Lift, HandlerOf310HasSixValuesTypeOnTop) {
   b.block({{Op::COPY, 1}, {Op::LOAD_FAST, x}, {Op::EXC_MATCH}, {Op::BRANCH_FALSE}}, 2, 3);
   b.block({{Op::POP_TOP}, {Op::RETURN_VALUE}});
   b.block({{Op::RERAISE, 3}});
-  EXPECT_EQ(b.text(b.lifted()),
-            "b0:  protected by b1 at depth 0\n  v1 = LOAD_FAST x\n  return v1\n"
-            "b1:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, type@b1]\n"
-            "  v8 = LOAD_FAST x\n  v9 = EXC_MATCH (exception@b1, v8)\n  branch v9 ? b2 : b3\n"
-            "b2:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, type@b1]\n  return exception@b1\n"
-            "b3:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, type@b1]\n  reraise exception@b1\n");
+  EXPECT_EQ(
+      b.text(b.lifted()),
+      "b0:  protected by b1 at depth 0\n  v1 = LOAD_FAST x\n  return v1\n"
+      "b1:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, type@b1]\n"
+      "  v8 = LOAD_FAST x\n  v9 = EXC_MATCH (exception@b1, v8)\n  branch v9 ? b2 : b3\n"
+      "b2:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, "
+      "type@b1]\n  return exception@b1\n"
+      "b3:  stack [previous0@b1, previous1@b1, previous2@b1, traceback@b1, exception@b1, "
+      "type@b1]\n  reraise exception@b1\n");
 }
 
-/// The cleanup handler of an inlined comprehension: the slot at depth 0 is the iterator first and the list afterwards, and the handler pops it.
+/// The cleanup handler of an inlined comprehension: the slot at depth 0 is the iterator first and
+/// the list afterwards, and the handler pops it.
 TEST(Lift, ChangingSlotThatTheHandlerPops) {
   Builder b;
   std::uint32_t x = b.argument("x");
   RegionId body = b.region(2, 1);
   b.block({{Op::LOAD_FAST, x}}, 1);
-  b.block({{Op::BUILD_LIST, 0}, {Op::SWAP, 2}, {Op::LOAD_FAST, x}, {Op::POP_TOP}, {Op::POP_TOP}, {Op::RETURN_VALUE}}, -1, -1, body);
+  b.block({{Op::BUILD_LIST, 0},
+           {Op::SWAP, 2},
+           {Op::LOAD_FAST, x},
+           {Op::POP_TOP},
+           {Op::POP_TOP},
+           {Op::RETURN_VALUE}},
+          -1, -1, body);
   b.block({{Op::SWAP, 2}, {Op::POP_TOP}, {Op::RERAISE, 1}});
   EXPECT_EQ(b.text(b.lifted()),
             "b0:\n  v1 = LOAD_FAST x\n  jump b1\n"
-            "b1:  stack [v1]  protected by b2 at depth 1\n  v2 = BUILD_LIST\n  v3 = LOAD_FAST x\n  return v2\n"
+            "b1:  stack [v1]  protected by b2 at depth 1\n  v2 = BUILD_LIST\n  v3 = LOAD_FAST x\n  "
+            "return v2\n"
             "b2:  stack [_, exception@b2]\n  reraise exception@b2\n");
 }
 
@@ -209,7 +258,13 @@ TEST(Lift, ChangingSlotThatTheHandlerReadsIsRefused) {
   std::uint32_t x = b.argument("x");
   RegionId body = b.region(2, 1);
   b.block({{Op::LOAD_FAST, x}}, 1);
-  b.block({{Op::BUILD_LIST, 0}, {Op::SWAP, 2}, {Op::LOAD_FAST, x}, {Op::POP_TOP}, {Op::POP_TOP}, {Op::RETURN_VALUE}}, -1, -1, body);
+  b.block({{Op::BUILD_LIST, 0},
+           {Op::SWAP, 2},
+           {Op::LOAD_FAST, x},
+           {Op::POP_TOP},
+           {Op::POP_TOP},
+           {Op::RETURN_VALUE}},
+          -1, -1, body);
   b.block({{Op::POP_TOP}, {Op::RETURN_VALUE}});
   EXPECT_THROW(b.lifted(), Error);
 }
@@ -233,17 +288,27 @@ TEST(Lift, FunctionAttributesJoinTheirFunction) {
   Builder b;
   std::uint32_t x = b.argument("x");
   std::uint32_t code = b.none();
-  b.block({{Op::LOAD_FAST, x}, {Op::LOAD_FAST, x}, {Op::LOAD_FAST, x}, {Op::LOAD_CONST, code}, {Op::MAKE_FUNCTION}, {Op::SET_FUNCTION_ATTRIBUTE, 8},
-           {Op::SET_FUNCTION_ATTRIBUTE, 2}, {Op::SET_FUNCTION_ATTRIBUTE, 1}, {Op::RETURN_VALUE}});
+  b.block({{Op::LOAD_FAST, x},
+           {Op::LOAD_FAST, x},
+           {Op::LOAD_FAST, x},
+           {Op::LOAD_CONST, code},
+           {Op::MAKE_FUNCTION},
+           {Op::SET_FUNCTION_ATTRIBUTE, 8},
+           {Op::SET_FUNCTION_ATTRIBUTE, 2},
+           {Op::SET_FUNCTION_ATTRIBUTE, 1},
+           {Op::RETURN_VALUE}});
   EXPECT_EQ(b.text(b.lifted()),
-            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_FAST x\n  v3 = LOAD_FAST x\n  v4 = LOAD_CONST None\n  v5 = MAKE_FUNCTION 11 (v1, v2, v3, v4)\n  return v5\n");
+            "b0:\n  v1 = LOAD_FAST x\n  v2 = LOAD_FAST x\n  v3 = LOAD_FAST x\n  v4 = LOAD_CONST "
+            "None\n  v5 = MAKE_FUNCTION 11 (v1, v2, v3, v4)\n  return v5\n");
 }
 
 TEST(Lift, UnpackPushesTheFirstItemLast) {
   Builder b;
   std::uint32_t x = b.argument("x"), y = b.slot("y");
   b.block({{Op::LOAD_FAST, x}, {Op::UNPACK_SEQUENCE, 2}, {Op::STORE_FAST, y}, {Op::RETURN_VALUE}});
-  EXPECT_EQ(b.text(b.lifted()), "b0:\n  v1 = LOAD_FAST x\n  v2 = UNPACK_SEQUENCE 2 (v1)\n  v5 = STORE_FAST y (v2.1)\n  return v2.0\n");
+  EXPECT_EQ(b.text(b.lifted()),
+            "b0:\n  v1 = LOAD_FAST x\n  v2 = UNPACK_SEQUENCE 2 (v1)\n  v5 = STORE_FAST y (v2.1)\n  "
+            "return v2.0\n");
 }
 
 TEST(Lift, DamagedCodeIsRefused) {

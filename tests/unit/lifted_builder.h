@@ -43,14 +43,16 @@ struct Builder {
   }
   std::uint32_t none() { return constant(Const{}); }
 
-  RegionId region(std::uint32_t handler, std::uint32_t depth, bool lasti = false, RegionId parent = RegionId::none(),
+  RegionId region(std::uint32_t handler, std::uint32_t depth, bool lasti = false,
+                  RegionId parent = RegionId::none(),
                   HandlerEntry entry = HandlerEntry::Exception) {
     cfg.regions.push_back({parent, BlockId(handler), depth, lasti, entry});
     return RegionId(static_cast<std::uint32_t>(cfg.regions.size() - 1));
   }
 
   /// A block: {op, arg, aux}…; next and target by number, -1 for none.
-  void block(const std::vector<Instr>& instrs, int next = -1, int target = -1, RegionId region = RegionId::none()) {
+  void block(const std::vector<Instr>& instrs, int next = -1, int target = -1,
+             RegionId region = RegionId::none()) {
     Block made;
     made.first = static_cast<std::uint32_t>(cfg.instrs.size());
     for (Instr instr : instrs) {

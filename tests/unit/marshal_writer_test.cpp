@@ -1,4 +1,5 @@
-// What the writer writes, the reader reads back; equality under each interpreter is tested by running rebuilt code (test_totality.py).
+// What the writer writes, the reader reads back; equality under each interpreter is tested by
+// running rebuilt code (test_totality.py).
 #include <gtest/gtest.h>
 
 #include "pyc/marshal_writer.h"
@@ -39,15 +40,20 @@ TEST(MarshalWriter, ReadsBackInEveryVersion) {
   Const text;
   text.kind = ConstKind::Str;
   text.text = "caf\xC3\xA9";
-  const std::int64_t numbers[] = {0, -1, INT32_MIN, INT32_MAX, std::int64_t{INT32_MAX} + 1, INT64_MIN, INT64_MAX};
+  const std::int64_t numbers[] = {
+      0, -1, INT32_MIN, INT32_MAX, std::int64_t{INT32_MAX} + 1, INT64_MIN, INT64_MAX};
   for (std::uint8_t minor = 7; minor <= 15; ++minor) {
-    const Module module = module_with({integer(numbers[0]), integer(numbers[1]), integer(numbers[2]), integer(numbers[3]), integer(numbers[4]),
-                                       integer(numbers[5]), integer(numbers[6]), big, text}, minor);
+    const Module module = module_with(
+        {integer(numbers[0]), integer(numbers[1]), integer(numbers[2]), integer(numbers[3]),
+         integer(numbers[4]), integer(numbers[5]), integer(numbers[6]), big, text},
+        minor);
     const std::string bytes = write_marshal(module, module.root);
-    const Module again = read_marshal({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, module.version);
+    const Module again = read_marshal(
+        {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, module.version);
     const CodeObject& code = again[again.root];
     ASSERT_EQ(code.consts.size(), 10U);
-    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(again[code.consts[i]].integer, numbers[i]) << "3." << int{minor};
+    for (std::size_t i = 0; i < 7; ++i)
+      EXPECT_EQ(again[code.consts[i]].integer, numbers[i]) << "3." << int{minor};
     EXPECT_EQ(again[code.consts[7]].text, big.text);
     EXPECT_EQ(again[code.consts[8]].text, text.text);
     EXPECT_EQ(code.consts[9], code.consts[0]);

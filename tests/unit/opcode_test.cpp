@@ -4,14 +4,13 @@
 #include <string>
 
 #include "assembler.h"
-#include "opcode/effect.h"
+#include "bytecode/effect.h"
 #include "support/error.h"
 
 namespace depyf {
 namespace {
 
 using test::Assembler;
-
 
 TEST(OpcodeTables, EveryVersionIsThereAndNoOther) {
   for (std::uint8_t minor = kOldest; minor <= kNewest; ++minor) {
@@ -25,11 +24,13 @@ TEST(OpcodeTables, EveryVersionIsThereAndNoOther) {
 }
 
 TEST(OpcodeTables, EveryOpcodeHasMeaning) {
-  const std::set<std::string_view> internal = {"RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR", "TRACE_RECORD"};
+  const std::set<std::string_view> internal = {"RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK",
+                                               "ENTER_EXECUTOR", "TRACE_RECORD"};
   for (std::uint8_t minor = kOldest; minor <= kNewest; ++minor) {
     for (const OpcodeInfo& info : version_table({3, minor})->opcodes) {
       if (info.name.empty() || internal.count(info.name) != 0) continue;
-      EXPECT_NE(info.action, Action::Unknown) << info.name << " of 3." << int{minor} << " has no row in semantics.def";
+      EXPECT_NE(info.action, Action::Unknown)
+          << info.name << " of 3." << int{minor} << " has no row in semantics.def";
     }
   }
 }
@@ -38,7 +39,8 @@ TEST(OpcodeTables, EveryRowIsUsedInAllItsVersions) {
   for (const SemanticsRow& row : semantics_rows()) {
     for (std::uint8_t minor = row.first; minor <= row.last; ++minor) {
       bool found = false;
-      for (const OpcodeInfo& info : version_table({3, minor})->opcodes) found |= info.name == row.opcode;
+      for (const OpcodeInfo& info : version_table({3, minor})->opcodes)
+        found |= info.name == row.opcode;
       EXPECT_TRUE(found) << row.opcode << " is no opcode of 3." << int{minor};
     }
   }
@@ -57,8 +59,11 @@ TEST(OpcodeTables, RowsOfAnOpcodeDoNotOverlap) {
 TEST(OpcodeTables, EveryNumberedOperandHasMeaning) {
   const auto check = [](const auto& table, std::uint8_t minor) {
     for (const OperatorInfo& info : table) {
-      if (info.name.empty() || info.name == "BAD" || info.name == "INTRINSIC_1_INVALID" || info.name == "INTRINSIC_2_INVALID") continue;
-      EXPECT_NE(info.op, Op::UNKNOWN) << info.name << " of 3." << int{minor} << " has no OPERATOR in semantics.def";
+      if (info.name.empty() || info.name == "BAD" || info.name == "INTRINSIC_1_INVALID" ||
+          info.name == "INTRINSIC_2_INVALID")
+        continue;
+      EXPECT_NE(info.op, Op::UNKNOWN)
+          << info.name << " of 3." << int{minor} << " has no OPERATOR in semantics.def";
     }
   };
   for (std::uint8_t minor = kOldest; minor <= kNewest; ++minor) {
@@ -74,17 +79,28 @@ TEST(OpcodeTables, EveryNumberedOperandHasMeaning) {
 
 /// Opcodes whose decoded form differs from dis.stack_effect on purpose.
 bool differs_on_purpose(std::string_view name, std::uint8_t minor, bool jumping) {
-  static const std::set<std::string_view> kMarkers = {  // regions of ≤ 3.10: flow/ knows what they push
-      "SETUP_FINALLY", "SETUP_EXCEPT", "SETUP_WITH", "SETUP_ASYNC_WITH", "SETUP_LOOP", "POP_BLOCK", "BEGIN_FINALLY", "CALL_FINALLY", "POP_FINALLY",
-      "END_FINALLY", "WITH_CLEANUP_START", "WITH_CLEANUP_FINISH", "CONTINUE_LOOP", "BREAK_LOOP"};
-  static const std::set<std::string_view> kEnds = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"};  // what is left on the stack does not matter
-  if (minor == 7 && (name == "JUMP_IF_FALSE_OR_POP" || name == "JUMP_IF_TRUE_OR_POP")) return true;  // its stack_effect has no `jump`
+  static const std::set<std::string_view> kMarkers = {
+      // regions of ≤ 3.10: flow/ knows what they push
+      "SETUP_FINALLY", "SETUP_EXCEPT", "SETUP_WITH",         "SETUP_ASYNC_WITH",
+      "SETUP_LOOP",    "POP_BLOCK",    "BEGIN_FINALLY",      "CALL_FINALLY",
+      "POP_FINALLY",   "END_FINALLY",  "WITH_CLEANUP_START", "WITH_CLEANUP_FINISH",
+      "CONTINUE_LOOP", "BREAK_LOOP"};
+  static const std::set<std::string_view> kEnds = {
+      "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS",
+      "RERAISE"};  // what is left on the stack does not matter
+  if (minor == 7 && (name == "JUMP_IF_FALSE_OR_POP" || name == "JUMP_IF_TRUE_OR_POP"))
+    return true;  // its stack_effect has no `jump`
   if (kMarkers.count(name) != 0 || kEnds.count(name) != 0) return true;
-  if (name == "RETURN_GENERATOR" || name == "GEN_START") return true;        // the None it brings is folded with the POP_TOP behind it
-  if (name == "KW_NAMES" || name == "PRECALL") return true;                  // LOAD_CONST for the CALL_KW; PRECALL's part is counted in CALL
+  if (name == "RETURN_GENERATOR" || name == "GEN_START")
+    return true;  // the None it brings is folded with the POP_TOP behind it
+  if (name == "KW_NAMES" || name == "PRECALL")
+    return true;  // LOAD_CONST for the CALL_KW; PRECALL's part is counted in CALL
   if (name == "CALL" && minor == 11) return true;
-  if (name == "FOR_ITER" && (minor >= 12 || jumping)) return true;           // leaves behind what pops the iterator
-  if (minor >= 15 && (name == "GET_ITER" || name == "END_SEND" || name == "POP_ITER" || name == "SEND")) return true;  // virtual slots are erased
+  if (name == "FOR_ITER" && (minor >= 12 || jumping))
+    return true;  // leaves behind what pops the iterator
+  if (minor >= 15 &&
+      (name == "GET_ITER" || name == "END_SEND" || name == "POP_ITER" || name == "SEND"))
+    return true;  // virtual slots are erased
   return false;
 }
 
@@ -134,14 +150,18 @@ TEST(OpcodeTables, StackEffectsAreThoseOfTheInterpreter) {
           for (const Instr& instr : list.instrs) {
             if (instr.offset != offset) continue;
             const StackEffect effect = stack_effect(instr);
-            got += static_cast<std::int64_t>(jumping && instr.target != kNoTarget ? effect.target_pushes : effect.pushes) -
+            got += static_cast<std::int64_t>(jumping && instr.target != kNoTarget
+                                                 ? effect.target_pushes
+                                                 : effect.pushes) -
                    static_cast<std::int64_t>(effect.pops);
           }
-          EXPECT_EQ(got, expected) << info.name << " " << operand << " of 3." << int{minor} << (jumping ? ", jumping" : "");
+          EXPECT_EQ(got, expected) << info.name << " " << operand << " of 3." << int{minor}
+                                   << (jumping ? ", jumping" : "");
           ++checked;
         }
       }
-      EXPECT_GT(checked + purposely, 0) << info.name << " of 3." << int{minor} << " was never checked";
+      EXPECT_GT(checked + purposely, 0)
+          << info.name << " of 3." << int{minor} << " was never checked";
     }
   }
 }

@@ -19,7 +19,9 @@ struct Operations : ::testing::Test {
   Operations() {
     CodeObject code;
     code.name = module.intern("f");
-    std::vector<Slot> locals = {{module.intern("self"), kLocal}, {module.intern("x"), kLocal}, {module.intern("__class__"), kFree}};
+    std::vector<Slot> locals = {{module.intern("self"), kLocal},
+                                {module.intern("x"), kLocal},
+                                {module.intern("__class__"), kFree}};
     code.slots = module.arena.copy(locals);
     code.argcount = 1;
     module.codes.push_back(code);
@@ -44,7 +46,8 @@ struct Operations : ::testing::Test {
     return add(kind, [&](Const& c) { c.items = module.arena.copy(items); });
   }
 
-  ValueId op(Op op, std::uint32_t arg = 0, std::vector<ValueId> operands = {}, std::uint32_t aux = 0) {
+  ValueId op(Op op, std::uint32_t arg = 0, std::vector<ValueId> operands = {},
+             std::uint32_t aux = 0) {
     Value v;
     v.op = op;
     v.arg = arg;
@@ -56,12 +59,14 @@ struct Operations : ::testing::Test {
   }
   ExprId make(ValueId id) {
     std::vector<ExprId> kids;
-    for (ValueId operand : lifted[id].operands) kids.push_back(made[operand.index] ? made[operand.index] : make(operand));
+    for (ValueId operand : lifted[id].operands)
+      kids.push_back(made[operand.index] ? made[operand.index] : make(operand));
     return made[id.index] = make_expression(ast, lifted, id, kids);
   }
   StmtId statement(ValueId id) {
     std::vector<ExprId> kids;
-    for (ValueId operand : lifted[id].operands) kids.push_back(made[operand.index] ? made[operand.index] : make(operand));
+    for (ValueId operand : lifted[id].operands)
+      kids.push_back(made[operand.index] ? made[operand.index] : make(operand));
     return make_statement(ast, lifted, id, kids);
   }
   ValueId constant(ConstId id) { return op(Op::LOAD_CONST, id.index); }
@@ -82,7 +87,8 @@ struct Operations : ::testing::Test {
 #undef PATTERN
     };
     out = names[static_cast<std::size_t>(e.kind)];
-    const bool named = e.kind == ExprKind::Attribute || e.kind == ExprKind::Keyword || e.kind == ExprKind::ImportedName;
+    const bool named = e.kind == ExprKind::Attribute || e.kind == ExprKind::Keyword ||
+                       e.kind == ExprKind::ImportedName;
     if (named && e.a != UINT32_MAX) out += ":" + std::string(module[StrId(e.a)]);
     out += "(";
     for (std::size_t i = 0; i < e.kids.size(); ++i) out += (i ? " " : "") + show(e.kids[i]);
@@ -104,7 +110,8 @@ TEST_F(Operations, NamesKeepTheirScope) {
   EXPECT_EQ(module[StrId(fast.a)], "x");
   EXPECT_EQ(fast.op, static_cast<std::uint8_t>(NameScope::Fast));
   EXPECT_EQ(ast[make(global("g"))].op, static_cast<std::uint8_t>(NameScope::Global));
-  EXPECT_EQ(ast[make(op(Op::LOAD_NAME, module.intern("n").index))].op, static_cast<std::uint8_t>(NameScope::Name));
+  EXPECT_EQ(ast[make(op(Op::LOAD_NAME, module.intern("n").index))].op,
+            static_cast<std::uint8_t>(NameScope::Name));
 }
 
 TEST_F(Operations, SlotOutOfRangeIsAnError) { EXPECT_THROW(make(op(Op::LOAD_FAST, 99)), Error); }
@@ -114,12 +121,14 @@ TEST_F(Operations, ListOfConstantsIsWrittenOut) {
   const ValueId list = op(Op::LIST_EXTEND, 1, {op(Op::BUILD_LIST, 0), constant(three)});
   EXPECT_EQ(show(make(list)), "List(1 2 3)");
   // Followed by more it was `[*(1, 2, 3), x]`: `[1, 2, 3, x]` builds the list at once.
-  EXPECT_EQ(show(make(op(Op::LIST_APPEND, 1, {list, global("x")}))), "List(Starred(const(1 2 3)) x)");
+  EXPECT_EQ(show(make(op(Op::LIST_APPEND, 1, {list, global("x")}))),
+            "List(Starred(const(1 2 3)) x)");
 }
 
 TEST_F(Operations, ShortConstantTupleStaysStarred) {
   const ConstId two = many(ConstKind::Tuple, {num(1), num(2)});
-  EXPECT_EQ(show(make(op(Op::LIST_EXTEND, 1, {op(Op::BUILD_LIST, 0), constant(two)}))), "List(Starred(const(1 2)))");
+  EXPECT_EQ(show(make(op(Op::LIST_EXTEND, 1, {op(Op::BUILD_LIST, 0), constant(two)}))),
+            "List(Starred(const(1 2)))");
 }
 
 TEST_F(Operations, SetConstantKeepsThreeItems) {
@@ -144,7 +153,8 @@ TEST_F(Operations, DictionaryDisplayAfterUnpackingIsPlain) {
   const ValueId unpacked = op(Op::DICT_UPDATE, 1, {op(Op::BUILD_MAP, 0), global("d")});
   EXPECT_EQ(show(make(op(Op::DICT_UPDATE, 1, {unpacked, pair}))), "Dict(_ d 'k' v)");
   // The first entry would have been part of the display itself.
-  EXPECT_EQ(show(make(op(Op::DICT_UPDATE, 1, {op(Op::BUILD_MAP, 0), pair}))), "Dict(_ Dict('k' v))");
+  EXPECT_EQ(show(make(op(Op::DICT_UPDATE, 1, {op(Op::BUILD_MAP, 0), pair}))),
+            "Dict(_ Dict('k' v))");
 }
 
 TEST_F(Operations, OldUnpackingJoinsPieces) {
@@ -155,7 +165,9 @@ TEST_F(Operations, OldUnpackingJoinsPieces) {
 
 TEST_F(Operations, KeywordCalls) {
   const ConstId names = many(ConstKind::Tuple, {str("k")});
-  EXPECT_EQ(show(make(op(Op::CALL_KW, 2, {global("f"), global("a"), global("b"), constant(names)}))), "Call(f a Keyword:k(b))");
+  EXPECT_EQ(
+      show(make(op(Op::CALL_KW, 2, {global("f"), global("a"), global("b"), constant(names)}))),
+      "Call(f a Keyword:k(b))");
   const ConstId too_many = many(ConstKind::Tuple, {str("k"), str("l")});
   EXPECT_THROW(make(op(Op::CALL_KW, 1, {global("f"), global("a"), constant(too_many)})), Error);
 }
@@ -165,7 +177,8 @@ TEST_F(Operations, UnpackingCalls) {
   const ValueId star = op(Op::LIST_EXTEND, 1, {op(Op::BUILD_LIST, 1, {a}), global("s")});
   const ValueId tuple = op(Op::LIST_TO_TUPLE, 0, {star});
   const ValueId mapping = op(Op::DICT_MERGE, 1, {op(Op::BUILD_MAP, 1, {constant(str("n")), a}), k});
-  EXPECT_EQ(show(make(op(Op::CALL_EX, 1, {f, tuple, mapping}))), "Call(f a Starred(s) Keyword:n(a) Keyword(k))");
+  EXPECT_EQ(show(make(op(Op::CALL_EX, 1, {f, tuple, mapping}))),
+            "Call(f a Starred(s) Keyword:n(a) Keyword(k))");
   EXPECT_EQ(show(make(op(Op::CALL_EX, 0, {f, a}))), "Call(f Starred(a))");
   // A tuple display is written out only beside a mapping.
   const ValueId pair = op(Op::BUILD_TUPLE, 2, {a, k});
@@ -173,16 +186,20 @@ TEST_F(Operations, UnpackingCalls) {
   EXPECT_EQ(show(make(op(Op::CALL_EX, 1, {f, pair, k}))), "Call(f a k Keyword(k))");
   // f(**{'n': a}) is not f(n=a).
   const ValueId display = op(Op::BUILD_MAP, 1, {constant(str("n")), a});
-  EXPECT_EQ(show(make(op(Op::CALL_EX, 1, {f, constant(many(ConstKind::Tuple, {})), display}))), "Call(f Keyword(Dict('n' a)))");
+  EXPECT_EQ(show(make(op(Op::CALL_EX, 1, {f, constant(many(ConstKind::Tuple, {})), display}))),
+            "Call(f Keyword(Dict('n' a)))");
 }
 
 TEST_F(Operations, SlicesAreWrittenInBrackets) {
   const ConstId none = module.add(Const{});
   const ConstId slice = many(ConstKind::Slice, {none, num(2), none});
-  EXPECT_EQ(show(make(op(Op::LOAD_SUBSCR, 0, {global("x"), constant(slice)}))), "Subscript(x Slice(_ 2 _))");
+  EXPECT_EQ(show(make(op(Op::LOAD_SUBSCR, 0, {global("x"), constant(slice)}))),
+            "Subscript(x Slice(_ 2 _))");
   const ConstId pair = many(ConstKind::Tuple, {slice, num(1)});
-  EXPECT_EQ(show(make(op(Op::LOAD_SUBSCR, 0, {global("x"), constant(pair)}))), "Subscript(x Tuple(Slice(_ 2 _) 1))");
-  EXPECT_EQ(show(make(op(Op::LOAD_SLICE, 0, {global("x"), constant(none), global("y")}))), "Subscript(x Slice(_ y _))");
+  EXPECT_EQ(show(make(op(Op::LOAD_SUBSCR, 0, {global("x"), constant(pair)}))),
+            "Subscript(x Tuple(Slice(_ 2 _) 1))");
+  EXPECT_EQ(show(make(op(Op::LOAD_SLICE, 0, {global("x"), constant(none), global("y")}))),
+            "Subscript(x Slice(_ y _))");
 }
 
 TEST_F(Operations, FormattingNests) {
@@ -197,10 +214,14 @@ TEST_F(Operations, FormattingNests) {
 
 TEST_F(Operations, ZeroArgumentSuper) {
   const std::uint32_t name = module.intern("m").index;
-  const ValueId cls = op(Op::LOAD_DEREF, 2), self = op(Op::LOAD_FAST, 0), other = op(Op::LOAD_FAST, 1);
-  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, self}))), "Attribute:m(Call(super))");
-  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, self}, 2))), "Attribute:m(Call(super __class__ self))");
-  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, other}))), "Attribute:m(Call(super __class__ x))");
+  const ValueId cls = op(Op::LOAD_DEREF, 2), self = op(Op::LOAD_FAST, 0),
+                other = op(Op::LOAD_FAST, 1);
+  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, self}))),
+            "Attribute:m(Call(super))");
+  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, self}, 2))),
+            "Attribute:m(Call(super __class__ self))");
+  EXPECT_EQ(show(make(op(Op::LOAD_SUPER_ATTR, name, {global("super"), cls, other}))),
+            "Attribute:m(Call(super __class__ x))");
 }
 
 TEST_F(Operations, InPlaceOperationIsAugmentedAssignment) {
@@ -211,13 +232,17 @@ TEST_F(Operations, InPlaceOperationIsAugmentedAssignment) {
   const ValueId object = global("o");
   const ValueId loaded = op(Op::LOAD_ATTR, module.intern("n").index, {object});
   const ValueId more = op(Op::INPLACE, 0, {loaded, x});
-  EXPECT_EQ(ast[statement(op(Op::STORE_ATTR, module.intern("n").index, {more, object}))].kind, StmtKind::AugAssign);
+  EXPECT_EQ(ast[statement(op(Op::STORE_ATTR, module.intern("n").index, {more, object}))].kind,
+            StmtKind::AugAssign);
 }
 
 TEST_F(Operations, AwaitAndYieldFrom) {
   const ValueId none = constant(module.add(Const{}));
-  EXPECT_EQ(show(make(op(Op::YIELD_FROM, 0, {op(Op::GET_AWAITABLE, 0, {global("x")}), none}))), "Await(x)");
-  EXPECT_EQ(show(make(op(Op::YIELD_FROM, 0, {op(Op::GET_YIELD_FROM_ITER, 0, {global("x")}), none}))), "YieldFrom(x)");
+  EXPECT_EQ(show(make(op(Op::YIELD_FROM, 0, {op(Op::GET_AWAITABLE, 0, {global("x")}), none}))),
+            "Await(x)");
+  EXPECT_EQ(
+      show(make(op(Op::YIELD_FROM, 0, {op(Op::GET_YIELD_FROM_ITER, 0, {global("x")}), none}))),
+      "YieldFrom(x)");
   EXPECT_EQ(show(make(op(Op::YIELD_VALUE, 0, {none}))), "Yield(_)");
 }
 
@@ -228,7 +253,8 @@ TEST_F(Operations, FunctionAttributesAreFilledIn) {
   const ValueId defaults = constant(many(ConstKind::Tuple, {num(1)}));
   const ExprId at_once = make(op(Op::MAKE_FUNCTION, 1, {defaults, code}));
   EXPECT_EQ(show(at_once), "FunctionValue(const(1) _ _ _ _)");
-  const ExprId later = make(op(Op::SET_FUNCTION_ATTRIBUTE, 1, {defaults, op(Op::MAKE_FUNCTION, 0, {code})}));
+  const ExprId later =
+      make(op(Op::SET_FUNCTION_ATTRIBUTE, 1, {defaults, op(Op::MAKE_FUNCTION, 0, {code})}));
   EXPECT_EQ(show(later), show(at_once));
   EXPECT_EQ(ast[later].a, 1u);
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
+#include <string>
 
 #include "print/literals.h"
 #include "print/names.h"
@@ -46,11 +48,16 @@ struct Tree {
     value.re = number;
     return add(value);
   }
-  ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+  ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0) {
     return ast.expr(kind, kids, a, op);
   }
-  ExprId binary(BinaryOp op, ExprId a, ExprId b) { return make(ExprKind::Binary, {a, b}, UINT32_MAX, static_cast<std::uint8_t>(op)); }
-  ExprId attribute(ExprId value, std::string_view text) { return make(ExprKind::Attribute, {value}, module.intern(text).index); }
+  ExprId binary(BinaryOp op, ExprId a, ExprId b) {
+    return make(ExprKind::Binary, {a, b}, UINT32_MAX, static_cast<std::uint8_t>(op));
+  }
+  ExprId attribute(ExprId value, std::string_view text) {
+    return make(ExprKind::Attribute, {value}, module.intern(text).index);
+  }
   StmtId stmt(StmtKind kind, ExprId e = {}) {
     Stmt s;
     s.kind = kind;
@@ -142,26 +149,36 @@ TEST(Literals, DocstringsKeepTheirValue) {
   EXPECT_EQ(text("a\\", 11), "\"\"\"a\\\\\"\"\"");
   // 3.13 strips the indentation, so the body's is added.
   EXPECT_EQ(text("One.\n\nTwo.\n", 13), "\"\"\"One.\n\n    Two.\n    \"\"\"");
-  EXPECT_EQ(text("One.\n", 13), "\"\"\"One.\n\"\"\"") << "nothing sets a margin here, so nothing would be stripped";
-  EXPECT_EQ(text("a\n  b", 13), "'a\\n  b'") << "no docstring has this value in 3.13; only an expression would";
+  EXPECT_EQ(text("One.\n", 13), "\"\"\"One.\n\"\"\"")
+      << "nothing sets a margin here, so nothing would be stripped";
+  EXPECT_EQ(text("a\n  b", 13), "'a\\n  b'")
+      << "no docstring has this value in 3.13; only an expression would";
 }
 
 TEST(Print, ParenthesesFollowPrecedence) {
   Tree t;
   ExprId a = t.name("a"), b = t.name("b"), c = t.name("c");
   EXPECT_EQ(t.print(t.binary(BinaryOp::Multiply, t.binary(BinaryOp::Add, a, b), c)), "(a + b) * c");
-  EXPECT_EQ(t.print(t.binary(BinaryOp::Subtract, a, t.binary(BinaryOp::Subtract, b, c))), "a - (b - c)");
-  EXPECT_EQ(t.print(t.binary(BinaryOp::Subtract, t.binary(BinaryOp::Subtract, a, b), c)), "a - b - c");
+  EXPECT_EQ(t.print(t.binary(BinaryOp::Subtract, a, t.binary(BinaryOp::Subtract, b, c))),
+            "a - (b - c)");
+  EXPECT_EQ(t.print(t.binary(BinaryOp::Subtract, t.binary(BinaryOp::Subtract, a, b), c)),
+            "a - b - c");
   EXPECT_EQ(t.print(t.binary(BinaryOp::Power, t.integer(-1), a)), "(-1) ** a");
   EXPECT_EQ(t.print(t.binary(BinaryOp::Power, a, t.integer(-1))), "a ** -1");
-  EXPECT_EQ(t.print(t.binary(BinaryOp::Power, t.binary(BinaryOp::Power, a, b), c)), "(a ** b) ** c");
+  EXPECT_EQ(t.print(t.binary(BinaryOp::Power, t.binary(BinaryOp::Power, a, b), c)),
+            "(a ** b) ** c");
   EXPECT_EQ(t.print(t.attribute(t.integer(1), "real")), "(1).real");
   EXPECT_EQ(t.print(t.attribute(t.integer(-1), "real")), "(-1).real");
   EXPECT_EQ(t.print(t.attribute(t.real(1.5), "hex")), "1.5.hex");
-  EXPECT_EQ(t.print(t.make(ExprKind::BoolOp, {t.make(ExprKind::BoolOp, {a, b}, UINT32_MAX, 1), c}, UINT32_MAX, 0)), "(a or b) and c");
+  EXPECT_EQ(t.print(t.make(ExprKind::BoolOp, {t.make(ExprKind::BoolOp, {a, b}, UINT32_MAX, 1), c},
+                           UINT32_MAX, 0)),
+            "(a or b) and c");
   EXPECT_EQ(t.print(t.make(ExprKind::NamedExpr, {a, b})), "(a := b)");
   EXPECT_EQ(t.print(t.make(ExprKind::Tuple, {a})), "(a,)");
-  EXPECT_EQ(t.print(t.make(ExprKind::Subscript, {a, t.make(ExprKind::Tuple, {b, t.make(ExprKind::Slice, {c, ExprId(), ExprId()})})})), "a[b, c:]");
+  EXPECT_EQ(t.print(t.make(ExprKind::Subscript,
+                           {a, t.make(ExprKind::Tuple,
+                                      {b, t.make(ExprKind::Slice, {c, ExprId(), ExprId()})})})),
+            "a[b, c:]");
   ExprId await = t.make(ExprKind::Await, {t.binary(BinaryOp::Power, a, b)});
   EXPECT_EQ(t.print(await), "await (a ** b)");
   ExprId generator = t.make(ExprKind::GeneratorExp, {a, t.make(ExprKind::Comprehension, {a, b})});
@@ -173,7 +190,8 @@ TEST(Print, FStringQuotesByVersion) {
   auto nested = [](std::uint8_t minor, std::string_view inner) {
     Tree t(minor);
     ExprId item = t.make(ExprKind::Subscript, {t.name("d"), t.str(inner)});
-    return t.print(t.make(ExprKind::JoinedStr, {t.str("{it's} "), t.make(ExprKind::FormattedValue, {item}, UINT32_MAX, 2)}));
+    return t.print(t.make(ExprKind::JoinedStr, {t.str("{it's} "), t.make(ExprKind::FormattedValue,
+                                                                         {item}, UINT32_MAX, 2)}));
   };
   EXPECT_EQ(nested(8, "k"), "f\"{{it's}} {d['k']!r}\"");
   EXPECT_EQ(nested(12, "k"), "f\"{{it's}} {d['k']!r}\"");
@@ -185,22 +203,29 @@ TEST(Print, FStringQuotesByVersion) {
 
 TEST(Print, FStringSpecifications) {
   Tree t(8);
-  ExprId spec = t.make(ExprKind::JoinedStr, {t.str(">"), t.make(ExprKind::FormattedValue, {t.name("w")}), t.str("}")});
+  ExprId spec = t.make(ExprKind::JoinedStr,
+                       {t.str(">"), t.make(ExprKind::FormattedValue, {t.name("w")}), t.str("}")});
   ExprId set = t.make(ExprKind::Set, {t.name("x")});
-  EXPECT_EQ(t.print(t.make(ExprKind::JoinedStr, {t.make(ExprKind::FormattedValue, {set, spec})})), "f'{ {x}:>{w}\\x7d}'");
+  EXPECT_EQ(t.print(t.make(ExprKind::JoinedStr, {t.make(ExprKind::FormattedValue, {set, spec})})),
+            "f'{ {x}:>{w}\\x7d}'");
 }
 
 TEST(Print, LongLinesAreBrokenAtTheOuterBrackets) {
   Tree t;
   t.width = 30;
-  ExprId call = t.make(ExprKind::Call, {t.name("function"), t.name("argument_one"), t.name("argument_two")});
+  ExprId call =
+      t.make(ExprKind::Call, {t.name("function"), t.name("argument_one"), t.name("argument_two")});
   EXPECT_EQ(t.print(call), "function(\n    argument_one, argument_two\n)");
   ExprId outer = t.make(ExprKind::Call, {t.name("g"), call, t.name("another_argument")});
-  EXPECT_EQ(t.print(outer), "g(\n    function(\n        argument_one,\n        argument_two,\n    ),\n    another_argument,\n)");
+  EXPECT_EQ(t.print(outer),
+            "g(\n    function(\n        argument_one,\n        argument_two,\n    ),\n    "
+            "another_argument,\n)");
   Stmt s;
   s.kind = StmtKind::Return;
-  s.e[0] = t.make(ExprKind::BoolOp, {t.name("condition_number_one"), t.name("condition_number_two")});
-  EXPECT_EQ(t.print({t.ast.add(s)}), "return (\n    condition_number_one\n    and condition_number_two\n)\n");
+  s.e[0] =
+      t.make(ExprKind::BoolOp, {t.name("condition_number_one"), t.name("condition_number_two")});
+  EXPECT_EQ(t.print({t.ast.add(s)}),
+            "return (\n    condition_number_one\n    and condition_number_two\n)\n");
 }
 
 TEST(Print, ElifChainsAndEmptyBodies) {
@@ -222,24 +247,63 @@ TEST(Print, NamesThatNoSourceCanHoldAreSpelt) {
   EXPECT_EQ(names.spell(module.intern("<lambda>")), "_lambda");
   EXPECT_EQ(names.spell(module.intern("class")), "class_");
   EXPECT_EQ(names.spell(module.intern("caf\xc3\xa9")), "caf\xc3\xa9");
-  module.intern("_0_");
   EXPECT_EQ(names.spell(module.intern("1a")), "_1a");
+}
+
+TEST(Print, SpeltNamesCollideWithNothing) {
+  Module module;
+  Const text;
+  text.kind = ConstKind::Str;
+  text.text = "b_c";
+  module.add(text);
+  Names names(module, {3, 11});
+  module.intern("a_b");
+  module.intern("class_");
+  std::set<std::string> all = {"a_b", "class_", "b_c"};
+  // Two that differ in signs only, NFKC's U+FB01, a builtin's name, what a class would mangle.
+  for (const char* name : {"a b", "a-b", "a_b ", "class", "b c", "", " ", "\xef\xac\x81",
+                           "\xc3\xa9 ", "iter>", "__a b", "__ a"}) {
+    const std::string spelt(names.spell(module.intern(name)));
+    EXPECT_TRUE(is_writable_name(spelt, {3, 11})) << spelt;
+    EXPECT_FALSE(spelt.starts_with("__")) << spelt;
+    EXPECT_TRUE(all.insert(spelt).second) << spelt;
+  }
+  EXPECT_LE(names.spell(module.intern(std::string(5000, '!') + std::string(5000, 'x'))).size(),
+            80u);
+  const auto renamed = names.renamed();
+  EXPECT_EQ(renamed.size(), 13u);
+}
+
+TEST(Print, NormalisedNamesAreWritable) {
+  const PyVersion old{3, 7}, later{3, 13};
+  EXPECT_TRUE(is_writable_name("\xc3\xa9", old));            // U+00E9
+  EXPECT_FALSE(is_writable_name("e\xcc\x81", old));          // e and U+0301, which compose to it
+  EXPECT_TRUE(is_writable_name("x\xcc\x82", old));           // x and U+0302 do not
+  EXPECT_FALSE(is_writable_name("x\xcc\x82\xcc\xa3", old));  // marks out of order
+  EXPECT_FALSE(is_writable_name("\xef\xac\x81", old));       // U+FB01
+  EXPECT_FALSE(is_writable_name("\xe2\x82\xac", later));     // U+20AC is no letter
+  EXPECT_FALSE(is_writable_name("\xf0\xb1\x8d\x90", old));   // U+31350 came with Unicode 15
+  EXPECT_TRUE(is_writable_name("\xf0\xb1\x8d\x90", later));
+  EXPECT_FALSE(is_writable_name("a\xff", old));
 }
 
 TEST(Print, FunctionHeaderFromTheCodeObject) {
   Tree t;
   CodeObject& code = t.module.codes[0];
   std::vector<Slot> slots;
-  for (const char* name : {"a", "b", "c", "args", "kw"}) slots.push_back({t.module.intern(name), kLocal});
+  for (const char* name : {"a", "b", "c", "args", "kw"})
+    slots.push_back({t.module.intern(name), kLocal});
   code.slots = t.module.arena.copy(slots);
   code.argcount = 2;
   code.posonlyargcount = 1;
   code.kwonlyargcount = 1;
   code.flags = kVarArgs | kVarKeywords | kCoroutine;
   code.name = t.module.intern("<lambda>");
-  EXPECT_EQ(print_function(t.ast, CodeId(0), "", t.options()).text, "async def _lambda(a, /, b, *args, c, **kw):\n    pass\n");
+  EXPECT_EQ(print_function(t.ast, CodeId(0), "", t.options()).text,
+            "async def _lambda(a, /, b, *args, c, **kw):\n    pass\n");
   code.flags = 0;
-  EXPECT_EQ(print_function(t.ast, CodeId(0), "f", t.options()).text, "def f(a, /, b, *, c):\n    pass\n");
+  EXPECT_EQ(print_function(t.ast, CodeId(0), "f", t.options()).text,
+            "def f(a, /, b, *, c):\n    pass\n");
 }
 
 TEST(Print, SitesKnowTheirLines) {
@@ -249,7 +313,8 @@ TEST(Print, SitesKnowTheirLines) {
   s.origin = {4, 7, CodeId(0)};
   std::vector<ExprId> items;
   for (std::uint32_t i = 0; i < 3; ++i)  // too wide for one line
-    items.push_back(t.ast.name(t.module.intern(std::string(40, static_cast<char>('a' + i))), {10 + 2 * i, 7, CodeId(0)}));
+    items.push_back(t.ast.name(t.module.intern(std::string(40, static_cast<char>('a' + i))),
+                               {10 + 2 * i, 7, CodeId(0)}));
   s.e[0] = t.ast.expr(ExprKind::List, items, UINT32_MAX, 0, {16, 7, CodeId(0)});
   std::vector<StmtId> stmts = {t.stmt(StmtKind::Pass), t.ast.add(s)};
   t.ast.bodies[0].stmts = t.ast.arena.copy(stmts);
@@ -257,16 +322,22 @@ TEST(Print, SitesKnowTheirLines) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // offset and line
   for (const Site& site : source.sites)
     if (site.origin.offset != UINT32_MAX) found.emplace_back(site.origin.offset, site.line);
-  EXPECT_EQ(found, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{4, 2}, {16, 2}, {10, 3}, {12, 4}, {14, 5}})) << source.text;
+  EXPECT_EQ(found, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+                       {4, 2}, {16, 2}, {10, 3}, {12, 4}, {14, 5}}))
+      << source.text;
 }
 
 TEST(Print, DepthCostsNoStack) {
   constexpr int kDepth = 300000;
   Tree t;
   ExprId e = t.name("a");
-  for (int i = 0; i < kDepth; ++i) e = i % 3 == 0 ? t.make(ExprKind::Call, {e}) : i % 3 == 1 ? t.make(ExprKind::List, {e}) : t.make(ExprKind::Unary, {e}, UINT32_MAX, 3);
+  for (int i = 0; i < kDepth; ++i)
+    e = i % 3 == 0   ? t.make(ExprKind::Call, {e})
+        : i % 3 == 1 ? t.make(ExprKind::List, {e})
+                     : t.make(ExprKind::Unary, {e}, UINT32_MAX, 3);
   EXPECT_GT(t.print(e).size(), static_cast<std::size_t>(kDepth));
-  // Indentation alone is quadratic in the depth of bodies, so only the chain of `elif` is long here.
+  // Indentation alone is quadratic in the depth of bodies, so only the chain of `elif` is long
+  // here.
   StmtId chain = t.stmt(StmtKind::Pass);
   for (int i = 0; i < kDepth; ++i) {
     Stmt s;

@@ -30,7 +30,8 @@ std::string error_of(auto&& call) {
 }
 
 void append_u32(Bytes& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::uint8_t>(value >> shift));
+  for (int shift = 0; shift < 32; shift += 8)
+    out.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 Bytes bytes_of(std::string_view text) { return Bytes(text.begin(), text.end()); }
 Bytes joined(std::initializer_list<Bytes> parts) {
@@ -50,11 +51,18 @@ Bytes small_tuple(std::initializer_list<Bytes> items) {
   return out;
 }
 /// `return None` of 3.8 whose constants are `consts`.
-Bytes code38(const Bytes& consts, std::uint32_t nlocals = 0, const Bytes& varnames = {')', 0}, const Bytes& cellvars = {')', 0},
-             const Bytes& freevars = {')', 0}, std::uint32_t argcount = 0) {
+Bytes code38(const Bytes& consts, std::uint32_t nlocals = 0, const Bytes& varnames = {')', 0},
+             const Bytes& cellvars = {')', 0}, const Bytes& freevars = {')', 0},
+             std::uint32_t argcount = 0) {
   Bytes out{'c'};
   for (const std::uint32_t value : {argcount, 0U, 0U, nlocals, 1U, 0U}) append_u32(out, value);
-  const Bytes tail = joined({sized('s', std::string_view("d\0S\0", 4)), consts, {')', 0}, varnames, freevars, cellvars, sized('u', "x.py"),
+  const Bytes tail = joined({sized('s', std::string_view("d\0S\0", 4)),
+                             consts,
+                             {')', 0},
+                             varnames,
+                             freevars,
+                             cellvars,
+                             sized('u', "x.py"),
                              sized('u', "f")});
   out.insert(out.end(), tail.begin(), tail.end());
   append_u32(out, 1);
@@ -73,13 +81,20 @@ TEST(Pyc, RefusesWhatIsNoPyc) {
   const auto message = [](const Bytes& bytes) { return error_of([&] { read_pyc(bytes); }); };
   EXPECT_NE(message({}).find("truncated"), std::string::npos);
   EXPECT_NE(message(bytes_of("PK\x03\x04 a zip file")).find("magic"), std::string::npos);
-  EXPECT_NE(message({0x33, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("3.6 or earlier"), std::string::npos);      // 3379, 3.6
-  EXPECT_NE(message({0x03, 0xf3, '\r', '\n', 0, 0, 0, 0}).find("3.6 or earlier"), std::string::npos);      // 62211, 2.7
-  EXPECT_NE(message({0x75, 0x0e, '\r', '\n', 0, 0, 0, 0}).find("3.16"), std::string::npos);                // 3701
-  EXPECT_NE(message({0xac, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("pre-release of CPython 3.12"), std::string::npos);  // 3500
-  EXPECT_NE(message({0x50, 0x01, '\r', '\n', 0, 0, 0, 0}).find("unknown .pyc magic number 336"), std::string::npos);  // PyPy
-  EXPECT_NE(message({0xa7, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("header takes 16"), std::string::npos);
-  EXPECT_NE(message({0xa7, 0x0d, '\r', '\n', 0xe3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}).find("header"), std::string::npos);
+  EXPECT_NE(message({0x33, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("3.6 or earlier"),
+            std::string::npos);  // 3379, 3.6
+  EXPECT_NE(message({0x03, 0xf3, '\r', '\n', 0, 0, 0, 0}).find("3.6 or earlier"),
+            std::string::npos);  // 62211, 2.7
+  EXPECT_NE(message({0x75, 0x0e, '\r', '\n', 0, 0, 0, 0}).find("3.16"), std::string::npos);  // 3701
+  EXPECT_NE(message({0xac, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("pre-release of CPython 3.12"),
+            std::string::npos);  // 3500
+  EXPECT_NE(message({0x50, 0x01, '\r', '\n', 0, 0, 0, 0}).find("unknown .pyc magic number 336"),
+            std::string::npos);  // PyPy
+  EXPECT_NE(message({0xa7, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("header takes 16"),
+            std::string::npos);
+  EXPECT_NE(
+      message({0xa7, 0x0d, '\r', '\n', 0xe3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}).find("header"),
+      std::string::npos);
   EXPECT_NE(error_of([] { read_marshal({}, {3, 6}); }).find("3.7 to 3.15"), std::string::npos);
   EXPECT_NE(error_of([] { read_marshal({}, {3, 16}); }).find("3.7 to 3.15"), std::string::npos);
 }
@@ -100,7 +115,8 @@ TEST(Marshal, Integers) {
   // 15-bit digits: 1 << 60, the largest and smallest int64, then one more of each
   const auto digits = [](bool negative, std::initializer_list<std::uint16_t> values) {
     Bytes out{'l'};
-    append_u32(out, negative ? 0U - static_cast<std::uint32_t>(values.size()) : static_cast<std::uint32_t>(values.size()));
+    append_u32(out, negative ? 0U - static_cast<std::uint32_t>(values.size())
+                             : static_cast<std::uint32_t>(values.size()));
     for (std::uint16_t value : values) {
       out.push_back(static_cast<std::uint8_t>(value));
       out.push_back(static_cast<std::uint8_t>(value >> 8));
@@ -124,7 +140,8 @@ TEST(Marshal, FloatsByTheirBits) {
   Module keep;
   EXPECT_TRUE(std::signbit(value_of({'g', 0, 0, 0, 0, 0, 0, 0, 0x80}, keep).re));
   EXPECT_TRUE(std::isnan(value_of({'g', 0, 0, 0, 0, 0, 0, 0xf8, 0x7f}, keep).re));
-  const Const complex = value_of({'y', 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, keep);
+  const Const complex =
+      value_of({'y', 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, keep);
   EXPECT_TRUE(std::signbit(complex.re));
   EXPECT_EQ(complex.im, 1.0);
   EXPECT_EQ(value_of({'f', 3, '1', 'e', '3'}, keep).re, 1000.0);
@@ -136,7 +153,8 @@ TEST(Marshal, Strings) {
   EXPECT_EQ(value_of({'z', 1, 0xe9}, keep).text, "\xc3\xa9");                  // Latin-1
   EXPECT_EQ(value_of(sized('s', "\xff"), keep).kind, ConstKind::Bytes);
   for (const char* bad : {"\xff", "\xc0\x80", "\xe0\x80\x80", "\xf4\x90\x80\x80", "\xc3"}) {
-    EXPECT_NE(error_of([&] { value_of(sized('u', bad), keep); }).find("UTF-8"), std::string::npos) << bad;
+    EXPECT_NE(error_of([&] { value_of(sized('u', bad), keep); }).find("UTF-8"), std::string::npos)
+        << bad;
   }
 }
 
@@ -159,15 +177,21 @@ TEST(Marshal, Containers) {
 TEST(Marshal, References) {
   // (x, x) where the second is a reference to the first, and one to what is not read yet
   Module keep;
-  const Const value = value_of(joined({{')', 2}, {'i' | 0x80, 7, 0, 0, 0}, {'r', 0, 0, 0, 0}}), keep);
+  const Const value =
+      value_of(joined({{')', 2}, {'i' | 0x80, 7, 0, 0, 0}, {'r', 0, 0, 0, 0}}), keep);
   EXPECT_EQ(value.items[0], value.items[1]);
-  EXPECT_NE(error_of([&] { value_of({'r', 9, 0, 0, 0}, keep); }).find("reference"), std::string::npos);
-  EXPECT_NE(error_of([&] { value_of({')' | 0x80, 1, 'r', 0, 0, 0, 0}, keep); }).find("contains itself"), std::string::npos);
+  EXPECT_NE(error_of([&] { value_of({'r', 9, 0, 0, 0}, keep); }).find("reference"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { value_of({')' | 0x80, 1, 'r', 0, 0, 0, 0}, keep); }).find("contains itself"),
+      std::string::npos);
 }
 
 TEST(Marshal, BoundsWhatTheInputClaims) {
   Module keep;
-  const auto message = [&](const Bytes& object) { return error_of([&] { value_of(object, keep); }); };
+  const auto message = [&](const Bytes& object) {
+    return error_of([&] { value_of(object, keep); });
+  };
   EXPECT_NE(message({'(', 0xff, 0xff, 0xff, 0x7f}), "");
   EXPECT_NE(message({'(', 0xff, 0xff, 0xff, 0xff}), "");
   EXPECT_NE(message({'s', 0xff, 0xff, 0xff, 0xff}), "");
@@ -179,28 +203,38 @@ TEST(Marshal, BoundsWhatTheInputClaims) {
   for (int i = 0; i < 100000; ++i) deep.insert(deep.end(), {')', 1});
   deep.push_back('N');
   EXPECT_NE(message(deep).find("nested"), std::string::npos);
-  EXPECT_NE(error_of([] { read_marshal(Bytes{'N'}, {3, 8}); }).find("no code object"), std::string::npos);
-  EXPECT_NE(error_of([] { read_marshal(code38({')', 0}, 0, {')', 0}, {')', 0}, {')', 0}, 3), {3, 8}); }).find("arguments"), std::string::npos);
+  EXPECT_NE(error_of([] { read_marshal(Bytes{'N'}, {3, 8}); }).find("no code object"),
+            std::string::npos);
+  EXPECT_NE(error_of([] {
+              read_marshal(code38({')', 0}, 0, {')', 0}, {')', 0}, {')', 0}, 3), {3, 8});
+            }).find("arguments"),
+            std::string::npos);
 }
 
 TEST(Marshal, SlotsBefore311) {
   // def f(a): b; cells a and c; free d. a is one slot with both kinds.
   const auto name = [](const char* text) { return sized('u', text); };
-  Module module = read_marshal(code38({')', 0}, 2, small_tuple({name("a"), name("b")}), small_tuple({name("a"), name("c")}), small_tuple({name("d")}), 1), {3, 8});
+  Module module =
+      read_marshal(code38({')', 0}, 2, small_tuple({name("a"), name("b")}),
+                          small_tuple({name("a"), name("c")}), small_tuple({name("d")}), 1),
+                   {3, 8});
   const CodeObject& code = module[module.root];
   ASSERT_EQ(code.slots.size(), 4U);
   EXPECT_EQ(code.slots[0].kind, kLocal | kCell);
   EXPECT_EQ(code.slots[1].kind, kLocal);
   EXPECT_EQ(code.slots[2].kind, kCell);
   EXPECT_EQ(code.slots[3].kind, kFree);
-  EXPECT_EQ((std::vector<std::uint32_t>(code.deref_slots.begin(), code.deref_slots.end())), (std::vector<std::uint32_t>{0, 2, 3}));
+  EXPECT_EQ((std::vector<std::uint32_t>(code.deref_slots.begin(), code.deref_slots.end())),
+            (std::vector<std::uint32_t>{0, 2, 3}));
   EXPECT_EQ(code.nlocals, 2U);
 }
 
-// ---------------------------------------------------------------- committed fixtures of every version
+// ---------------------------------------------------------------- committed fixtures of every
+// version
 std::vector<std::filesystem::path> fixtures() {
   std::vector<std::filesystem::path> out;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(DEPYF_TEST_DATA_DIR) / "fixtures" / "bytecode")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(DEPYF_TEST_DATA_DIR) / "fixtures" / "bytecode")) {
     if (entry.path().extension() == ".pyc") out.push_back(entry.path());
   }
   std::sort(out.begin(), out.end());
@@ -214,7 +248,8 @@ Bytes contents(const std::filesystem::path& path) {
 TEST(Fixtures, EveryVersionIsThere) {
   std::vector<int> versions(16, 0);
   for (const auto& path : fixtures()) ++versions[read_pyc(contents(path)).version.minor];
-  for (int minor = 7; minor <= 15; ++minor) EXPECT_GT(versions[static_cast<std::size_t>(minor)], 0) << "3." << minor;
+  for (int minor = 7; minor <= 15; ++minor)
+    EXPECT_GT(versions[static_cast<std::size_t>(minor)], 0) << "3." << minor;
 }
 
 TEST(Fixtures, NestedCodeObjectsComeFirst) {
@@ -232,7 +267,8 @@ TEST(Fixtures, NestedCodeObjectsComeFirst) {
   }
 }
 
-/// Decodes and prints everything; Error is a fine answer for damaged input, anything else is a crash.
+/// Decodes and prints everything; Error is a fine answer for damaged input, anything else is a
+/// crash.
 void decode_all(const Bytes& bytes) {
   try {
     Module module = read_pyc(bytes);
@@ -264,7 +300,9 @@ TEST(Fixtures, DamagedFilesDoNotCrash) {
     const Bytes bytes = contents(path);
     for (int round = 0; round < 120; ++round) {
       Bytes damaged = bytes;
-      for (std::uint32_t flips = 1 + next() % 4; flips > 0; --flips) damaged[16 + (next() >> 8) % (damaged.size() - 16)] = static_cast<std::uint8_t>(next() >> 16);
+      for (std::uint32_t flips = 1 + next() % 4; flips > 0; --flips)
+        damaged[16 + (next() >> 8) % (damaged.size() - 16)] =
+            static_cast<std::uint8_t>(next() >> 16);
       decode_all(damaged);
     }
   }

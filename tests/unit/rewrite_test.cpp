@@ -22,7 +22,8 @@ struct Raw {
   }
 
   /// Inner code objects first; the module last.
-  CodeId code(std::string_view name, std::uint32_t flags, std::vector<Slot> slots = {}, std::uint32_t argcount = 0) {
+  CodeId code(std::string_view name, std::uint32_t flags, std::vector<Slot> slots = {},
+              std::uint32_t argcount = 0) {
     CodeObject object;
     object.version = module.version;
     object.name = module.intern(name);
@@ -63,18 +64,23 @@ struct Raw {
   ExprId str(std::string_view text) { return ast.constant(constant(ConstKind::Str, text)); }
   ExprId none() { return ast.constant(constant(ConstKind::None)); }
   ExprId name(std::string_view text, NameScope scope = NameScope::Name) {
-    return ast.expr(ExprKind::Name, {}, module.intern(text).index, static_cast<std::uint8_t>(scope));
+    return ast.expr(ExprKind::Name, {}, module.intern(text).index,
+                    static_cast<std::uint8_t>(scope));
   }
-  ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX, std::uint8_t op = 0) {
+  ExprId make(ExprKind kind, std::vector<ExprId> kids, std::uint32_t a = UINT32_MAX,
+              std::uint8_t op = 0) {
     return ast.expr(kind, kids, a, op);
   }
   ExprId call(std::vector<ExprId> kids) { return make(ExprKind::Call, std::move(kids)); }
   ExprId value(CodeId code, ExprId defaults = {}, ExprId annotations = {}) {
     return make(ExprKind::FunctionValue, {defaults, {}, annotations, {}, {}}, code.index);
   }
-  ExprId negated(ExprId e) { return make(ExprKind::Unary, {e}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not)); }
+  ExprId negated(ExprId e) {
+    return make(ExprKind::Unary, {e}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
+  }
 
-  StmtId stmt(StmtKind kind, ExprId e = {}, std::vector<StmtId> body = {}, std::vector<StmtId> orelse = {}) {
+  StmtId stmt(StmtKind kind, ExprId e = {}, std::vector<StmtId> body = {},
+              std::vector<StmtId> orelse = {}) {
     Stmt s;
     s.kind = kind;
     s.e[0] = e;
@@ -103,7 +109,9 @@ struct Raw {
     return id;
   }
 
-  void body(CodeId code, std::vector<StmtId> stmts) { ast.bodies[code.index].stmts = ast.arena.copy(stmts); }
+  void body(CodeId code, std::vector<StmtId> stmts) {
+    ast.bodies[code.index].stmts = ast.arena.copy(stmts);
+  }
   std::string print(std::vector<StmtId> stmts) {
     if (module.codes.empty() || module[module[module.root].name] != "<module>") code("<module>", 0);
     const CodeId root = module.root;
@@ -122,7 +130,8 @@ TEST(Rewrite, FunctionWithDefaultsAnnotationsAndDocstring) {
   t.module[f].consts = t.module.arena.copy(consts);
   t.body(f, {t.stmt(StmtKind::Return, t.name("a", NameScope::Fast))});
   const ExprId defaults = t.ast.constant(t.constant(ConstKind::Tuple, {}, {t.integer(1)}));
-  const ExprId annotations = t.make(ExprKind::Tuple, {t.str("a"), t.name("int"), t.str("return"), t.name("str")});
+  const ExprId annotations =
+      t.make(ExprKind::Tuple, {t.str("a"), t.name("int"), t.str("return"), t.name("str")});
   const ExprId made = t.call({t.name("dec"), t.value(f, defaults, annotations)});
   EXPECT_EQ(t.print({t.assign("f", made), t.stmt(StmtKind::Return, t.none())}),
             "@dec\ndef f(a: int, b=1) -> str:\n    \"\"\"Doc.\"\"\"\n    return a\n");
@@ -131,7 +140,9 @@ TEST(Rewrite, FunctionWithDefaultsAnnotationsAndDocstring) {
 TEST(Rewrite, LambdaWithTwoReturnsIsAConditional) {
   Raw t;
   const CodeId f = t.function("<lambda>", {t.local("x")}, 1);
-  t.body(f, {t.stmt(StmtKind::If, t.name("x", NameScope::Fast), {t.stmt(StmtKind::Return, t.num(1))}), t.stmt(StmtKind::Return, t.none())});
+  t.body(f,
+         {t.stmt(StmtKind::If, t.name("x", NameScope::Fast), {t.stmt(StmtKind::Return, t.num(1))}),
+          t.stmt(StmtKind::Return, t.none())});
   EXPECT_EQ(t.print({t.assign("f", t.value(f))}), "f = lambda x: 1 if x else None\n");
 }
 
@@ -139,9 +150,14 @@ TEST(Rewrite, Comprehensions) {
   Raw t;
   const CodeId f = t.function("<listcomp>", {t.local(".0"), t.local("x"), t.local("y")}, 1);
   auto fast = [&](std::string_view n) { return t.name(n, NameScope::Fast); };
-  const StmtId inner = t.loop(fast("y"), fast("x"), {t.stmt(StmtKind::If, t.negated(fast("y")), {t.stmt(StmtKind::Continue)}), t.append(0, {fast("y")})});
-  t.body(f, {t.assign(fast("tmp"), t.make(ExprKind::List, {})), t.loop(fast("x"), fast(".0"), {inner}), t.stmt(StmtKind::Return, fast("tmp"))});
-  EXPECT_EQ(t.print({t.assign("a", t.call({t.value(f), t.name("rows")}))}), "a = [y for x in rows for y in x if y]\n");
+  const StmtId inner =
+      t.loop(fast("y"), fast("x"),
+             {t.stmt(StmtKind::If, t.negated(fast("y")), {t.stmt(StmtKind::Continue)}),
+              t.append(0, {fast("y")})});
+  t.body(f, {t.assign(fast("tmp"), t.make(ExprKind::List, {})),
+             t.loop(fast("x"), fast(".0"), {inner}), t.stmt(StmtKind::Return, fast("tmp"))});
+  EXPECT_EQ(t.print({t.assign("a", t.call({t.value(f), t.name("rows")}))}),
+            "a = [y for x in rows for y in x if y]\n");
 }
 
 TEST(Rewrite, GeneratorExpressionWithConditionalElement) {
@@ -149,13 +165,18 @@ TEST(Rewrite, GeneratorExpressionWithConditionalElement) {
   const CodeId f = t.function("<genexpr>", {t.local(".0"), t.local("x")}, 1);
   auto fast = [&](std::string_view n) { return t.name(n, NameScope::Fast); };
   auto yield = [&](ExprId e) { return t.stmt(StmtKind::Expr, t.make(ExprKind::Yield, {e})); };
-  t.body(f, {t.loop(fast("x"), fast(".0"), {t.stmt(StmtKind::If, fast("x"), {yield(t.num(1))}, {yield(ExprId::none())})}), t.stmt(StmtKind::Return, t.none())});
-  EXPECT_EQ(t.print({t.stmt(StmtKind::Expr, t.call({t.name("sum"), t.call({t.value(f), t.name("xs")})}))}), "sum(1 if x else None for x in xs)\n");
+  t.body(f, {t.loop(fast("x"), fast(".0"),
+                    {t.stmt(StmtKind::If, fast("x"), {yield(t.num(1))}, {yield(ExprId::none())})}),
+             t.stmt(StmtKind::Return, t.none())});
+  EXPECT_EQ(t.print({t.stmt(StmtKind::Expr,
+                            t.call({t.name("sum"), t.call({t.value(f), t.name("xs")})}))}),
+            "sum(1 if x else None for x in xs)\n");
 }
 
 TEST(Rewrite, LoopThatIsNoComprehensionStays) {
   Raw t;
-  const StmtId loop = t.loop(t.name("x"), t.name("xs"), {t.stmt(StmtKind::Expr, t.name("f")), t.append(0, {t.name("x")})});
+  const StmtId loop = t.loop(t.name("x"), t.name("xs"),
+                             {t.stmt(StmtKind::Expr, t.name("f")), t.append(0, {t.name("x")})});
   const std::vector<StmtId> loops = {loop};
   EXPECT_FALSE(comprehension_from_loop(t.ast, ExprKind::ListComp, loops));
 }
@@ -163,12 +184,18 @@ TEST(Rewrite, LoopThatIsNoComprehensionStays) {
 TEST(Rewrite, ClassBodyLosesWhatTheCompilerAdds) {
   Raw t;
   const CodeId c = t.code("C", 0, {{t.module.intern("__class__"), kCell}});
-  t.body(c, {t.assign("__module__", t.name("__name__")), t.assign("__qualname__", t.str("C")), t.assign("__doc__", t.str("Doc.")),
-             t.assign("x", t.num(1)), t.assign("__classcell__", t.make(ExprKind::CellRef, {}, t.module.intern("__class__").index)),
-             t.stmt(StmtKind::Return, t.make(ExprKind::CellRef, {}, t.module.intern("__class__").index))});
-  const ExprId keyword = t.make(ExprKind::Keyword, {t.name("M")}, t.module.intern("metaclass").index);
-  const ExprId made = t.call({t.make(ExprKind::ClassBuilder, {}), t.value(c), t.str("C"), t.name("B"), keyword});
-  EXPECT_EQ(t.print({t.assign("C", made)}), "class C(B, metaclass=M):\n    \"\"\"Doc.\"\"\"\n\n    x = 1\n");
+  t.body(c, {t.assign("__module__", t.name("__name__")), t.assign("__qualname__", t.str("C")),
+             t.assign("__doc__", t.str("Doc.")), t.assign("x", t.num(1)),
+             t.assign("__classcell__",
+                      t.make(ExprKind::CellRef, {}, t.module.intern("__class__").index)),
+             t.stmt(StmtKind::Return,
+                    t.make(ExprKind::CellRef, {}, t.module.intern("__class__").index))});
+  const ExprId keyword =
+      t.make(ExprKind::Keyword, {t.name("M")}, t.module.intern("metaclass").index);
+  const ExprId made =
+      t.call({t.make(ExprKind::ClassBuilder, {}), t.value(c), t.str("C"), t.name("B"), keyword});
+  EXPECT_EQ(t.print({t.assign("C", made)}),
+            "class C(B, metaclass=M):\n    \"\"\"Doc.\"\"\"\n\n    x = 1\n");
 }
 
 TEST(Rewrite, PrivateNamesOfClasses) {
@@ -179,40 +206,67 @@ TEST(Rewrite, PrivateNamesOfClasses) {
   t.names(m, {"_C__x", "_C__y__", "_D__x"});
   t.names(c, {"_C__m"});
   const ExprId self = t.name("self", NameScope::Fast);
-  t.body(m, {t.stmt(StmtKind::Return, t.make(ExprKind::Tuple, {t.make(ExprKind::Attribute, {self}, t.module.intern("_C__x").index),
-                                                                t.make(ExprKind::Attribute, {self}, t.module.intern("_C__y__").index),
-                                                                t.make(ExprKind::Attribute, {self}, t.module.intern("_D__x").index)}))});
+  t.body(m,
+         {t.stmt(StmtKind::Return,
+                 t.make(ExprKind::Tuple,
+                        {t.make(ExprKind::Attribute, {self}, t.module.intern("_C__x").index),
+                         t.make(ExprKind::Attribute, {self}, t.module.intern("_C__y__").index),
+                         t.make(ExprKind::Attribute, {self}, t.module.intern("_D__x").index)}))});
   t.body(c, {t.assign("_C__m", t.value(m))});
-  EXPECT_EQ(t.print({t.assign("_C", t.call({t.make(ExprKind::ClassBuilder, {}), t.value(c), t.str("_C")}))}),
+  EXPECT_EQ(t.print({t.assign(
+                "_C", t.call({t.make(ExprKind::ClassBuilder, {}), t.value(c), t.str("_C")}))}),
             "class _C:\n    def __m(self):\n        return self.__x, self._C__y__, self._D__x\n");
 }
 
 TEST(Rewrite, Imports) {
   Raw t;
-  auto module = [&](std::string_view name, int level, ExprId names) { return t.make(ExprKind::ImportModule, {t.num(level), names}, t.module.intern(name).index); };
-  auto member = [&](ExprId from, std::string_view name) { return t.make(ExprKind::ImportedName, {from}, t.module.intern(name).index); };
-  const ExprId m = module("m", 0, t.ast.constant(t.constant(ConstKind::Tuple, {}, {t.constant(ConstKind::Str, "a"), t.constant(ConstKind::Str, "b")})));
-  const ExprId dot = module("", 1, t.ast.constant(t.constant(ConstKind::Tuple, {}, {t.constant(ConstKind::Str, "a")})));
-  EXPECT_EQ(t.print({t.assign("a", module("a.b", 0, t.none())), t.assign("x", module("a", 0, t.none())),
-                     t.assign("c", member(member(module("a.b.c", 0, t.none()), "b"), "c")), t.assign("a", member(m, "a")), t.assign("y", member(m, "b")),
-                     t.assign("a", member(dot, "a")), t.stmt(StmtKind::ImportStar, module("s", 0, t.ast.constant(t.constant(ConstKind::Tuple, {}, {t.constant(ConstKind::Str, "*")}))))}),
-            "import a.b\nimport a as x\nimport a.b.c as c\nfrom m import a, b as y\nfrom . import a\nfrom s import *\n");
+  auto module = [&](std::string_view name, int level, ExprId names) {
+    return t.make(ExprKind::ImportModule, {t.num(level), names}, t.module.intern(name).index);
+  };
+  auto member = [&](ExprId from, std::string_view name) {
+    return t.make(ExprKind::ImportedName, {from}, t.module.intern(name).index);
+  };
+  const ExprId m = module("m", 0,
+                          t.ast.constant(t.constant(
+                              ConstKind::Tuple, {},
+                              {t.constant(ConstKind::Str, "a"), t.constant(ConstKind::Str, "b")})));
+  const ExprId dot = module(
+      "", 1, t.ast.constant(t.constant(ConstKind::Tuple, {}, {t.constant(ConstKind::Str, "a")})));
+  EXPECT_EQ(
+      t.print({t.assign("a", module("a.b", 0, t.none())), t.assign("x", module("a", 0, t.none())),
+               t.assign("c", member(member(module("a.b.c", 0, t.none()), "b"), "c")),
+               t.assign("a", member(m, "a")), t.assign("y", member(m, "b")),
+               t.assign("a", member(dot, "a")),
+               t.stmt(StmtKind::ImportStar,
+                      module("s", 0,
+                             t.ast.constant(t.constant(ConstKind::Tuple, {},
+                                                       {t.constant(ConstKind::Str, "*")}))))}),
+      "import a.b\nimport a as x\nimport a.b.c as c\nfrom m import a, b as y\nfrom . import "
+      "a\nfrom s import *\n");
 }
 
 TEST(Rewrite, Asserts) {
   Raw t;
-  const ExprId error = t.make(ExprKind::Common, {}, UINT32_MAX, static_cast<std::uint8_t>(CommonConstant::AssertionError));
-  EXPECT_EQ(t.print({t.stmt(StmtKind::If, t.negated(t.name("x")), {t.stmt(StmtKind::Raise, t.call({error, t.str("no")}))}),
-                     t.stmt(StmtKind::If, t.name("x"), {t.stmt(StmtKind::Expr, t.name("y"))}, {t.stmt(StmtKind::Raise, error)}), t.stmt(StmtKind::Raise, error)}),
+  const ExprId error = t.make(ExprKind::Common, {}, UINT32_MAX,
+                              static_cast<std::uint8_t>(CommonConstant::AssertionError));
+  EXPECT_EQ(t.print({t.stmt(StmtKind::If, t.negated(t.name("x")),
+                            {t.stmt(StmtKind::Raise, t.call({error, t.str("no")}))}),
+                     t.stmt(StmtKind::If, t.name("x"), {t.stmt(StmtKind::Expr, t.name("y"))},
+                            {t.stmt(StmtKind::Raise, error)}),
+                     t.stmt(StmtKind::Raise, error)}),
             "assert x, 'no'\nassert x\ny\nassert False\n");
 }
 
 TEST(Rewrite, AnnotationsOfVariables) {
   Raw t;
-  auto store = [&](std::string_view n, ExprId type) { return t.assign(t.make(ExprKind::Subscript, {t.name("__annotations__"), t.str(n)}), type); };
+  auto store = [&](std::string_view n, ExprId type) {
+    return t.assign(t.make(ExprKind::Subscript, {t.name("__annotations__"), t.str(n)}), type);
+  };
   const StmtId setup = t.stmt(StmtKind::Pass);
   t.ast[setup].flag = kSetupAnnotations;
-  EXPECT_EQ(t.print({setup, t.assign("x", t.num(1)), store("x", t.name("int")), store("y", t.name("str"))}), "x: int = 1\ny: str\n");
+  EXPECT_EQ(t.print({setup, t.assign("x", t.num(1)), store("x", t.name("int")),
+                     store("y", t.name("str"))}),
+            "x: int = 1\ny: str\n");
 }
 
 TEST(Rewrite, AnnotationTextOfFutureImport) {
@@ -220,7 +274,10 @@ TEST(Rewrite, AnnotationTextOfFutureImport) {
   t.code("<module>", kFutureAnnotations);
   const StmtId setup = t.stmt(StmtKind::Pass);
   t.ast[setup].flag = kSetupAnnotations;
-  EXPECT_EQ(t.print({setup, t.assign(t.make(ExprKind::Subscript, {t.name("__annotations__"), t.str("y")}), t.str("list[int]"))}), "y: list[int]\n");
+  EXPECT_EQ(
+      t.print({setup, t.assign(t.make(ExprKind::Subscript, {t.name("__annotations__"), t.str("y")}),
+                               t.str("list[int]"))}),
+      "y: list[int]\n");
 }
 
 TEST(Rewrite, ConditionalAnnotationsGoBackToTheirMarks) {
@@ -228,16 +285,20 @@ TEST(Rewrite, ConditionalAnnotationsGoBackToTheirMarks) {
   const CodeId annotate = t.function("__annotate__", {t.local("format")}, 1);
   auto fast = [&](std::string_view n) { return t.name(n, NameScope::Fast); };
   const std::uint32_t in[] = {static_cast<std::uint32_t>(CompareOp::In)};
-  const ExprId test = t.make(ExprKind::Compare, {t.num(0), t.name("__conditional_annotations__", NameScope::Global)});
+  const ExprId test = t.make(ExprKind::Compare,
+                             {t.num(0), t.name("__conditional_annotations__", NameScope::Global)});
   t.ast[test].extra = t.ast.arena.copy(in);
-  t.body(annotate, {t.assign(fast("tmp"), t.make(ExprKind::Dict, {})),
-                    t.stmt(StmtKind::If, test, {t.assign(t.make(ExprKind::Subscript, {fast("tmp"), t.str("x")}), t.name("int"))}),
-                    t.stmt(StmtKind::Return, fast("tmp"))});
+  t.body(annotate,
+         {t.assign(fast("tmp"), t.make(ExprKind::Dict, {})),
+          t.stmt(StmtKind::If, test,
+                 {t.assign(t.make(ExprKind::Subscript, {fast("tmp"), t.str("x")}), t.name("int"))}),
+          t.stmt(StmtKind::Return, fast("tmp"))});
   const StmtId mark = t.stmt(StmtKind::Append, t.name("__conditional_annotations__"));
   t.ast[mark].flag = 1;
   const std::vector<ExprId> zero = {t.num(0)};
   t.ast[mark].list = t.ast.arena.copy(zero);
-  EXPECT_EQ(t.print({t.assign("__annotate__", t.value(annotate)), t.assign("__conditional_annotations__", t.make(ExprKind::Set, {})),
+  EXPECT_EQ(t.print({t.assign("__annotate__", t.value(annotate)),
+                     t.assign("__conditional_annotations__", t.make(ExprKind::Set, {})),
                      t.stmt(StmtKind::If, t.name("c"), {t.assign("x", t.num(1)), mark})}),
             "if c:\n    x: int = 1\n");
 }
@@ -247,20 +308,28 @@ TEST(Rewrite, GlobalAndNonlocal) {
   const CodeId inner = t.function("g", {{t.module.intern("n"), kFree}});
   const CodeId outer = t.function("f", {{t.module.intern("n"), kLocal | kCell}});
   t.module[inner].parent = outer;
-  t.body(inner, {t.assign(t.name("n", NameScope::Deref), t.num(1)), t.assign(t.name("m", NameScope::Global), t.num(2))});
-  t.body(outer, {t.assign(t.name("n", NameScope::Deref), t.num(0)), t.assign(t.name("g", NameScope::Fast), t.value(inner, {}))});
-  const ExprId closure = t.make(ExprKind::Tuple, {t.make(ExprKind::CellRef, {}, t.module.intern("n").index)});
+  t.body(inner, {t.assign(t.name("n", NameScope::Deref), t.num(1)),
+                 t.assign(t.name("m", NameScope::Global), t.num(2))});
+  t.body(outer, {t.assign(t.name("n", NameScope::Deref), t.num(0)),
+                 t.assign(t.name("g", NameScope::Fast), t.value(inner, {}))});
+  const ExprId closure =
+      t.make(ExprKind::Tuple, {t.make(ExprKind::CellRef, {}, t.module.intern("n").index)});
   t.ast[t.ast[t.ast.bodies[outer.index].stmts[1]].e[0]].kids[3] = closure;
   EXPECT_EQ(t.print({t.assign("f", t.value(outer))}),
-            "def f():\n    n = 0\n\n    def g():\n        global m\n        nonlocal n\n        n = 1\n        m = 2\n");
+            "def f():\n    n = 0\n\n    def g():\n        global m\n        nonlocal n\n        n "
+            "= 1\n        m = 2\n");
 }
 
 TEST(Rewrite, WhatUnreachableCodeLeavesBehind) {
   Raw t;
-  const CodeId f = t.code("f", kOptimized | kNewLocals | kGenerator, {t.local("x"), {t.module.intern("c"), kLocal | kCell}});
-  t.body(f, {t.assign(t.name("c", NameScope::Deref), t.num(0)), t.stmt(StmtKind::Expr, t.name("x", NameScope::Fast)), t.stmt(StmtKind::Return, t.none())});
+  const CodeId f = t.code("f", kOptimized | kNewLocals | kGenerator,
+                          {t.local("x"), {t.module.intern("c"), kLocal | kCell}});
+  t.body(f, {t.assign(t.name("c", NameScope::Deref), t.num(0)),
+             t.stmt(StmtKind::Expr, t.name("x", NameScope::Fast)),
+             t.stmt(StmtKind::Return, t.none())});
   EXPECT_EQ(t.print({t.assign("f", t.value(f))}),
-            "def f():\n    if False:\n        x = None\n        lambda: c\n    c = 0\n    x\n    if False:\n        yield\n");
+            "def f():\n    if False:\n        x = None\n        lambda: c\n    c = 0\n    x\n    "
+            "if False:\n        yield\n");
 }
 
 TEST(Rewrite, ImpliedJumpsGo) {
@@ -268,9 +337,13 @@ TEST(Rewrite, ImpliedJumpsGo) {
   const CodeId f = t.function("f", {t.local("a")}, 1);
   auto fast = [&](std::string_view n) { return t.name(n, NameScope::Fast); };
   auto expr = [&](std::string_view n) { return t.stmt(StmtKind::Expr, fast(n)); };
-  const StmtId inner = t.stmt(StmtKind::If, fast("a"), {t.stmt(StmtKind::Continue)}, {expr("a"), t.stmt(StmtKind::Continue)});
-  t.body(f, {t.loop(fast("x"), fast("a"), {inner}), t.stmt(StmtKind::If, fast("a"), {expr("a"), t.stmt(StmtKind::Return, t.none())}, {t.stmt(StmtKind::Return, t.none())})});
-  EXPECT_EQ(t.print({t.assign("f", t.value(f))}), "def f(a):\n    for x in a:\n        if not a:\n            a\n    if a:\n        a\n");
+  const StmtId inner = t.stmt(StmtKind::If, fast("a"), {t.stmt(StmtKind::Continue)},
+                              {expr("a"), t.stmt(StmtKind::Continue)});
+  t.body(f, {t.loop(fast("x"), fast("a"), {inner}),
+             t.stmt(StmtKind::If, fast("a"), {expr("a"), t.stmt(StmtKind::Return, t.none())},
+                    {t.stmt(StmtKind::Return, t.none())})});
+  EXPECT_EQ(t.print({t.assign("f", t.value(f))}),
+            "def f(a):\n    for x in a:\n        if not a:\n            a\n    if a:\n        a\n");
 }
 
 TEST(Rewrite, ElseAfterReturnIsFlatButElifStays) {
@@ -279,18 +352,24 @@ TEST(Rewrite, ElseAfterReturnIsFlatButElifStays) {
   auto fast = [&](std::string_view n) { return t.name(n, NameScope::Fast); };
   auto give = [&](int n) { return t.stmt(StmtKind::Return, t.num(n)); };
   const StmtId last = t.stmt(StmtKind::If, fast("a"), {give(3)}, {give(4)});
-  const StmtId chain = t.stmt(StmtKind::If, fast("a"), {give(1)}, {t.stmt(StmtKind::If, fast("a"), {give(2)}, {last})});
-  const StmtId flat = t.stmt(StmtKind::If, fast("a"), {t.stmt(StmtKind::If, fast("a"), {give(5)}, {t.stmt(StmtKind::Expr, fast("a"))})});
+  const StmtId chain = t.stmt(StmtKind::If, fast("a"), {give(1)},
+                              {t.stmt(StmtKind::If, fast("a"), {give(2)}, {last})});
+  const StmtId flat =
+      t.stmt(StmtKind::If, fast("a"),
+             {t.stmt(StmtKind::If, fast("a"), {give(5)}, {t.stmt(StmtKind::Expr, fast("a"))})});
   t.body(f, {flat, chain});
   EXPECT_EQ(t.print({t.assign("f", t.value(f))}),
-            "def f(a):\n    if a:\n        if a:\n            return 5\n        a\n    if a:\n        return 1\n    elif a:\n        return 2\n    elif a:\n"
+            "def f(a):\n    if a:\n        if a:\n            return 5\n        a\n    if a:\n     "
+            "   return 1\n    elif a:\n        return 2\n    elif a:\n"
             "        return 3\n    else:\n        return 4\n");
 }
 
 TEST(Rewrite, FormattedValuesBecomeStrings) {
   Raw t;
   const ExprId value = t.make(ExprKind::FormattedValue, {t.name("x"), {}});
-  const ExprId parts = t.make(ExprKind::JoinedStr, {t.str("a"), t.str("b"), t.make(ExprKind::FormattedValue, {t.name("y"), {}})});
+  const ExprId parts =
+      t.make(ExprKind::JoinedStr,
+             {t.str("a"), t.str("b"), t.make(ExprKind::FormattedValue, {t.name("y"), {}})});
   EXPECT_EQ(t.print({t.assign("s", value), t.assign("u", parts)}), "s = f'{x}'\nu = f'ab{y}'\n");
 }
 

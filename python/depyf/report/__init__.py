@@ -39,13 +39,17 @@ def build(source, path=None):
     many = isinstance(source, (list, tuple))
     runs = [run for one in (source if many else [source]) for run in document.load_all(one)]
     if not runs:
-        raise ReportError("no run was given; give the folder of a dump, or a log that TORCH_TRACE wrote")
+        raise ReportError(
+            "no run was given; give the folder of a dump, or a log that TORCH_TRACE wrote"
+        )
     if path is None:
         path = runs[0]["place"]
         if len(runs) > 1 and not many:
             path = document.page_of(os.fspath(source))
         if path is None:
-            raise ReportError("this run was not dumped, so there is no folder for its report; give a path")
+            raise ReportError(
+                "this run was not dumped, so there is no folder for its report; give a path"
+            )
     path = os.path.abspath(os.fspath(path))
     if len(runs) == 1:
         text = page.render(runs, os.path.dirname(path))

@@ -16,7 +16,11 @@ def load_all(source):
     if not hasattr(source, "to_json"):
         folder = os.fspath(source)
         if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, MANIFEST)):
-            ranks = [name for name in os.listdir(folder) if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))]
+            ranks = [
+                name
+                for name in os.listdir(folder)
+                if _RANK.match(name) and os.path.isdir(os.path.join(folder, name))
+            ]
             if ranks:
                 return [fit(load(os.path.join(folder, name))) for name in sorted(ranks)]
             logs = rank_logs(folder)
@@ -40,7 +44,9 @@ def load(source):
     if os.path.isdir(source):
         if os.path.exists(os.path.join(source, MANIFEST)):
             return _of_folder(source)
-        logs = sorted(name for name in os.listdir(source) if name.startswith("dedicated_log_torch_trace"))
+        logs = sorted(
+            name for name in os.listdir(source) if name.startswith("dedicated_log_torch_trace")
+        )
         if len(logs) == 1:
             return _of_log(os.path.join(source, logs[0]))
         raise ReportError(
@@ -87,17 +93,20 @@ def _of_folder(folder):
         with open(os.path.join(folder, MANIFEST), encoding="utf-8", errors="replace") as stream:
             document = json.load(stream)
     except ValueError as error:
-        raise ReportError("%s in %s is not JSON (%s); was its writer interrupted?" % (MANIFEST, folder, error))
+        raise ReportError(
+            "%s in %s is not JSON (%s); was its writer interrupted?" % (MANIFEST, folder, error)
+        )
     if not isinstance(document, dict) or document.get("schema") != "depyf.run":
         raise ReportError("%s in %s was not written by depyf" % (MANIFEST, folder))
     if "functions" not in document:
         raise ReportError(
             "the dump in %s is not finished, and nothing was compiled in it yet: the program with process id %s is inside "
-            "prepare_debug, or was killed there"
-            % (folder, document.get("process"))
+            "prepare_debug, or was killed there" % (folder, document.get("process"))
         )
     earlier_blocks = document.get("earlier")
-    for name in earlier_blocks if isinstance(earlier_blocks, list) else ():  # blocks of the same process that share the folder
+    for name in (
+        earlier_blocks if isinstance(earlier_blocks, list) else ()
+    ):  # blocks of the same process that share the folder
         try:
             earlier = json.loads(_read(folder, name))
             document["functions"] = earlier["functions"] + document["functions"]
@@ -157,6 +166,7 @@ _ENTRY = {
     "verdict": "refused",
     "detail": "",
     "replaced": False,
+    "replaced_by": "",
     "invalidated": False,
     "failure": "",
     "original_bytecode": "",
@@ -170,8 +180,29 @@ _ENTRY = {
     "events": [[]],
     "line_map": [[]],
     "guards": [{"kind": "", "source": "", "text": "", "expression": "", "comment": ""}],
-    "breaks": [{"reason": "", "text": "", "explanation": "", "hints": [""], "location": "", "url": "", "user_stack": [""]}],
-    "artifacts": [{"stage": "?", "kind": "text", "index": 0, "path": "", "torch_path": "", "note": "", "text": "", "origins": {}}],
+    "breaks": [
+        {
+            "reason": "",
+            "text": "",
+            "explanation": "",
+            "hints": [""],
+            "location": "",
+            "url": "",
+            "user_stack": [""],
+        }
+    ],
+    "artifacts": [
+        {
+            "stage": "?",
+            "kind": "text",
+            "index": 0,
+            "path": "",
+            "torch_path": "",
+            "note": "",
+            "text": "",
+            "origins": {},
+        }
+    ],
     "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],
     "symbols": [{"symbol": "", "source": "", "val": "", "vr": ""}],
 }
@@ -191,7 +222,11 @@ def _fit(value, shape):
     if isinstance(shape, bool):
         return value is True
     if isinstance(shape, int):
-        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else 0
+        return (
+            value
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+            else 0
+        )
     if value is None:
         return shape
     return value if isinstance(value, str) else str(value)
@@ -202,7 +237,10 @@ def _rows(value, width):
     return [
         row
         for row in value
-        if len(row) >= width and all(isinstance(item, (int, float)) and abs(item) < 1e18 for item in row[width == 3 : width])
+        if len(row) >= width
+        and all(
+            isinstance(item, (int, float)) and abs(item) < 1e18 for item in row[width == 3 : width]
+        )
     ]
 
 
@@ -224,7 +262,9 @@ def fit(document):
         "functions": functions,
         "unattributed": [_fit_entry(entry) for entry in _dicts(document.get("unattributed"))],
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
-        "unavailable": {name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()},
+        "unavailable": {
+            name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()
+        },
         "torch_version": _fit(document.get("torch_version"), ""),
         "python_version": _fit(document.get("python_version"), ""),
         "program": _fit(document.get("program"), ""),
@@ -237,7 +277,9 @@ def fit(document):
 
 
 def _dicts(value):
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+    return (
+        [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+    )
 
 
 def entries(document):

@@ -68,7 +68,9 @@ def _order(nodes):
                 continue
             seen.add(node.key)
             rows.append((node, depth))
-            stack.extend((child, depth + 1) for child in reversed(node.children) if child.key not in seen)
+            stack.extend(
+                (child, depth + 1) for child in reversed(node.children) if child.key not in seen
+            )
     return rows
 
 
@@ -81,14 +83,32 @@ def _row(node):
         name = _clip(node.title, 34)
     if node.reasons:
         name = "↻ " + name
-    row = [{"label": "%s  %s" % (name, node.key), "kind": "function", "link": link, "title": "%s:%d" % node.place}]
+    row = [
+        {
+            "label": "%s  %s" % (name, node.key),
+            "kind": "function",
+            "link": link,
+            "title": "%s:%d" % node.place,
+        }
+    ]
     if entry.get("failure"):
-        row.append({"label": "✕ not compiled", "kind": "failure", "link": link + "/why", "title": node.failure["why"]})
-    if entry.get("graph_name") or any(one.get("stage") == "Captured_Graph" for one in entry.get("artifacts") or ()):
+        row.append(
+            {
+                "label": "✕ not compiled",
+                "kind": "failure",
+                "link": link + "/why",
+                "title": node.failure["why"],
+            }
+        )
+    if entry.get("graph_name") or any(
+        one.get("stage") == "Captured_Graph" for one in entry.get("artifacts") or ()
+    ):
         label = entry.get("graph_name") or "captured graph"
         if node.operations is not None:
             label += " · %d op%s" % (node.operations, "" if node.operations == 1 else "s")
-        row.append({"label": label, "kind": "graph", "link": link + "/graph", "title": "captured graph"})
+        row.append(
+            {"label": label, "kind": "graph", "link": link + "/graph", "title": "captured graph"}
+        )
         if node.kernels:
             row.append(
                 {

@@ -4,8 +4,13 @@ import re
 
 from depyf.report import words
 
-_RESUME = re.compile(r"^(?:torch_dynamo_resume_in_(?P<old>.+)_at_(?P<line>\d+)|resume_in_(?P<new>.+)|<resume in (?P<later>.+)>)$", re.DOTALL)
-_KERNEL = re.compile(r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE)
+_RESUME = re.compile(
+    r"^(?:torch_dynamo_resume_in_(?P<old>.+)_at_(?P<line>\d+)|resume_in_(?P<new>.+)|<resume in (?P<later>.+)>)$",
+    re.DOTALL,
+)
+_KERNEL = re.compile(
+    r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE
+)
 
 #: phases of a compile in their order, with what they are called on the page
 PHASES = (
@@ -13,7 +18,11 @@ PHASES = (
     ("aot", "AOTAutograd", "makes forward and backward graphs of it"),
     ("inductor", "Inductor", "lowers the graphs and generates kernels"),
     ("kernels", "Kernel compiler", "compiles what Inductor generated (C++, Triton)"),
-    ("backward", "Backward", "Inductor's work on a backward graph that was compiled when it was first needed"),
+    (
+        "backward",
+        "Backward",
+        "Inductor's work on a backward graph that was compiled when it was first needed",
+    ),
 )
 
 
@@ -32,11 +41,18 @@ def _whole(value):
 def phases(entry):
     """Seconds of each phase of one compile, from torch's compilation metrics: phase -> seconds."""
     metrics = entry.get("metrics") or {}
-    total = _seconds(metrics, "dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s", "duration_us")
+    total = _seconds(
+        metrics, "dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s", "duration_us"
+    )
     backend = _seconds(metrics, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
     inductor = _seconds(metrics, "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
     kernels = min(_seconds(metrics, "triton_compile_time_us"), inductor)
-    backward = _seconds(entry.get("backward_metrics") or {}, "duration_us", "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
+    backward = _seconds(
+        entry.get("backward_metrics") or {},
+        "duration_us",
+        "inductor_cumulative_compile_time_us",
+        "inductor_compile_time_s",
+    )
     found = {
         "dynamo": max(0.0, total - backend),
         "aot": max(0.0, backend - inductor),
@@ -57,13 +73,17 @@ def resumed(name):
     match = _RESUME.match(name or "")
     if match is None:
         return "", 0
-    return match.group("old") or match.group("new") or match.group("later"), int(match.group("line") or 0)
+    return match.group("old") or match.group("new") or match.group("later"), int(
+        match.group("line") or 0
+    )
 
 
 def count_kernels(entry):
     """Kernels that the generated code of one compile defines or calls in libraries."""
     return sum(
-        len(_KERNEL.findall(artifact.get("text") or "")) for artifact in entry.get("artifacts", ()) if artifact.get("kind") == "kernel"
+        len(_KERNEL.findall(artifact.get("text") or ""))
+        for artifact in entry.get("artifacts", ())
+        if artifact.get("kind") == "kernel"
     )
 
 
@@ -89,7 +109,9 @@ class Node:
             _fill_after(reason, entry)
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
-        fatal = [one for one in self.breaks if said and said in one["raw"]][-1:]  # the break that torch gave up at
+        fatal = [one for one in self.breaks if said and said in one["raw"]][
+            -1:
+        ]  # the break that torch gave up at
         self.cuts = [one for one in self.breaks if one not in fatal]
         self.failure = words.of_failure(failure, fatal) if failure else None
         if self.failure and not self.failure["line"]:
@@ -114,7 +136,11 @@ class Node:
     @property
     def caller(self):
         """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for functions of the reader's own."""
-        return words.users_line(self.entry.get("user_stack") or ()) if words.in_library(self.place[0]) else ("", 0, "")
+        return (
+            words.users_line(self.entry.get("user_stack") or ())
+            if words.in_library(self.place[0])
+            else ("", 0, "")
+        )
 
     @property
     def resumes_at(self):
@@ -134,7 +160,12 @@ class Node:
     def is_empty(self):
         """Whether torch traced it to its end and made nothing of it."""
         entry = self.entry
-        return bool(entry.get("metrics")) and not (entry.get("name") or entry.get("failure") or entry.get("breaks") or entry.get("artifacts"))
+        return bool(entry.get("metrics")) and not (
+            entry.get("name")
+            or entry.get("failure")
+            or entry.get("breaks")
+            or entry.get("artifacts")
+        )
 
     @property
     def operations(self):
@@ -144,7 +175,11 @@ class Node:
 
 def _fill_after(reason, entry):
     # torch says what a value was; what it is now stands in the guards of the entry that was made for it
-    if reason["after"] or not reason["name"] or reason["kind"] not in ("value", "type", "container"):
+    if (
+        reason["after"]
+        or not reason["name"]
+        or reason["kind"] not in ("value", "type", "container")
+    ):
         return
     wanted = words.short(reason["name"])
     for guard in entry.get("guards") or ():
@@ -155,15 +190,26 @@ def _fill_after(reason, entry):
             reason["after"] = text[len(wanted) + 4 :]
         elif reason["kind"] == "container" and text.startswith("len(%s) == " % wanted):
             reason["after"] = text.rpartition(" == ")[2]
-        elif reason["kind"] == "type" and text.startswith("___check_type_id(%s," % wanted) and "type=<class '" in text:
+        elif (
+            reason["kind"] == "type"
+            and text.startswith("___check_type_id(%s," % wanted)
+            and "type=<class '" in text
+        ):
             reason["after"] = text.split("type=<class '", 1)[1].split("'", 1)[0]
         elif reason["kind"] == "value" and text == wanted + " is None":
             reason["after"] = "None"
         if reason["after"]:
             break
-    if not reason["after"] and reason["kind"] == "value" and re.match(r"^-?\d", reason["before"]) and entry.get("guards"):
+    if (
+        not reason["after"]
+        and reason["kind"] == "value"
+        and re.match(r"^-?\d", reason["before"])
+        and entry.get("guards")
+    ):
         # the new entry asks for no value any more
-        reason["words"] = reason["words"].replace("is another value", "is another number; from here on any number fits")
+        reason["words"] = reason["words"].replace(
+            "is another value", "is another number; from here on any number fits"
+        )
         reason["help"] = [
             "Nothing, if it changed once: torch takes the first number as a constant and the second as symbolic. "
             "torch.compile(dynamic=True) or a tensor instead of the number spares the first compile."
@@ -192,7 +238,14 @@ def nodes_of(runs):
                 if function.get("global_name"):
                     by_global.setdefault(function["global_name"], []).append(node)
         for entry in run.get("unattributed", ()):
-            found.append(Node(run, None if _code_name(entry) else _of_frame(run, entry), entry, _key(prefix, entry, used)))
+            found.append(
+                Node(
+                    run,
+                    None if _code_name(entry) else _of_frame(run, entry),
+                    entry,
+                    _key(prefix, entry, used),
+                )
+            )
         for node in found:
             if node.run is run:
                 for name in node.entry.get("calls") or ():
@@ -212,7 +265,10 @@ def _of_frame(run, entry):
     frame = str(entry.get("compile_id") or "").rpartition("/")[0]
     found = None
     for function in run.get("functions", ()):
-        if frame and any(str(one.get("compile_id")).rpartition("/")[0] == frame for one in function.get("entries", ())):
+        if frame and any(
+            str(one.get("compile_id")).rpartition("/")[0] == frame
+            for one in function.get("entries", ())
+        ):
             found = function  # numbers start again after torch._dynamo.reset(): the last one
     return found
 
@@ -220,7 +276,9 @@ def _of_frame(run, entry):
 def _key(prefix, entry, used):
     key = prefix + re.sub(r"[^\w/!]+", "_", str(entry.get("compile_id") or "?"))
     count = used[key] = used.get(key, 0) + 1
-    return key if count == 1 else "%s~%d" % (key, count)  # ids start again after torch._dynamo.reset()
+    return (
+        key if count == 1 else "%s~%d" % (key, count)
+    )  # ids start again after torch._dynamo.reset()
 
 
 # ---- what to look at first ---------------------------------------------------------------------------------------------
@@ -254,7 +312,14 @@ def causes(nodes):
         if node.reasons:
             reason = node.reasons[0]
             filename, line = node.place
-            identity = ("recompile", filename, line, reason["kind"], reason["name"], reason["failed"] if reason["kind"] == "guard" else "")
+            identity = (
+                "recompile",
+                filename,
+                line,
+                reason["kind"],
+                reason["name"],
+                reason["failed"] if reason["kind"] == "guard" else "",
+            )
             add(identity, node, node.seconds, {"kind": "recompile", "reason": reason})
         if node.failure:
             filename, line = node.place
@@ -266,7 +331,9 @@ def causes(nodes):
 
 # ---- ranks -------------------------------------------------------------------------------------------------------------
 
-_UNIQUE = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|0x[0-9a-f]+|cuda:\d+|(?<=cuda)\d+")
+_UNIQUE = re.compile(
+    r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|0x[0-9a-f]+|cuda:\d+|(?<=cuda)\d+"
+)
 
 
 def divergence(runs):
@@ -279,13 +346,26 @@ def divergence(runs):
         table = {}
         for function in run.get("functions", ()):
             for entry in function.get("entries", ()):
-                graph = next((a.get("text") or "" for a in entry.get("artifacts", ()) if a.get("stage") == "Captured_Graph"), "")
+                graph = next(
+                    (
+                        a.get("text") or ""
+                        for a in entry.get("artifacts", ())
+                        if a.get("stage") == "Captured_Graph"
+                    ),
+                    "",
+                )
                 table[str(entry.get("compile_id"))] = {
                     "function": function.get("name") or "?",
                     "graph": _UNIQUE.sub("", graph),
-                    "breaks": sorted("%s: %s" % (b.get("location"), b.get("reason")) for b in entry.get("breaks") or ()),
+                    "breaks": sorted(
+                        "%s: %s" % (b.get("location"), b.get("reason"))
+                        for b in entry.get("breaks") or ()
+                    ),
                     "reasons": sorted(str(reason) for reason in entry.get("reasons") or ()),
-                    "cache": sorted("%s %s" % (event.get("cache"), event.get("result")) for event in entry.get("cache") or ()),
+                    "cache": sorted(
+                        "%s %s" % (event.get("cache"), event.get("result"))
+                        for event in entry.get("cache") or ()
+                    ),
                 }
         sides.append(table)
     order = []
@@ -296,7 +376,9 @@ def divergence(runs):
         present = [table.get(key) for table in sides]
         if any(side is None for side in present):
             what = "compiled on some ranks only"
-            cells = ["compiled %s" % side["function"] if side else "not compiled" for side in present]
+            cells = [
+                "compiled %s" % side["function"] if side else "not compiled" for side in present
+            ]
         else:
             for field, what in (
                 ("function", "different functions"),

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 
+from depyf.files import write_atomically
 from depyf.report import MARK, flow, overview
 from depyf.report.texts import Pool, visible
 
@@ -31,6 +31,7 @@ STAGES = {
 _VERDICTS = {
     "exact": ("✓", "proven exact", "good"),
     "equivalent": ("✓", "proven equivalent", "good"),
+    "unproven": ("≠", "not proven, torch's own bytecode runs", "bad"),
     "different": ("≠", "not proven, torch's own bytecode runs", "bad"),
     "refused": ("≡", "kept as torch made it", "mild"),
 }
@@ -42,18 +43,7 @@ _LINKS = 32  # of one compile to those that call it and those that it calls: fun
 
 def write(path, text):
     """Writes the page in one step, so that a reader never sees half of it."""
-    descriptor, temporary = tempfile.mkstemp(prefix=".depyf-", dir=os.path.dirname(path))
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
-        raise
+    write_atomically(path, text, "backslashreplace")
 
 
 def _asset(name):
@@ -62,7 +52,9 @@ def _asset(name):
 
 
 def _hash(text):
-    return "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode(
+        "ascii"
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -80,17 +72,24 @@ def _template():
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
+        finalize=lambda value: visible(value)
+        if isinstance(value, str) and not hasattr(value, "__html__")
+        else value,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename, data=_data)
     script, style = _asset("page.js"), _asset("page.css")
     from markupsafe import Markup
 
-    policy = "default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'" % (
-        _hash(script),
-        _hash(style),
+    policy = (
+        "default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'"
+        % (
+            _hash(script),
+            _hash(style),
+        )
     )
-    environment.globals.update(script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK))
+    environment.globals.update(
+        script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK)
+    )
     try:
         return environment.get_template("page.html")
     except OSError:  # the cache cannot be written
@@ -178,7 +177,9 @@ def render(runs, folder):
         phase_words={name: (label, what) for name, label, what in overview.PHASES},
         functions=_functions(nodes),
         problems=[dict(problem, run=run) for run in runs for problem in run.get("problems") or ()],
-        unavailable=sorted({item for run in runs for item in (run.get("unavailable") or {}).items()}),
+        unavailable=sorted(
+            {item for run in runs for item in (run.get("unavailable") or {}).items()}
+        ),
         ranks=overview.divergence(runs) if len(runs) > 1 else [],
         seen=set(),
         when=_when(runs[0]),
@@ -213,20 +214,44 @@ def _tiles(nodes, runs):
     entries = [node.entry for node in nodes]
     breaks = sum(len(node.breaks) for node in nodes)
     recompiles = sum(1 for node in nodes if node.reasons)
-    hits = sum(1 for entry in entries for event in entry.get("cache") or () if event.get("result") == "hit")
+    hits = sum(
+        1 for entry in entries for event in entry.get("cache") or () if event.get("result") == "hit"
+    )
     failed = sum(1 for entry in entries if entry.get("failure"))
     made = [node for node in nodes if node.entry.get("name")]
     replaced = sum(1 for node in made if node.entry.get("replaced"))
     proven = sum(1 for node in made if node.entry.get("verdict") in ("exact", "equivalent"))
     tiles = [
-        {"mark": "▣", "number": len(nodes), "label": "compile" if len(nodes) == 1 else "compiles", "tone": ""},
-        {"mark": "✂", "number": breaks, "label": "graph break" if breaks == 1 else "graph breaks", "tone": "warn" if breaks else ""},
-        {"mark": "↻", "number": recompiles, "label": "recompile" if recompiles == 1 else "recompiles", "tone": "warn" if recompiles else ""},
+        {
+            "mark": "▣",
+            "number": len(nodes),
+            "label": "compile" if len(nodes) == 1 else "compiles",
+            "tone": "",
+        },
+        {
+            "mark": "✂",
+            "number": breaks,
+            "label": "graph break" if breaks == 1 else "graph breaks",
+            "tone": "warn" if breaks else "",
+        },
+        {
+            "mark": "↻",
+            "number": recompiles,
+            "label": "recompile" if recompiles == 1 else "recompiles",
+            "tone": "warn" if recompiles else "",
+        },
     ]
     if failed:
         tiles.append({"mark": "✕", "number": failed, "label": "not compiled", "tone": "bad"})
     if hits:
-        tiles.append({"mark": "⤓", "number": hits, "label": "cache hit" if hits == 1 else "cache hits", "tone": ""})
+        tiles.append(
+            {
+                "mark": "⤓",
+                "number": hits,
+                "label": "cache hit" if hits == 1 else "cache hits",
+                "tone": "",
+            }
+        )
     if made:
         tiles.append(
             {
@@ -240,12 +265,23 @@ def _tiles(nodes, runs):
 
 
 def _phases(nodes, total):
-    sums = {name: sum(node.phases.get(name, 0.0) for node in nodes) for name, _, _ in overview.PHASES}
+    sums = {
+        name: sum(node.phases.get(name, 0.0) for node in nodes) for name, _, _ in overview.PHASES
+    }
     bar, x = [], 0.0
     for name, label, what in overview.PHASES:
         if sums[name] > 0:
             width = 1000.0 * sums[name] / total
-            bar.append({"name": name, "label": label, "what": what, "seconds": sums[name], "x": round(x, 2), "width": round(width, 2)})
+            bar.append(
+                {
+                    "name": name,
+                    "label": label,
+                    "what": what,
+                    "seconds": sums[name],
+                    "x": round(x, 2),
+                    "width": round(width, 2),
+                }
+            )
             x += width
     return bar
 
@@ -265,7 +301,9 @@ def _functions(nodes):
     rows = {}
     for node in nodes:
         identity = id(node.function) if node.function is not None else id(node)
-        row = rows.setdefault(identity, {"first": node, "nodes": [], "seconds": 0.0, "breaks": 0, "recompiles": 0})
+        row = rows.setdefault(
+            identity, {"first": node, "nodes": [], "seconds": 0.0, "breaks": 0, "recompiles": 0}
+        )
         row["nodes"].append(node)
         row["seconds"] += node.seconds
         row["breaks"] += len(node.breaks)
@@ -278,8 +316,14 @@ def _parents(runs):
     found = {}
     for run in runs:
         for function in run.get("functions", ()):
-            if not function.get("is_resume") and function.get("source") and function.get("source_origin") == "file":
-                found.setdefault((function.get("filename"), function.get("name")), []).append(function)
+            if (
+                not function.get("is_resume")
+                and function.get("source")
+                and function.get("source_origin") == "file"
+            ):
+                found.setdefault((function.get("filename"), function.get("name")), []).append(
+                    function
+                )
     return found
 
 
@@ -291,7 +335,11 @@ def _source_of(node, parents):
     if node.is_resume:
         candidates = parents.get((function.get("filename"), node.title), ())
         line = node.resumes_at
-        fitting = [one for one in candidates if one["firstlineno"] <= line < one["firstlineno"] + one["source"].count("\n") + 1]
+        fitting = [
+            one
+            for one in candidates
+            if one["firstlineno"] <= line < one["firstlineno"] + one["source"].count("\n") + 1
+        ]
         if fitting:
             parent = max(fitting, key=lambda one: one["firstlineno"])
             return parent["source"], parent["firstlineno"], "file"
@@ -308,7 +356,11 @@ _NAMED = re.compile(r"^\s*# File: (.+?):(\d+)(?: in [^,]+)?, code: (.*)$", re.MU
 def _named_lines(node):
     """Where the source is not known: the lines of it that torch names, at their numbers."""
     filename = node.place[0]
-    lines = {found["line"]: found["source"] for found in node.breaks if found["file"] == filename and found["line"]}
+    lines = {
+        found["line"]: found["source"]
+        for found in node.breaks
+        if found["file"] == filename and found["line"]
+    }
     for artifact in node.entry.get("artifacts") or ():
         if artifact.get("kind") == "graph":
             for name, line, code in _NAMED.findall(artifact.get("text") or ""):
@@ -317,7 +369,11 @@ def _named_lines(node):
     if not lines or max(lines) - min(lines) > 2000:
         return "", 0, ""
     first = min(lines)
-    return "\n".join(lines.get(line, "") for line in range(first, max(lines) + 1)) + "\n", first, "lines"
+    return (
+        "\n".join(lines.get(line, "") for line in range(first, max(lines) + 1)) + "\n",
+        first,
+        "lines",
+    )
 
 
 def _link(run, path, folder):
@@ -357,7 +413,12 @@ def _guard_lines(guards):
             text if expression and expression != text else "",
             guard.get("comment") or "",
         )
-        lines.append("\t".join(str(field).replace("\t", " ").replace("\r", " ").replace("\n", "⏎") for field in fields))
+        lines.append(
+            "\t".join(
+                str(field).replace("\t", " ").replace("\r", " ").replace("\n", "⏎")
+                for field in fields
+            )
+        )
     return "\n".join(lines)
 
 
@@ -378,12 +439,22 @@ def _view(node, pool, parents, folder, budget):
                 number = pool.add(text)
         link = _link(run, path, folder)
         if number is not None or link:
-            row = {"role": role, "title": title, "text": number, "link": link, "path": path, "torch": torch_path, "kind": kind}
+            row = {
+                "role": role,
+                "title": title,
+                "text": number,
+                "link": link,
+                "path": path,
+                "torch": torch_path,
+                "kind": kind,
+            }
             if origins:
                 row["origins"] = origins
             texts.append(row)
 
-    heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(origin, "Source (decompiled)")
+    heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(
+        origin, "Source (decompiled)"
+    )
     add("source", heading, source, None, None, "python")
     add("code", "What Python runs now", entry.get("source"), entry.get("path"), None, "python")
     artifacts = sorted(
@@ -391,12 +462,22 @@ def _view(node, pool, parents, folder, budget):
         key=lambda one: (_RANK_OF_STAGE.get(one["stage"], 99), one["stage"], one.get("index") or 0),
     )
     for artifact in artifacts:
-        kind = {"graph": "graph", "kernel": "kernel", "json": "json"}.get(artifact.get("kind"), "text")
+        kind = {"graph": "graph", "kernel": "kernel", "json": "json"}.get(
+            artifact.get("kind"), "text"
+        )
         path = artifact.get("path")
         if kind == "text" and path and path.endswith(".py"):
             kind = "python"
         role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
-        add(role, _title_of(artifact), artifact.get("text"), path, artifact.get("torch_path"), kind, artifact.get("origins"))
+        add(
+            role,
+            _title_of(artifact),
+            artifact.get("text"),
+            path,
+            artifact.get("torch_path"),
+            kind,
+            artifact.get("origins"),
+        )
     own = (node.function or {}).get("source")
     if own and own != source:
         add("resume", "Resume function (decompiled)", own)
@@ -405,7 +486,9 @@ def _view(node, pool, parents, folder, budget):
     guards = entry.get("guards") or ()
     guard_text = pool.add(_guard_lines(guards)) if guards else None
     full = _link(run, (node.function or {}).get("path"), folder)
-    verdict = _VERDICTS.get(entry.get("verdict"), _VERDICTS["refused"]) if entry.get("name") else None
+    verdict = (
+        _VERDICTS.get(entry.get("verdict"), _VERDICTS["refused"]) if entry.get("name") else None
+    )
     data = {
         "key": node.key,
         "id": entry.get("compile_id"),
@@ -423,13 +506,20 @@ def _view(node, pool, parents, folder, budget):
         "callers": [one.key for one in node.callers[:_LINKS]],
         "calls": [[one.function.get("global_name"), one.key] for one in node.children[:_LINKS]],
         "warm": _warm(entry),
-        "breaks": [{"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]} for one in node.breaks],
+        "breaks": [
+            {"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]}
+            for one in node.breaks
+        ],
         "texts": texts,
         "guards": guard_text,
         "guard_count": len(guards),
         "lines": [[row[0], row[1]] for row in entry.get("line_map") or () if len(row) >= 2],
         "events": _events(entry),
-        "phases": [[label, node.phases[name], name] for name, label, _ in overview.PHASES if name in node.phases],
+        "phases": [
+            [label, node.phases[name], name]
+            for name, label, _ in overview.PHASES
+            if name in node.phases
+        ],
     }
     return {
         "node": node,
@@ -442,18 +532,27 @@ def _view(node, pool, parents, folder, budget):
         "full": full,
         "full_name": (node.function or {}).get("path"),
         "missing": _missing(entry),
-        "stack": [frame for frame in entry.get("user_stack") or () if "/torch/_dynamo/" not in frame and "/torch/nn/modules/module.py" not in frame],
+        "stack": [
+            frame
+            for frame in entry.get("user_stack") or ()
+            if "/torch/_dynamo/" not in frame and "/torch/nn/modules/module.py" not in frame
+        ],
     }
 
 
 def _warm(entry):
     """The caches that torch took a compile from with no word on where the nodes of its graphs came from; empty for others."""
     artifacts = entry.get("artifacts") or ()
-    if any(one["origins"] or one["stage"] == "inductor_provenance_tracking_node_mappings" for one in artifacts):
+    if any(
+        one["origins"] or one["stage"] == "inductor_provenance_tracking_node_mappings"
+        for one in artifacts
+    ):
         return ""
     if not any(one["kind"] == "kernel" for one in artifacts):
         return ""
-    return " and ".join(sorted({event["cache"] for event in entry.get("cache") or () if event["result"] == "hit"}))
+    return " and ".join(
+        sorted({event["cache"] for event in entry.get("cache") or () if event["result"] == "hit"})
+    )
 
 
 def _failed(node):
@@ -463,7 +562,14 @@ def _failed(node):
         for reason in later.reasons:
             if reason["tried"] == str(node.entry.get("compile_id")):
                 tensor = reason["name"] if reason["failed"].startswith("tensor '") else ""
-                found.append({"guard": reason["failed"], "tensor": tensor, "words": reason["words"], "key": later.key})
+                found.append(
+                    {
+                        "guard": reason["failed"],
+                        "tensor": tensor,
+                        "words": reason["words"],
+                        "key": later.key,
+                    }
+                )
     return found
 
 
@@ -477,7 +583,9 @@ def _missing(entry):
 
 def _events(entry):
     """torch's own compile events as [name, start, length, depth], times in microseconds from the first; the longest are kept."""
-    events = [row for row in entry.get("events") or () if isinstance(row, (list, tuple)) and len(row) >= 3]
+    events = [
+        row for row in entry.get("events") or () if isinstance(row, (list, tuple)) and len(row) >= 3
+    ]
     if not events:
         return []
     kept = sorted(events, key=lambda row: -row[2])[:_EVENTS]

@@ -11,7 +11,9 @@ from depyf.torch import guards
 from depyf.torch.capture import Session, read_mark, record_kind
 from depyf.torch.compat import RESUME_CODE
 
-_RECORD = re.compile(r"^(?:\[rank(?P<rank>\d+)\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+\] (?P<metadata>\{.*)$")
+_RECORD = re.compile(
+    r"^(?:\[rank(?P<rank>\d+)\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+\] (?P<metadata>\{.*)$"
+)
 
 
 def read(path):
@@ -28,7 +30,8 @@ def read(path):
             session.read(metadata, payload, rank)
     if not count:
         raise ReportError(
-            "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by TORCH_TRACE=folder python script.py" % path
+            "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by TORCH_TRACE=folder python script.py"
+            % path
         )
     return session.document()
 
@@ -99,14 +102,26 @@ class _LogSession(Session):
                 if mark is not None:
                     self.on_event(mark, None, compile_id)
                 return
-            if kind in ("describe_tensor", "describe_storage", "describe_source", "link", "guard_added_fast"):
+            if kind in (
+                "describe_tensor",
+                "describe_storage",
+                "describe_source",
+                "link",
+                "guard_added_fast",
+            ):
                 return
-            self.on_trace(kind, metadata, payload, None, compile_id, int(metadata.get("attempt") or 0))
+            self.on_trace(
+                kind, metadata, payload, None, compile_id, int(metadata.get("attempt") or 0)
+            )
             entry = self._by_id.get(compile_id)
             if entry is not None and entry not in self.order:
                 self.order.append(entry)
-        except Exception as error:  # a log may be cut off, or written by a torch that is not known yet
-            self.problem("reading the record %s" % (kind or "?"), "%s: %s" % (type(error).__name__, error))
+        except (
+            Exception
+        ) as error:  # a log may be cut off, or written by a torch that is not known yet
+            self.problem(
+                "reading the record %s" % (kind or "?"), "%s: %s" % (type(error).__name__, error)
+            )
 
     def document(self):
         functions, alone = {}, []
@@ -114,15 +129,23 @@ class _LogSession(Session):
             if not entry.guards and entry.guard_tree:
                 entry.guards = guards.guards_of_tree_text(entry.guard_tree)
             metrics = entry.metrics
-            name, filename, line = metrics.get("co_name"), metrics.get("co_filename"), metrics.get("co_firstlineno")
+            name, filename, line = (
+                metrics.get("co_name"),
+                metrics.get("co_filename"),
+                metrics.get("co_firstlineno"),
+            )
             if not name and entry.user_stack:
                 match = re.match(r"^(.*):(\d+) in (.*?): ", entry.user_stack[-1])
                 if match:
                     filename, line, name = match.group(1), int(match.group(2)), match.group(3)
-            self.run.python_version = self.run.python_version or str(metrics.get("python_version") or "").split(" ")[0]
+            self.run.python_version = (
+                self.run.python_version or str(metrics.get("python_version") or "").split(" ")[0]
+            )
             self.run.started = self.run.started or metrics.get("start_time") or 0.0
             row = entry.to_json()
-            row["artifacts"] = [dict(artifact.to_json(), text=artifact.text) for artifact in entry.artifacts]
+            row["artifacts"] = [
+                dict(artifact.to_json(), text=artifact.text) for artifact in entry.artifacts
+            ]
             if not name:
                 alone.append(row)
                 continue
@@ -146,7 +169,8 @@ class _LogSession(Session):
         document = self.run.to_json()
         document.update(functions=found, unattributed=alone, rank=self.rank)
         document["problems"] = [
-            {"where": where, "message": message, "detail": detail} for (where, message), detail in self.problems.items()
+            {"where": where, "message": message, "detail": detail}
+            for (where, message), detail in self.problems.items()
         ]
         return document
 

@@ -41,12 +41,16 @@ _BREAKS = (
     (
         r"torch\.compiler\.disable|marked as skipped|skip calling|SkipFilesVariable|skipped",
         "The function that is called is marked not to be compiled.",
-        ["Move the call out of the compiled function, or remove the mark (torch.compiler.disable, a skipped module)."],
+        [
+            "Move the call out of the compiled function, or remove the mark (torch.compiler.disable, a skipped module)."
+        ],
     ),
     (
         _LIMIT.pattern,
         "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
-        ["Remove what makes it recompile (listed here as well): a higher limit only moves the point where torch gives up."],
+        [
+            "Remove what makes it recompile (listed here as well): a higher limit only moves the point where torch gives up."
+        ],
     ),
     (
         r"reorderable|debugging function",
@@ -76,11 +80,15 @@ _BREAKS = (
     ),
 )
 _LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
-_GIVEN_UP = re.compile(r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE)
+_GIVEN_UP = re.compile(
+    r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
+)
 _LOOP_HELP = "Or make the loop's body a function of its own: torch compiles that one, and cuts it at this line."
 _WHOLE = "torch gives the whole function up: it runs as plain Python, and only the functions that it calls are compiled."
 _PRINT = re.compile(r"builtin (?:operator )?`?print\b|builtin print\b|'print'")
-_REPORT_HINT = re.compile(r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE)
+_REPORT_HINT = re.compile(
+    r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
+)
 _GB = re.compile(r"gb(\d{4})\.html")
 
 
@@ -123,7 +131,9 @@ def of_break(found):
         "file": filename,
         "line": line,
         "source": _last_code(found.get("user_stack") or ()),
-        "caller": users_line(found.get("user_stack") or ()) if in_library(filename) else ("", 0, ""),
+        "caller": users_line(found.get("user_stack") or ())
+        if in_library(filename)
+        else ("", 0, ""),
         "url": found.get("url") or "",
         "raw": raw,
     }
@@ -135,8 +145,12 @@ def _then(raw):
     return _WHOLE[0].upper() + _WHOLE[1:] if _GIVEN_UP.search(raw) else ""
 
 
-_LIBRARY = re.compile(r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$")
-_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+) in [^:]+: ?(?P<code>.*)$')
+_LIBRARY = re.compile(
+    r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
+)
+_FRAME = re.compile(
+    r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+) in [^:]+: ?(?P<code>.*)$'
+)
 
 
 def in_library(filename):
@@ -157,7 +171,11 @@ def users_line(stack):
         filename = frame and (frame.group("file") or frame.group("path"))
         if filename and not in_library(filename):
             code = frame.group("code") if frame.group("path") else following.strip()
-            found = filename, int(frame.group("line") or frame.group("number")), code if not code.startswith('File "') else ""
+            found = (
+                filename,
+                int(frame.group("line") or frame.group("number")),
+                code if not code.startswith('File "') else "",
+            )
     return found
 
 
@@ -186,16 +204,26 @@ _TENSOR = re.compile(
 _DEVICE = re.compile(
     r"^tensor '(?P<name>.*?)' Tensor device index mismatch\. Expected device index to be (?P<before>.*?), but got (?P<after>.*)$"
 )
-_TYPE = re.compile(r"^expected type of '(?P<name>.*?)' to be a tensor type, ?'? ?but found (?P<after>.*)$")
+_TYPE = re.compile(
+    r"^expected type of '(?P<name>.*?)' to be a tensor type, ?'? ?but found (?P<after>.*)$"
+)
 _STATE = re.compile(r"^GLOBAL_STATE changed: (?P<what>.*)$", re.DOTALL)
 _KEY = re.compile(r"^KeyError on (?P<name>.*)$", re.DOTALL)
-_TYPE_ID = re.compile(r"^___check_type_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<before>.*?)'>)?", re.DOTALL)
+_TYPE_ID = re.compile(
+    r"^___check_type_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<before>.*?)'>)?", re.DOTALL
+)
 _OBJ_ID = re.compile(r"^___check_obj_id\((?P<name>.*), \d+\)", re.DOTALL)
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
-_LENGTH = re.compile(r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL)
+_LENGTH = re.compile(
+    r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
+)
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
-_PLACE = re.compile(r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<function>[^\s(]+)", re.DOTALL)
-_STACK_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
+_PLACE = re.compile(
+    r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<function>[^\s(]+)", re.DOTALL
+)
+_STACK_PLACE = re.compile(
+    r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
+)
 
 
 def short(text):
@@ -247,7 +275,9 @@ def _describe(found, guard):
     if match is not None:
         found.update(kind="type", name=match.group("name"), after=match.group("after"))
         found["words"] = "`%s` was a tensor, is %s" % (found["name"], found["after"])
-        found["help"] = ["Pass the same type at each call, or convert before the compiled function is called."]
+        found["help"] = [
+            "Pass the same type at each call, or convert before the compiled function is called."
+        ]
         return
     match = _STATE.match(guard)
     if match is not None:
@@ -263,7 +293,9 @@ def _describe(found, guard):
     if match is not None:
         found.update(kind="container", name=match.group("name"))
         found["words"] = "the key `%s` is not there any more" % found["name"]
-        found["help"] = ["Keep the same keys at each call; take out what varies before the compiled function is called."]
+        found["help"] = [
+            "Keep the same keys at each call; take out what varies before the compiled function is called."
+        ]
         return
     match = _TYPE_ID.match(guard)
     if match is not None:
@@ -272,13 +304,17 @@ def _describe(found, guard):
             found["name"],
             "was %s" % _article(found["before"]) if found["before"] else "changed its type",
         )
-        found["help"] = ["Pass the same type at each call; numbers that change may be passed as tensors."]
+        found["help"] = [
+            "Pass the same type at each call; numbers that change may be passed as tensors."
+        ]
         return
     match = _OBJ_ID.match(guard)
     if match is not None:
         found.update(kind="object", name=match.group("name"))
         found["words"] = "`%s` is another object than before" % found["name"]
-        found["help"] = ["Keep one object (module, function, callable) instead of making one for each call."]
+        found["help"] = [
+            "Keep one object (module, function, callable) instead of making one for each call."
+        ]
         return
     match = _LENGTH.match(guard)
     if match is not None:
@@ -309,9 +345,12 @@ def _describe(found, guard):
     if match is not None:
         found.update(kind="value", name=match.group("name"))
         found["words"] = "`%s` was %s, now is%s" % (
-            (match.group("name"),) + (("given", " None") if match.group("not") else ("None", " given"))
+            (match.group("name"),)
+            + (("given", " None") if match.group("not") else ("None", " given"))
         )
-        found["help"] = ["Each of the two needs its own code, so one recompile is expected; more are not."]
+        found["help"] = [
+            "Each of the two needs its own code, so one recompile is expected; more are not."
+        ]
         return
     if _RANGE.search(guard):
         found.update(kind="shape condition", name="")
@@ -343,13 +382,24 @@ def _value_advice(name, before):
     return "A Python value that is read in the graph is a constant of it: pass few different ones, or make it a tensor."
 
 
-_DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32"}
+_DTYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+}
 
 
 def _describe_tensor(found, match):
     groups = match.groupdict()
     what = (groups.get("what") or "device").lower()
-    name, before, after = groups["name"], (groups.get("before") or "").strip(), (groups.get("after") or "").strip()
+    name, before, after = (
+        groups["name"],
+        (groups.get("before") or "").strip(),
+        (groups.get("after") or "").strip(),
+    )
     found.update(kind=what, name=name, before=before, after=after)
     if what == "size":
         index = groups.get("index") or "0"
@@ -359,11 +409,26 @@ def _describe_tensor(found, match):
             "torch.compile(..., dynamic=True) does it for every size." % (_argument(name), index)
         ]
     elif what == "stride":
-        found["words"] = "`%s.stride(%s)` was %s, is %s" % (name, groups.get("index") or "0", before, after)
-        found["help"] = ["Pass %s.contiguous(), so that the memory layout is the same at each call." % _argument(name)]
+        found["words"] = "`%s.stride(%s)` was %s, is %s" % (
+            name,
+            groups.get("index") or "0",
+            before,
+            after,
+        )
+        found["help"] = [
+            "Pass %s.contiguous(), so that the memory layout is the same at each call."
+            % _argument(name)
+        ]
     elif what == "rank":
-        found["words"] = "`%s` had %s dimension%s, has %s" % (name, before, "" if before == "1" else "s", after)
-        found["help"] = ["Each number of dimensions is a compile: reshape before the call to one number of them."]
+        found["words"] = "`%s` had %s dimension%s, has %s" % (
+            name,
+            before,
+            "" if before == "1" else "s",
+            after,
+        )
+        found["help"] = [
+            "Each number of dimensions is a compile: reshape before the call to one number of them."
+        ]
     elif what == "dtype":
         before, after = _DTYPES.get(before, before), _DTYPES.get(after, after)
         found.update(before=before, after=after)
@@ -371,13 +436,22 @@ def _describe_tensor(found, match):
         found["help"] = ["Convert %s to one dtype before the call." % _argument(name)]
     elif what == "requires_grad":
         before = "did" if "1" in before else "did not"
-        found["words"] = "`%s` %s require grad, now does%s" % (name, before, " not" if before == "did" else "")
+        found["words"] = "`%s` %s require grad, now does%s" % (
+            name,
+            before,
+            " not" if before == "did" else "",
+        )
         found["help"] = [
             "One entry for tensors that require grad and one for those that do not is what torch makes; .detach() where the gradient "
             "is not needed spares one."
         ]
     else:
-        found["words"] = "the %s of `%s` was %s, is %s" % (what, name, before, after or "another one")
+        found["words"] = "the %s of `%s` was %s, is %s" % (
+            what,
+            name,
+            before,
+            after or "another one",
+        )
         found["help"] = ["Pass tensors of one kind, on one device, at each call."]
 
 
@@ -403,17 +477,26 @@ def of_failure(text, breaks=()):
         name, raised = backend.groups()
         found = of_break({"reason": "BackendCompilerFailed", "text": text})
         found["why"] = "The backend `%s` raised `%s`." % (name, raised)
-        found["help"] = ['backend="eager", then "aot_eager": the first that fails too tells which part of torch it is.']
+        found["help"] = [
+            'backend="eager", then "aot_eager": the first that fails too tells which part of torch it is.'
+        ]
         return found
     said = {
         "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
-        "explanation": next((line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line), ""),
-        "hints": [line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")],
+        "explanation": next(
+            (line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line),
+            "",
+        ),
+        "hints": [
+            line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")
+        ],
         "text": text,
     }
     found = of_break(said)
     if found["why"] == said["reason"]:
         found["why"] = "torch could not compile this: `%s`." % (lines[0] if lines else "unknown")
     elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
-        found["then"] = "torch raised this to the program instead of cutting the graph, as it does with fullgraph=True."
+        found["then"] = (
+            "torch raised this to the program instead of cutting the graph, as it does with fullgraph=True."
+        )
     return found

@@ -17,6 +17,7 @@ import re
 import sys
 import threading
 import time
+import tokenize
 import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
@@ -24,6 +25,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
 from depyf.code_edit import rebuilt, with_consts
 from depyf.decompiler import decompile_with_constants
+from depyf.frame_contract import violation
 from depyf.torch import compat, guards
 from depyf.torch.dump import DumpWriter, EarlierDump
 from depyf.torch.model import (
@@ -187,7 +189,11 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
     if kind == "graph_breaks":
         return "dynamo_graph_break_reason", text
     if kind == "ddp_graphs":
-        return ("optimize_ddp_split_graph", text.strip() + "\n") if "---split graph---" in text else ("", text)
+        return (
+            ("optimize_ddp_split_graph", text.strip() + "\n")
+            if "---split graph---" in text
+            else ("", text)
+        )
     if kind == "output_code":
         head, _, code = text.partition("\n")
         return ("inductor_output_code", code) if head.strip() == "Output code:" else ("", text)
@@ -199,7 +205,10 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
 
 
 #: what stands before the reason of a graph break: torch 2.12 and later, and where it gives the function up
-_BREAK_PREFACES = ("Encountered graph break when attempting to trace", "Failed to handle graph break gracefully")
+_BREAK_PREFACES = (
+    "Encountered graph break when attempting to trace",
+    "Failed to handle graph break gracefully",
+)
 #: what stands between a graph break and another that torch met while it handled the first
 _ANOTHER_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 
@@ -218,7 +227,9 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
         reason, _, line = lines[0][len("Graph break: ") :].partition(" from user code at:")
         found.reason = reason.strip()
-        found.user_stack = [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
+        found.user_stack = (
+            [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
+        )
         place = re.search(r'File "(.*)", line (\d+)', text)
         found.location = "%s:%s" % place.groups() if place else ""
         return _named_as_later(found)
@@ -295,10 +306,21 @@ def _without_configuration(metrics: Dict[str, Any]) -> Dict[str, Any]:
 # ---- one open block ----------------------------------------------------------------------------------------------------
 
 
+def _lines_of(filename: str) -> List[str]:
+    # what linecache knows; a file that it has not read yet is not put into it, since it belongs to the program
+    known = linecache.cache.get(filename)
+    if known is not None and len(known) > 1:
+        return list(known[2])
+    if known is not None:  # a loader that has not been asked yet
+        return str(known[0]() or "").splitlines(True)
+    with tokenize.open(filename) as stream:
+        return stream.readlines()
+
+
 def source_of(code: types.CodeType) -> str:
     """The source text of a code object from its file, empty when there is none."""
     try:
-        lines = linecache.getlines(code.co_filename)
+        lines = _lines_of(code.co_filename)
         if not lines or not 1 <= code.co_firstlineno <= len(lines):
             return ""
         return (
@@ -393,24 +415,6 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
 
 
 _LITERALS = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis)))
-
-
-def same_frame_layout(original: types.CodeType, replacement: types.CodeType) -> Optional[str]:
-    """None when torch's C code can fill a frame of `replacement` from one of `original`, else what differs."""
-
-    def arguments(code: types.CodeType) -> Tuple[Any, ...]:
-        flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-        count = code.co_argcount + code.co_kwonlyargcount
-        count += bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
-        return (flags, code.co_argcount, code.co_kwonlyargcount, code.co_varnames[:count])
-
-    if arguments(original) != arguments(replacement):
-        return "arguments %r became %r" % (arguments(original), arguments(replacement))
-    if original.co_freevars != replacement.co_freevars:
-        return "free variables %r became %r" % (original.co_freevars, replacement.co_freevars)
-    if original.co_cellvars != replacement.co_cellvars:
-        return "cell variables %r became %r" % (original.co_cellvars, replacement.co_cellvars)
-    return None
 
 
 class Session:
@@ -548,11 +552,17 @@ class Session:
         except BaseException as error:
             entry.detail = "interrupted by %s" % type(error).__name__
             raise
+        entry._hooks_behind = list(shared.get("hooks_behind") or ())
+        owner = shared.get("owner")
+        if owner is None and entry.replaced and self.writer is not None:
+            shared["owner"] = (replacement, "the block that writes to %s" % self.writer.folder)
+        elif owner is not None:
+            entry.replaced_by, replacement = owner[1], owner[0]
         entry._torch_code = LiveObject(new_code)
         entry._code = LiveObject(replacement if replacement is not None else new_code)
         if self.writer is not None:
             self.writer.entry_seen(self, function, entry)
-        return replacement
+        return replacement if owner is None else None
 
     def _read_names(
         self, entry: Entry, new_code: types.CodeType, scope: Optional[Dict[str, Any]]
@@ -609,6 +619,8 @@ class Session:
                         name=entry.name,
                         callee_parameters=names,
                         dynamo=True,
+                        scope=shared.get("scope"),
+                        own_locals=code.co_varnames,
                     )
                 except OSError as error:
                     if template is None:
@@ -617,7 +629,12 @@ class Session:
                         "writing the dump", "%s.py was not written: %s" % (entry.name, error)
                     )
                     recompiled = recompile(
-                        new_code, name=entry.name, callee_parameters=names, dynamo=True
+                        new_code,
+                        name=entry.name,
+                        callee_parameters=names,
+                        dynamo=True,
+                        scope=shared.get("scope"),
+                        own_locals=code.co_varnames,
                     )
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
@@ -653,7 +670,9 @@ class Session:
         if compat.replaces_serialised_code():
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
             return None
-        layout = same_frame_layout(new_code, replacement)
+        # Torch fills the frame from one of the user's code. Where its own code does not fit that
+        # (it never should), it is the measure itself.
+        layout = violation(new_code if violation(code, new_code) else code, replacement)
         if layout is not None:
             entry.verdict, entry.detail = (
                 "refused",
@@ -876,6 +895,8 @@ class Session:
         """Reads what is known only now and writes the rest of the dump; never raises."""
         try:
             self.collect_guards()
+            for entry in self.run.unattributed:
+                entry.detail = entry.detail or _why_unattributed(entry)
             self.run.unavailable = compat.unavailable()
             self.run.finished = time.time()
             if self.writer is not None:
@@ -891,6 +912,18 @@ class Session:
             self._awaited.pop()
         return bool(self._awaited)
 
+    def _notice_other_code(self, entry: Entry, running: Any) -> None:
+        # another hook, which torch calls behind depyf's, has the last word
+        ours = entry.code
+        if running is None or running is ours or running is entry._torch_code.get():
+            return
+        if ours is None and not entry.replaced:
+            return
+        if not entry.replaced_by:
+            name = " or ".join(entry._hooks_behind) or "a bytecode hook that is not known here"
+            entry.replaced_by = "%s, from %s" % (name, running.co_filename)
+        entry.replaced, entry._code = False, LiveObject(running)
+
     def collect_guards(self) -> None:
         """Reads the guards of every entry from torch's caches, in torch's order, or from the trace where they are gone."""
         with self._lock:
@@ -903,6 +936,7 @@ class Session:
                     if entry is None:
                         continue
                     order[id(entry)] = position
+                    self._notice_other_code(entry, getattr(cache_entry, "code", None))
                     entry.invalidated = compat.is_invalidated(cache_entry)
                     manager = compat.entry_guard_manager(cache_entry)
                     entry._guard_manager = LiveObject(manager)
@@ -925,6 +959,18 @@ class Session:
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
+
+
+def _why_unattributed(entry: Entry) -> str:
+    if entry.failure:
+        return "the compile failed before torch made code for a function"
+    if entry.compile_id.startswith("!"):
+        return "compiled autograd: a backward as a whole, which is no function of the program"
+    if entry.metrics:
+        return "torch made no code for this frame: it was skipped, or nothing in it was captured"
+    return (
+        "torch told of this compile only in part: it began before the block, or has not ended in it"
+    )
 
 
 def _awaits_backward(entry: Entry) -> bool:
@@ -995,11 +1041,11 @@ class _TraceHandler(logging.Handler):
         self._hub = hub
 
     def handle(self, record: logging.LogRecord) -> bool:  # no lock: sessions have their own
-        self._hub.traced(record)
+        compat.untraced(self._hub.traced, record)
         return True
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._hub.traced(record)
+        compat.untraced(self._hub.traced, record)
 
 
 class _TakeText(logging.Filter):
@@ -1012,7 +1058,7 @@ class _TakeText(logging.Filter):
         self._was_enabled = was_enabled
 
     def filter(self, record: logging.LogRecord) -> bool:
-        self._hub.logged(self._stage, record)
+        compat.untraced(self._hub.logged, self._stage, record)
         return self._was_enabled
 
 
@@ -1103,15 +1149,14 @@ class _Hub:
     def _release_filters(self) -> None:
         for logger, taker, level in self._filters:
             logger.removeFilter(taker)
-            logger.setLevel(level)
+            compat.stop_asking(logger, level)
         self._filters, self._taken, self._fusion_attached = [], set(), False
 
     def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
         taker = _TakeText(self, kind, logger.isEnabledFor(level))
-        self._filters.append((logger, taker, logger.level))
+        self._filters.append((logger, taker, level))
         logger.addFilter(taker)
-        if not logger.isEnabledFor(level):
-            logger.setLevel(level)
+        compat.ask_for(logger, level)
 
     def _attach_artifacts(self) -> None:
         for kind, logger in compat.artifact_loggers().items():
@@ -1141,9 +1186,13 @@ class _Hub:
             context, compile_id, attempt = compat.current_compile()
             scope = compat.frame_globals()
         except Exception as error:
-            log.debug("depyf: no compile context: %r", error)
+            self._tell("asking torch for the compile at hand", error)
             context, compile_id, attempt, scope = None, None, 0, None
         shared: Dict[str, Any] = {"scope": scope}
+        try:
+            shared["hooks_behind"] = compat.hooks_behind(self.hooked)
+        except Exception as error:
+            self._tell("asking torch for the other bytecode hooks", error)
         # the innermost block that writes files owns the replacement; without one nothing is replaced
         active = self._active()
         owners = [session for session in reversed(active) if session.writer is not None]
@@ -1174,7 +1223,7 @@ class _Hub:
             import depyf
 
             try:
-                text = depyf.decompile(new_code)
+                text = depyf.decompile(new_code, check=False)
             except Exception as error:
                 text = "# not decompiled: %s" % error
         logger.debug("possible source code:\n%s", text)
@@ -1211,7 +1260,7 @@ class _Hub:
                         session.on_event(mark, context, compile_id)
                 return
         except Exception as error:
-            log.debug("depyf: a trace record could not be read: %r", error)
+            self._tell("reading torch's trace", error)
             return
         for session in sessions:
             try:
@@ -1241,7 +1290,7 @@ class _Hub:
                 return
             text = compat.logged_text(record) if not figures else ""
         except Exception as error:
-            log.debug("depyf: a log record could not be read: %r", error)
+            self._tell("reading torch's log", error)
             return
         for session in self._active(lingering=True):
             try:
@@ -1251,6 +1300,10 @@ class _Hub:
                     session.on_text(stage, text, context, compile_id, attempt)
             except Exception as error:
                 self._failed(session, "reading torch's log of %s" % stage, error)
+
+    def _tell(self, where: str, error: Exception) -> None:
+        for session in self._active():
+            self._failed(session, where, error)
 
     @staticmethod
     def _failed(session: Session, where: str, error: Exception) -> None:
@@ -1304,22 +1357,32 @@ class capture:
 
     def __enter__(self) -> Run:
         torch = compat.require_torch()
+        return compat.untraced(self._open, torch)
+
+    def _open(self, torch: Any) -> Run:
         if self._session is not None:
             raise RuntimeError(
                 "this block is already open; make another one with depyf.%s(...)"
                 % type(self).__name__
             )
-        compat.probe_all()
         session = Session(self._writer(), caches=self._caches, **self._options())
         session.run.torch_version = str(torch.__version__)
-        session.run.unavailable = compat.unavailable()
+        try:
+            compat.hide_from_dynamo()
+            compat.probe_all()
+            session.run.unavailable = compat.unavailable()
+        except Exception as error:
+            _Hub._failed(session, "looking at what this torch offers", error)
         stack = contextlib.ExitStack()
         if not self._caches:
             stack.enter_context(compat.caches_off())
         self._session, self._stack = session, stack
         if session.writer is not None:
             session.writer.opened(session)
-        _hub.add(session)
+        try:
+            _hub.add(session)
+        except Exception as error:
+            _Hub._failed(session, "watching torch", error)
         return session.run
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
@@ -1327,7 +1390,14 @@ class capture:
         if session is None:
             return
         self._session, self._stack = None, None
-        _hub.remove(session)
+        compat.untraced(self._close, session, stack)
+
+    @staticmethod
+    def _close(session: Session, stack: Optional[contextlib.ExitStack]) -> None:
+        try:
+            _hub.remove(session)
+        except Exception as error:
+            _Hub._failed(session, "ending the watch on torch", error)
         try:
             if stack is not None:
                 stack.close()
@@ -1345,7 +1415,11 @@ def rank_folder(folder: str) -> str:
     process group knows.
     """
     rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    group = compat.process_group()
+    try:
+        group = compat.process_group()
+    except Exception as error:
+        warn("depyf: the rank of this process is not known: %r" % error)
+        group = None
     if group is not None:
         rank, size = str(group[0]), str(group[1])
     if rank.isdigit() and size.isdigit() and int(size) > 1:

@@ -12,7 +12,7 @@ import sys
 import traceback
 import types
 import weakref
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from depyf.imports import WhenImported
 
@@ -101,6 +101,7 @@ class _LaterHook:
 
     def _register(self) -> None:
         register = _register_bytecode_hook()
+        hide_from_dynamo()
         try:
             self._handle = register(self._hook) if register is not None else None
         except Exception as error:
@@ -131,8 +132,28 @@ def register_bytecode_hook(
     """
     if _HOOKED not in sys.modules:
         return _LaterHook(hook)
+    hide_from_dynamo()
     register = _register_bytecode_hook()
     return register(hook) if register is not None else None
+
+
+def hooks_behind(hook: Any) -> List[str]:
+    """Names of the bytecode hooks that torch calls behind this one, with the places where they are defined."""
+
+    def find() -> Any:
+        from torch._dynamo.convert_frame import _bytecode_hooks
+
+        return _bytecode_hooks
+
+    known = probe("table of bytecode hooks", find)
+    hooks = list(known.values()) if isinstance(known, dict) else []
+    found = []
+    for one in hooks[hooks.index(hook) + 1 :] if hook in hooks else ():
+        code = getattr(one, "__code__", None)
+        name = getattr(one, "__qualname__", type(one).__qualname__)
+        place = " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code is not None else ""
+        found.append("the bytecode hook %s%s" % (name, place))
+    return found
 
 
 def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
@@ -196,6 +217,82 @@ def register_weak_bytecode_hook(owner: Any, method: str) -> Any:
         )
     weakref.finalize(owner, handle.remove)
     return handle
+
+
+# ---- what Dynamo does not look at ---------------------------------------------------------------------------------------
+
+
+def _set_eval_frame() -> Any:
+    def find() -> Any:
+        from torch._dynamo.eval_frame import set_eval_frame
+
+        return set_eval_frame
+
+    return probe("switch of Dynamo's evaluation of frames", find)
+
+
+def _skip_code() -> Any:
+    def find() -> Any:
+        from torch._dynamo.eval_frame import skip_code
+
+        return skip_code
+
+    return probe("code that Dynamo skips", find)
+
+
+def untraced(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    """Calls a function; Dynamo looks at no frame of it, nor of what it calls, though torch runs compiled code in this thread.
+
+    What calls this must be known to `hide_from_dynamo`.
+    """
+    change = _set_eval_frame() if _HOOKED in sys.modules else None
+    if change is None:
+        return function(*arguments, **keywords)
+    before = change(None)
+    try:
+        return function(*arguments, **keywords)
+    finally:
+        change(before)
+
+
+_hidden: Set[str] = set()
+
+
+def hide_from_dynamo() -> None:
+    """Tells Dynamo to skip every function of depyf that is loaded by now; nothing where Dynamo is not loaded.
+
+    Under compiled autograd Dynamo looks at each frame that runs while a backward is compiled.
+    """
+    skip = _skip_code() if _HOOKED in sys.modules else None
+    if skip is None:
+        return
+    for name, module in list(sys.modules.items()):
+        if name in _hidden or not (name == "depyf" or name.startswith("depyf.")):
+            continue
+        _hidden.add(name)
+        pending: List[Any] = [one for one in vars(module).values() if _is_of(one, name)]
+        for one in pending:
+            if isinstance(one, type):
+                pending.extend(part for part in vars(one).values() if _is_of(part, name))
+            elif isinstance(one, property):
+                pending.extend(part for part in (one.fget, one.fset) if part is not None)
+            elif isinstance(one, types.CodeType):
+                skip(one)
+                pending.extend(part for part in one.co_consts if isinstance(part, types.CodeType))
+            else:
+                function = getattr(one, "__wrapped__", getattr(one, "__func__", one))
+                code = getattr(function, "__code__", None)
+                if isinstance(code, types.CodeType):
+                    pending.append(code)
+
+
+def _is_of(value: Any, module: str) -> bool:
+    if isinstance(value, property):
+        return True
+    value = getattr(value, "__func__", value)
+    return (isinstance(value, type) or callable(value)) and getattr(
+        value, "__module__", None
+    ) == module
 
 
 # ---- compile ids -------------------------------------------------------------------------------------------------------
@@ -354,7 +451,12 @@ def _relational_guard() -> Any:
 
 
 #: kinds of guards over several things, each of which appears once under each of them
-RELATIONAL_GUARDS = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
+RELATIONAL_GUARDS = (
+    "NO_TENSOR_ALIASING",
+    "OBJECT_ALIASING",
+    "STORAGE_OVERLAPPING",
+    "SYMBOLIC_SHAPE_GUARD",
+)
 
 
 def is_relational(guard: Any) -> bool:
@@ -480,10 +582,27 @@ class _AskedHandlers(list):
         if len(self) != 1 or self[0] is not self.ours:
             return len(self) > 0
         frame = sys._getframe(1)
-        if frame.f_code.co_name != "trace_structured":
+        code = frame.f_code
+        if "trace_structured" not in code.co_name:
             return True
-        name = frame.f_locals.get("name")
-        return not (isinstance(name, str) and name in self.unwanted)
+        given = frame.f_locals
+        name = given.get("name")
+        if isinstance(name, str) and name in self.unwanted:
+            return False
+        change = _set_eval_frame() if _HOOKED in sys.modules else None
+        before = change(None) if change is not None else None
+        if before is None:
+            return True
+        # Dynamo looks at each frame that this thread runs now, so at those of logging and json too. It is called again where
+        # Dynamo does not look, and this call ends as without a handler.
+        try:
+            ask = _trace_structured()
+            own = ask.__code__
+            names = own.co_varnames[: own.co_argcount + own.co_kwonlyargcount]
+            ask(**{one: given[one] for one in names if one in given})
+        finally:
+            change(before)
+        return False
 
     def copy(self) -> "_AskedHandlers":
         """The same, for logging, which from CPython 3.14 on takes a handler out of a copy."""
@@ -506,6 +625,48 @@ def remove_trace_handler(handler: logging.Handler) -> None:
     logger = logging.getLogger(TRACE_LOGGER)
     logger.removeHandler(handler)
     logger.handlers = list(logger.handlers)
+
+
+class _AskedLevels(dict):
+    """What a logger remembers of which levels are enabled, with one that is, whatever the level of the logger.
+
+    The level itself belongs to the program. Where Dynamo looks at each frame, those of logging would be more of them, so there
+    the answer is the logger's own.
+    """
+
+    def __init__(self, logger: logging.Logger, level: int) -> None:
+        super().__init__()
+        self.logger = logger
+        self.levels = {level}
+
+    def __getitem__(self, level: int) -> bool:
+        if level in self.levels and not self.logger.manager.disable >= level:
+            change = _set_eval_frame() if _HOOKED in sys.modules else None
+            before = change(None) if change is not None else None
+            if before is None:
+                return True
+            change(before)
+        return bool(super().__getitem__(level))
+
+
+def ask_for(logger: logging.Logger, level: int) -> None:
+    """Records of this level reach the logger's filters from now on; its level, which the program may ask for, stays."""
+    known = getattr(logger, "_cache", None)
+    if isinstance(known, _AskedLevels):
+        known.levels.add(level)
+    elif isinstance(known, dict):
+        logger._cache = _AskedLevels(logger, level)  # type: ignore[attr-defined]
+    else:
+        note_unavailable("texts of torch's log", "logging keeps no record of enabled levels")
+
+
+def stop_asking(logger: logging.Logger, level: int) -> None:
+    """Ends what `ask_for` began."""
+    known = getattr(logger, "_cache", None)
+    if isinstance(known, _AskedLevels):
+        known.levels.discard(level)
+        if not known.levels:
+            logger._cache = {}  # type: ignore[attr-defined]
 
 
 class TracedNode(NamedTuple):
@@ -630,9 +791,15 @@ _ARTIFACT_LOGGERS = {
     "guards": ("torch._dynamo.guards", "guards"),
     "graph_code": ("torch._dynamo.output_graph", "graph_code"),
     "graph_breaks": ("torch._dynamo.symbolic_convert", "graph_breaks"),
-    "aot_joint_graph": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_joint_graph"),
+    "aot_joint_graph": (
+        "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+        "aot_joint_graph",
+    ),
     "aot_graphs": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_graphs"),
-    "aot_inference_graph": ("torch._functorch._aot_autograd.dispatch_and_compile_graph", "aot_graphs"),
+    "aot_inference_graph": (
+        "torch._functorch._aot_autograd.dispatch_and_compile_graph",
+        "aot_graphs",
+    ),
     "ddp_graphs": ("torch._dynamo.backends.distributed", "ddp_graphs"),
     "post_grad_graphs": ("torch._inductor.compile_fx", "post_grad_graphs"),
     "output_code": ("torch._inductor.graph", "output_code"),
@@ -646,7 +813,9 @@ def artifact_loggers() -> Dict[str, logging.Logger]:
     """
 
     def find() -> Any:
-        from torch._functorch import aot_autograd  # else its first graphs would come before anyone listens
+        from torch._functorch import (
+            aot_autograd,
+        )  # else its first graphs would come before anyone listens
 
         return aot_autograd
 
@@ -672,7 +841,9 @@ def _traced_breaks() -> Any:
         from torch._dynamo import symbolic_convert
 
         if "dynamo_graph_break_reason" not in inspect.getsource(symbolic_convert):
-            raise AttributeError("torch does not trace the reasons of graph breaks; its log has them")
+            raise AttributeError(
+                "torch does not trace the reasons of graph breaks; its log has them"
+            )
         return symbolic_convert
 
     return probe("traced reasons of graph breaks", find)
@@ -734,7 +905,10 @@ def graph_break_at_hand() -> Optional[str]:
             reason = getattr(frame.f_locals.get("output"), "compile_subgraph_reason", None)
             if getattr(reason, "graph_break", False):
                 stack = "".join(traceback.format_list(reason.user_stack))
-                return "Graph break: %s from user code at:\n%s" % (" ".join(str(reason.reason).split()), stack)
+                return "Graph break: %s from user code at:\n%s" % (
+                    " ".join(str(reason.reason).split()),
+                    stack,
+                )
         frame = frame.f_back
     return None
 

@@ -6,6 +6,7 @@ import threading
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
+from depyf.compiling import compile_text
 from depyf.torch import compat
 from depyf.torch.model import LiveObject
 
@@ -47,7 +48,7 @@ def forward_code(path: str) -> Optional[types.CodeType]:
     """The code of `forward` of the first class in a dumped graph, compiled so that it names the file; None when absent."""
     try:
         with open(path, encoding="utf-8") as stream:
-            module = compile(stream.read(), path, "exec", dont_inherit=True)
+            module = compile_text(stream.read(), path)
     except (OSError, SyntaxError, ValueError):
         return None
     for body in module.co_consts:

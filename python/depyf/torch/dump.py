@@ -11,11 +11,12 @@ import re
 import tempfile
 import threading
 import time
-import warnings
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.torch import compat
 from depyf import report
+from depyf.compiling import is_python
+from depyf.files import write_atomically
 from depyf.schema import MANIFEST, SCHEMA, STAGES
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
@@ -74,17 +75,6 @@ def _manifest(folder: str) -> Dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
-
-
-def is_python(text: str, filename: str = "<dump>") -> bool:
-    """True when the text compiles as a module."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError, UnicodeError):
-        return False
-    return True
 
 
 def as_comment(text: str) -> str:
@@ -245,7 +235,11 @@ class DumpWriter:
                 if earlier:
                     if existing == "keep":
                         raise EarlierDump("it holds an earlier dump, which is kept")
-                    if existing == "number" or self._in_use(self.folder) or (asked and self._begun(self.folder) >= self._begun(asked)):
+                    if (
+                        existing == "number"
+                        or self._in_use(self.folder)
+                        or (asked and self._begun(self.folder) >= self._begun(asked))
+                    ):
                         return False
                     for name in earlier:
                         os.unlink(os.path.join(self.folder, name))
@@ -299,24 +293,10 @@ class DumpWriter:
 
     def write(self, name: str, text: str) -> Optional[str]:
         """Writes one file of the dump; returns its name, or None when it could not be written."""
-        temporary = None
         try:
-            descriptor, temporary = tempfile.mkstemp(prefix=".depyf-", dir=self.folder)
-            with os.fdopen(
-                descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
-            ) as stream:
-                stream.write(text)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, os.path.join(self.folder, name))
+            write_atomically(os.path.join(self.folder, name), text, "backslashreplace")
             return name
-        except BaseException as error:  # an interrupt is the user's, and leaves no half of a file
-            if temporary is not None:
-                try:
-                    os.unlink(temporary)
-                except OSError:
-                    pass
-            if not isinstance(error, OSError):
-                raise
+        except OSError as error:
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not written: %s" % (name, error))
             return None
@@ -542,18 +522,6 @@ class DumpWriter:
                 self._write_claimed(base + ".table", ".txt", table)
 
 
-def _umask() -> int:
-    # reading the mask means setting it, which is not safe with threads, so it is read once
-    global _mask
-    if _mask is None:
-        _mask = os.umask(0o022)
-        os.umask(_mask)
-    return _mask
-
-
-_mask: Optional[int] = None
-
-
 def _safe(name: str) -> str:
     from depyf.torch.capture import safe_name
 
@@ -622,6 +590,8 @@ def _overview_entry(entry: Entry) -> List[str]:
     lines = ["### %s, compile %s" % (_code(entry.name or "no code"), entry.compile_id), ""]
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
+        if entry.replaced_by:
+            state = "torch runs the code of " + entry.replaced_by
         lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
     if entry.detail:
         lines.append("- proof: %s" % " ".join(entry.detail.split()))

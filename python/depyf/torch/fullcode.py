@@ -10,6 +10,7 @@ import textwrap
 import types
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
+from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.torch import compat, guards
 from depyf.torch.model import Constants, Entry, Function, Guard, LiveObject, Run
@@ -190,7 +191,7 @@ def _defaults(function: Function) -> Dict[str, str]:
     if function.is_resume or function.source_origin != "file":
         return {}
     text = function_text(function.source, _identifier(function.name), "f")
-    node = ast.parse(text).body[0] if text is not None else None
+    node = parse(text).body[0] if text is not None else None
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return {}
     found: Dict[str, str] = {}
@@ -326,7 +327,7 @@ def _needs_parentheses(expression: str) -> bool:
 def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
     """The text of one function in a source, dedented, without decorators, under another name; None when it has none."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     functions = [
@@ -347,7 +348,7 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
 
 def _fits(text: str, code: types.CodeType, name: str) -> bool:
     # the user's own text is shown when it means the same here: no defaults to evaluate, no mangled names, same variables
-    tree = ast.parse(text)
+    tree = parse(text)
     node = tree.body[0]
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
@@ -358,11 +359,10 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
         return False
     free = list(code.co_freevars)
     header = "def __outer(%s):\n" % ", ".join(free)
-    module = compile(
+    module = compile_text(
         header + textwrap.indent(text, _INDENT) + "    return %s\n" % name,
         "<original>",
-        "exec",
-        dont_inherit=True,
+        to_run=False,
     )
     outer = next(const for const in module.co_consts if isinstance(const, types.CodeType))
     found = next(
@@ -425,7 +425,7 @@ def _with_constants(
     if not names:
         return text
     _holders[token] = holders + ({name: constants[name][1] for name in names},)
-    first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
+    first = parse(text).body[0].body[0]  # type: ignore[attr-defined]
     lines = text.split("\n")
     lines[first.lineno - 1 : first.lineno - 1] = [
         "%s%s = %s"

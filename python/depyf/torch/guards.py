@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
+from depyf.compiling import parse
 from depyf.torch import compat
 from depyf.torch.model import Guard
 
@@ -46,7 +47,7 @@ def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
     A guard's text is looked at several times, so each is parsed once.
     """
     try:
-        body = ast.parse(text, mode="eval").body
+        body = parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     read, bound = set(), set()

@@ -81,7 +81,9 @@ class Artifact:
     source_path: Optional[str] = None  # where torch itself keeps it
     path: Optional[str] = None  # relative to the dump's folder
     note: str = ""
-    origins: Dict[str, str] = field(default_factory=dict)  # node of a graph -> node of the captured graph that it came from
+    origins: Dict[str, str] = field(
+        default_factory=dict
+    )  # node of a graph -> node of the captured graph that it came from
     _text: Optional[str] = field(default=None, repr=False)
     _folder: Optional[str] = field(default=None, repr=False)
 
@@ -170,7 +172,9 @@ class Problem:
         return {"where": self.where, "message": self.message, "detail": self.detail}
 
 
-@dataclass(eq=False, repr=False)  # each is one thing; comparing two means asking whether they are the same
+@dataclass(
+    eq=False, repr=False
+)  # each is one thing; comparing two means asking whether they are the same
 class Entry:
     """One compile of one function."""
 
@@ -183,6 +187,7 @@ class Entry:
     verdict: str = "refused"
     detail: str = ""
     replaced: bool = False  # torch runs code compiled from the dumped file
+    replaced_by: str = ""  # the block or hook whose code torch runs instead
     path: Optional[str] = None  # the dumped file, relative to the dump's folder
     code_path: Optional[str] = None  # the file that the running code object names
     original_bytecode: str = ""
@@ -197,11 +202,15 @@ class Entry:
     cache: List[Dict[str, Any]] = field(default_factory=list)
     symbols: List[Dict[str, Any]] = field(default_factory=list)
     sizes: Dict[str, Any] = field(default_factory=dict)
-    sequences: Dict[int, str] = field(default_factory=dict)  # autograd's number of an operation -> node of the captured graph
+    sequences: Dict[int, str] = field(
+        default_factory=dict
+    )  # autograd's number of an operation -> node of the captured graph
     metrics: Dict[str, Any] = field(default_factory=dict)
     backward_metrics: Dict[str, Any] = field(default_factory=dict)
     marks: List[Mark] = field(default_factory=list)
-    line_map: List[Tuple[int, int]] = field(default_factory=list)  # line of `source` -> line of the original's file
+    line_map: List[Tuple[int, int]] = field(
+        default_factory=list
+    )  # line of `source` -> line of the original's file
     user_stack: List[str] = field(default_factory=list)
     failure: Optional[str] = None
     invalidated: bool = False
@@ -212,6 +221,7 @@ class Entry:
     _constants: Constants = field(default_factory=dict)
     _code: LiveObject = field(default_factory=LiveObject)
     _torch_code: LiveObject = field(default_factory=LiveObject)
+    _hooks_behind: List[str] = field(default_factory=list)
     _graph_module: LiveObject = field(default_factory=LiveObject)
     _logged_guards: List[str] = field(default_factory=list)
     _guard_manager: LiveObject = field(default_factory=LiveObject)
@@ -219,7 +229,11 @@ class Entry:
     def __repr__(self) -> str:
         name = self.name.partition("_for_")[2] or self.metrics.get("co_name") or "?"
         parts = ["not compiled" if self.failure else self.verdict]
-        for count, word in ((len(self.guards), "guard"), (len(self.breaks), "graph break"), (len(self.artifacts), "artifact")):
+        for count, word in (
+            (len(self.guards), "guard"),
+            (len(self.breaks), "graph break"),
+            (len(self.artifacts), "artifact"),
+        ):
             if count:
                 parts.append("%d %s%s" % (count, word, "" if count == 1 else "s"))
         return shown("<Entry %s of %s: %s>" % (self.compile_id, name, ", ".join(parts)))
@@ -288,6 +302,7 @@ class Entry:
             "verdict": self.verdict,
             "detail": self.detail,
             "replaced": self.replaced,
+            "replaced_by": self.replaced_by,
             "invalidated": self.invalidated,
             "failure": self.failure,
             "calls": self.calls,
@@ -333,7 +348,13 @@ class Function:
 
     def __repr__(self) -> str:
         count = len(self.entries)
-        what = self.name, self.filename, self.firstlineno, count, "entry" if count == 1 else "entries"
+        what = (
+            self.name,
+            self.filename,
+            self.firstlineno,
+            count,
+            "entry" if count == 1 else "entries",
+        )
         return shown("<Function %s, %s:%d: %d %s>" % what)
 
     def _repr_html_(self) -> str:
@@ -372,7 +393,9 @@ class Run:
     finished: Optional[float] = None
     folder: Optional[str] = None
     functions: List[Function] = field(default_factory=list)
-    unattributed: List[Entry] = field(default_factory=list)  # compiles without a function: failed ones, compiled autograd
+    unattributed: List[Entry] = field(
+        default_factory=list
+    )  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
     unavailable: Dict[str, str] = field(default_factory=dict)
 
@@ -446,13 +469,17 @@ class Run:
         }
 
     def __repr__(self) -> str:
-        entries = [entry for function in self.functions for entry in function.entries] + self.unattributed
+        entries = [
+            entry for function in self.functions for entry in function.entries
+        ] + self.unattributed
         counts = (
             (len(entries), "compile"),
             (sum(len(entry.breaks) for entry in entries), "graph break"),
             (sum(1 for entry in entries if entry.reasons), "recompile"),
         )
-        return "<Run: %s>" % ", ".join("%d %s%s" % (count, word, "" if count == 1 else "s") for count, word in counts)
+        return "<Run: %s>" % ", ".join(
+            "%d %s%s" % (count, word, "" if count == 1 else "s") for count, word in counts
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows: lists to pick a function, a compile and one of its texts from."""

@@ -109,7 +109,12 @@ def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
 
 def _break(found: Any) -> str:
     said = words.of_break(found.to_json())
-    lines = ["%s:%d" % (said["file"], said["line"]) if said["line"] else "", said["source"] and "    " + said["source"], said["why"], said["then"]]
+    lines = [
+        "%s:%d" % (said["file"], said["line"]) if said["line"] else "",
+        said["source"] and "    " + said["source"],
+        said["why"],
+        said["then"],
+    ]
     lines += ["What helps: " + hint for hint in said["help"]]
     return "\n".join([line for line in lines if line] + ["", "as torch says it:", said["raw"]])
 
@@ -128,7 +133,10 @@ def run_html(run: Any) -> str:
         run: a `depyf.torch.model.Run`.
     """
     pairs = [(function, entry) for function in run.functions for entry in function.entries]
-    return _html(summary.summary(run.to_json(), run.folder), pairs + [(None, entry) for entry in run.unattributed])
+    return _html(
+        summary.summary(run.to_json(), run.folder),
+        pairs + [(None, entry) for entry in run.unattributed],
+    )
 
 
 def function_html(function: Any) -> str:
@@ -154,8 +162,7 @@ def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:
     name = "depyf-" + uuid.uuid4().hex[:12]
     out: List[str] = [
         '<div class="depyf-run" id="%s"><style>%s</style>' % (name, _STYLE.replace("ID", name)),
-        '<pre class="depyf-summary">%s</pre>'
-        % _text(head),
+        '<pre class="depyf-summary">%s</pre>' % _text(head),
         '<div class="depyf-pickers" hidden>',
     ]
     for label in ("function", "compile", "shows"):
@@ -165,11 +172,15 @@ def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:
     positions: Dict[Any, int] = {}
     for number, (function, entry) in enumerate(pairs):
         function_name = _function_name(function, entry)
-        position = positions.setdefault(id(function) if function is not None else function_name, len(positions))
+        position = positions.setdefault(
+            id(function) if function is not None else function_name, len(positions)
+        )
         for kind, (title, text) in enumerate(_texts(function, entry)):
             room = max(0, min(TEXT_LIMIT, TOTAL_LIMIT - total))
             if len(text) > room:
-                text = text[:room] + "\n... cut here at %d of %d characters; run.dump(folder) writes all" % (
+                text = text[
+                    :room
+                ] + "\n... cut here at %d of %d characters; run.dump(folder) writes all" % (
                     room,
                     len(text),
                 )

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from depyf.compiling import parse
 from depyf.terminal import place, shown
 from depyf.torch import compat
 from depyf.torch.state import OwnCompiles, State, fresh_function, unwrap
@@ -107,7 +108,11 @@ class _Place:
         return "  at %s: %s" % (place(self.path, self.line), shown(self.code))
 
     def _stack_text(self) -> List[str]:
-        return ["  called from"] + ["    " + shown(frame) for frame in self.stack[:-1]] if len(self.stack) > 1 else []
+        return (
+            ["  called from"] + ["    " + shown(frame) for frame in self.stack[:-1]]
+            if len(self.stack) > 1
+            else []
+        )
 
 
 @dataclass
@@ -381,7 +386,9 @@ def _input_name(node: Any, parameters: Sequence[str] = ()) -> str:
     text = node.name
     if source is not None:
         with contextlib.suppress(Exception):
-            text = compat.readable_source(str(source.name() if callable(source.name) else source.name))
+            text = compat.readable_source(
+                str(source.name() if callable(source.name) else source.name)
+            )
     match = re.match(r"^args\[(\d+)\]", text)  # what `fresh_function` hands on
     if match and int(match.group(1)) < len(parameters):
         text = parameters[int(match.group(1))] + text[match.end() :]
@@ -397,7 +404,9 @@ def _parameter_names(target: Any, count: int) -> List[str]:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return []
-    names = [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    names = [
+        one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
     rest = [one.name for one in found if one.kind == one.VAR_POSITIONAL]
     if rest:
         names += ["%s[%d]" % (rest[0], position) for position in range(count - len(names))]
@@ -423,7 +432,10 @@ def _kind(tensors: Sequence[Any]) -> str:
 
     nan = infinite = False
     for tensor in tensors:
-        if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.layout != torch.strided:
+        if (
+            not (tensor.is_floating_point() or tensor.is_complex())
+            or tensor.layout != torch.strided
+        ):
             continue
         try:
             with torch.no_grad():
@@ -436,9 +448,7 @@ def _kind(tensors: Sequence[Any]) -> str:
                 infinite = infinite or bool(torch.isinf(found).any())
         except (RuntimeError, NotImplementedError, TypeError):
             continue
-    return " and ".join(
-        word for word, there in (("NaN", nan), ("infinity", infinite)) if there
-    )
+    return " and ".join(word for word, there in (("NaN", nan), ("infinity", infinite)) if there)
 
 
 _version_of = operator.attrgetter("_version")
@@ -455,7 +465,9 @@ def _versions(tensors: Sequence[Any]) -> List[Optional[int]]:
 
 
 #: what these return is memory that nobody has written yet
-_UNWRITTEN = re.compile(r"(^|[._])(empty|new_empty|empty_like|empty_strided|new_empty_strided|resize_)($|[._])")
+_UNWRITTEN = re.compile(
+    r"(^|[._])(empty|new_empty|empty_like|empty_strided|new_empty_strided|resize_)($|[._])"
+)
 
 
 def _interpreter() -> Any:
@@ -473,7 +485,9 @@ def _interpreter() -> Any:
             if n.op == "output":
                 return super().run_node(n)
             inputs: List[Any] = []
-            torch.fx.map_arg((n.args, n.kwargs), lambda one: inputs.append((one, self.env.get(one))))
+            torch.fx.map_arg(
+                (n.args, n.kwargs), lambda one: inputs.append((one, self.env.get(one)))
+            )
             tensors = [one for _, value in inputs for one in _tensors(value)]
             before = _versions(tensors)
             result = super().run_node(n)
@@ -522,7 +536,14 @@ class _Finder:
             watcher = self._watcher(
                 module,
                 lambda node, values, inputs: self._seen(
-                    number, call, edges, kinds, names.get(node.name, node.name), node, values, inputs
+                    number,
+                    call,
+                    edges,
+                    kinds,
+                    names.get(node.name, node.name),
+                    node,
+                    values,
+                    inputs,
                 ),
             )
             return watcher.run(*args)
@@ -560,14 +581,21 @@ class _Finder:
         if not _UNWRITTEN.search(operation):
             kind = _kind(values)
             seen = {id(value) for value in values}
-            written = {one for one, value in inputs if any(id(tensor) in seen for tensor in _tensors(value))}
+            written = {
+                one
+                for one, value in inputs
+                if any(id(tensor) in seen for tensor in _tensors(value))
+            }
             if self._wanted(kind):
                 # what was not finite before is not this node's doing, but it may turn infinity into NaN; of what the node wrote
                 # to, only what was seen before it tells
                 known = [
-                    kinds.get(one, "") if one in written else _kind(list(_tensors(value))) for one, value in inputs
+                    kinds.get(one, "") if one in written else _kind(list(_tensors(value)))
+                    for one, value in inputs
                 ]
-                came = " and ".join(word for word in ("NaN", "infinity") if any(word in one for one in known))
+                came = " and ".join(
+                    word for word in ("NaN", "infinity") if any(word in one for one in known)
+                )
                 if node.op in ("placeholder", "get_attr") or kind != came or "NaN" not in came:
                     worst = _worst(values)
                     is_input = node.op in ("placeholder", "get_attr")
@@ -582,9 +610,13 @@ class _Finder:
                             is_input=is_input,
                             output=statistics(node.name, worst),
                             inputs=[
-                                statistics(one.name + (", written to" if one in written else ""), value)
+                                statistics(
+                                    one.name + (", written to" if one in written else ""), value
+                                )
                                 for one, found in inputs
-                                for value in ([found] if not isinstance(found, (list, tuple)) else found)
+                                for value in (
+                                    [found] if not isinstance(found, (list, tuple)) else found
+                                )
                             ],
                             **({} if is_input else _where(node.stack_trace)),
                         )
@@ -640,7 +672,9 @@ class _Finder:
                     )
                 )
             except Exception as error:  # the user's backward goes on
-                self.report.notes.append("backward of %s was not looked at: %s" % (node.name, error))
+                self.report.notes.append(
+                    "backward of %s was not looked at: %s" % (node.name, error)
+                )
 
         function.register_hook(after)
 
@@ -648,7 +682,12 @@ class _Finder:
 def _worst(tensors: Sequence[Any]) -> Any:
     """The first tensor with NaN, else the first with infinity."""
     kinds = [_kind([tensor]) for tensor in tensors]
-    return next(tensor for word in ("NaN", "infinity") for kind, tensor in zip(kinds, tensors) if word in kind)
+    return next(
+        tensor
+        for word in ("NaN", "infinity")
+        for kind, tensor in zip(kinds, tensors)
+        if word in kind
+    )
 
 
 def _is_tensor(function: Any, name: str) -> bool:
@@ -686,11 +725,11 @@ def _gradients(outputs: List[Any], leaves: List[Tuple[str, Any]]) -> Dict[str, A
     for output in outputs:
         count = torch.arange(output.numel(), dtype=torch.float64).reshape(output.shape)
         weights.append((0.75 + 0.5 * torch.cos(count * 12.9898)).to(output.device, output.dtype))
-    found = torch.autograd.grad(
-        outputs, [leaf for _, leaf in wanted], weights, allow_unused=True
-    )
+    found = torch.autograd.grad(outputs, [leaf for _, leaf in wanted], weights, allow_unused=True)
     return {
-        name: gradient.detach() for (name, _), gradient in zip(wanted, found) if gradient is not None
+        name: gradient.detach()
+        for (name, _), gradient in zip(wanted, found)
+        if gradient is not None
     }
 
 
@@ -699,7 +738,7 @@ def find_nonfinite(
     *args: Any,
     dynamic: Optional[bool] = None,
     backward: Optional[bool] = None,
-    **kwargs: Any
+    **kwargs: Any,
 ) -> NonfiniteReport:
     """Runs what torch.compile captures of a function node by node and names the first node that made NaN or infinity.
 
@@ -891,7 +930,9 @@ class _Recorder:
                 if node.op in ("placeholder", "get_attr") or _UNWRITTEN.search(operation_of(node)):
                     return
                 graph.values.append(
-                    _Value(node.name, operation_of(node), node.stack_trace, [_copy(v) for v in values])
+                    _Value(
+                        node.name, operation_of(node), node.stack_trace, [_copy(v) for v in values]
+                    )
                 )
 
             return self._watcher(module, seen).run(*args)
@@ -969,7 +1010,9 @@ class _Recorder:
 
             def seen(kernel: str, buffers: List[Tuple[str, Any]]) -> None:
                 # a kernel computes all groups up to the last one whose buffer it writes
-                numbers = [schedule.buffers[name][1] for name, _ in buffers if name in schedule.buffers]
+                numbers = [
+                    schedule.buffers[name][1] for name, _ in buffers if name in schedule.buffers
+                ]
                 last = max(numbers + [done[0] - 1]) + 1
                 group = [name for one in schedule.groups[done[0] : last] for name in one]
                 done[0] = last
@@ -1019,7 +1062,9 @@ class _KernelWatch:
 
         def line(frame: Any, event: str, _: Any) -> Any:
             statement = statements.get(state["line"])
-            if statement is not None and (event != "line" or statements.get(frame.f_lineno) is not statement):
+            if statement is not None and (
+                event != "line" or statements.get(frame.f_lineno) is not statement
+            ):
                 state["line"] = None
                 kernel, names = statement
                 written = [
@@ -1050,7 +1095,7 @@ def _kernel_statements(code: Any) -> Dict[int, Tuple[str, List[str]]]:
 
     found: Dict[int, Tuple[str, List[str]]] = {}
     try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        tree = parse("".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError):
         tree = ast.parse("")
     for node in ast.walk(tree):
@@ -1078,12 +1123,16 @@ def _eager_calls(outcome: _Outcome) -> Any:
     class Calls(TorchFunctionMode):
         """Keeps what every call of a torch function returned, or wrote to."""
 
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             tensors = list(_tensors((list(args), kwargs or {})))
             before = _versions(tensors)
             result = func(*args, **(kwargs or {}))
             written = [
-                tensor for tensor, old, now in zip(tensors, before, _versions(tensors)) if old != now
+                tensor
+                for tensor, old, now in zip(tensors, before, _versions(tensors))
+                if old != now
             ]
             outcome.calls.append(
                 _Value(
@@ -1105,7 +1154,7 @@ def compare_stages(
     atol: Optional[float] = None,
     dynamic: Optional[bool] = None,
     backward: Optional[bool] = None,
-    **kwargs: Any
+    **kwargs: Any,
 ) -> StageComparison:
     """Runs a function eagerly, as captured graph, as AOT graph and by inductor, and finds where the stages part.
 
@@ -1152,7 +1201,9 @@ def compare_stages(
                                 recorder.interpreted if name == "AOT graph" else recorder.generated
                             )
                             backend = recorder.lowered(compile_inner)
-                        run = torch.compile(fresh_function(target), backend=backend, dynamic=dynamic)
+                        run = torch.compile(
+                            fresh_function(target), backend=backend, dynamic=dynamic
+                        )
                     _run_stage(outcome, run, args, kwargs, leaves, backward)
             except Exception as error:
                 if name == "eager":
@@ -1184,7 +1235,9 @@ def _run_stage(
 ) -> None:
     versions = _versions([leaf for _, leaf in leaves])
     gradients = [leaf.grad for _, leaf in leaves]
-    grad_versions = _versions([one if one is not None else leaf for one, (_, leaf) in zip(gradients, leaves)])
+    grad_versions = _versions(
+        [one if one is not None else leaf for one, (_, leaf) in zip(gradients, leaves)]
+    )
     result = run(*args, **kwargs)
     if outcome.name == "eager":
         outcome.raw = result
@@ -1254,7 +1307,9 @@ def _first_parting(one: _Outcome, other: _Outcome, measure: _Measure) -> Optiona
     return found
 
 
-def _parting(graph: _Graph, value: _Value, one: Any, other: Any, measure: _Measure, names: Tuple[str, str]) -> Parting:
+def _parting(
+    graph: _Graph, value: _Value, one: Any, other: Any, measure: _Measure, names: Tuple[str, str]
+) -> Parting:
     absolute, relative, _ = measure(one, other)
     return Parting(
         node=value.name,
@@ -1267,7 +1322,7 @@ def _parting(graph: _Graph, value: _Value, one: Any, other: Any, measure: _Measu
         other=statistics(names[1], other),
         kernel=value.kernel,
         kernel_nodes=value.kernel_nodes,
-        **_where(value.stack)
+        **_where(value.stack),
     )
 
 
@@ -1385,8 +1440,9 @@ def _narrowed(
     try:
         found = _alone(reference, value.kernel_nodes or [value.name], measure)
     except Exception as error:
-        parted.note = "its operations could not be compiled one by one: %s" % (
-            str(error).strip().split("\n")[0]
+        parted.note = (
+            "its operations could not be compiled one by one: %s"
+            % (str(error).strip().split("\n")[0])
         )
         return parted
     if found is None:

@@ -1,0 +1,329 @@
+"""Code objects taken apart into instructions, changed, and put together again.
+
+Jumps, the exception table and the line table follow what is inserted. CPython 3.7 to 3.15; the
+bytecode is that of the running interpreter.
+"""
+
+import dis
+import opcode
+import sys
+import types
+from typing import Callable, Dict, List, Tuple
+
+from depyf.code_edit import CannotEdit, encode, instructions, replace
+
+_OP = opcode.opmap
+_CACHE = _OP.get("CACHE", -1)
+_HAS_FREE = frozenset(dis.hasfree)
+_HAS_LOCAL = frozenset(dis.haslocal)
+_ABSOLUTE = frozenset(dis.hasjabs)
+_RELATIVE = frozenset(dis.hasjrel)
+# Jumps count code units from 3.10 on, bytes before.
+_JUMP_UNIT = 1 if sys.version_info >= (3, 10) else 2
+_ONE_ARRAY = sys.version_info >= (3, 11)
+
+
+def _pair(name: str) -> Tuple[int, ...]:
+    """The two instructions that a superinstruction such as STORE_FAST_LOAD_FAST stands for."""
+    at = name.index("_FAST") + len("_FAST")
+    if name[at:].startswith("_BORROW"):
+        at += len("_BORROW")
+    return _OP[name[:at]], _OP[name[at + 1 :]]
+
+
+# Superinstructions on two locals, which have four bits for each (3.13 on).
+_PAIRS = {op: _pair(opcode.opname[op]) for op in _HAS_LOCAL if opcode.opname[op].count("_FAST") > 1}
+
+
+class Instruction:
+    """One instruction, the one it jumps to, and its inline caches. A jump's argument is recomputed."""
+
+    __slots__ = ("op", "argument", "target", "caches", "unit", "end")
+
+    def __init__(self, op: int, argument: int = 0) -> None:
+        self.op = op
+        self.argument = argument
+        self.target = None
+        self.caches = b""
+        self.unit = self.end = 0
+
+    @property
+    def name(self) -> str:
+        """The operation's name."""
+        return opcode.opname[self.op]
+
+
+class Assembly:
+    """The instructions of one code object, in order, with what is needed to write them again."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.code = code
+        self.instructions = []  # type: List[Instruction]
+        bytecode = code.co_code
+        for first, last, op, argument in instructions(bytecode):
+            if op == _CACHE:
+                self.instructions[-1].caches += bytecode[2 * first : 2 * last + 2]
+                self.instructions[-1].end = last + 1
+                continue
+            current = Instruction(op, argument)
+            current.unit, current.end = first, last + 1
+            self.instructions.append(current)
+        self._units = len(bytecode) // 2
+        starts = {one.unit: one for one in self.instructions}
+        for current in self.instructions:
+            if current.op in _ABSOLUTE or current.op in _RELATIVE:
+                unit = _target(current)
+                if unit not in starts:
+                    raise CannotEdit("%s leads into an instruction" % current.name)
+                current.target = starts[unit]
+        self._old = [(one, one.unit, one.end) for one in self.instructions]
+        self._split_pairs()
+
+    def _split_pairs(self) -> None:
+        def split(current: Instruction) -> List[Instruction]:
+            if current.op not in _PAIRS:
+                return [current]
+            one, other = _PAIRS[current.op]
+            second = Instruction(other, current.argument & 15)
+            second.unit, second.end = current.unit, current.end
+            current.op, current.argument = one, current.argument >> 4
+            return [current, second]
+
+        self.rewrite(split)
+
+    def rewrite(self, change: Callable[[Instruction], List[Instruction]]) -> None:
+        """Put `change(instruction)` in each one's place; the first of that list must be itself.
+
+        What is inserted behind an instruction has its location and its exception handlers. The
+        interpreter takes it that nothing stands between PRECALL and CALL (3.11), and END_FOR and
+        POP_TOP (3.13).
+        """
+        self.instructions = [one for current in self.instructions for one in change(current)]
+
+    def put_before(self, additions: Dict[int, List[Instruction]]) -> None:
+        """Put `additions[id(instruction)]` before it; what jumped to it jumps to the first of them."""
+        for at in reversed(range(len(self.instructions))):
+            current = self.instructions[at]
+            added = additions.get(id(current))
+            if not added:
+                continue
+            moved = Instruction(current.op, current.argument)
+            moved.target, moved.caches = current.target, current.caches
+            moved.unit, moved.end = current.unit, current.end
+            first = added[0]
+            current.op, current.argument = first.op, first.argument
+            current.target, current.caches = None, b""
+            self.instructions[at + 1 : at + 1] = added[1:] + [moved]
+
+    def handlers(self) -> Dict[int, Instruction]:
+        """id(instruction) -> where an exception in it leads; those that leave the frame lack.
+
+        Up to 3.10 a protected block is what stands between its SETUP instruction and its handler.
+        """
+        found = {}
+        if sys.version_info >= (3, 11):
+            starts = {first: one for one, first, _ in self._old}
+            by_unit = {}
+            for start, length, target, _ in _rows(self.code.co_exceptiontable):
+                for unit in range(start, start + length):
+                    by_unit[unit] = starts[target]
+            for one in self.instructions:
+                if one.unit in by_unit:
+                    found[id(one)] = by_unit[one.unit]
+            return found
+        open_blocks = []
+        for one in self.instructions:
+            while open_blocks and open_blocks[-1] is one:
+                open_blocks.pop()
+            if open_blocks:
+                found[id(one)] = open_blocks[-1]
+            if one.name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"):
+                open_blocks.append(one.target)
+        return found
+
+    def assemble(self, **changes) -> types.CodeType:
+        """The code object of these instructions, with `changes` to its other attributes."""
+        encoded = []
+        sizes = []
+        for current in self.instructions:
+            units = encode(current.op, 0 if current.target is not None else current.argument)
+            encoded.append(units)
+            sizes.append(len(units))
+        while True:
+            offset, starts, grown = 0, {}, False
+            for current, size in zip(self.instructions, sizes):
+                starts[id(current)] = offset
+                offset += size + len(current.caches) // 2
+            for i, current in enumerate(self.instructions):
+                if current.target is None:
+                    continue
+                after = starts[id(current)] + sizes[i] + len(current.caches) // 2
+                argument = _jump_argument(current, after, starts[id(current.target)])
+                units = encode(current.op, argument)
+                if len(units) > sizes[i]:
+                    sizes[i] = len(units)
+                    grown = True
+                missing = sizes[i] - len(units)
+                encoded[i] = [(_OP["EXTENDED_ARG"], 0)] * missing + units
+            if not grown:
+                break
+        bytecode = bytearray()
+        for current, units in zip(self.instructions, encoded):
+            for unit in units:
+                bytecode.extend(unit)
+            bytecode.extend(current.caches)
+        # Old code unit -> where it is now. An entry of a line table may end within the caches.
+        moved = [0] * (self._units + 1)
+        ends = {id(one): starts[id(one)] + len(u) for one, u in zip(self.instructions, encoded)}
+        for current, first, end in self._old:
+            moved[first] = starts[id(current)]
+            new_end = ends[id(current)] + len(current.caches) // 2
+            for unit in range(first + 1, end):
+                moved[unit] = max(new_end - (end - unit), moved[first])
+        moved[self._units] = offset
+        code = self.code
+        changes["co_code"] = bytes(bytecode)
+        if sys.version_info >= (3, 11):
+            changes["co_linetable"] = _locations(code.co_linetable, moved)
+            changes["co_exceptiontable"] = _handlers(code.co_exceptiontable, moved)
+        elif sys.version_info >= (3, 10):
+            changes["co_linetable"] = _line_ranges(code.co_linetable, moved)
+        else:
+            changes["co_lnotab"] = _line_steps(code.co_lnotab, moved)
+        return replace(code, **changes)
+
+
+def _target(jump: Instruction) -> int:
+    if jump.op in _ABSOLUTE:
+        return jump.argument // _JUMP_UNIT
+    distance = jump.argument // _JUMP_UNIT
+    return jump.end + (-distance if "JUMP_BACKWARD" in jump.name else distance)
+
+
+def _jump_argument(jump: Instruction, after: int, target: int) -> int:
+    if jump.op in _ABSOLUTE:
+        return target * _JUMP_UNIT
+    distance = (after - target) if "JUMP_BACKWARD" in jump.name else (target - after)
+    if distance < 0:
+        raise CannotEdit("%s would lead the other way" % jump.name)
+    return distance * _JUMP_UNIT
+
+
+def _line_steps(table: bytes, moved: List[int]) -> bytes:
+    """co_lnotab up to 3.9: (bytes on, lines on), of which no address step exceeds 255."""
+    result = bytearray()
+    old = new = 0
+    for step, lines in zip(table[::2], table[1::2]):
+        old += step
+        distance = 2 * moved[old // 2] - new
+        new += distance
+        while distance > 255:
+            result += b"\xff\x00"
+            distance -= 255
+        result += bytes((distance, lines))
+    return bytes(result)
+
+
+def _line_ranges(table: bytes, moved: List[int]) -> bytes:
+    """co_linetable of 3.10: (bytes covered, lines on; -128 means none)."""
+    result = bytearray()
+    old = new = 0
+    for step, lines in zip(table[::2], table[1::2]):
+        old += step
+        distance = 2 * moved[old // 2] - new
+        new += distance
+        while distance > 254:
+            result += bytes((254, lines))
+            distance -= 254
+            lines = lines if lines == 128 else 0
+        result += bytes((distance, lines))
+    return bytes(result)
+
+
+def _locations(table: bytes, moved: List[int]) -> bytes:
+    """co_linetable from 3.11 on: entries of up to eight units, each a step from the one before."""
+    result = bytearray()
+    old = new = at = 0
+    while at < len(table):
+        kind, units = table[at] >> 3 & 15, (table[at] & 7) + 1
+        end = at + 1
+        while end < len(table) and not table[end] & 0x80:
+            end += 1
+        rest = table[at + 1 : end]
+        at = end
+        old = min(old + units, len(moved) - 1)
+        left = moved[old] - new
+        new = moved[old]
+        if left == 0:
+            left = units  # a table longer than the code
+        while left:
+            part = min(left, 8)
+            result.append(0x80 | kind << 3 | part - 1)
+            result += rest
+            left -= part
+            # What follows stays on the line reached.
+            if 10 <= kind <= 12:
+                kind = 10
+            elif kind in (13, 14):
+                skip = next(i for i, byte in enumerate(rest) if not byte & 0x40) + 1
+                rest = b"\x00" + rest[skip:]
+    return bytes(result)
+
+
+def _rows(table: bytes) -> List[List[int]]:
+    """The entries of co_exceptiontable: start, length, target, depth and lasti; in code units."""
+    rows = []
+    number = 0
+    for byte in table:
+        if byte & 0x80:
+            rows.append([])
+            number = 0
+        number = number << 6 | byte & 0x3F
+        if not byte & 0x40:
+            rows[-1].append(number)
+            number = 0
+    return rows
+
+
+def _handlers(table: bytes, moved: List[int]) -> bytes:
+    """co_exceptiontable: (start, length, target, depth and lasti), six bits a byte, high first."""
+    result = bytearray()
+    for start, length, target, depth in _rows(table):
+        fields = (moved[start], moved[start + length] - moved[start], moved[target], depth)
+        for position, number in enumerate(fields):
+            digits = [number & 0x3F]
+            number >>= 6
+            while number:
+                digits.insert(0, number & 0x3F | 0x40)
+                number >>= 6
+            if position == 0:
+                digits[0] |= 0x80
+            result += bytes(digits)
+    return bytes(result)
+
+
+def with_locals(code: types.CodeType, names: Tuple[str, ...]) -> types.CodeType:
+    """`code` with `names` as its first locals, in that order; those that it has beside follow.
+
+    Its arguments must be the first of `names` already.
+    """
+    local_names = names + tuple(name for name in code.co_varnames if name not in set(names))
+    if local_names == code.co_varnames:
+        return code
+    positions = {}
+
+    def layout(variables: Tuple[str, ...]) -> List[str]:
+        if not _ONE_ARRAY:
+            return list(variables)
+        known = set(variables)
+        cells = [name for name in code.co_cellvars if name not in known]
+        return list(variables) + cells + list(code.co_freevars)
+
+    for index, name in enumerate(layout(local_names)):
+        positions[name] = index
+    moved = [positions[name] for name in layout(code.co_varnames)]
+    assembly = Assembly(code)
+    for current in assembly.instructions:
+        if current.op in _HAS_LOCAL or (_ONE_ARRAY and current.op in _HAS_FREE):
+            current.argument = moved[current.argument]
+    return assembly.assemble(co_varnames=local_names, co_nlocals=len(local_names))

@@ -1,0 +1,228 @@
+"""Temporaries that die where they are last read, as values on the stack do.
+
+Dynamo's code moves a value from the stack into a call. The decompiled source binds it to a local,
+which would keep it alive until that call returns: a program could tell by weak references, by
+`__del__` and by the memory that it needs. Python has no expression that moves a local, so this is
+done to the bytecode: `LOAD_FAST x` becomes `LOAD_FAST x; DELETE_FAST x` where nothing reads x any
+more. `verify` proves that both sides then keep the same values at each effect.
+"""
+
+import dis
+import sys
+import types
+from typing import Callable, Dict, FrozenSet, List, Tuple
+
+from depyf.assembler import Assembly, Instruction
+from depyf.frame_contract import argument_names
+
+_OP = dis.opmap
+_LOADS = frozenset(
+    _OP[name] for name in ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK") if name in _OP
+)
+_BORROW = _OP.get("LOAD_FAST_BORROW", -1)
+_LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
+_HAS_LOCAL = frozenset(dis.haslocal)
+_LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
+_JUMPS = frozenset(
+    ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "CALL_FINALLY")
+)
+# The interpreter takes it that these stand directly behind a jump or at the start of a handler.
+_STAY_FIRST = frozenset(("END_FOR", "END_SEND", "POP_TOP", "POP_ITER", "PUSH_EXC_INFO"))
+
+
+def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType, Tuple[str, ...]]:
+    """`code`, each local of which that is not in `kept` cleared at its last read on every way.
+
+    Also the names of these locals. Arguments, cells and what a comprehension saves stay.
+    """
+    if sys.version_info < (3, 8):
+        return code, ()  # blocks are left in ways that no jump tells, and no torch is for it
+    assembly = Assembly(code)
+    slots = _slots(code, assembly.instructions, kept)
+    if slots:
+        _Consumption(assembly, slots).apply()
+    return assembly.assemble() if slots else code, tuple(code.co_varnames[slot] for slot in slots)
+
+
+def used_locals(code: types.CodeType) -> FrozenSet[str]:
+    """The arguments of `code` and the locals that its instructions name."""
+    names = code.co_varnames
+    used = {
+        names[one.argument]
+        for one in Assembly(code).instructions
+        if one.op in _HAS_LOCAL and one.argument < len(names)
+    }
+    return frozenset(used.union(argument_names(code)))
+
+
+def _slots(
+    code: types.CodeType, instructions: List[Instruction], kept: FrozenSet[str]
+) -> Dict[int, int]:
+    """The slots to consume, each with its bit."""
+    usual = _LOADS | {_STORE}  # what the source deletes itself is left to it
+    other = {one.argument for one in instructions if one.op in _HAS_LOCAL and one.op not in usual}
+    used = {one.argument for one in instructions if one.op in usual}
+    names = [
+        (slot, name)
+        for slot, name in enumerate(code.co_varnames)
+        if slot in used and slot not in other and name not in kept and name not in code.co_cellvars
+    ]
+    return {slot: 1 << i for i, (slot, _) in enumerate(names)}
+
+
+class _Consumption:
+    """What is live and what is bound at each instruction; sets of slots are bits of one integer."""
+
+    def __init__(self, assembly: Assembly, slots: Dict[int, int]) -> None:
+        self.assembly = assembly
+        self.instructions = assembly.instructions
+        self.slots = slots
+        self.index = {id(one): i for i, one in enumerate(self.instructions)}
+        handlers = assembly.handlers()
+        self.handler = [
+            self.index[id(handlers[id(one)])] if id(one) in handlers else -1
+            for one in self.instructions
+        ]
+        self.following = [self._following(i) for i in range(len(self.instructions))]
+        self.preceding = [[] for _ in self.instructions]  # type: List[List[int]]
+        for i, targets in enumerate(self.following):
+            for target in targets:
+                self.preceding[target].append(i)
+        self.entries = self._entries()
+        self.protected = [[] for _ in self.instructions]  # type: List[List[int]]
+        for i, target in enumerate(self.handler):
+            if target >= 0:
+                self.protected[target].append(i)
+
+    def _following(self, i: int) -> List[int]:
+        """Where control may go from an instruction that does not raise."""
+        one = self.instructions[i]
+        name = one.name
+        found = []
+        if one.target is not None and not name.startswith("SETUP_"):
+            found.append(self.index[id(one.target)])
+        if name == "END_FINALLY":  # 3.8: back to who called
+            found += [
+                self.index[id(other)] + 1
+                for other in self.instructions
+                if other.name == "CALL_FINALLY"
+            ]
+        if name not in _LEAVES and name not in _JUMPS and i + 1 < len(self.instructions):
+            found.append(i + 1)
+        return found
+
+    def _bit(self, i: int) -> int:
+        one = self.instructions[i]
+        return self.slots.get(one.argument, 0) if one.op in _HAS_LOCAL else 0
+
+    def _live(self) -> Tuple[List[int], List[int]]:
+        """Slots that are read later, before and behind each instruction."""
+        count = len(self.instructions)
+        live_in, live_out = [0] * count, [0] * count
+        work, waiting = list(range(count)), [True] * count
+        while work:
+            i = work.pop()
+            waiting[i] = False
+            out = 0
+            for target in self.following[i]:
+                out |= live_in[target]
+            bits, bit = out, self._bit(i)
+            if bit:
+                bits = bits | bit if self.instructions[i].op in _LOADS else bits & ~bit
+            if self.handler[i] >= 0:
+                bits |= live_in[self.handler[i]]
+                out |= live_in[self.handler[i]]
+            live_out[i] = out
+            if bits != live_in[i]:
+                live_in[i] = bits
+                for source in self.preceding[i] + self.protected[i]:
+                    if not waiting[source]:
+                        waiting[source] = True
+                        work.append(source)
+        return live_in, live_out
+
+    def _bound(
+        self, live: Tuple[List[int], List[int]], start: int, join: Callable[[int, int], int]
+    ) -> List[int]:
+        """Slots that hold a value before each instruction: on all ways or on any, as `join` says.
+
+        The deletions that apply() writes count as made.
+        """
+        live_in, live_out = live
+        entries = set(self.entries)
+        count = len(self.instructions)
+        bound = [start] * count
+        reached = [False] * count
+        bound[0], reached[0] = 0, True
+        work = [0]
+        while work:
+            i = work.pop()
+            before, bit = bound[i], self._bit(i)
+            if i in entries:
+                before &= live_in[i]
+            bits = before
+            if bit:
+                bits = before | bit if live_out[i] & bit else before & ~bit
+            targets = [(target, bits) for target in self.following[i]]
+            if self.handler[i] >= 0:
+                targets.append((self.handler[i], join(bits, before)))
+            for target, arriving in targets:
+                joined = join(bound[target], arriving) if reached[target] else arriving
+                if not reached[target] or joined != bound[target]:
+                    reached[target] = True
+                    bound[target] = joined
+                    work.append(target)
+        return bound
+
+    def apply(self) -> None:
+        """Write the deletions into the assembly."""
+        live_in, live_out = self._live()
+        everything = sum(self.slots.values())
+        surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
+        perhaps = self._bound((live_in, live_out), 0, lambda a, b: a | b)
+        none = next((i for i, c in enumerate(self.assembly.code.co_consts) if c is None), None)
+        additions = {}  # type: Dict[int, List[Instruction]]
+        for i in self.entries:
+            dead = perhaps[i] & ~live_in[i]
+            for slot, bit in self.slots.items():
+                added = additions.setdefault(id(self.instructions[i]), []) if dead & bit else []
+                if dead & surely[i] & bit:
+                    added.append(Instruction(_DELETE, slot))
+                elif dead & bit and none is not None:
+                    added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
+        last = set()
+        for i, one in enumerate(self.instructions):
+            bit = self._bit(i)
+            if bit and one.op == _BORROW:
+                one.op = _LOAD  # the slot may be empty before the stack lets go of the value
+            if bit and not live_out[i] & bit:
+                last.add(id(one))
+        self.assembly.rewrite(
+            lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
+        )
+        self.assembly.put_before(additions)
+
+    def _entries(self) -> List[int]:
+        """Where ways part or meet, so that a value may have died on the way there."""
+        found = set()
+        for i, targets in enumerate(self.following):
+            if len(targets) > 1:
+                found.update(targets)
+            found.update(target for target in targets if len(self.preceding[target]) > 1)
+        found.update(target for target in self.handler if target >= 0)
+        entries = []
+        for i in sorted(found):
+            while i < len(self.instructions) and self.instructions[i].name in _STAY_FIRST:
+                i += 1
+            if i < len(self.instructions) and not self._raises_again(i):
+                entries.append(i)
+        return sorted(set(entries))
+
+    def _raises_again(self, i: int) -> bool:
+        """Whether nothing but the exception's way out of the frame follows, which ends all locals.
+
+        Such a handler of 3.11 on is no statement; with a deletion in it, it would be one.
+        """
+        while i < len(self.instructions) and self.instructions[i].name in ("COPY", "POP_EXCEPT"):
+            i += 1
+        return i < len(self.instructions) and self.instructions[i].name == "RERAISE"

@@ -1,0 +1,261 @@
+"""What a function object has beside its code: defaults and annotations, as source.
+
+Nothing of the objects is executed: no `__repr__`, no properties, no lazy annotations.
+"""
+
+import ast
+import builtins
+import math
+import types
+
+_CO_VARARGS = 0x4
+_CO_VARKEYWORDS = 0x8
+_CO_FUTURE_ANNOTATIONS = (0x100000, 0x1000000)  # up to 3.7, from 3.8 on
+
+# A longer text is described in a comment instead; a deeper one may hold itself.
+_MAX_LENGTH = 200
+_MAX_DEPTH = 8
+_SHORT_INT_BITS = 600
+_FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType)
+_ALIASES = tuple(
+    getattr(types, name) for name in ("GenericAlias", "UnionType") if hasattr(types, name)
+)
+
+
+def signature(function, code):
+    # type: (types.FunctionType, types.CodeType) -> tuple
+    """(texts, comments) for the head of `function`.
+
+    `texts` holds an annotation and a default for each parameter as they are written, and the
+    annotation of the result; an empty text stands for none. `comments` says which of them have
+    no literal and no name.
+    """
+    positional = code.co_varnames[: code.co_argcount]
+    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    rest = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
+    order = list(positional)
+    if code.co_flags & _CO_VARARGS:
+        order.append(rest.pop(0))
+    order += keyword_only
+    if code.co_flags & _CO_VARKEYWORDS:
+        order.append(rest.pop(0))
+
+    given = function.__defaults__ or ()
+    defaults = dict(
+        zip(positional[max(0, len(positional) - len(given)) :], given[-len(positional) :])
+    )
+    defaults.update((function.__kwdefaults__ or {}).items())
+    namer = _Namer(function.__globals__)
+    annotations = _annotations(function, code, namer)
+
+    texts, comments = [], []
+    for name in order:
+        texts.append(_annotation(annotations, name, "annotation of " + name, comments))
+        if name in defaults:
+            text = namer.text(defaults[name])
+            if text is None:
+                text = "..."
+                comments.append(
+                    "default of %s: %s, where `...` stands" % (name, describe(defaults[name]))
+                )
+            texts.append(text)
+        else:
+            texts.append("")
+    texts.append(_annotation(annotations, "return", "annotation of the result", comments))
+    return tuple(texts), comments
+
+
+def describe(value):
+    # type: (object) -> str
+    """`<object of type Foo>`, without asking the object."""
+    return "<object of type %s>" % _type_name(type(value))
+
+
+def _type_name(kind):
+    # type: (type) -> str
+    name = type.__dict__["__qualname__"].__get__(kind)
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def _annotation(annotations, name, what, comments):
+    # type: (dict, str, str, list) -> str
+    text, value = annotations.get(name, ("", None))
+    if text is None:
+        comments.append("%s: %s" % (what, describe(value)))
+        return ""
+    return text
+
+
+def _annotations(function, code, namer):
+    # type: (types.FunctionType, types.CodeType, _Namer) -> dict
+    """Name -> (text or None, value)."""
+    if "__wrapped__" in function.__dict__:
+        return {}  # functools.wraps copied those of another function
+    annotate = getattr(function, "__annotate__", None)
+    if isinstance(annotate, types.FunctionType):  # from 3.14 on they are computed when asked for
+        return _returned_dict(annotate.__code__)
+    found = function.__annotations__
+    if type(found) is not dict:
+        return {}
+    as_text = any(code.co_flags & flag for flag in _CO_FUTURE_ANNOTATIONS)
+    result = {}
+    for name, value in found.items():
+        text = namer.text(value)
+        if as_text and type(value) is str:
+            text = value if _is_expression(value) else None
+        result[name] = (text, value)
+    return result
+
+
+def _is_expression(text):
+    # type: (str) -> bool
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return "\n" not in text and len(text) <= _MAX_LENGTH
+
+
+def _returned_dict(code):
+    # type: (types.CodeType) -> dict
+    """The dict that the function of `code` returns, as texts."""
+    from depyf import _core
+
+    try:
+        tree = ast.parse(_core.decompile(code, line_map=False)[0])
+    except (_core.DecompilationError, SyntaxError, ValueError, RecursionError):
+        return {}
+    shown = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
+            for key, value in zip(node.value.keys, node.value.values):
+                text = ast.unparse(value)
+                if isinstance(key, ast.Constant) and len(text) <= _MAX_LENGTH:
+                    shown[key.value] = (text, None)
+    return shown
+
+
+class _Namer:
+    """Spells objects as literals, or as the names that a function's globals have for them."""
+
+    def __init__(self, namespace):
+        # type: (dict) -> None
+        self.namespace = namespace
+
+    def text(self, value, depth=0):
+        # type: (object, int) -> object
+        """An expression for `value`, or None."""
+        if depth > _MAX_DEPTH:
+            return None
+        text = self._literal(value, depth)
+        if text is None:
+            text = self._name(value)
+        if text is None:
+            text = self._generic(value, depth)
+        return text if text is None or len(text) <= _MAX_LENGTH else None
+
+    def _literal(self, value, depth):
+        # type: (object, int) -> object
+        kind = type(value)
+        if value is None or value is Ellipsis or kind is bool:
+            return "..." if value is Ellipsis else repr(value)
+        if kind is int:
+            return repr(value) if value.bit_length() <= _SHORT_INT_BITS else None
+        if kind is float:
+            return repr(value) if math.isfinite(value) else None
+        if kind is complex:
+            return repr(value) if math.isfinite(value.real + value.imag) else None
+        if kind in (str, bytes):
+            return repr(value) if len(value) <= _MAX_LENGTH else None
+        if kind is type(None):
+            return "None"
+        if kind not in (tuple, list, set, dict) or len(value) > _MAX_LENGTH:
+            return None
+        if kind is dict:
+            parts = [
+                (self.text(key, depth + 1), self.text(item, depth + 1))
+                for key, item in value.items()
+            ]
+            if any(None in part for part in parts):
+                return None
+            return "{%s}" % ", ".join("%s: %s" % part for part in parts)
+        items = [self.text(item, depth + 1) for item in value]
+        if None in items or (kind is set and not items):
+            return None
+        inside = ", ".join(items)
+        if kind is tuple:
+            return "(%s,)" % inside if len(items) == 1 else "(%s)" % inside
+        return "[%s]" % inside if kind is list else "{%s}" % inside
+
+    def _name(self, value):
+        # type: (object) -> object
+        if value is type(None):
+            return "None"
+        name = None
+        if issubclass(type(value), type):
+            name = type.__dict__["__name__"].__get__(value)
+        elif type(value) in _FUNCTION_TYPES:
+            name = value.__name__
+        if name is not None:
+            if self.namespace.get(name) is value:
+                return name
+            if name not in self.namespace and vars(builtins).get(name) is value:
+                return name
+        modules = []
+        for known, found in list(self.namespace.items()):
+            if type(known) is not str or not known.isidentifier() or known.startswith("__"):
+                continue
+            if found is value:
+                return known
+            if type(found) is types.ModuleType:
+                modules.append((known, found))
+        for known, module in modules:
+            if name is not None and vars(module).get(name) is value:
+                return known + "." + name
+        return None
+
+    def _generic(self, value, depth):
+        # type: (object, int) -> object
+        """`list[int]`, `int | None`, `Optional[int]`."""
+        kind = type(value)
+        if kind in _ALIASES:
+            items = [self.text(item, depth + 1) for item in value.__args__]
+            if None in items or not items:
+                return None
+            if kind.__name__ in ("UnionType", "Union"):
+                return " | ".join(items)
+            origin = self._name(value.__origin__)
+            return None if origin is None else "%s[%s]" % (origin, ", ".join(items))
+        if kind.__module__ != "typing" or "__args__" not in getattr(value, "__dict__", ()):
+            return None
+        import typing
+
+        inside = vars(value)
+        arguments, name = inside["__args__"], inside.get("_name")
+        if inside.get("__origin__") is typing.Union:
+            name = "Union"
+            if len(arguments) == 2 and arguments[1] is type(None):
+                name, arguments = "Optional", arguments[:1]
+        origin = self._typing_name(name)
+        if origin is None or type(arguments) is not tuple or not arguments:
+            return None
+        items = [self.text(item, depth + 1) for item in arguments]
+        if None in items:
+            return None
+        if name == "Callable" and arguments[0] is not Ellipsis:
+            items = ["[%s]" % ", ".join(items[:-1]), items[-1]]
+        return "%s[%s]" % (origin, ", ".join(items))
+
+    def _typing_name(self, name):
+        # type: (object) -> object
+        import typing
+
+        value = vars(typing).get(name)
+        if type(name) is not str or value is None:
+            return None
+        if self.namespace.get(name) is value:
+            return name
+        for known, found in list(self.namespace.items()):
+            if found is typing and type(known) is str:
+                return known + "." + name
+        return None

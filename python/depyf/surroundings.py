@@ -1,0 +1,135 @@
+"""What two functions have beside their code: default values, closures, globals.
+
+Compared without running anything of the objects' own, `__eq__` included.
+"""
+
+import types
+from typing import Any, List, Set, Tuple
+
+_MISSING = object()
+# Values that are compared by what they are; every other one by identity.
+_LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
+
+
+def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[str, List[str]]:
+    """('', what was ignored), or 'different' or 'unproven' with the reason."""
+    for what in ("__defaults__", "__kwdefaults__"):
+        verdict, reason = _compare_values(
+            "default values", _by_name(f, what), _by_name(g, what), "the default of %s"
+        )
+        if verdict:
+            return verdict, [reason]
+    ignored = []
+    cells_f, cells_g = f.__closure__ or (), g.__closure__ or ()
+    names = f.__code__.co_freevars
+    verdict, reason = _compare_values(
+        "closures",
+        {name: _content(cell) for name, cell in zip(names, cells_f)},
+        {name: _content(cell) for name, cell in zip(names, cells_g)},
+        "the closure's variable %s",
+    )
+    if verdict:
+        return verdict, [reason]
+    if any(one is not other for one, other in zip(cells_f, cells_g)):
+        ignored.append("ignored: the closures hold the same values now, but share no variables")
+    if f.__globals__ is not g.__globals__:
+        used = sorted(global_names(f.__code__) | global_names(g.__code__))
+        verdict, reason = _compare_values(
+            "globals",
+            {name: _global(f, name) for name in used},
+            {name: _global(g, name) for name in used},
+            "the global %s",
+        )
+        if verdict:
+            return verdict, [reason]
+        ignored.append("ignored: the globals are two dictionaries")
+    if any(_annotated(one) or one.__dict__ for one in (f, g)):
+        ignored.append("ignored: annotations and attributes of the functions")
+    return "", ignored
+
+
+def _annotated(function: types.FunctionType) -> bool:
+    if hasattr(function, "__annotate__"):  # 3.14 on: reading __annotations__ would evaluate them
+        return function.__annotate__ is not None
+    return bool(function.__annotations__)
+
+
+def global_names(code: types.CodeType) -> Set[str]:
+    """Names among which are all globals that `code` and the code objects in it use."""
+    found = set()  # type: Set[str]
+    pending = [code]
+    while pending:
+        current = pending.pop()
+        found.update(current.co_names)
+        pending.extend(c for c in current.co_consts if isinstance(c, types.CodeType))
+    return found
+
+
+def _by_name(function: types.FunctionType, what: str) -> Any:
+    values = getattr(function, what) or ()
+    if isinstance(values, dict):
+        return dict(values)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return dict(zip(names[len(names) - len(values) :], values))
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return _MISSING
+
+
+def _global(function: types.FunctionType, name: str) -> Any:
+    value = function.__globals__.get(name, _MISSING)
+    if value is _MISSING:
+        builtins = function.__globals__.get("__builtins__", {})
+        builtins = getattr(builtins, "__dict__", builtins)
+        value = builtins.get(name, _MISSING) if type(builtins) is dict else _MISSING
+    return value
+
+
+def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, str]:
+    if set(first) != set(second):
+        return "different", "%s of %s, but the other has those of %s" % (
+            what,
+            ", ".join(sorted(first)) or "nothing",
+            ", ".join(sorted(second)) or "nothing",
+        )
+    for name in sorted(first):
+        a, b = first[name], second[name]
+        same = _same(a, b)
+        if same is True:
+            continue
+        place = one % name
+        if same is None:
+            return "unproven", "%s is another object" % place
+        return "different", "%s is %s, but the other's is %s" % (place, _shown(a), _shown(b))
+    return "", ""
+
+
+def _same(a: Any, b: Any) -> Any:
+    """True, False, or None where nobody knows: two objects that are no literals."""
+    pending = [(a, b)]
+    while pending:
+        x, y = pending.pop()
+        if x is y:
+            continue
+        if x is _MISSING or y is _MISSING:
+            return False
+        if type(x) is tuple and type(y) is tuple and len(x) == len(y):
+            pending.extend(zip(x, y))
+            continue
+        if type(x) not in _LITERALS or type(y) not in _LITERALS:
+            return None if type(x) is type(y) else False
+        # repr tells 0.0 from -0.0; a NaN is no other NaN.
+        if type(x) is not type(y) or x != y or repr(x) != repr(y):
+            return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    if value is _MISSING:
+        return "missing"
+    text = repr(value) if type(value) in _LITERALS else "of type %s" % type(value).__qualname__
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,35 @@
+#pragma once
+// Which CPython the bytecode is of, and what that version's code objects hold.
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace depyf {
+
+struct PyVersion {
+  std::uint8_t major = 3;
+  std::uint8_t minor = 0;
+  constexpr auto operator<=>(const PyVersion&) const = default;
+
+  /// co_posonlyargcount, and the method `replace` (3.8, PEP 570).
+  constexpr bool has_positional_only() const { return *this >= PyVersion{3, 8}; }
+  /// co_linetable in place of co_lnotab (3.10, PEP 626).
+  constexpr bool has_line_table() const { return *this >= PyVersion{3, 10}; }
+  /// In a .pyc file the items of a frozenset stand in the order of the set that the compiler made,
+  /// which follows the hash seed; from 3.11 on the writer sorts them.
+  constexpr bool sets_follow_hash_seed() const { return *this < PyVersion{3, 11}; }
+  /// co_qualname and co_exceptiontable; instructions have inline caches; `exec` takes a closure
+  /// (3.11).
+  constexpr bool has_exception_table() const { return *this >= PyVersion{3, 11}; }
+};
+
+/// The minor versions of CPython 3 that are read, oldest and newest.
+constexpr std::uint8_t kOldest = 7, kNewest = 15;
+constexpr bool is_supported(PyVersion version) {
+  return version.major == 3 && version.minor >= kOldest && version.minor <= kNewest;
+}
+inline std::string supported_versions() {
+  return "CPython 3." + std::to_string(kOldest) + " to 3." + std::to_string(kNewest);
+}
+
+}  // namespace depyf

@@ -1,0 +1,23 @@
+#pragma once
+// Which names a source of some version can hold.
+#include <string_view>
+
+#include "pyc/code_object.h"
+
+namespace depyf {
+
+/// A reserved word of that version (soft keywords are none).
+bool is_keyword(std::string_view name, PyVersion version);
+
+/// An identifier by its ASCII characters; others count as letters, except surrogates and invalid
+/// UTF-8.
+bool is_identifier(std::string_view name);
+
+/// Does `name`, written in a source of that version, give this very name? It is an identifier and
+/// no reserved word, and the compiler's normalisation (NFKC) leaves it as it is.
+bool is_writable_name(std::string_view name, PyVersion version);
+
+/// The same for `a.b.c`, part by part.
+bool is_writable_dotted_name(std::string_view name, PyVersion version);
+
+}  // namespace depyf

@@ -1,0 +1,158 @@
+// What the bytecode says of its names against what the text would say.
+#include <algorithm>
+
+#include "opcode/tables.h"
+#include "scopes/scopes.h"
+
+namespace depyf {
+namespace {
+
+enum Access : std::uint8_t {
+  kLoadsName = 1,
+  kStoresName = 2,
+  kLoadsGlobal = 4,
+  kStoresGlobal = 8,
+  kStoresCell = 16,
+  kLocal_ = 32,
+  kCell_ = 64,
+  kFree_ = 128,
+};
+
+/// Each variable and name of a code object, and how its instructions reach it. Code that control
+/// never takes counts, too.
+FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
+  FlatMap<std::uint8_t> accesses;
+  for (const Slot& slot : code.slots)
+    accesses[slot.name.index] |= static_cast<std::uint8_t>(
+        (slot.kind & (kLocal | kHidden) ? kLocal_ : 0) | (slot.kind & kCell ? kCell_ : 0) |
+        (slot.kind & kFree ? kFree_ : 0));
+  const VersionTable* table = version_table(code.version);
+  if (!table) return accesses;
+  std::vector<std::uint8_t> by_name(code.names.size(), 0);
+  std::uint32_t extended = 0;
+  for (std::size_t at = 0; at + 1 < code.code.size(); at += 2) {
+    const OpcodeInfo& info = table->opcodes[code.code[at]];
+    const std::uint32_t operand = extended << 8 | code.code[at + 1];
+    extended = info.name == "EXTENDED_ARG" ? operand : 0;
+    at += std::size_t{2} * info.caches;
+    std::uint8_t access = 0;
+    std::uint32_t name = operand;
+    switch (info.op) {
+      case Op::LOAD_NAME:
+      case Op::LOAD_FROM_DICT_OR_GLOBALS:
+        access = kLoadsName;
+        break;
+      case Op::STORE_NAME:
+      case Op::DELETE_NAME:
+        access = kStoresName;
+        break;
+      case Op::LOAD_GLOBAL:
+        access = kLoadsGlobal;
+        if (info.action == Action::LoadGlobal) name = operand >> 1;
+        break;
+      case Op::STORE_GLOBAL:
+      case Op::DELETE_GLOBAL:
+        access = kStoresGlobal;
+        break;
+      case Op::STORE_DEREF:
+      case Op::DELETE_DEREF: {
+        const std::uint32_t slot =
+            info.action == Action::Deref
+                ? (operand < code.deref_slots.size() ? code.deref_slots[operand] : UINT32_MAX)
+                : operand;
+        if (slot < code.slots.size()) accesses[code.slots[slot].name.index] |= kStoresCell;
+        continue;
+      }
+      default:
+        continue;
+    }
+    if (name < by_name.size()) by_name[name] |= access;
+  }
+  for (std::size_t i = 0; i < by_name.size(); ++i)
+    if (by_name[i]) accesses[code.names[i].index] |= by_name[i];
+  return accesses;
+}
+
+constexpr std::uint8_t kVariable = kLocal_ | kCell_ | kFree_;
+
+/// What is wrong with a name, or null. `access`: 0 where the bytecode has no such name, which is
+/// then one that the text needs for itself.
+const char* mismatch(const Scope& scope, const Symbol& symbol, std::uint8_t access, bool bare) {
+  const NamePlace place = symbol.place;
+  const bool global = place == NamePlace::GlobalExplicit || place == NamePlace::GlobalImplicit;
+  if ((symbol.flags & kMeantGlobal) && !global && !(bare && place == NamePlace::Local))
+    return "is a global that a variable of the text hides";
+  if (bare) {  // module or class: names by themselves
+    if (place == NamePlace::Local && (access & kStoresGlobal) && !(access & kStoresName))
+      return "is stored as a global, and local in the text";
+    if (place == NamePlace::Local && (access & kFree_) && (access & kStoresCell))
+      return "is stored outside of the class, and local in the text";
+    if (place == NamePlace::GlobalExplicit && (access & kStoresName) &&
+        scope.kind == ScopeKind::Class)
+      return "is stored in the class, and global in the text";
+    if (place == NamePlace::Free && !(access & kFree_))
+      return "is taken from a function around it in the text alone";
+    if (global && (access & kFree_) && !(access & (kLoadsName | kLoadsGlobal | kStoresGlobal)))
+      return "is taken from a function around it, and global in the text";
+    return nullptr;
+  }
+  switch (place) {
+    case NamePlace::Local:
+    case NamePlace::Cell:
+      if (scope.inlined) return nullptr;  // its variables may be named as those around it
+      if (access & (kLocal_ | kCell_)) return nullptr;
+      if (access & kFree_) return "is a free variable, and local in the text";
+      return access ? "is global, and local in the text" : nullptr;
+    case NamePlace::Free:
+      if (access & kVariable & (scope.inlined ? kVariable : kFree_)) return nullptr;
+      if (access & kVariable) return "is local, and a free variable in the text";
+      if (access) return "is global, and a free variable in the text";
+      return scope.inlined ? nullptr : "is a free variable in the text alone";
+    case NamePlace::GlobalExplicit:
+    case NamePlace::GlobalImplicit:
+      if (scope.inlined || !(access & kVariable)) return nullptr;
+      if (access & (kLoadsGlobal | kStoresGlobal)) return nullptr;
+      return "is a variable, and global in the text";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree) {
+  const Module& module = *ast.module;
+  std::vector<ScopeMismatch> found;
+  std::vector<std::uint8_t> seen(module.codes.size(), 0);
+  FlatMap<std::uint8_t> accesses;
+  CodeId last;  // whose they are
+  for (const Scope& scope : tree.scopes) {
+    if (!scope.code || !scope.checked || scope.code.index >= seen.size() || seen[scope.code.index])
+      continue;
+    const CodeObject& code = module[scope.code];
+    const bool bare = !(code.flags & kOptimized);
+    const auto report = [&](std::string what) {
+      found.push_back({scope.code, "scopes: " + std::move(what)});
+      seen[scope.code.index] = 1;
+    };
+    if (!scope.inlined &&
+        bare != (scope.kind == ScopeKind::Class || scope.kind == ScopeKind::Module)) {
+      report("the body of a " + std::string(bare ? "class is a function" : "function is a class") +
+             " in the text");
+      continue;
+    }
+    if (last != scope.code) accesses = accesses_of(code);
+    last = scope.code;
+    for (const auto& [name, symbol] : scope.symbols.entries()) {
+      const std::uint8_t* access = accesses.at(name);
+      const std::string_view text = module[StrId(name)];
+      if (text == "__class__" || text == "__classdict__" || text.starts_with('.')) continue;
+      const char* wrong = mismatch(scope, symbol, access ? *access : 0, bare && !scope.inlined);
+      if (!wrong) continue;
+      report(std::string(text) + " " + wrong);
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace depyf

@@ -1,0 +1,208 @@
+// Rule "decided branch": a branch on an expression of constants that cannot raise goes one way.
+//
+// Premises: every leaf is a LOAD_CONST of None, a bool, a str, or an int of at most 31 bits; every
+// operation on them is `not`, a comparison of two such ints (a bool is one), or + - * & | ^ of two,
+// with a result of at most 31 bits.
+// Proof: the operations are those of exact `int`, `bool`, `str` and `None`, which no code of the
+// user can replace; none of them raises, and none has an effect. So the branch always takes the
+// same edge, and what only the other edge leads to never runs. An operation that nobody reads any
+// more is removed: it did nothing else. Other code is left as it is: `1 / 0`, `x == x` and `10 **
+// 9` are no such expressions.
+#include <algorithm>
+#include <optional>
+
+#include "simplify/rules.h"
+
+namespace depyf::simplifying {
+namespace {
+
+constexpr std::int64_t kLargest = 0x7FFFFFFF;
+
+class Decided {
+ public:
+  Decided(Lifted& lifted, const Module& module) : lifted_(lifted), module_(module) {}
+
+  bool run() {
+    bool any = false;
+    std::vector<ValueId> decided;
+    for (LiftedBlock& block : lifted_.blocks) {
+      if (block.term != TermKind::Branch || !block.value) continue;
+      const std::optional<bool> way = truth(block.value);
+      if (!way) continue;
+      decided.push_back(block.value);
+      block.edges[0] = block.edges[*way ? 0 : 1];
+      block.term = TermKind::Jump;
+      block.jump = JumpRole::Plain;
+      block.value = ValueId();
+      block.falls = 0;
+      any = true;
+    }
+    if (!any) return false;
+    drop_unread(std::move(decided));
+    drop_unreachable();
+    return true;
+  }
+
+ private:
+  static constexpr int kDeepest = 16;
+
+  std::optional<std::int64_t> number(ValueId v, int depth) const {
+    if (depth > kDeepest || !v) return {};
+    const Value& value = lifted_[v];
+    if (value.kind != ValueKind::Operation) return {};
+    const auto operand = [&](std::size_t i) {
+      return i < value.operands.size() ? number(value.operands[i], depth + 1) : std::nullopt;
+    };
+    if (value.op == Op::LOAD_CONST) {
+      const Const& c = module_[ConstId(value.arg)];
+      if (c.kind == ConstKind::True) return 1;
+      if (c.kind == ConstKind::False) return 0;
+      if (c.kind != ConstKind::Int || c.big || c.integer > kLargest || c.integer < -kLargest)
+        return {};
+      return c.integer;
+    }
+    if (value.op == Op::UNARY && static_cast<UnaryOp>(value.arg) == UnaryOp::Not) {
+      const std::optional<bool> of = truth_of(value.operands[0], depth + 1);
+      if (!of) return {};
+      return *of ? 0 : 1;
+    }
+    if (value.op == Op::COMPARE && value.operands.size() == 2) {
+      const auto a = operand(0), b = operand(1);
+      if (!a || !b) return {};
+      switch (static_cast<CompareOp>(value.arg)) {
+        case CompareOp::Lt:
+          return *a < *b;
+        case CompareOp::Le:
+          return *a <= *b;
+        case CompareOp::Eq:
+          return *a == *b;
+        case CompareOp::Ne:
+          return *a != *b;
+        case CompareOp::Gt:
+          return *a > *b;
+        case CompareOp::Ge:
+          return *a >= *b;
+        default:
+          return {};
+      }
+    }
+    if (value.op == Op::BINARY && value.operands.size() == 2) {
+      const auto a = operand(0), b = operand(1);
+      if (!a || !b) return {};
+      std::int64_t result = 0;
+      switch (static_cast<BinaryOp>(value.arg)) {
+        case BinaryOp::Add:
+          result = *a + *b;
+          break;
+        case BinaryOp::Subtract:
+          result = *a - *b;
+          break;
+        case BinaryOp::Multiply:
+          result = *a * *b;
+          break;
+        case BinaryOp::And:
+          result = *a & *b;
+          break;
+        case BinaryOp::Or:
+          result = *a | *b;
+          break;
+        case BinaryOp::Xor:
+          result = *a ^ *b;
+          break;
+        default:
+          return {};
+      }
+      if (result > kLargest || result < -kLargest) return {};
+      return result;
+    }
+    return {};
+  }
+
+  std::optional<bool> truth_of(ValueId v, int depth) const {
+    if (!v || depth > kDeepest) return {};
+    const Value& value = lifted_[v];
+    if (value.kind == ValueKind::Operation && value.op == Op::LOAD_CONST) {
+      const Const& c = module_[ConstId(value.arg)];
+      if (c.kind == ConstKind::None) return false;
+      if (c.kind == ConstKind::Str) return !c.text.empty();
+    }
+    const std::optional<std::int64_t> known = number(v, depth);
+    if (!known) return {};
+    return *known != 0;
+  }
+
+  std::optional<bool> truth(ValueId v) const { return truth_of(v, 0); }
+
+  void drop_unread(std::vector<ValueId> work) {
+    std::vector<std::uint32_t> uses = count_uses(lifted_);
+    std::vector<std::uint8_t> gone(lifted_.values.size(), 0);
+    while (!work.empty()) {
+      const ValueId v = work.back();
+      work.pop_back();
+      const Value& value = lifted_[v];
+      if (uses[v.index] != 0 || gone[v.index] || value.kind != ValueKind::Operation) continue;
+      gone[v.index] = 1;
+      for (ValueId operand : value.operands) {
+        --uses[operand.index];
+        work.push_back(operand);
+      }
+    }
+    for (LiftedBlock& block : lifted_.blocks) {
+      std::erase_if(block.body, [&](ValueId v) { return gone[v.index] != 0; });
+      for (ValueId& v : block.stack_in)
+        if (v && gone[v.index]) v = ValueId();
+    }
+  }
+
+  void drop_unreachable() {
+    const Order order(lifted_);
+    std::vector<std::uint8_t> kept(lifted_.regions.size(), 0);
+    for (std::size_t b = 0; b < lifted_.blocks.size(); ++b) {
+      LiftedBlock& block = lifted_.blocks[b];
+      if (order.number[b] == UINT32_MAX) {
+        block = {};
+        continue;
+      }
+      for (RegionId r = block.region; r; r = lifted_.regions[r.index].parent) kept[r.index] = 1;
+    }
+    std::vector<RegionId> number(kept.size());
+    std::vector<Region> regions;
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      if (!kept[r]) continue;
+      number[r] = RegionId(static_cast<std::uint32_t>(regions.size()));
+      regions.push_back(lifted_.regions[r]);
+    }
+    if (regions.size() == kept.size()) return;
+    for (Region& region : regions)
+      if (region.parent) region.parent = number[region.parent.index];
+    for (LiftedBlock& block : lifted_.blocks)
+      if (block.region) block.region = number[block.region.index];
+    lifted_.regions = std::move(regions);
+  }
+
+  Lifted& lifted_;
+  const Module& module_;
+};
+
+}  // namespace
+
+bool take_decided_branches(Lifted& lifted, const Module& module) {
+  constexpr int kRounds = 8;  // one may decide another through a parameter that it leaves
+  bool any = false;
+  for (int round = 0; round < kRounds; ++round) {
+    if (!Decided(lifted, module).run()) break;
+    any = true;
+    remove_trivial_params(lifted);
+  }
+  return any;
+}
+
+}  // namespace depyf::simplifying
+
+namespace depyf {
+
+bool take_decided_branches(Lifted& lifted, const Module& module) {
+  return simplifying::take_decided_branches(lifted, module);
+}
+
+}  // namespace depyf

@@ -1,0 +1,130 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "support/system.h"
+
+extern char** environ;
+
+namespace depyf {
+
+namespace {
+
+/// A pipe that no other child inherits: one that did would keep it open, and its reader waiting.
+bool make_pipe(int (&ends)[2]) {
+#ifdef __linux__
+  return ::pipe2(ends, O_CLOEXEC) == 0;
+#else
+  if (::pipe(ends) != 0) return false;
+  for (int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  return true;
+#endif
+}
+
+/// Waits until `file` can be read or written; false where that takes until `deadline`.
+bool ready(int file, short events, Clock::time_point deadline) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiting{file, events, 0};
+    const int found = ::poll(&waiting, 1, static_cast<int>(left));
+    if (found > 0) return true;
+    if (found < 0 && errno != EINTR) return false;
+  }
+}
+
+class PosixProcess final : public Process {
+ public:
+  PosixProcess(int to, int from) : to_(to), from_(from) {}
+  ~PosixProcess() override {
+    ::close(to_);
+    ::close(from_);
+    if (id <= 0) return;
+    ::kill(id, SIGKILL);  // it has nothing to finish, and may hang
+    ::waitpid(id, nullptr, 0);
+  }
+
+  // The pipe does not block: a program that reads nothing must not stop this one.
+  bool write(std::string_view text, Clock::time_point deadline) override {
+    while (!text.empty()) {
+      if (!ready(to_, POLLOUT, deadline)) return false;
+      const ssize_t written = ::write(to_, text.data(), text.size());
+      if (written < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
+  bool read(std::uint8_t* to, std::size_t size, Clock::time_point deadline) override {
+    while (size > 0) {
+      if (!ready(from_, POLLIN, deadline)) return false;
+      const ssize_t got = ::read(from_, to, size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      to += got;
+      size -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  pid_t id = -1;
+
+ private:
+  int to_, from_;
+};
+
+}  // namespace
+
+std::unique_ptr<Process> Process::start(const std::string& program,
+                                        const std::vector<std::string>& arguments) {
+  ::signal(SIGPIPE, SIG_IGN);  // a program that has died shows in what `write` returns
+  int to[2], from[2];
+  if (!make_pipe(to)) return nullptr;
+  if (!make_pipe(from)) {
+    ::close(to[0]);
+    ::close(to[1]);
+    return nullptr;
+  }
+  ::fcntl(to[1], F_SETFL, O_NONBLOCK);
+  auto started = std::make_unique<PosixProcess>(to[1], from[0]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const bool failed =
+      posix_spawnp(&started->id, program.c_str(), &actions, nullptr, argv.data(), environ) != 0;
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(to[0]);
+  ::close(from[1]);
+  if (failed) {
+    started->id = -1;
+    return nullptr;
+  }
+  return started;
+}
+
+bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) != 0; }
+
+bool is_executable(const std::filesystem::path& path) {
+  std::error_code error;
+  return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error);
+}
+
+std::FILE* open_file(const std::filesystem::path& path, const char* mode) {
+  return std::fopen(path.c_str(), mode);
+}
+
+}  // namespace depyf

@@ -1,0 +1,17 @@
+#pragma once
+// How long the locals that only one side has hold their values.
+#include <optional>
+#include <vector>
+
+#include "lift/lifted.h"
+#include "verify/canon.h"
+
+namespace depyf::verify_detail {
+
+/// The first operation that may run code of the program while one of `slots` (by slot) still holds
+/// a value that nothing reads any more; nothing when there is none. Lockstep then says the rest: a
+/// value that is read later is read by the same effects on both sides. `lifted` is not simplified.
+std::optional<Difference> held_too_long(const Lifted& lifted, const Module& module,
+                                        const std::vector<bool>& slots);
+
+}  // namespace depyf::verify_detail

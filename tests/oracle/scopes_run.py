@@ -1,0 +1,278 @@
+"""Decompiles random programs about scopes, runs both the program and what came back, and compares what they did.
+
+Few names, bound and read in every way that Python has, in scopes in one another: walruses in comprehensions, generator expressions and class headers, `nonlocal`
+and `global`, classes in everything, comprehensions in class bodies, private names, `del`, names that exec makes, lambdas with defaults, type parameters.
+Runs under any CPython from 3.7 on.
+
+    python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]]     DEPYF is the native command
+
+Prints the seed and how many programs needed which fallback; fails where a result does not compile, or does something else than its program.
+"""
+
+import importlib.util
+import marshal
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+MINOR = sys.version_info[1]
+SHOWN = int(os.environ.get("SHOWN", "3"))
+NAMES = ["a", "b", "c", "x", "__p"]
+OWN = re.compile(r"__temp|__function_|_temp_")
+
+
+class Writer:
+    """Random code; `asks` is how many statements are still to come."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.asks = rng.choice([6, 10, 16])
+        self.number = 0
+
+    def name(self):
+        return self.rng.choice(NAMES)
+
+    def target(self):
+        return self.rng.choice([self.name()] * 8 + ["%s, %s" % (self.name(), self.name()), "box.v"])
+
+    def condition(self, depth):
+        e = self.expression
+        forms = [
+            "%s", "not (%s)", "(%s) or True", "(4 if (%s) is None else (%s))", "(%s) and (%s)",
+            "(True if (%s) else (%s))", "(False if (%s) else (%s))",
+        ]  # fmt: skip
+        form = self.rng.choice(forms)
+        return form % tuple(e(depth - 1) for _ in range(form.count("%s")))
+
+    def clauses(self, depth):
+        text = "for %s in (%s, 1, None)" % (self.target(), self.expression(depth - 1, walrus=False))
+        if self.rng.random() < 0.2:
+            text += " for %s in (0, 2)" % self.name()
+        for _ in range(self.rng.choice([0, 0, 1, 1, 2])):
+            text += " if " + self.condition(depth - 1)
+        return text
+
+    def expression(self, depth, walrus=True):
+        rng = self.rng
+        if depth <= 0 or rng.random() < 0.25:
+            return rng.choice(NAMES * 2 + ["1", "None", "'s'"])
+        e = lambda: self.expression(depth - 1, walrus)  # noqa: E731
+        choice = rng.randrange(14)
+        if choice < 2 and walrus and MINOR >= 8:
+            return "(%s := %s)" % (self.name(), e())
+        if choice == 2 and walrus and MINOR >= 8:
+            return "(%s := (%s := %s))" % (self.name(), self.name(), e())
+        if choice == 3:
+            return "[%s %s]" % (e(), self.clauses(depth))
+        if choice == 4:
+            return "list(%s %s)" % (e(), self.clauses(depth))
+        if choice == 5:
+            return "{1: %s %s}" % (e(), self.clauses(depth))
+        if choice == 6:
+            return "(lambda %s=%s: %s)()" % (self.name(), e(), e())
+        if choice == 7:
+            return "(lambda: %s)()" % e()
+        if choice == 8:
+            return "(%s if %s else %s)" % (e(), e(), e())
+        if choice == 9:
+            return "(%s, %s)" % (e(), e())
+        if choice == 10:
+            return "any((%s) is None %s)" % (e(), self.clauses(depth))
+        if choice == 11:
+            return "names(locals())"
+        if choice == 12:
+            return "(%s, %s)" % (rng.choice(["(%s or %s)", "(%s and %s)"]) % (e(), e()), e())
+        return "log(%s)" % e()
+
+    def body(self, depth, indent, kind):
+        lines = []
+        for _ in range(self.rng.choice([1, 2, 2, 3])):
+            lines += self.statement(depth, indent, kind)
+        return lines
+
+    def declared(self, indent, kind):
+        lines = []
+        names = self.rng.sample(NAMES, 2)
+        if self.rng.random() < 0.25:
+            lines.append(indent + "global " + names[0])
+        if self.rng.random() < 0.25:
+            lines.append(indent + "nonlocal " + names[1])
+        return lines
+
+    def statement(self, depth, indent, kind):
+        rng, e, self.asks = self.rng, self.expression, self.asks - 1
+        inner = indent + "    "
+        choice = rng.randrange(17) if depth > 0 and self.asks > 0 else rng.randrange(8)
+        if choice < 3:
+            return [indent + "%s = %s" % (self.target(), e(3))]
+        if choice < 5:
+            return [indent + "log(%s)" % e(3)]
+        if choice == 5:
+            return [indent + rng.choice(["del %s" % self.name(), "%s += 1" % self.name()])]
+        if choice == 6:
+            if kind == "function":
+                return [indent + "return " + e(2)] if rng.random() < 0.3 else [indent + "pass"]
+            return [indent + "exec('%s = 5')" % rng.choice(NAMES[:4])]
+        if choice == 7:
+            value = rng.choice(["", " = " + e(2)])
+            if MINOR < 14 and kind != "function" and not value:
+                value = " = 1"
+            return [indent + "%s: %s%s" % (self.name(), rng.choice(["int", "'t'"]), value)]
+        if choice < 11:
+            self.number += 1
+            name = "f%d" % self.number
+            generic = rng.choice(["", "[T]", "[a: int]"]) if MINOR >= 12 else ""
+            parameters = "%s=%s" % (self.name(), e(2)) if rng.random() < 0.4 else ""
+            lines = [indent + "def %s%s(%s):" % (name, generic, parameters)]
+            lines += self.declared(inner, "function") + self.body(depth - 1, inner, "function")
+            if generic == "[T]":
+                lines.append(inner + rng.choice(["b: T = 1", "log(str(T))", "pass"]))
+            call = ["log(%s())" % name, "log(%s())" % name, "log([%s() for %s in (1, 2)])" % (name, self.name())]  # fmt: skip
+            return lines + self.guarded(indent, rng.choice(call))
+        if choice < 14:
+            self.number += 1
+            name = rng.choice(["C%d", "_D%d"]) % self.number
+            base = "object"
+            if rng.random() < 0.5:
+                base = "(%s if %s else %s)" % ("object", e(2), "Base")
+            if MINOR >= 8 and rng.random() < 0.3:
+                base = rng.choice(["(a := Base)", "x := (b := Base)", "(log(c := 2), Base)[1]"])
+            # 3.12 mangles names behind a generic class as if they stood in it.
+            generic = rng.choice(["", "[T]"]) if MINOR >= 13 else ""
+            lines = [indent + "class %s%s(%s):" % (name, generic, base)]
+            lines += self.declared(inner, "class") + self.body(depth - 1, inner, "class")
+            return lines + [indent + "log(names(vars(%s)), %s.__qualname__)" % (name, name)]
+        if choice == 14:
+            return [indent + "if %s:" % e(2)] + self.body(depth - 1, inner, kind)
+        if choice == 15:
+            return [indent + "for %s in (1, 2):" % self.target()] + self.body(
+                depth - 1, inner, kind
+            )
+        lines = [indent + "try:"] + self.body(depth - 1, inner, kind)
+        return lines + [indent + "except Exception as %s:" % self.name()] + self.body(depth - 1, inner, kind)  # fmt: skip
+
+    def guarded(self, indent, text):
+        return [indent + "try: " + text, indent + "except Exception as e: log(type(e).__name__)"]
+
+
+def program(rng):
+    while True:
+        writer = Writer(rng)
+        lines = []
+        while writer.asks > 0:
+            lines += ["try:"] + writer.statement(3, "    ", "module")
+            lines += ["except Exception as e: log(type(e).__name__)"]
+        text = "\n".join(lines) + "\n"
+        try:
+            return text, compile(text, "program", "exec", dont_inherit=True)
+        except SyntaxError:
+            continue
+
+
+class Base:
+    pass
+
+
+class Box:
+    pass
+
+
+def shown(value, depth=0):
+    if isinstance(value, (int, str, type(None))):
+        return repr(value)
+    if isinstance(value, (list, tuple)) and depth < 3:
+        return "%s%s" % (type(value).__name__, [shown(v, depth + 1) for v in value])
+    if isinstance(value, dict) and depth < 3:
+        return str(sorted((str(k), shown(v, depth + 1)) for k, v in value.items()))
+    return getattr(value, "__qualname__", type(value).__name__)
+
+
+class Endless(BaseException):
+    pass
+
+
+def run(code):
+    """What it did, and its names at the end."""
+    done = []
+
+    def log(*values):
+        if len(done) > 400:
+            raise Endless
+        done.append([shown(v) for v in values])
+        return values[0]
+
+    def names(space):
+        keys = (k for k in space if not k.startswith("__") or k == "__p")
+        return sorted(k for k in keys if not OWN.search(k))
+
+    space = {"log": log, "names": names, "Base": Base, "Box": Box, "box": Box(), "__name__": "m"}
+    try:
+        exec(code, space)
+    except Endless:
+        pass
+    except BaseException as e:
+        done.append(type(e).__name__)
+    done.append([(k, shown(space[k])) for k in names(space)])
+    done.append(shown(getattr(space.get("box"), "v", "none")))
+    return done
+
+
+def main():
+    depyf = sys.argv[1]
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9)
+    ladder = sys.argv[4:5]
+    print("3.%d seed %d" % (MINOR, seed), flush=True)
+    failures, rungs = 0, Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        programs = {}
+        os.mkdir(os.path.join(folder, "in"))
+        for number in range(count):
+            text, code = program(random.Random(seed + number))
+            path = os.path.join(folder, "in", "p%d.pyc" % number)
+            with open(path, "wb") as f:
+                f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+            programs[number] = text, code
+        out = os.path.join(folder, "out")
+        command = [
+            depyf,
+            "decompile",
+            "--no-check",
+            os.path.join(folder, "in"),
+            "-o",
+            out,
+            "-j",
+            "1",
+        ]
+        if ladder:
+            command += ["--ladder", ladder[0]]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for rung in re.findall(r"ladder (L\d)|scopes: ", done.stderr.decode()):
+            rungs[rung or "scopes"] += 1
+        for number, (text, code) in programs.items():
+            try:
+                with open(os.path.join(out, "p%d.py" % number), encoding="utf-8") as f:
+                    back = f.read()
+                again = compile(back, "program", "exec", dont_inherit=True)
+                expected, got = run(code), run(again)
+            except (OSError, SyntaxError) as error:
+                back, expected, got = locals().get("back", ""), "", repr(error)
+            if expected == got:
+                continue
+            failures += 1
+            if failures <= SHOWN:
+                print("---- seed %d\n%s---- came back as\n%s" % (seed + number, text, back))
+                print("---- expected %s\n---- got %s" % (expected, got))
+    print("%d programs, %d failures, %s" % (count, failures, dict(rungs)))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore")
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Locals that are cleared where they are last read, on every way through the code."""
+
+import sys
+import types
+import weakref
+
+import pytest
+
+from depyf.frame_contract import argument_names
+from depyf.lifetimes import consume, used_locals
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="nothing is consumed there")
+
+
+class Thing:
+    pass
+
+
+def ways(make, seen, n):
+    first = make("first")
+    second, third = make("second"), make("third")
+    if n == 1:
+        seen(first is second)
+    elif n == 2:
+        seen(third)
+    for i in range(n):
+        fourth = make("fourth %d" % i)
+        try:
+            if i == 3:
+                raise KeyError(fourth)
+            seen(fourth)
+        except KeyError:
+            seen("caught")
+        else:
+            continue
+        seen("behind")
+    fifth = make("fifth")
+    return seen("end")
+
+
+def handed_on(make, seen, n):
+    first, second = make("first"), make("second")
+    seen(second)
+    return seen((first, seen("before")))
+
+
+def watched(function, n):
+    """What `function` does and when its things die, in one list."""
+    log = []
+
+    def make(name):
+        thing = Thing()
+        weakref.finalize(thing, log.append, "end of " + name)
+        return thing
+
+    function(make, lambda one: log.append(type(one).__name__ if one != "end" else one), n)
+    return log
+
+
+@pytest.mark.parametrize("function", [ways, handed_on])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_a_local_ends_with_its_last_read(function, n):
+    code, names = consume(function.__code__, frozenset(argument_names(function.__code__)))
+    assert {"first", "second"} <= set(names)
+    log = watched(types.FunctionType(code, globals()), n)
+    plain = watched(function, n)
+    assert [one for one in log if not one.startswith("end of")] == [
+        one for one in plain if not one.startswith("end of")
+    ]
+    assert sorted(log) == sorted(plain)
+    if function is handed_on:
+        assert log == ["Thing", "end of second", "str", "tuple", "end of first"]
+    else:
+        # Nothing reads what is made on the way to here, so all of it is gone.
+        assert log[-2:] == ["end of fifth", "end"]
+        assert log.index("end of first") < log.index("end of fifth")
+
+
+def test_what_is_kept_is_left_alone():
+    code, names = consume(handed_on.__code__, frozenset(handed_on.__code__.co_varnames))
+    assert code is handed_on.__code__ and names == ()
+
+
+def on_the_stack(make, log):
+    return log(make("a"), make("b"))
+
+
+def in_a_local(make, log):
+    first = make("a")
+    return log(first, make("b"))
+
+
+def beside(make, log):
+    first = make("a")
+    log(first)
+    return log(2)
+
+
+def beside_on_the_stack(make, log):
+    log(make("a"))
+    return log(2)
+
+
+@pytest.mark.parametrize(
+    "torch_s, ours", [(on_the_stack, in_a_local), (beside_on_the_stack, beside)]
+)
+def test_the_prover_counts_how_long_a_value_is_kept(torch_s, ours):
+    from depyf import _core
+
+    one, other = torch_s.__code__, ours.__code__.replace(co_name=torch_s.__name__)
+    if hasattr(other, "co_qualname"):
+        other = other.replace(co_qualname=one.co_qualname)
+    assert _core.compare(one, other)[0] == "equivalent"
+    verdict, detail = _core.compare(one, other, lifetimes=True)
+    assert verdict == "unproven"
+    assert "'first' keeps a value that nothing reads any more" in detail
+    consumed, _ = consume(other, used_locals(one))
+    assert _core.compare(one, consumed, lifetimes=True)[0] == "equivalent"

@@ -1,0 +1,260 @@
+"""What the prover once accepted although a program tells the two apart, and what it refused for nothing."""
+
+import math
+import struct
+import subprocess
+import sys
+import types
+
+import depyf
+import pytest
+import pythons
+from depyf import _core
+from depyf.code_edit import replace
+from depyf.recompile import recompile
+
+PROVEN = ("identical", "exact", "equivalent")
+
+
+def function(source, **objects):
+    """The code of `f` in `source`, with `objects` where its constants hold their names."""
+    module = compile(source, "<test>", "exec")
+    code = next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == "f")
+
+    def placed(one):
+        if type(one) is tuple:
+            return tuple(map(placed, one))
+        return objects.get(one, one) if type(one) is str else one
+
+    return replace(code, co_consts=tuple(map(placed, code.co_consts)))
+
+
+def run(code, *arguments, **names):
+    return types.FunctionType(code, dict(names, __builtins__=__builtins__))(*arguments)
+
+
+def accepted(a, b, **options):
+    return _core.compare(a, b, **options)[0] in PROVEN
+
+
+# ---------------------------------------------------------------- NaN
+ONE, OTHER = float("nan"), float("nan")
+PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000001))[0]
+LIST = "def f(): return ['A', 'B']"
+TUPLES = "def f(): return [('A', 1), ('B', 1)]"
+
+
+@pytest.mark.parametrize("source", [LIST, TUPLES])
+def test_one_nan_is_not_two(source):
+    once, twice = function(source, A=ONE, B=ONE), function(source, A=ONE, B=OTHER)
+    assert not accepted(once, twice) and not accepted(twice, once)
+    assert accepted(once, function(source, A=OTHER, B=OTHER))
+
+
+@pytest.mark.parametrize("other", [-ONE, PAYLOAD, math.inf])
+def test_sign_and_payload_of_a_nan_count(other):
+    assert not accepted(function(LIST, A=ONE), function(LIST, A=other))
+
+
+def test_a_nan_that_both_know_stands_for_itself():
+    assert not accepted(function(LIST, A=ONE, B=OTHER), function(LIST, A=OTHER, B=ONE))
+
+
+def test_complex_nans_are_compared():
+    a = function("def f(): return 'A'", A=complex(ONE, 1))
+    assert accepted(a, function("def f(): return 'A'", A=complex(OTHER, 1)))
+    assert not accepted(a, function("def f(): return 'A'", A=complex(1, ONE)))
+
+
+@pytest.mark.parametrize("value", [ONE, complex(ONE, 1), (ONE, 1)])
+def test_recompiled_code_holds_the_very_nan(value):
+    code = function("def f(): return ['A', 'A', 'B']", A=value, B=OTHER)
+    result = recompile(code)
+    assert result.proven, result.detail
+    first, second, third = run(result.code)
+    assert first is value and second is value and third is OTHER
+
+
+# ---------------------------------------------------------------- sets
+ORDERS = [
+    ("def f(): return [i for i in {8, 0}]", "def f(): return [i for i in {0, 8}]"),
+    ("def f(): return list({8, 0})", "def f(): return list({0, 8})"),
+    ("def f(): return list({*(8, 0, 16)})", "def f(): return list({*(0, 8, 16)})"),
+]
+
+
+@pytest.mark.parametrize("a, b", ORDERS)
+def test_the_order_of_insertion_into_a_set_counts(a, b):
+    assert run(function(a)) != run(function(b))
+    assert not accepted(function(a), function(b))
+
+
+def test_what_is_only_searched_has_no_order():
+    a, b = "def f(x): return x in {8, 0, 1}", "def f(x): return x in {0, 1, 8}"
+    assert accepted(function(a), function(b))
+
+
+@pytest.mark.parametrize("shown", ["{0, 17, 2, 3, 4}", "{*(0, 17, 2, 3, 4)}", "{8, 0, 16}"])
+def test_a_set_keeps_its_order_through_the_decompiler(shown):
+    code = function("def f(): return list(%s)" % shown)
+    result = recompile(code)
+    assert result.proven and run(result.code) == run(code), result.source
+
+
+def test_items_one_by_one_are_not_an_update_with_a_frozenset():
+    a, b = "def f(): return list({0, 17, 2, 3, 4})", "def f(): return list({*(0, 17, 2, 3, 4)})"
+    one, other = function(a), function(b)
+    assert accepted(one, other) <= (run(one) == run(other))
+
+
+# ---------------------------------------------------------------- who sees locals
+TEMPORARY = "def f(g):\n tmp_1 = g()\n __compiled_fn_0\n return %s\n"
+DROPPED = "def f(g):\n g()\n __compiled_fn_0\n return %s\n"
+LOOKS = ["locals()", "vars()", "dir()", "eval('tmp_1')", "b.locals()", "sys._getframe().f_locals"]
+
+
+@pytest.mark.parametrize("look", LOOKS + ["getattr(b, 'locals')()"])
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_a_local_stays_where_the_code_looks_at_its_locals(look, dynamo):
+    a, b = function(TEMPORARY % look), function(DROPPED % look)
+    assert not accepted(a, b, dynamo=dynamo) and not accepted(b, a, dynamo=dynamo)
+
+
+def test_a_local_stays_where_an_alias_of_locals_may_be_called():
+    a = "def f(g):\n __temp_1 = g()\n h = look()\n return h, __temp_1\n"
+    one, other = function(a), function(a.replace("__temp_1", "t"))
+    assert not depyf.compare(one, other)
+
+
+def test_recompile_knows_an_alias_in_the_globals():
+    code = function("def f(g):\n tmp_1 = g()\n __compiled_fn_0\n return sorted(look())\n")
+    scope = {"look": locals, "__compiled_fn_0": print}
+    result = recompile(code, dynamo=True, scope=scope)
+    names = run(result.code or code, int, **scope)
+    assert names == run(code, int, **scope) == ["g", "tmp_1"]
+
+
+def test_a_local_of_the_program_is_not_torchs_temporary():
+    code = function("def f(g, r):\n tmp_1 = g()\n __compiled_fn_0\n return r()\n")
+    text = recompile(code, dynamo=True, own_locals=("tmp_1",)).source
+    assert "tmp_1 = " in text
+
+
+def test_names_of_locals_that_nobody_sees_do_not_count():
+    comprehensions = "def f(x): return [i for i in x]", "def f(x): return [j for j in x]"
+    for a, b in [
+        comprehensions,
+        ("def f(x):\n y = x + 1\n return y", "def f(x): return x + 1"),
+    ]:
+        for one, other in ((a, b), (b, a)):
+            assert depyf.compare(function(one), function(other))
+    said = depyf.compare(*map(function, comprehensions))
+    assert "'i'" in said.ignored and "'j'" in said.ignored
+
+
+# ---------------------------------------------------------------- cells, functions, reserved names
+CELLS = (
+    "def f(i, xs): return [(lambda: i, (lambda: i).__closure__[0]) for i in xs]",
+    "def f(i, xs):\n t = (lambda: i).__closure__[0]\n return [(lambda: i, t) for i in xs]\n",
+)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are functions")
+def test_a_comprehension_has_a_cell_of_its_own():
+    one, other = map(function, CELLS)
+    assert not accepted(one, other) and not accepted(other, one)
+
+
+def test_a_comprehension_over_cells_is_proven_whatever_their_slots():
+    a = "def f(xs):\n a = 1\n return [lambda: i for i in xs]"
+    b = "def f(xs):\n b = 1\n a = b\n return [lambda: i for i in xs]"
+    assert depyf.compare(function(a), function(b)).verdict == "equivalent"
+
+
+MADE = "(lambda: 0).__class__(x, (lambda: 0).__globals__, None, None, (y,))"
+
+
+def test_making_a_function_of_what_is_no_code_raises():
+    source = "def f(x, y):\n try: r = %s\n except TypeError: r = %%d\n return r\n" % MADE
+    assert not accepted(function(source % 1), function(source % 2))
+    one = function("def f(x, y): return %s.__closure__[0]" % MADE)
+    assert not accepted(one, function("def f(x, y): return y"))
+
+
+def test_names_of_torchs_are_names_like_others():
+    a = function("def f(g): return (__compiled_fn_1, g())")
+    b = function("def f(g):\n t = g()\n return (__compiled_fn_1, t)")
+    assert not depyf.compare(a, b)
+    assert accepted(a, b, dynamo=True)
+
+
+def test_a_name_counts_as_torchs_only_where_torch_put_it():
+    code = function("def f(g):\n t = (__import_m, g())\n return t")
+    for scope in ({"__import_m": math}, {"__import_m": 1}, {}):
+        assert recompile(code, dynamo=True, scope=scope).proven
+
+
+# ---------------------------------------------------------------- three answers
+def test_a_reason_tells_different_from_not_proven():
+    different = depyf.compare(function("def f(x): return x.a"), function("def f(x): return x.b"))
+    assert different.verdict == "different" and "x.a" in different.detail
+    one = function("def f(x):\n y = g(x)\n return y")
+    unproven = depyf.compare(one, function("def f(x):\n z = g(x)\n h()\n return z"))
+    assert unproven.verdict != "identical" and not unproven
+
+
+def test_a_function_that_only_returns_a_constant():
+    a, b = "def f(): return 1", "def f():\n x = 1\n return x"
+    assert depyf.compare(function(a), function(b))
+
+
+def outer(value):
+    def inner(a=value, *, k=value):
+        return a, k, value
+
+    return inner
+
+
+def test_defaults_and_closures_of_functions_count():
+    assert depyf.compare(outer(1), outer(1)) and not depyf.compare(outer(1), outer(2))
+    assert depyf.compare(outer(1), outer(2)).verdict == "different"
+    assert depyf.compare(outer(1), outer(True)).verdict == "different"
+    assert depyf.compare(outer([]), outer([])).verdict == "unproven"
+    assert "share no variables" in depyf.compare(outer(1), outer(1)).ignored
+
+
+def test_globals_of_functions_count():
+    code = function("def f(): return K")
+    made = [types.FunctionType(code, {"K": value}) for value in (1, 1, 2)]
+    assert depyf.compare(made[0], made[1]) and "globals" in depyf.compare(made[0], made[1]).ignored
+    assert depyf.compare(made[0], made[2]).verdict == "different"
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+def test_a_class_rebuilt_from_bytes_that_loses_its_static_attributes_is_not_proven(
+    version, tmp_path
+):
+    source = tmp_path / "m.py"
+    source.write_text(
+        "class A:\n    def f(self):\n        self.a = 1\n        return self.a\n"
+        "        self.later = 2\n"
+    )
+    compiled = tmp_path / "m.pyc"
+    subprocess.run(
+        [
+            pythons.path_of(version),
+            "-c",
+            "import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2])",
+            str(source),
+            str(compiled),
+        ],
+        check=True,
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "decompile", str(compiled)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "not proven" in done.stderr and "__static_attributes__" in done.stderr

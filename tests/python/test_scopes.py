@@ -1,0 +1,154 @@
+"""Names mean the same in decompiled source: kept programs, and random ones from tests/oracle/scopes_run.py.
+
+The long form: tests/oracle/scopes_run.py DEPYF 5000 under each interpreter.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from interpreters import SUPPORTED, interpreters, native_command  # noqa: E402
+
+ORACLE = os.path.join(os.path.dirname(HERE), "oracle", "scopes_run.py")
+
+COMPILE = """
+import importlib.util, marshal, sys
+with open(sys.argv[1], "wb") as f:
+    f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(sys.stdin.read(), "p", "exec")))
+"""
+
+# What each was printed as once ran differently: first version, program.
+PROGRAMS = {
+    "conditional_filter_in_function": (
+        7,
+        """
+def f(fields):
+    return [x for x in fields if (4 if x is None else x)]
+print(f([None, 0, 3]))
+""",
+    ),
+    "conditional_filter_in_class": (
+        7,
+        """
+class A:
+    l = [i for i in (1, None) if (4 if i is None else i)]
+print(A.l, hasattr(A, "i"))
+""",
+    ),
+    "conditional_filter_in_module": (
+        7,
+        """
+fields = [None, 0, 3]
+print([g for g in fields if (4 if g is None else g)])
+""",
+    ),
+    "conditional_base_beside_dispatch_loop": (
+        7,
+        """
+import sys
+class C(dict if sys.version_info > (3, 5) else list):
+    y = 1
+    def m(self): return self.y
+print(C().m(), C.__name__, C.__qualname__)
+n = 0
+def ready(): return True
+while True:
+    if ready():
+        try:
+            n += 1
+            1 / (n - 3)
+        except ZeroDivisionError:
+            break
+    print(n)
+""",
+    ),
+    "conditional_base_in_function": (
+        7,
+        """
+def fun(fields, base):
+    total = 0
+    class K(base if fields else object):
+        z = 7
+        def get(self): return self.z, total
+    flds = [f for f in fields if (4 if f is None else f)]
+    total = len(flds)
+    g = (lambda: total) if flds else None
+    return K().get(), flds, g and g()
+print(fun([None, 1, 0], dict))
+""",
+    ),
+    "chained_walrus_base": (
+        8,
+        """
+class C(x := (y := object)):
+    z = 1
+print(C.z, x, y)
+""",
+    ),
+    "chained_walrus_in_generator": (
+        8,
+        """
+def f():
+    if any((key := (value := x)) for x in ["ok"]):
+        print(key, value)
+f()
+""",
+    ),
+    "type_parameter_in_local_annotation": (
+        12,
+        """
+def second[T](var: tuple[T]) -> T:
+    y: T = var[0]
+    return y
+print(second((1,)), second.__type_params__)
+""",
+    ),
+}
+
+
+def output(python, source):
+    done = subprocess.run(
+        [python, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60
+    )
+    assert not done.stderr, done.stderr.decode() + source
+    return done.stdout
+
+
+@pytest.fixture(params=SUPPORTED, ids=lambda minor: "3.%d" % minor)
+def python(request):
+    """The minor version and path of each CPython that is found."""
+    if request.param not in interpreters():
+        pytest.skip("no CPython 3.%d" % request.param)
+    if native_command() is None:
+        pytest.skip("no native command was built")
+    return request.param, interpreters()[request.param]
+
+
+@pytest.mark.parametrize("ladder", [0, 5])
+def test_kept_programs(python, ladder, tmp_path):
+    """Each does the same as what comes back of it, in the forms of both rungs of the ladder."""
+    minor, path = python
+    for name, (since, source) in PROGRAMS.items():
+        if minor < since:
+            continue
+        compiled = tmp_path / (name + ".pyc")
+        subprocess.run([path, "-c", COMPILE, str(compiled)], input=source.encode(), check=True)
+        back = subprocess.run(
+            [native_command(), "decompile", "--no-check", "--ladder", str(ladder), str(compiled)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
+        ).stdout.decode()  # fmt: skip
+        assert output(path, back) == output(path, source), "%s\n%s" % (name, back)
+
+
+def test_random_programs(python):
+    """A short run of the random programs."""
+    _, path = python
+    done = subprocess.run(
+        [path, ORACLE, native_command(), "100", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode()

@@ -1,0 +1,486 @@
+"""What a program can ask of its process is the same inside a block, at every moment and in every thread, as without depyf."""
+
+import collections
+import gc
+import locale
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+
+import depyf
+import pytest
+import torch
+from programs import PROGRAMS, TORCH
+from test_programs import run
+
+#: their caches and orders differ from call to call, also without depyf
+_VARY = ("/sympy/", "/mpmath/")
+
+
+# ---- what Dynamo looks at ------------------------------------------------------------------------
+
+
+def looked_at(action):
+    """Frames that Dynamo looked at while `action` ran, how often each, and what it counted."""
+    from torch._dynamo import convert_frame
+    from torch._dynamo.utils import counters
+
+    seen, look = collections.Counter(), convert_frame.ConvertFrameAssert.__call__
+    left_out = []
+
+    def spy(self, frame, *arguments, **keywords):
+        name = frame.f_code.co_filename
+        if any(part in name for part in _VARY):
+            left_out.append(name)
+        else:
+            name = "a graph" if name.startswith("<eval_with_key>") else name
+            seen[(name, frame.f_code.co_name)] += 1
+        return look(self, frame, *arguments, **keywords)
+
+    counters.clear()
+    convert_frame.ConvertFrameAssert.__call__ = spy
+    try:
+        action()
+    finally:
+        convert_frame.ConvertFrameAssert.__call__ = look
+    counted = {name: dict(found) for name, found in counters.items() if found}
+    if left_out:
+        counted.pop("frames", None)
+    return dict(seen), counted
+
+
+def unequal(have, want):
+    return [
+        (key, one.get(key), other.get(key))
+        for one, other in zip(have, want)
+        for key in set(one) | set(other)
+        if one.get(key) != other.get(key)
+    ]
+
+
+#: compiled autograd has a test of its own below
+COUNTED = [program for program in PROGRAMS if program.name != "compiled_autograd"]
+
+
+@pytest.mark.parametrize("program", COUNTED, ids=[program.name for program in COUNTED])
+def test_dynamo_counts_as_without_depyf(tmp_path, program):
+    if TORCH < program.since:
+        pytest.skip("torch %d.%d does not compile this" % TORCH)
+    try:
+        run(program)  # what is compiled for the first time is counted as a cache miss
+        want = looked_at(lambda: run(program))
+    except Exception as error:
+        pytest.skip("plain torch.compile raises %s here" % type(error).__name__)
+    if unequal(looked_at(lambda: run(program)), want):
+        pytest.skip("plain runs differ from each other")
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        have = looked_at(lambda: run(program))
+    assert unequal(have, want) == []
+
+
+AUTOGRAD = """
+import sys
+sys.path.insert(0, FOLDER)
+import depyf, torch
+from test_unnoticed import looked_at, unequal
+
+def step(x):
+    loss = (x**2).sin().sum()
+    loss.backward()
+    return loss
+
+def action():
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        torch.compile(step, backend="eager")(torch.ones(3, requires_grad=True))
+
+action()
+want = looked_at(action)
+again = looked_at(action)
+assert unequal(again, want) == [], unequal(again, want)
+for block in (depyf.capture(), depyf.prepare_debug("dump")):
+    with block as run:
+        have = looked_at(action)
+    assert run.functions
+    ours = [name for name in have[0] if "depyf" in name[0]]
+    assert not ours, ours
+    # torch reads the file of the frames above for a traceback, and one of them is a dumped file now;
+    # an abstract class remembers what it was asked
+    more = [one for one in unequal(have, want) if not READS(one)]
+    assert not more, more
+print("finished")
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 5), reason="compiled autograd is no setting")
+def test_compiled_autograd_does_not_look_at_depyf(tmp_path):
+    # in a process of its own: pytest listens to torch's trace too, so its frames are looked at there
+    script = AUTOGRAD.replace("FOLDER", repr(os.path.dirname(os.path.abspath(__file__)))).replace(
+        "READS(one)", "any(part in one[0][0] for part in ('tokenize.py', 'codecs', 'abc'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert b"finished" in done.stdout, done.stderr.decode()[-3000:]
+
+
+# ---- the state of the process --------------------------------------------------------------------
+
+
+def levels():
+    named = {
+        name: (logger.level, logger.disabled, logger.propagate)
+        for name, logger in list(logging.root.manager.loggerDict.items())
+        if isinstance(logger, logging.Logger)
+    }
+    return dict(named, root=logging.root.level, disabled=logging.root.manager.disable)
+
+
+def configuration():
+    """torch's settings, of the modules that are loaded by now."""
+    found = {}
+    for name in ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config"):
+        module = sys.modules.get(name)
+        for key, value in list(vars(module).get("_config", {}).items()) if module else ():
+            found[name, key] = repr(getattr(value, "user_override", value))[:200]
+    found["threads"] = torch.get_num_threads(), torch.is_grad_enabled()
+    found["default"] = torch.get_default_dtype()
+    return found
+
+
+def of_the_process():
+    """All that this program can ask of its process, in any thread."""
+    return {
+        "warnings": (
+            id(warnings.filters),
+            tuple(warnings.filters),
+            warnings.showwarning,
+            warnings._showwarnmsg_impl if hasattr(warnings, "_showwarnmsg_impl") else None,
+            getattr(warnings, "_filters_version", None),
+        ),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "hooks": (sys.excepthook, sys.displayhook, getattr(sys, "unraisablehook", None)),
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
+        "path": (tuple(sys.path), tuple(sys.path_hooks), tuple(sys.argv)),
+        "finders": [one for one in sys.meta_path if type(one).__module__ != "depyf.imports"],
+        "signals": {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)},
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+        "gc": (gc.isenabled(), gc.get_threshold(), gc.get_debug(), tuple(gc.callbacks)),
+        "levels": levels(),
+        "threads' hooks": getattr(threading, "excepthook", None),
+        "configuration": configuration(),
+    }
+
+
+def of_the_thread():
+    """What only the thread itself can ask."""
+    with open("/proc/self/status" if os.path.exists("/proc/self/status") else os.devnull) as file:
+        mask = [line for line in file if line.startswith("Umask")]
+    return {
+        "trace": (sys.gettrace(), sys.getprofile()),
+        "random": random.getstate(),
+        "torch's random": torch.random.get_rng_state().tolist(),
+        "mask": mask,
+    }
+
+
+def broken(x):
+    y = torch.sin(x) + 1
+    torch._dynamo.graph_break()
+    return y * x
+
+
+def differences(one, other):
+    found = []
+    for key in one:
+        if one[key] == other[key]:
+            continue
+        if isinstance(one[key], dict):
+            # a module that is imported by now brings loggers and settings of its own
+            found += [
+                (key, name, value, other[key][name])
+                for name, value in one[key].items()
+                if name in other[key] and other[key][name] != value
+            ]
+        else:
+            found.append((key, one[key], other[key]))
+    return found
+
+
+def watched(action):
+    """What of the process was not as before while `action` ran, for this thread or another one."""
+    before, mine = of_the_process(), of_the_thread()
+    found, stop, looks = [], threading.Event(), [0]
+
+    def watch():
+        while not stop.is_set():
+            looks[0] += 1
+            found.extend(differences(before, of_the_process()))
+            stop.wait(0.005)  # else this thread holds the interpreter's lock most of the time
+
+    def inside(graph, inputs):
+        found.extend(differences(before, of_the_process()))
+        return graph.forward
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        action()
+        torch.compile(lambda x: x + 1, backend=inside)(torch.ones(3))
+    finally:
+        stop.set()
+        thread.join()
+    found += differences(before, of_the_process()) + differences(mine, of_the_thread())
+    assert looks[0] > 3
+    return found
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_the_process_is_as_before_at_every_moment(tmp_path, backend):
+    compiled = torch.compile(broken, backend=backend, dynamic=False)
+    compiled(torch.ones(2))  # torch's own imports and settings
+
+    def compiles(sizes):
+        for size in sizes:
+            compiled(torch.ones(size))
+
+    # torch changes filters and settings itself while it compiles with the other two
+    torchs = {one[:2] if len(one) == 4 else one[:1] for one in watched(lambda: compiles((3, 4)))}
+    assert backend != "eager" or not torchs
+
+    def with_depyf():
+        with depyf.prepare_debug(str(tmp_path / "dump"), log_bytecode=True) as run:
+            compiles((5, 6, 7))
+        assert len(list(run.entries())) > 5
+
+    found = watched(with_depyf)
+    assert [one for one in found if one[:1] not in torchs and one[:2] not in torchs] == []
+
+
+def test_a_dumped_file_has_the_rights_that_the_program_gives(tmp_path):
+    script = (
+        "import os, sys, torch, depyf\n"
+        "os.umask(0o027)\n"
+        "with depyf.prepare_debug('dump'):\n"
+        "    torch.compile(lambda x: x + 1, backend='eager')(torch.ones(3))\n"
+        "    os.umask(0o077)\n"
+        "    torch.compile(lambda x: x + 2, backend='eager')(torch.ones(3))\n"
+        "for name in sorted(os.listdir('dump')):\n"
+        "    if name.startswith('__transformed'):\n"
+        "        print(oct(os.stat('dump/' + name).st_mode & 0o777))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=str(tmp_path), stdout=subprocess.PIPE, check=True
+    )
+    if sys.platform != "win32":
+        assert done.stdout.decode().split() == ["0o640", "0o600"]
+
+
+# ---- warnings --------------------------------------------------------------------------------------
+
+
+def test_a_warning_that_was_shown_is_not_shown_again(tmp_path):
+    script = (
+        "import warnings, torch, depyf\n"
+        "def eager(): warnings.warn('once please', UserWarning)\n"
+        "shown = []\n"
+        "warnings.showwarning = lambda message, *rest, **more: shown.append(str(message))\n"
+        "warnings.simplefilter('default')\n"
+        "with depyf.prepare_debug('dump'):\n"
+        "    f = torch.compile(lambda x, n: x + n, backend='eager', dynamic=False)\n"
+        "    for n in (1, 2, 3, 4):\n"
+        "        f(torch.ones(3), n)\n"
+        "        eager()\n"
+        "print(shown.count('once please'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=str(tmp_path), stdout=subprocess.PIPE, check=True
+    )
+    assert done.stdout.split() == [b"1"]
+
+
+def test_a_warning_of_compiled_code_is_shown_once(tmp_path):
+    @torch.compiler.disable
+    def helper():
+        warnings.warn("deprecated thing", UserWarning, stacklevel=3)
+
+    def f(x, n):
+        y = x + n
+        helper()
+        return y * 2
+
+    def shown():
+        torch._dynamo.reset()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("default")
+            g = torch.compile(f, backend="eager", dynamic=False)
+            for n in (1, 2.5, True):
+                g(torch.ones(3), n)
+            g(torch.ones(2, 2).t(), 7)
+        return len([one for one in seen if "deprecated thing" in str(one.message)])
+
+    want = shown()
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        have = shown()
+    assert have == want
+
+
+OUTER = """
+import warnings
+import torch, torch._dynamo, depyf
+
+def outer():
+    def f(x):
+        '''doc'''
+        y = x * 2
+        torch._dynamo.graph_break()
+        return (y + f.n, x is 1)
+    f.n = 3
+    return f
+
+def g(x, n=7):
+    '''\\\\d'''
+    print(b"%d" % n)
+    return (x + 1, n is 1, f"{n!r:>3}")
+
+warnings.resetwarnings()
+warnings.simplefilter("error", append=FILTERED)
+with depyf.prepare_debug("dump") as run:
+    compiled = torch.compile(outer(), backend="eager")
+    for size in (2, 3):
+        assert torch.equal(compiled(torch.ones(size))[0], torch.full((size,), 5.0))
+    torch.compile(g, backend="eager")(torch.ones(2))
+found = [(e.name, e.verdict, e.detail) for e in run.entries() if e.hooked and not e.replaced]
+assert not found, found
+assert not run.problems, [(p.where, p.message, p.detail) for p in run.problems]
+print("finished")
+"""
+
+
+@pytest.mark.parametrize(
+    "options", [["-W", "error"], ["-X", "dev"], ["-b"], ["-bb"], ["-O"], ["-OO"]], ids="".join
+)
+def test_under_the_interpreters_options(tmp_path, options):
+    # torch itself warns while it is imported, so there the option is asked for only after it
+    strict = options == ["-W", "error"]
+    script = OUTER.replace("FILTERED", "not %r" % strict)
+    if not strict:
+        script = script.replace('warnings.simplefilter("error"', 'warnings.simplefilter("default"')
+    path = tmp_path / "program.py"
+    path.write_text(script)
+    done = subprocess.run(
+        [sys.executable] + ([] if strict else options) + [str(path)],
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    told = done.stderr.decode()
+    assert done.returncode == 0 and b"finished" in done.stdout, told[-3000:]
+    for line in told.splitlines():
+        assert "depyf" not in line or "Warning" not in line, told[-3000:]
+
+
+@pytest.mark.parametrize("options", [["-W", "error"], ["-X", "dev"], ["-bb"]], ids="".join)
+def test_the_tests_themselves_under_the_interpreters_options(options):
+    # without torch, which warns while it is imported
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
+    done = subprocess.run(
+        [sys.executable]
+        + options
+        + ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        + [os.path.join(folder, "test_compiling.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout.decode()[-3000:]
+
+
+# ---- blocks and hooks that overlap -----------------------------------------------------------------
+
+
+def test_each_of_two_blocks_has_the_whole_record_and_says_whose_code_runs(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "outer")) as outer:
+        with depyf.prepare_debug(str(tmp_path / "inner")) as inner:
+            with depyf.capture() as watched:
+                result = torch.compile(broken, backend="eager")(torch.ones(3))
+    assert result.shape == (3,)
+    runs = [list(run.entries()) for run in (outer, inner, watched)]
+    assert [len(entries) for entries in runs] == [2, 2, 2]
+    for entries in zip(*runs):
+        assert len({(one.source.count("\n"), one.verdict, len(one.guards)) for one in entries}) == 1
+        stages = [[artifact.stage for artifact in one.artifacts] for one in entries]
+        assert stages[0] == stages[1] == stages[2]
+        assert [one.replaced for one in entries] == [False, True, False]
+        assert entries[1].replaced_by == ""
+        for other in (entries[0], entries[2]):
+            assert other.replaced_by == "the block that writes to %s" % (tmp_path / "inner")
+            assert other.code is entries[1].code
+    assert "torch runs the code of the block that writes to" in (
+        tmp_path / "outer" / "README.md"
+    ).read_text(encoding="utf-8")
+
+
+def test_blocks_in_two_threads_each_have_the_whole_record(tmp_path):
+    both, runs = threading.Barrier(2), {}
+
+    def work(name):
+        with depyf.prepare_debug(str(tmp_path / name)) as run:
+            both.wait()
+            torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+            both.wait()
+        runs[name] = run
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    entries = [[one for one in run.entries() if one.hooked] for run in runs.values()]
+    assert [len(found) for found in entries] == [2, 2]
+    for one, other in zip(*entries):
+        assert {one.replaced, other.replaced} == {True, False}
+        assert sum("the block that writes to" in each.replaced_by for each in (one, other)) == 1
+
+
+def test_a_hook_behind_ours_is_named(tmp_path):
+    from torch._dynamo.convert_frame import register_bytecode_hook
+
+    def plain(x):
+        return x * 2
+
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        handle = register_bytecode_hook(
+            lambda code, new_code: new_code.replace(co_firstlineno=new_code.co_firstlineno)
+            if hasattr(new_code, "replace")
+            else None
+        )
+        try:
+            result = torch.compile(plain, backend="eager")(torch.ones(3))
+        finally:
+            handle.remove()
+    assert torch.equal(result, torch.full((3,), 2.0))
+    (entry,) = run.entries()
+    if sys.version_info >= (3, 8):
+        assert not entry.replaced
+        assert "the bytecode hook" in entry.replaced_by and "test_unnoticed.py" in entry.replaced_by
+
+
+def test_an_entry_without_a_function_says_why(tmp_path):
+    def fails(graph, inputs):
+        raise RuntimeError("no backend")
+
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        with pytest.raises(Exception, match="no backend"):
+            torch.compile(lambda x: x + 1, backend=fails)(torch.ones(3))
+    assert run.unattributed and all(entry.detail for entry in run.unattributed)
+    assert "failed before torch made code" in run.unattributed[0].detail
