@@ -227,7 +227,7 @@ def summary(document, report=None, links=False):
         line, advice = _cause(cause, links)
         lines.append("  " + line)
         if advice and len(lines) < 9:
-            lines.append("            help: " + advice)
+            lines.append("            " + advice)
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))
     if number["failures"]:
@@ -269,9 +269,9 @@ def _cause(cause, links):
         textwrap.shorten(_plain(words), 200, placeholder=" …").rstrip("." if more else ""),
         more,
     )
-    return line, textwrap.shorten(_plain(found["help"][0]), 160, placeholder=" …") if found[
-        "help"
-    ] else ""
+    told = ["help: " + text for text in found["help"]]
+    told += ["torch's hint: " + text for text in found.get("hints") or ()]
+    return line, textwrap.shorten(_plain(told[0]), 166, placeholder=" …") if told else ""
 
 
 def breaks_text(document, links=False):
@@ -305,9 +305,8 @@ def breaks_text(document, links=False):
                 % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
             )
         lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
-        lines.extend(
-            "    help: " + _plain(hint) for hint in dict.fromkeys(said["help"] + said["hints"])
-        )
+        lines.extend("    help: " + _plain(hint) for hint in said["help"])
+        lines.extend("    torch's hint: " + _plain(hint) for hint in said["hints"])
         if said["url"]:
             lines.append("    " + shown(said["url"]))
     return "\n".join(lines) if lines else "no graph breaks"

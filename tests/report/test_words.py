@@ -110,7 +110,8 @@ def test_a_break_that_is_not_known_is_told_in_torchs_words():
     )
     assert (
         found["why"] == "It is so."
-        and found["help"] == ["Do this."]
+        and found["help"] == []
+        and found["hints"] == ["Do this."]
         and found["what"] == "A new kind"
     )
 

@@ -295,10 +295,10 @@ def test_a_break_that_several_compiles_meet_is_told_once():
     assert text.splitlines() == [
         "/a/b.py:3: A call [0/0, 0/1]",
         "    It is so.",
-        "    help: Do this.",
+        "    torch's hint: Do this.",
         "/a/b.py:4: A call [1/0]",
         "    It is so.",
-        "    help: Do this.",
+        "    torch's hint: Do this.",
     ]
 
 

@@ -210,10 +210,6 @@ def _fill_after(reason, entry):
         reason["words"] = reason["words"].replace(
             "is another value", "is another number; from here on any number fits"
         )
-        reason["help"] = [
-            "Nothing, if it changed once: torch takes the first number as a constant and the second as symbolic. "
-            "torch.compile(dynamic=True) or a tensor instead of the number spares the first compile."
-        ]
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",

@@ -1,91 +1,22 @@
 """Graph breaks and recompiles in plain words: what happened, on which line of the user's, and what helps.
 
 torch's own texts stay beside these words, complete; where a reason is not known here, torch's explanation is what is said.
+The words and the advice are rows of `depyf.advice`.
 """
 
 import re
 
+from depyf import advice
+from depyf.advice import breaks as break_rows
+from depyf.advice import recompiles as guard_rows
+
 _LIMIT = re.compile(r"recompile limit|cache_size_limit", re.IGNORECASE)
 _BACKEND = re.compile(r"^BackendCompilerFailed: backend='(.*?)' raised:\n(.*)")
-#: torch's name of a graph break -> (what happened, what helps); names of torch 2.2 to 2.13
-_BREAKS = (
-    (
-        r"^(generic_jump|Data-dependent branching)",
-        "Which way the branch goes depends on a tensor's value, which is known only when the graph has run.",
-        [
-            "torch.where(condition, a, b) where both sides are cheap; torch.cond where they are not.",
-            "If the condition does not need the tensor's value, decide it on a shape or a Python value.",
-        ],
-    ),
-    (
-        r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.(item|tolist)",
-        "A tensor's value is turned into a Python number, so Python must wait for it.",
-        [
-            "Keep the value a tensor: most operators take a zero-dimensional tensor where they take a number.",
-            "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph.",
-        ],
-    ),
-    (
-        r"Dynamic shape operator",
-        "The shape of the result depends on a tensor's values.",
-        [
-            "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the graph.",
-            "A mask with torch.where keeps the shape fixed.",
-        ],
-    ),
-    (
-        r"graph_break\(\)",
-        "The program asks for a break here: it calls torch._dynamo.graph_break().",
-        ["Remove that call."],
-    ),
-    (
-        r"torch\.compiler\.disable|marked as skipped|skip calling|SkipFilesVariable|skipped",
-        "The function that is called is marked not to be compiled.",
-        [
-            "Move the call out of the compiled function, or remove the mark (torch.compiler.disable, a skipped module)."
-        ],
-    ),
-    (
-        _LIMIT.pattern,
-        "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
-        [
-            "Remove what makes it recompile (listed here as well): a higher limit only moves the point where torch gives up."
-        ],
-    ),
-    (
-        r"reorderable|debugging function",
-        "A message is printed in the middle of the graph.",
-        [
-            "Print outside of the compiled function, or after it.",
-            "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print at the end of the graph.",
-        ],
-    ),
-    (
-        r"logging\.Logger|logger",
-        "A message is logged in the middle of the graph.",
-        [
-            "Log outside of the compiled function, or after it.",
-            "torch._dynamo.config.ignore_logging_functions.add(logger.warning), with the method that is called, leaves it out of compiled code.",
-        ],
-    ),
-    (
-        r"context manager|GenericContextWrappingVariable",
-        "Dynamo cannot keep this `with` block in the graph, or a break inside it cannot be resumed.",
-        ["Enter the context outside of the compiled function."],
-    ),
-    (
-        r"\bnumpy|ndarray",
-        "NumPy code that Dynamo does not trace.",
-        ["Use the torch operator of the same name."],
-    ),
-)
 _LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
 _GIVEN_UP = re.compile(
     r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
 )
-_LOOP_HELP = "Or make the loop's body a function of its own: torch compiles that one, and cuts it at this line."
 _WHOLE = "torch gives the whole function up: it runs as plain Python, and only the functions that it calls are compiled."
-_PRINT = re.compile(r"builtin (?:operator )?`?print\b|builtin print\b|'print'")
 _REPORT_HINT = re.compile(
     r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
 )
@@ -98,36 +29,31 @@ def of_break(found):
     Args:
         found: a graph break as in docs/run_schema.md.
     Returns:
-        A dict: `what` (torch's name for it), `code` (its number), `why`, `then` (what it leads to where that is more than a cut),
-        `help` (list), `file`, `line`, `source`, `caller` (the reader's own line that led into a library's, see `users_line`),
-        `url`, `raw`.
+        A dict: `what` (torch's name for it), `code` (its number), `row` (that of `depyf.advice`, "" where there is none), `why`,
+        `then` (what it leads to where that is more than a cut), `help` (advice that is tested), `hints` (torch's own, word for
+        word), `file`, `line`, `source`, `caller` (the reader's own line that led into a library's, see `users_line`), `url`, `raw`.
     """
     reason = found.get("reason") or "unknown"
     raw = found.get("text") or reason
-    said = "%s\n%s" % (reason, found.get("explanation") or "")
-    why, advice = "", []
-    if _PRINT.search(said):
-        why, advice = _BREAKS[6][1:]
-    else:
-        for pattern, words, hints in _BREAKS:
-            if re.search(pattern, reason, re.IGNORECASE):
-                why, advice = words, hints
-                break
-    hints = []
-    for hint in found.get("hints") or ():
-        if hint not in hints and not _REPORT_HINT.search(hint):
-            hints.append(hint)
-    explanation = (found.get("explanation") or "").strip()
+    location = found.get("location") or ""
+    said = "%s\n%s\n%s" % (reason, found.get("explanation") or "", location)
     number = _GB.search(found.get("url") or "")
-    filename, line = split_location(found.get("location") or "")
+    code = "GB" + number.group(1) if number else ""
+    row, names = advice.find(break_rows.ROWS, code, reason, said)
+    explanation = (found.get("explanation") or "").strip()
+    why = (advice.filled(row.words, names) if row else None) or ""
+    filename, line = split_location(location)
+    looped = break_rows.LOOP.help if _LOOP.search(raw) else ()
     return {
         "what": reason.rstrip(": "),
-        "code": "GB" + number.group(1) if number else "",
+        "code": code,
+        "row": row.key if row else "",
         "why": why or explanation.split("\n")[0] or reason,
         "explanation": explanation if why else "",
         "then": _then(raw),
-        "help": (list(advice) or hints) + ([_LOOP_HELP] if _LOOP.search(raw) else []),
-        "hints": hints if advice else [],
+        "help": [text for text, _ in _advice(row, names)] + [one.text for one in looped],
+        "patches": [patch for _, patch in _advice(row, names)] + ["" for _ in looped],
+        "hints": _hints(found.get("hints") or ()),
         "file": filename,
         "line": line,
         "source": _last_code(found.get("user_stack") or ()),
@@ -137,6 +63,22 @@ def of_break(found):
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+def _advice(row, names):
+    """(text, patch) of each piece of advice of a row for which all names are known."""
+    found = []
+    for one in row.help if row else ():
+        text = advice.filled(one.text, names)
+        if text is not None:
+            found.append((text, advice.filled(one.patch, names) or ""))
+    return found
+
+
+def _hints(hints):
+    """torch's hints, each once; that something be reported to torch only where it says nothing else."""
+    kept = list(dict.fromkeys(hints))
+    return [one for one in kept if not _REPORT_HINT.search(one)] or kept
 
 
 def _then(raw):
@@ -256,7 +198,9 @@ def of_reason(text):
         "words": "",
         "before": "",
         "after": "",
+        "row": "",
         "help": [],
+        "patches": [],
         "file": stack.group("file") if stack else place.group("file") if place else "",
         "line": int((stack or place).group("line")) if stack or place else 0,
         "source": (stack.group("code") if stack else place.group("code") if place else "").strip(),
@@ -275,27 +219,20 @@ def _describe(found, guard):
     if match is not None:
         found.update(kind="type", name=match.group("name"), after=match.group("after"))
         found["words"] = "`%s` was a tensor, is %s" % (found["name"], found["after"])
-        found["help"] = [
-            "Pass the same type at each call, or convert before the compiled function is called."
-        ]
+        _advise(found, "tensor or not")
         return
     match = _STATE.match(guard)
     if match is not None:
         what = match.group("what").strip()
         found.update(kind="global state", name=what)
         found["words"] = "torch's global state changed: %s" % (what.replace(" ", ", ") or "unknown")
-        found["help"] = [
-            "Call it in the same mode each time: inside one `torch.no_grad()`, `torch.autocast` or default dtype, or warm up "
-            "each mode on purpose."
-        ]
+        _advise(found, "global state")
         return
     match = _KEY.match(guard)
     if match is not None:
         found.update(kind="container", name=match.group("name"))
         found["words"] = "the key `%s` is not there any more" % found["name"]
-        found["help"] = [
-            "Keep the same keys at each call; take out what varies before the compiled function is called."
-        ]
+        _advise(found, "keys")
         return
     match = _TYPE_ID.match(guard)
     if match is not None:
@@ -304,17 +241,13 @@ def _describe(found, guard):
             found["name"],
             "was %s" % _article(found["before"]) if found["before"] else "changed its type",
         )
-        found["help"] = [
-            "Pass the same type at each call; numbers that change may be passed as tensors."
-        ]
+        _advise(found, "type")
         return
     match = _OBJ_ID.match(guard)
     if match is not None:
         found.update(kind="object", name=match.group("name"))
         found["words"] = "`%s` is another object than before" % found["name"]
-        found["help"] = [
-            "Keep one object (module, function, callable) instead of making one for each call."
-        ]
+        _advise(found, "object")
         return
     match = _LENGTH.match(guard)
     if match is not None:
@@ -325,21 +258,19 @@ def _describe(found, guard):
             found["before"],
             "" if found["before"] == "1" else "s",
         )
-        found["help"] = [
-            "The loop over it is unrolled, so each length is a compile: stack the elements into one tensor, or pad to one length."
-        ]
+        _advise(found, "length")
         return
     if "___dict_contains" in guard or "not in" in guard:
         found.update(kind="container")
         found["words"] = "the keys of a dict changed: `%s` does not hold" % guard
-        found["help"] = ["Keep the same keys at each call."]
+        _advise(found, "keys")
         return
     match = _EQUAL.match(guard)
     if match is not None and ".size()" not in guard:
         name = match.group("name").strip()
         found.update(kind="value", name=name, before=match.group("before"))
         found["words"] = "`%s` was %s, is another value" % (name, found["before"])
-        found["help"] = [_value_advice(name, found["before"])]
+        _advise(found, _value_row(name, found["before"]))
         return
     match = re.match(r"^(?P<name>\S+) is (?P<not>not )?None$", guard)
     if match is not None:
@@ -348,16 +279,16 @@ def _describe(found, guard):
             (match.group("name"),)
             + (("given", " None") if match.group("not") else ("None", " given"))
         )
-        found["help"] = [
-            "Each of the two needs its own code, so one recompile is expected; more are not."
-        ]
+        _advise(found, "none")
         return
     if _RANGE.search(guard):
         found.update(kind="shape condition", name="")
         found["words"] = "a condition on a shape does not hold any more: `%s`" % guard
-        found["help"] = [
-            "The program decides something on this size, so each side is a compile; to avoid it, do not branch on the size."
-        ]
+        low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
+        if low is not None:
+            _advise(found, "size from 2", **low.groupdict())
+        else:
+            _advise(found, "shape condition")
         return
     found["words"] = "the guard `%s` does not hold any more" % guard
 
@@ -366,20 +297,34 @@ def _article(name):
     return ("an " if name[:1] in "aeiou" else "a ") + name
 
 
-def _value_advice(name, before):
+def _advise(found, key, **names):
+    row = guard_rows.BY_KEY[key]
+    names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
+    given = _advice(row, names)
+    found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def _value_row(name, before):
     if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
-        return (
-            "A float is a constant of the graph: pass torch.tensor(%s) instead, or set "
-            "torch._dynamo.config.specialize_float = False." % before
-        )
+        return "learning rate" if re.search(r"param_groups\[.*\['lr'\]$", name) else "float"
     if re.match(r"^-?\d+$", before):
-        if "." in name or name.startswith("G["):
-            return (
-                "An integer attribute or global is a constant of the graph: a counter that changes at each call recompiles at "
-                "each call. Keep it out of the compiled function, or make it a tensor (a buffer)."
-            )
-        return "The first integer is taken as a constant, from the second on it is symbolic: torch.compile(dynamic=True) skips the first step."
-    return "A Python value that is read in the graph is a constant of it: pass few different ones, or make it a tensor."
+        return "counter" if "." in name or name.startswith("G[") else "integer"
+    return "flag" if before in ("True", "False") else "value"
+
+
+#: what attributes of a cache of keys and values are called in libraries
+_CACHE = re.compile(r"cache|past_key_values|\.(keys|values)(\[|$)", re.IGNORECASE)
+
+
+def _is_argument(name):
+    """Whether a program can pass something else for it: an argument by itself, and no attribute or element of one."""
+    return bool(re.match(r"^\w+$", _argument(name)))
+
+
+def _size_row(name, before, after):
+    if not _is_argument(name) and _CACHE.search(name):
+        return "growing cache"
+    return "size 0 or 1" if before in ("0", "1") or after in ("0", "1") else "size"
 
 
 _DTYPES = {
@@ -404,10 +349,7 @@ def _describe_tensor(found, match):
     if what == "size":
         index = groups.get("index") or "0"
         found["words"] = "`%s.size(%s)` was %s, is %s" % (name, index, before, after)
-        found["help"] = [
-            "torch._dynamo.mark_dynamic(%s, %s) before the first call compiles once for all sizes; "
-            "torch.compile(..., dynamic=True) does it for every size." % (_argument(name), index)
-        ]
+        _advise(found, _size_row(name, before, after), index=index)
     elif what == "stride":
         found["words"] = "`%s.stride(%s)` was %s, is %s" % (
             name,
@@ -415,10 +357,10 @@ def _describe_tensor(found, match):
             before,
             after,
         )
-        found["help"] = [
-            "Pass %s.contiguous(), so that the memory layout is the same at each call."
-            % _argument(name)
-        ]
+        if _is_argument(name):
+            _advise(found, "stride")
+        elif _CACHE.search(name):
+            _advise(found, "growing cache")
     elif what == "rank":
         found["words"] = "`%s` had %s dimension%s, has %s" % (
             name,
@@ -426,14 +368,12 @@ def _describe_tensor(found, match):
             "" if before == "1" else "s",
             after,
         )
-        found["help"] = [
-            "Each number of dimensions is a compile: reshape before the call to one number of them."
-        ]
+        _advise(found, "rank")
     elif what == "dtype":
         before, after = _DTYPES.get(before, before), _DTYPES.get(after, after)
         found.update(before=before, after=after)
         found["words"] = "`%s.dtype` was %s, is %s" % (name, before, after)
-        found["help"] = ["Convert %s to one dtype before the call." % _argument(name)]
+        _advise(found, "dtype")
     elif what == "requires_grad":
         before = "did" if "1" in before else "did not"
         found["words"] = "`%s` %s require grad, now does%s" % (
@@ -441,10 +381,7 @@ def _describe_tensor(found, match):
             before,
             " not" if before == "did" else "",
         )
-        found["help"] = [
-            "One entry for tensors that require grad and one for those that do not is what torch makes; .detach() where the gradient "
-            "is not needed spares one."
-        ]
+        _advise(found, "requires_grad")
     else:
         found["words"] = "the %s of `%s` was %s, is %s" % (
             what,
@@ -452,7 +389,6 @@ def _describe_tensor(found, match):
             before,
             after or "another one",
         )
-        found["help"] = ["Pass tensors of one kind, on one device, at each call."]
 
 
 def _argument(name):
@@ -477,9 +413,6 @@ def of_failure(text, breaks=()):
         name, raised = backend.groups()
         found = of_break({"reason": "BackendCompilerFailed", "text": text})
         found["why"] = "The backend `%s` raised `%s`." % (name, raised)
-        found["help"] = [
-            'backend="eager", then "aot_eager": the first that fails too tells which part of torch it is.'
-        ]
         return found
     said = {
         "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
@@ -491,6 +424,7 @@ def of_failure(text, breaks=()):
             line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")
         ],
         "text": text,
+        "url": (re.findall(r"https?://\S+gb\d{4}\.html", text) or [""])[0],
     }
     found = of_break(said)
     if found["why"] == said["reason"]:

@@ -116,6 +116,7 @@ def _break(found: Any) -> str:
         said["then"],
     ]
     lines += ["What helps: " + hint for hint in said["help"]]
+    lines += ["torch's hint: " + hint for hint in said["hints"]]
     return "\n".join([line for line in lines if line] + ["", "as torch says it:", said["raw"]])
 
 

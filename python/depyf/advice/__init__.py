@@ -1,0 +1,64 @@
+"""What to change in a program: rows of plain words and advice, each with a pair of programs.
+
+`breaks.ROWS` are about graph breaks and failures, `recompiles.ROWS` about guards that failed.
+Advice is only what has a pair: a program that shows the problem, and the same program after the
+advice, in which it is gone and the results are equal; tests/torch/test_advice.py runs them. All
+else that helps is torch's own hint and is shown as such.
+"""
+
+import re
+from collections import namedtuple
+
+#: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
+#: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".
+Help = namedtuple("Help", "text before after patch")
+#: `key` names the row; `ids` are torch's numbers of graph breaks; `reason` (a pattern) finds it in
+#: torch's name for it and `where` in all that torch says; `names` is a pattern with named groups;
+#: `words` say what happened, in plain words.
+Row = namedtuple("Row", "key ids reason where names words help")
+
+
+def helps(text, before, after, patch=""):
+    """One piece of advice with its pair."""
+    return Help(text, before.strip("\n") + "\n", after.strip("\n") + "\n", patch)
+
+
+def row(key, words, help, ids=(), reason="", where="", names=""):
+    """One row; see `Row`."""
+    patterns = [re.compile(text, re.IGNORECASE) if text else None for text in (reason, where)]
+    found = re.compile(names) if names else None
+    return Row(key, tuple(ids), patterns[0], patterns[1], found, words, tuple(help))
+
+
+def filled(text, names):
+    """The text with `{name}` replaced by the name; None where one of the names is not known."""
+    wanted = re.findall(r"\{(\w+)\}", text)
+    if any(not names.get(name) for name in wanted):
+        return None
+    for name in wanted:
+        text = text.replace("{%s}" % name, names[name])
+    return text
+
+
+def find(rows, number, reason, said):
+    """(row, names) of the first row that fits, or (None, {}).
+
+    Args:
+        rows: where to look, in order.
+        number: torch's number of the break such as "GB0170", "" where it has none.
+        reason: torch's name for it.
+        said: all that torch says of it, the name included.
+    """
+    for one in rows:
+        known = number in one.ids if number else False
+        if not known and not (one.reason is not None and one.reason.search(reason)):
+            continue
+        if one.where is not None and not one.where.search(said):
+            continue
+        match = one.names.search(said) if one.names is not None else None
+        names = {}
+        for key, value in match.groupdict().items() if match else ():
+            if value:
+                names[re.sub(r"\d+$", "", key)] = value.rstrip(".")
+        return one, names
+    return None, {}

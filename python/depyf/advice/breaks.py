@@ -1,0 +1,935 @@
+"""Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
+
+from depyf.advice import helps, row
+
+_BRANCH = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    if y.sum() > 0:
+        return y * 2
+    return y - 1
+
+result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+"""
+_ITEM = """
+@torch.compile(backend="eager")
+def f(x):
+    scale = x.sum().item()
+    return x * scale
+
+result = f(torch.ones(3))
+"""
+_NONZERO = """
+@torch.compile(backend="eager")
+def f(x):
+    return x[x > 0].sum()
+
+result = f(torch.tensor([1.0, -2.0, 3.0]))
+"""
+_PRINT = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    print("the sum is", y)
+    return y + 1
+
+result = f(torch.ones(3))
+"""
+_LOG = """
+import logging
+log = logging.getLogger("a program")
+
+@torch.compile(backend="eager")
+def f(x):
+    log.info("a step")
+    return x + 1
+
+result = f(torch.ones(3))
+"""
+_DISABLED = """
+@torch.compiler.disable
+def helper(x):
+    return x.tanh()
+
+@torch.compile(backend="eager")
+def f(x):
+    return helper(x + 1) * 2
+
+result = f(torch.ones(3))
+"""
+_BUILTIN = """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    time.sleep(0)
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_SCHEDULER = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1))
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+
+@torch.compile(backend="eager")
+def step():
+    optimizer.step()
+
+for _ in range(3):
+    weight.grad = torch.ones(3)
+    step()
+    scheduler.step()
+result = weight.detach()
+"""
+_DDP = """
+import tempfile
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+store = dist.FileStore(tempfile.mktemp(), 1)
+dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+torch.manual_seed(0)
+model = torch.compile(DistributedDataParallel(torch.nn.Linear(3, 3)), backend="eager")
+result = model(torch.ones(2, 3)).detach()
+dist.destroy_process_group()
+"""
+_LOADER = """
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2)
+
+@torch.compile(backend="eager")
+def epoch(weight):
+    total = torch.zeros(())
+    for (batch,) in loader:
+        total = total + (batch * weight).sum()
+    return total
+
+result = epoch(torch.ones(2))
+"""
+_METHOD = """
+import io
+file = io.StringIO("12")
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    number = int(file.read())
+    return y * number
+
+result = f(torch.ones(3))
+"""
+_OPEN = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    open("/dev/null").close()
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_LOCK = """
+import threading
+lock = threading.Lock()
+
+@torch.compile(backend="eager")
+def f(x):
+    with lock:
+        y = x + 1
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_FAKE = """
+@torch.library.custom_op("advice::before", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+@torch.compile(backend="eager")
+def f(x):
+    return twice(x.sin()) + 1
+
+result = f(torch.ones(3))
+"""
+_BACKWARD = """
+@torch.compile(backend="eager")
+def f(x):
+    (x * x).sum().backward()
+    return x.grad * 2
+
+result = f(torch.ones(3, requires_grad=True))
+"""
+_LEAK = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.clone().requires_grad_()
+    return y * 2
+
+result = f(torch.ones(3)).detach()
+"""
+_BACKEND = """
+def lowered(graph, inputs):
+    raise RuntimeError("this backend cannot lower the graph")
+
+@torch.compile(backend=lowered)
+def f(x):
+    return x.sin() + 1
+
+result = f(torch.ones(3))
+"""
+_LOOP = """
+@torch.compile(backend="eager")
+def f(x):
+    for i in range(3):
+        x = x + 1
+        print(i)
+    return x
+
+result = f(torch.ones(3))
+"""
+
+ROWS = (
+    row(
+        "branch",
+        "Which way the branch goes depends on a tensor's value, which is known only when the "
+        "graph has run.",
+        [
+            helps(
+                "torch.where(condition, a, b) where both sides are cheap.",
+                _BRANCH,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return torch.where(y.sum() > 0, y * 2, y - 1)
+
+result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+""",
+                "torch.where(CONDITION, A, B)",
+            ),
+            helps(
+                "torch.cond(condition, a_function, another, operands) where a side is "
+                "expensive: only one is computed.",
+                _BRANCH,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return torch.cond(y.sum() > 0, lambda y: y * 2, lambda y: y - 1, (y,))
+
+result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+""",
+            ),
+            helps(
+                "If the condition does not need the tensor's value, decide it on a shape or a "
+                "Python value.",
+                """
+@torch.compile(backend="eager")
+def f(x, mask):
+    if mask.any():
+        return x * mask
+    return x
+
+result = f(torch.ones(3), torch.tensor([1, 0, 1]))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x, mask):
+    if mask is not None:
+        return x * mask
+    return x
+
+result = f(torch.ones(3), torch.tensor([1, 0, 1]))
+""",
+            ),
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+    ),
+    row(
+        "item",
+        "A tensor's value is turned into a Python number, so Python must wait for it.",
+        [
+            helps(
+                "Keep the value a tensor: most operators take a zero-dimensional tensor where "
+                "they take a number.",
+                _ITEM,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    scale = x.sum()
+    return x * scale
+
+result = f(torch.ones(3))
+""",
+            ),
+            helps(
+                "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph.",
+                _ITEM,
+                "torch._dynamo.config.capture_scalar_outputs = True\n" + _ITEM,
+                "torch._dynamo.config.capture_scalar_outputs = True",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+    ),
+    row(
+        "dynamic shape",
+        "The shape of the result depends on a tensor's values.",
+        [
+            helps(
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
+                "graph.",
+                _NONZERO,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _NONZERO,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            ),
+            helps(
+                "A mask with torch.where keeps the shape fixed.",
+                _NONZERO,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return torch.where(x > 0, x, 0).sum()
+
+result = f(torch.tensor([1.0, -2.0, 3.0]))
+""",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+    ),
+    row(
+        "optimizer's break",
+        "torch's optimizer cuts the graph here on purpose, so that its step is compiled by "
+        "itself; nothing is lost by it.",
+        [],
+        ids=("GB0025",),
+        reason=r"graph_break\(\)",
+        where=r"torch[/\\]optim[/\\]optimizer\.py",
+    ),
+    row(
+        "graph_break",
+        "The program asks for a break here: it calls torch._dynamo.graph_break().",
+        [
+            helps(
+                "Remove that call.",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 3
+
+result = f(torch.ones(3))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 3
+
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0025",),
+        reason=r"graph_break\(\)",
+    ),
+    row(
+        "lr_scheduler",
+        "`{name}` is wrapped by a scheduler of torch.optim.lr_scheduler, and torch does not "
+        "trace that wrapper.",
+        [
+            helps(
+                "Compile `optimizer.step` before the scheduler is made, and call what "
+                "torch.compile gave.",
+                _SCHEDULER,
+                """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1))
+step = torch.compile(optimizer.step, backend="eager")
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+
+for _ in range(3):
+    weight.grad = torch.ones(3)
+    step()
+    scheduler.step()
+result = weight.detach()
+""",
+            ),
+        ],
+        ids=("GB0007", "GB0008"),
+        reason=r"marked as skipped",
+        where=r"function `[^`]*` in file `[^`]*lr_scheduler\.py`",
+        names=r"function `(?P<name>[^`]+)` in file",
+    ),
+    row(
+        "DDP",
+        "DistributedDataParallel's own bookkeeping is not traced; the module in it is compiled "
+        "by itself.",
+        [
+            helps(
+                "Compile the module before it is wrapped, "
+                "DistributedDataParallel(torch.compile(model)), where torch need not "
+                "split the graph at the buckets of gradients.",
+                _DDP,
+                _DDP.replace(
+                    "torch.compile(DistributedDataParallel(torch.nn.Linear(3, 3)), "
+                    'backend="eager")',
+                    "DistributedDataParallel(torch.compile(torch.nn.Linear(3, 3), "
+                    'backend="eager"))',
+                ),
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0156"),
+        reason=r"marked as skipped|Unsupported method call",
+        where=r"nn[/\\]parallel[/\\]distributed\.py|DistributedDataParallel\._inside_ddp_forward",
+    ),
+    row(
+        "data loader",
+        "`{name}` runs Python code that loads data, which is not traced.",
+        [
+            helps(
+                "Loop over the data outside, and compile the function that takes one batch.",
+                _LOADER,
+                """
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2)
+
+@torch.compile(backend="eager")
+def step(total, batch, weight):
+    return total + (batch * weight).sum()
+
+result = torch.zeros(())
+for (batch,) in loader:
+    result = step(result, batch, torch.ones(2))
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008"),
+        reason=r"marked as skipped",
+        where=r"function `(\w*DataLoader\w*)\.",
+        names=r"function `(?P<name>[^`]+)`",
+    ),
+    row(
+        "seed",
+        "`{name}` changes the state of torch's random numbers, which is not traced.",
+        [
+            helps(
+                "Call `{name}` before the compiled function.",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    torch.manual_seed(0)
+    return x + 1
+
+result = f(torch.ones(3))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+torch.manual_seed(0)
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB7650"),
+        reason=r"marked as skipped|torch\.Generator method",
+        where=r"function `(manual_seed|seed)`|torch\.Generator\.\w+\(\)",
+        names=r"function `(?P<name1>manual_seed|seed)`|(?P<name2>torch\.Generator\.\w+)\(\)",
+    ),
+    row(
+        "disabled",
+        "`{name}` is marked not to be compiled, by torch.compiler.disable.",
+        [
+            helps(
+                "Remove the mark from `{name}`, if what made it necessary is gone.",
+                _DISABLED,
+                _DISABLED.replace("@torch.compiler.disable\n", ""),
+            ),
+            helps(
+                "Move the call out of the compiled function.",
+                _DISABLED,
+                """
+@torch.compiler.disable
+def helper(x):
+    return x.tanh()
+
+@torch.compile(backend="eager")
+def first(x):
+    return x + 1
+
+@torch.compile(backend="eager")
+def second(x):
+    return x * 2
+
+result = second(helper(first(torch.ones(3))))
+""",
+            ),
+        ],
+        ids=("GB0098", "GB0099"),
+        reason=r"torch\.compiler\.disable",
+        names=r"function `?<(?:function|bound method) (?P<name>[\w.<>]+)",
+    ),
+    row(
+        "not traced",
+        "torch does not trace `{name}`, which is no Python code or is marked as skipped.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                _BUILTIN,
+                """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+time.sleep(0)
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
+        "print",
+        "A message is printed in the middle of the graph.",
+        [
+            helps(
+                "Print outside of the compiled function, or after it.",
+                _PRINT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y, y + 1
+
+y, result = f(torch.ones(3))
+print("the sum is", y)
+""",
+            ),
+            helps(
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch "
+                "print at the end of the graph.",
+                _PRINT,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)\n" + _PRINT,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)",
+            ),
+        ],
+        ids=("GB0059",),
+        reason=r"reorderable|debugging function|builtin|call_function BuiltinVariable\(print\)",
+        where=r"builtin (?:operator )?`?print\b|builtin print\b|'print'|reorderable logging",
+    ),
+    row(
+        "builtin",
+        "The graph cannot hold a call of `{name}`.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                _OPEN,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+open("/dev/null").close()
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0059",),
+        reason=r"Failed to trace builtin operator",
+        names=r"builtin operator `(?P<name>[^`]+)`",
+    ),
+    row(
+        "method",
+        "The graph cannot hold a call of `{name}` of a `{owner}`.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                _METHOD,
+                """
+import io
+file = io.StringIO("12")
+
+@torch.compile(backend="eager")
+def f(x, number):
+    y = x + 1
+    return y * number
+
+result = f(torch.ones(3), int(file.read()))
+""",
+            )
+        ],
+        ids=("GB0156",),
+        reason=r"Unsupported method call",
+        names=r"method `(?P<name>[^`]+)` of class `(?P<owner>[^`]+)`",
+    ),
+    row(
+        "log",
+        "A message is logged in the middle of the graph.",
+        [
+            helps(
+                "Log outside of the compiled function, or after it.",
+                _LOG,
+                """
+import logging
+log = logging.getLogger("a program")
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = f(torch.ones(3))
+log.info("a step")
+""",
+            ),
+            helps(
+                "torch._dynamo.config.ignore_logging_functions.add(logger.warning), with the "
+                "method that is called, leaves "
+                "it out of compiled code.",
+                _LOG,
+                _LOG.replace(
+                    "\n@torch.compile",
+                    "torch._dynamo.config.ignore_logging_functions.add(log.info)\n\n@torch.compile",
+                ),
+                "torch._dynamo.config.ignore_logging_functions.add(LOGGER.METHOD)",
+            ),
+        ],
+        ids=("GB0291",),
+        reason=r"logging\.Logger|logger",
+    ),
+    row(
+        "context manager",
+        "Dynamo cannot keep this `with` block in the graph, or a break inside it cannot be "
+        "resumed.",
+        [
+            helps(
+                "Enter the context outside of the compiled function.",
+                _LOCK,
+                """
+import threading
+lock = threading.Lock()
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+with lock:
+    result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0142", "GB0066"),
+        reason=r"context manager|GenericContextWrappingVariable",
+    ),
+    row(
+        "no fake kernel",
+        "The operator `{name}` has no kernel for fake tensors, so torch cannot tell the shape "
+        "of its result.",
+        [
+            helps(
+                "Register one: `@{name}.register_fake` on a function that returns an empty "
+                "tensor of the result's shape.",
+                _FAKE,
+                _FAKE.replace("advice::before", "advice::after").replace(
+                    "\n@torch.compile",
+                    "\n@twice.register_fake\ndef _(x):\n    return "
+                    "torch.empty_like(x)\n\n@torch.compile",
+                ),
+            )
+        ],
+        ids=("GB4315", "GB0112", "GB0090", "GB0064", "GB0087"),
+        reason=r"fake tensor|fake impl",
+        where=r"no fake impl registered|register_fake",
+        names=r"`(?P<name>[\w.]+)\.register_fake`",
+    ),
+    row(
+        "limit",
+        "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
+        [
+            helps(
+                "Remove what makes it recompile (listed here as well): a higher limit only "
+                "moves the point where torch gives up.",
+                """
+torch._dynamo.config.recompile_limit = 2
+
+@torch.compile(backend="eager")
+def f(x, name):
+    return x + len(name)
+
+result = [f(torch.ones(3), "n" * size) for size in range(2, 6)]
+""",
+                """
+torch._dynamo.config.recompile_limit = 2
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, length):
+    return x + length
+
+result = [f(torch.ones(3), len("n" * size)) for size in range(2, 6)]
+""",
+            )
+        ],
+        ids=("GB0039",),
+        reason=r"recompile limit|cache_size_limit|recompile_limit",
+    ),
+    row(
+        "backend",
+        "The backend raised an exception.",
+        [
+            helps(
+                'backend="eager", then "aot_eager": the first that fails too tells which part '
+                "of torch it is.",
+                _BACKEND,
+                _BACKEND.replace("backend=lowered", 'backend="eager"'),
+                'torch.compile(..., backend="eager")',
+            )
+        ],
+        reason=r"^BackendCompilerFailed",
+    ),
+    row(
+        "backward",
+        "A backward pass is run inside of the compiled function.",
+        [
+            helps(
+                "Call .backward() outside: the backward graph of a compiled forward is "
+                "compiled, too.",
+                _BACKWARD,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return (x * x).sum()
+
+x = torch.ones(3, requires_grad=True)
+f(x).backward()
+result = x.grad * 2
+""",
+            ),
+            helps(
+                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph.",
+                _BACKWARD,
+                "torch._dynamo.config.trace_autograd_ops = True\n" + _BACKWARD,
+                "torch._dynamo.config.trace_autograd_ops = True",
+            ),
+        ],
+        ids=("GB0123",),
+        reason=r"Tensor\.backward",
+    ),
+    row(
+        "requires_grad_",
+        "A tensor that requires_grad_() was called on inside leaves the compiled function.",
+        [
+            helps(
+                "Call requires_grad_() before the compiled function.",
+                _LEAK,
+                """
+@torch.compile(backend="eager")
+def f(y):
+    return y * 2
+
+result = f(torch.ones(3).clone().requires_grad_()).detach()
+""",
+            ),
+            helps(
+                "Return .detach() of it, where only the value is needed.",
+                _LEAK,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.clone().requires_grad_()
+    return (y * 2).detach()
+
+result = f(torch.ones(3))
+""",
+            ),
+        ],
+        ids=("GB8985", "GB7324"),
+        reason=r"requires_grad_\(\)",
+    ),
+    row(
+        "rnn",
+        "Dynamo leaves torch.nn.RNN, GRU and LSTM out of its graphs.",
+        [
+            helps(
+                "torch._dynamo.config.allow_rnn = True takes them in (torch calls it "
+                "experimental).",
+                """
+torch.manual_seed(0)
+model = torch.nn.LSTM(3, 4)
+
+@torch.compile(backend="eager")
+def f(x):
+    return model(x)[0].sin()
+
+result = f(torch.ones(2, 1, 3)).detach()
+""",
+                """
+torch._dynamo.config.allow_rnn = True
+torch.manual_seed(0)
+model = torch.nn.LSTM(3, 4)
+
+@torch.compile(backend="eager")
+def f(x):
+    return model(x)[0].sin()
+
+result = f(torch.ones(2, 1, 3)).detach()
+""",
+                "torch._dynamo.config.allow_rnn = True",
+            )
+        ],
+        ids=("GB0014",),
+        reason=r"RNN, GRU, (or|and) LSTM",
+    ),
+    row(
+        "class",
+        "A class is defined inside of the compiled function.",
+        [
+            helps(
+                "Define the class outside.",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    class Settings:
+        scale = 2
+    return x * Settings.scale
+
+result = f(torch.ones(3))
+""",
+                """
+class Settings:
+    scale = 2
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * Settings.scale
+
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB8977", "GB0075"),
+        reason=r"__build_class__|LOAD_BUILD_CLASS",
+    ),
+    row(
+        "deepcopy",
+        "A tensor is copied by copy.deepcopy.",
+        [
+            helps(
+                "tensor.clone() copies it in the graph.",
+                """
+import copy
+
+@torch.compile(backend="eager")
+def f(x):
+    return copy.deepcopy(x) + 1
+
+result = f(torch.ones(3))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x.clone() + 1
+
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB4198", "GB0179"),
+        reason=r"copy\.deepcopy",
+    ),
+    row(
+        "resize_",
+        "A tensor changes its size in place.",
+        [
+            helps(
+                "Make another tensor, by view, reshape or new_empty, instead of resizing one.",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    y.resize_(2, 2)
+    return y * 2
+
+result = f(torch.ones(4))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    y = y.reshape(2, 2)
+    return y * 2
+
+result = f(torch.ones(4))
+""",
+            )
+        ],
+        ids=("GB0126", "GB0127"),
+        reason=r"Tensor\.resize_",
+    ),
+    row(
+        "random_",
+        "Tensor.random_ is not traced.",
+        [
+            helps(
+                "torch.randint makes the same numbers as a tensor of its own.",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + torch.empty_like(x).random_(3, 4)
+
+result = f(torch.ones(3))
+""",
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + torch.randint(3, 4, x.shape)
+
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0107",),
+        reason=r"Tensor\.random_",
+    ),
+)
+
+#: what a break in a loop adds to the row of the break itself: torch cannot cut a graph there
+LOOP = row(
+    "loop",
+    "It stands inside a loop, where torch cannot cut a graph.",
+    [
+        helps(
+            "Or make the loop's body a function of its own: torch compiles that one, and cuts "
+            "it at this line.",
+            _LOOP,
+            """
+def body(x, i):
+    x = x + 1
+    print(i)
+    return x
+
+@torch.compile(backend="eager")
+def f(x):
+    for i in range(3):
+        x = body(x, i)
+    return x
+
+result = f(torch.ones(3))
+""",
+        )
+    ],
+    ids=("GB7000",),
+    reason=r"graph break in (a for/while )?loop",
+)

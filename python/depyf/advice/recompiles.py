@@ -1,0 +1,693 @@
+"""Guards that failed: what a changed size, type, value or object asks for, and the pairs.
+
+Which row a guard has is decided by its text in `depyf.report.words`, by the row's key. `{name}` is
+the thing as torch names it, `{index}` a dimension, `{before}` a value.
+"""
+
+from depyf.advice import helps, row
+
+_SIZE = """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(size, 3)) for size in (4, 5, 6)]
+"""
+_SMALL = """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(size, 3)) for size in (4, 1)]
+"""
+_RANGE = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x.view(x.shape[0], -1) + 1
+
+result = [f(torch.ones(size, 3, 3)) for size in (2, 1)]
+"""
+_DECIDED = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    if x.shape[0] > 5:
+        return x * 2
+    return x + x.shape[0]
+
+result = [f(torch.ones(size)) for size in (3, 7)]
+"""
+_STRIDE = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(4, 4)), f(torch.ones(4, 4).T)]
+"""
+_CACHE = """
+class Cache:
+    def __init__(self):
+        self.keys = torch.zeros(1, 2, 4)
+
+    def update(self, key):
+        self.keys = torch.cat([self.keys, key], dim=1)
+        return self.keys
+
+@torch.compile(backend="eager")
+def step(cache, key):
+    return cache.update(key).sum()
+
+cache = Cache()
+result = [step(cache, torch.ones(1, 1, 4)) for _ in range(4)]
+"""
+_RANK = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = f(torch.ones(6)).sum() + f(torch.ones(2, 3)).sum()
+"""
+_DTYPE = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64)).float()]
+"""
+_GRAD = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [f(torch.ones(3)).detach(), f(torch.ones(3, requires_grad=True)).detach()]
+"""
+_MODE = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+with torch.no_grad():
+    result = [f(torch.ones(3))]
+result.append(f(torch.ones(3)))
+"""
+_KEYS = """
+@torch.compile(backend="eager")
+def f(batch):
+    y = batch["x"] * 2
+    return y + batch["bias"] if "bias" in batch else y
+
+result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3)})]
+"""
+_TYPE = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), 2), f(torch.ones(3), 2.0)]
+"""
+_TENSOR_TYPE = """
+@torch.compile(backend="eager")
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), torch.tensor(2.0)), f(torch.ones(3), 2.0)]
+"""
+_OBJECT = """
+@torch.compile(backend="eager")
+def f(x, function):
+    return function(x) + 1
+
+result = [f(torch.ones(3), eval("lambda x: x * 2")) for _ in range(3)]
+"""
+_LENGTH = """
+@torch.compile(backend="eager")
+def f(tensors):
+    total = 0
+    for tensor in tensors:
+        total = total + tensor
+    return total
+
+result = [f([torch.ones(3)] * count) for count in (2, 3, 4)]
+"""
+_RATE = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+@torch.compile(backend="eager")
+def step():
+    optimizer.step()
+
+for rate in (0.1, 0.05, 0.01):
+    optimizer.param_groups[0]["lr"] = rate
+    weight.grad = torch.ones(3)
+    step()
+result = weight.detach()
+"""
+_FLOAT = """
+@torch.compile(backend="eager")
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), scale) for scale in (0.5, 1.5, 2.5)]
+"""
+_COUNTER = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(4)]
+"""
+_LAYERS = """
+class Layer(torch.nn.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    @torch.compile(backend="eager")
+    def forward(self, x):
+        return x * self.index + 1
+
+layers = torch.nn.ModuleList(Layer(index) for index in range(2, 6))
+result = torch.ones(3)
+for layer in layers:
+    result = layer(result)
+"""
+_INTEGER = """
+@torch.compile(backend="eager")
+def f(x, count):
+    return x * count
+
+result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+"""
+_TEXT = """
+@torch.compile(backend="eager")
+def f(x, name):
+    return x * len(name)
+
+result = [f(torch.ones(3), name) for name in ("ab", "abc", "abcd")]
+"""
+_FLAG = """
+@torch.compile(backend="eager")
+def f(x, flag):
+    return x * 2 if flag else x + 1
+
+result = [f(torch.ones(3), flag) for flag in (True, False)]
+"""
+_NONE = """
+@torch.compile(backend="eager")
+def f(x, mask):
+    if mask is not None:
+        x = x * mask
+    return x + 1
+
+result = [f(torch.ones(3), None), f(torch.ones(3), torch.ones(3))]
+"""
+
+ROWS = (
+    row(
+        "size",
+        "",
+        [
+            helps(
+                "torch._dynamo.mark_dynamic({name}, {index}) before the first call compiles "
+                "once for all sizes from 2 on.",
+                _SIZE,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = []
+for size in (4, 5, 6):
+    x = torch.ones(size, 3)
+    torch._dynamo.mark_dynamic(x, 0)
+    result.append(f(x))
+""",
+                "torch._dynamo.mark_dynamic({name}, {index})",
+            ),
+            helps(
+                "torch.compile(..., dynamic=True) does it for every size.",
+                _SIZE,
+                _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "size 0 or 1",
+        "",
+        [
+            helps(
+                "torch compiles the sizes 0 and 1 by themselves, also with mark_dynamic and "
+                "dynamic=True. "
+                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call "
+                "compiles once for these, too.",
+                _SMALL,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = []
+for size in (4, 1):
+    x = torch.ones(size, 3)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    result.append(f(x))
+""",
+                "torch._dynamo.decorators.mark_unbacked({name}, {index})",
+            ),
+            helps(
+                "Or pad to a size of at least 2 before the call.",
+                _SMALL,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x + 1
+
+result = []
+for size in (4, 1):
+    x = torch.ones(size, 3)
+    padded = torch.cat([x, x]) if size < 2 else x
+    result.append(f(padded)[:size])
+""",
+            ),
+        ],
+    ),
+    row(
+        "size from 2",
+        "",
+        [
+            helps(
+                "The program need not branch on it: torch compiles the sizes 0 and 1 by "
+                "themselves. "
+                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call "
+                "compiles once for these, too.",
+                _RANGE,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x.view(x.shape[0], -1) + 1
+
+result = []
+for size in (2, 1):
+    x = torch.ones(size, 3, 3)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    result.append(f(x))
+""",
+                "torch._dynamo.decorators.mark_unbacked({name}, {index})",
+            )
+        ],
+    ),
+    row(
+        "shape condition",
+        "",
+        [
+            helps(
+                "The line decides something on this size, so each side is a compile; to avoid "
+                "it, compute what differs before the "
+                "call, or compute both sides.",
+                _DECIDED,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, large):
+    return torch.where(large, x * 2, x + x.shape[0])
+
+result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
+""",
+            )
+        ],
+    ),
+    row(
+        "stride",
+        "",
+        [
+            helps(
+                "Pass {name}.contiguous(), so that the memory layout is the same at each call.",
+                _STRIDE,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
+""",
+                "{name} = {name}.contiguous()",
+            )
+        ],
+    ),
+    row(
+        "growing cache",
+        "",
+        [
+            helps(
+                "The cache grows at each call: allocate it once for the longest sequence and "
+                "write into it. With transformers, "
+                'generate(..., cache_implementation="static") does that.',
+                _CACHE,
+                """
+class Cache:
+    def __init__(self, length):
+        self.keys = torch.zeros(1, length, 4)
+
+    def update(self, key, position):
+        self.keys.index_copy_(1, position, key)
+        return self.keys
+
+@torch.compile(backend="eager")
+def step(cache, key, position):
+    return cache.update(key, position).sum()
+
+cache = Cache(8)
+result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index in range(4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "rank",
+        "",
+        [
+            helps(
+                "Each number of dimensions is a compile: reshape before the call to one number "
+                "of them.",
+                _RANK,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = f(torch.ones(6).reshape(-1)).sum() + f(torch.ones(2, 3).reshape(-1)).sum()
+""",
+            )
+        ],
+    ),
+    row(
+        "dtype",
+        "",
+        [
+            helps(
+                "Convert {name} to one dtype before the call.",
+                _DTYPE,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
+""",
+                "{name} = {name}.to(DTYPE)",
+            )
+        ],
+    ),
+    row(
+        "requires_grad",
+        "",
+        [
+            helps(
+                "One entry for tensors that require grad and one for those that do not is what "
+                "torch makes; .detach() where the "
+                "gradient is not needed spares one.",
+                _GRAD,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [f(torch.ones(3)), f(torch.ones(3, requires_grad=True).detach())]
+""",
+            )
+        ],
+    ),
+    row(
+        "global state",
+        "",
+        [
+            helps(
+                "Call it in the same mode each time: inside one `torch.no_grad()`, "
+                "`torch.autocast` or default dtype.",
+                _MODE,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+with torch.no_grad():
+    result = [f(torch.ones(3)), f(torch.ones(3))]
+""",
+            )
+        ],
+    ),
+    row(
+        "keys",
+        "",
+        [
+            helps(
+                "Keep the same keys at each call; take out what varies before the compiled "
+                "function is called.",
+                _KEYS,
+                """
+@torch.compile(backend="eager")
+def f(batch):
+    return batch["x"] * 2 + batch["bias"]
+
+result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torch.zeros(3))]
+""",
+            )
+        ],
+    ),
+    row(
+        "type",
+        "",
+        [
+            helps(
+                "Pass the same type at each call; numbers that change may be passed as tensors.",
+                _TYPE,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), torch.tensor(2.0)), f(torch.ones(3), torch.tensor(2.0))]
+""",
+            )
+        ],
+    ),
+    row(
+        "tensor or not",
+        "",
+        [
+            helps(
+                "Pass the same type at each call, or convert before the compiled function is "
+                "called.",
+                _TENSOR_TYPE,
+                """
+@torch.compile(backend="eager")
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), torch.as_tensor(scale)) for scale in (torch.tensor(2.0), 2.0)]
+""",
+                "{name} = torch.as_tensor({name})",
+            )
+        ],
+    ),
+    row(
+        "object",
+        "",
+        [
+            helps(
+                "Keep one object (module, function, callable) instead of making one for each call.",
+                _OBJECT,
+                """
+@torch.compile(backend="eager")
+def f(x, function):
+    return function(x) + 1
+
+def double(x):
+    return x * 2
+
+result = [f(torch.ones(3), double) for _ in range(3)]
+""",
+            )
+        ],
+    ),
+    row(
+        "length",
+        "",
+        [
+            helps(
+                "The loop over it is unrolled, so each length is a compile: stack the elements "
+                "into one tensor, or pad to one "
+                "length.",
+                _LENGTH,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(stacked):
+    return stacked.sum(0)
+
+result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "learning rate",
+        "",
+        [
+            helps(
+                "Give the optimizer its learning rate as a tensor, lr=torch.tensor({before}): "
+                "a scheduler then changes its value, "
+                "not the program.",
+                _RATE,
+                """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1))
+
+@torch.compile(backend="eager")
+def step():
+    optimizer.step()
+
+for rate in (0.1, 0.05, 0.01):
+    optimizer.param_groups[0]["lr"].fill_(rate)
+    weight.grad = torch.ones(3)
+    step()
+result = weight.detach()
+""",
+                "lr=torch.tensor({before})",
+            )
+        ],
+    ),
+    row(
+        "float",
+        "",
+        [
+            helps(
+                "The first float is a constant of the graph: pass torch.tensor({before}) instead.",
+                _FLOAT,
+                """
+@torch.compile(backend="eager")
+def f(x, scale):
+    return x * scale
+
+result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
+""",
+                "{name} = torch.tensor({name})",
+            ),
+            helps(
+                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                _FLOAT,
+                _FLOAT.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "counter",
+        "",
+        [
+            helps(
+                "An integer attribute or global is a constant of the graph, and what changes "
+                "at each call recompiles at each call: "
+                "make it a tensor (a buffer), or keep it out of the compiled function.",
+                _COUNTER,
+                """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0))
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(4)]
+""",
+            ),
+            helps(
+                "torch._dynamo.config.allow_unspec_int_on_nn_module = True takes integer "
+                "attributes of modules as symbolic.",
+                _LAYERS,
+                "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+                + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch._dynamo.config.allow_unspec_int_on_nn_module = True",
+            ),
+        ],
+    ),
+    row(
+        "integer",
+        "",
+        [
+            helps(
+                "The first integer is taken as a constant, from the second on it is symbolic: "
+                "torch.compile(dynamic=True) skips "
+                "the first step.",
+                _INTEGER,
+                _INTEGER.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "flag",
+        "",
+        [
+            helps(
+                "Each of the two values needs code of its own, unless a tensor decides: "
+                "torch.where(flag, a, b).",
+                _FLAG,
+                """
+@torch.compile(backend="eager")
+def f(x, flag):
+    return torch.where(flag, x * 2, x + 1)
+
+result = [f(torch.ones(3), torch.tensor(flag)) for flag in (True, False)]
+""",
+            )
+        ],
+    ),
+    row(
+        "value",
+        "",
+        [
+            helps(
+                "A Python value that is read in the graph is a constant of it: compute what "
+                "depends on it before the call, and pass "
+                "that as a tensor.",
+                _TEXT,
+                """
+@torch.compile(backend="eager")
+def f(x, length):
+    return x * length
+
+result = [f(torch.ones(3), torch.tensor(len(name))) for name in ("ab", "abc", "abcd")]
+""",
+            )
+        ],
+    ),
+    row(
+        "none",
+        "",
+        [
+            helps(
+                "Each of the two needs its own code; a tensor that changes nothing (ones, "
+                "zeros) instead of None spares one.",
+                _NONE,
+                """
+@torch.compile(backend="eager")
+def f(x, mask):
+    return x * mask + 1
+
+result = [f(torch.ones(3), torch.ones(3)), f(torch.ones(3), torch.ones(3))]
+""",
+            )
+        ],
+    ),
+)
+
+BY_KEY = {one.key: one for one in ROWS}

@@ -1,0 +1,187 @@
+"""Advice is tested by following it: each pair of `depyf.advice` runs, the problem is gone, and the results are equal."""
+
+import json
+import linecache
+import logging
+import os
+
+import pytest
+
+pytest.importorskip("torch")
+import torch  # noqa: E402
+import torch._dynamo  # noqa: E402
+
+import depyf  # noqa: E402
+from depyf import advice  # noqa: E402
+from depyf.advice import breaks, recompiles  # noqa: E402
+from depyf.report import overview, words  # noqa: E402
+
+_CONTAINERS = ("reorderable_logging_functions", "ignore_logging_functions")
+
+
+def run(text, name, eager=False):
+    """(what the program left as `result`, the nodes of its compiles); a program that raises leaves None."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    # a file that linecache knows: torch and depyf read the lines of a program
+    filename = "/tmp/%s.py" % name.replace(" ", "_").replace("/", "_")
+    linecache.cache[filename] = len(text), None, text.splitlines(True), filename
+    scope = {"__name__": "program", "torch": torch}
+    config = torch._dynamo.config
+    kept = {key: set(getattr(config, key)) for key in _CONTAINERS}
+    logging.disable(logging.WARNING)
+    try:
+        with config.patch(), depyf.capture() as found:
+            with torch.compiler.set_stance("force_eager" if eager else "default"):
+                try:
+                    exec(compile(text, filename, "exec"), scope)
+                except Exception:
+                    scope.pop("result", None)
+    finally:
+        logging.disable(logging.NOTSET)
+        linecache.cache.pop(filename, None)
+        for key, value in kept.items():
+            getattr(config, key).clear()
+            getattr(config, key).update(value)
+    return scope.get("result"), overview.nodes_of([found.to_json()])
+
+
+_known = {}
+
+
+def before_of(row, help):
+    if help.before not in _known:
+        eager = run(help.before.replace("advice::before", "advice::eager"), row.key, eager=True)[0]
+        _known[help.before] = eager, run(help.before, row.key + " before")[1]
+    return _known[help.before]
+
+
+def met(nodes, key):
+    """What is said of the breaks and failures, or of the recompiles, that have this row."""
+    said = [one for node in nodes for one in node.breaks + node.reasons[:1]]
+    said += [node.failure for node in nodes if node.failure]
+    return [one for one in said if one["row"] == key]
+
+
+def pairs(rows):
+    return [
+        pytest.param(row, help, id="%s-%d" % (row.key, index))
+        for row in rows
+        for index, help in enumerate(row.help)
+    ]
+
+
+@pytest.mark.parametrize("row, help", pairs(breaks.ROWS + recompiles.ROWS))
+def test_a_program_that_follows_the_advice_no_longer_has_the_problem(row, help):
+    wanted, nodes = before_of(row, help)
+    found = met(nodes, row.key)
+    assert found, "the problem does not show: %s" % [
+        one["raw"][:300] for node in nodes for one in node.breaks + node.reasons
+    ]
+    # the advice is what a reader of that program's report is given, with its own names
+    start = help.text.partition("{")[0]
+    assert any(text.startswith(start) for one in found for text in one["help"]), found[0]["help"]
+    assert not any("{" in text for one in found for text in one["help"] + one["patches"])
+    result, after = run(help.after, row.key + " after")
+    assert not met(after, row.key)
+    if row in recompiles.ROWS:
+        assert not [reason["raw"] for node in after for reason in node.reasons]
+    assert wanted is not None
+    torch.testing.assert_close(result, wanted)
+
+
+def test_a_loop_whose_body_is_a_function_is_compiled_again():
+    (help,) = breaks.LOOP.help
+    wanted, nodes = before_of(breaks.LOOP, help)
+    assert [text for one in met(nodes, "print") for text in one["help"]][-1] == help.text
+    result, after = run(help.after, "loop after")
+    torch.testing.assert_close(result, wanted)
+
+    def operations(found):
+        return sum(node.operations or 0 for node in found)
+
+    assert operations(after) > operations(nodes)
+
+
+def test_each_of_torchs_graph_breaks_has_a_row_or_torchs_own_hints():
+    path = os.path.join(os.path.dirname(torch._dynamo.__file__), "graph_break_registry.json")
+    if not os.path.exists(path):
+        pytest.skip("this torch ships no registry of graph breaks")
+    with open(path, encoding="utf-8") as stream:
+        registry = json.load(stream)
+    assert len(registry) > 100
+    for number, versions in registry.items():
+        for one in versions[:1]:
+            said = words.of_break(
+                {
+                    "reason": one["Gb_type"],
+                    "explanation": one["Explanation"],
+                    "hints": one["Hints"],
+                    "url": "https://example.invalid/gb/%s.html" % number.lower(),
+                }
+            )
+            assert said["code"] == number
+            assert said["why"]
+            assert said["help"] == [] or said["row"] or number in breaks.LOOP.ids
+            # what torch says is shown word for word, whatever the row says
+            assert set(said["hints"]) <= set(one["Hints"])
+            assert bool(said["hints"]) == bool(one["Hints"])
+
+
+def compat_has_all():
+    return tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 13)
+
+
+def test_the_numbers_of_the_rows_are_torchs():
+    path = os.path.join(os.path.dirname(torch._dynamo.__file__), "graph_break_registry.json")
+    if not os.path.exists(path) or not compat_has_all():
+        pytest.skip("the rows have the numbers of a later torch")
+    with open(path, encoding="utf-8") as stream:
+        registry = json.load(stream)
+    known = {number for one in breaks.ROWS + (breaks.LOOP,) for number in one.ids}
+    assert known <= set(registry)
+
+
+@pytest.mark.parametrize(
+    "guard, key",
+    [
+        ("2 <= x.size()[0]", "size from 2"),
+        ("2 <= x.size()[0] <= 5", "shape condition"),
+        ("tensor 'x' size mismatch at index 0. expected 4, actual 1", "size 0 or 1"),
+        ("tensor 'x' size mismatch at index 0. expected 4, actual 5", "size"),
+        (
+            "tensor 'past_key_values.layers[0].keys' stride mismatch at index 1. expected 4, actual 5",
+            "growing cache",
+        ),
+        ("tensor 'self.weight' stride mismatch at index 1. expected 4, actual 5", ""),
+        ("self.param_groups[0]['lr'] == 0.001", "learning rate"),
+    ],
+)
+def test_advice_fits_what_the_reader_can_do(guard, key):
+    said = words.of_reason("0/0: " + guard)
+    assert said["row"] == key
+    assert bool(said["help"]) == bool(key)
+    if key.startswith("size"):
+        wanted = "mark_dynamic(x, 0)" if key == "size" else "mark_unbacked(x, 0)"
+        assert wanted in said["help"][0]
+
+
+def test_names_that_torch_gave_stand_in_the_words():
+    def said(reason, explanation, number):
+        return words.of_break(
+            {
+                "reason": reason,
+                "explanation": explanation,
+                "url": "https://example.invalid/gb/%s.html" % number,
+            }
+        )
+
+    skipped = "Dynamo developers have intentionally marked that the function `Adam.step` in file `/t/torch/optim/lr_scheduler.py` should not be traced."
+    found = said("Attempted to call function marked as skipped", skipped, "gb0007")
+    assert found["row"] == "lr_scheduler" and found["why"].startswith("`Adam.step` is wrapped")
+    found = said("Attempted to call function marked as skipped", "no names here", "gb0007")
+    assert found["why"] == "no names here" and found["help"] == []
+    fake = "got RuntimeError('There was no fake impl registered for <CustomOpDef(my::nofake)>. Please use `nofake.register_fake` to add an fake impl.')"
+    found = said("RuntimeError when making fake tensor call", fake, "gb4315")
+    assert "`@nofake.register_fake`" in found["help"][0]
+    assert advice.filled("{a} and {b}", {"a": "1"}) is None
