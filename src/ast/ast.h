@@ -168,7 +168,7 @@ struct Ast {
   std::vector<std::pair<StrId, StrId>> separated;
   /// Names that no source can hold are left to the printer, which renames them.
   bool renames = false;
-  std::unordered_set<std::uint32_t> own_names;  // of all code objects; for reach_odd_names()
+  std::unordered_set<std::uint32_t> bound_names;  // of all code objects; for builtin()
 
   Expr& operator[](ExprId id) { return exprs[id.index]; }
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }

@@ -697,10 +697,19 @@ void restore_annotations(Rewriter& r) {
   const auto sets_up = [&](StmtId id) {
     return r.ast[id].kind == StmtKind::Pass && r.ast[id].flag == kSetupAnnotations;
   };
-  if (r.may_hold(StmtKind::Pass) && std::any_of(r.body.begin(), r.body.end(), sets_up)) {
-    std::vector<StmtId> body(r.body.begin(), r.body.end());
-    std::erase_if(body, sets_up);
-    r.body = r.ast.arena.copy(body);
+  bool set_up = false;
+  if (r.may_hold(StmtKind::Pass))
+    r.edit_lists([&](std::vector<StmtId>& list) {
+      if (list.size() == 1 && sets_up(list[0])) {
+        r.ast[list[0]].flag = 0;  // a block of a dispatch loop
+        set_up = true;
+        return false;
+      }
+      const bool removed = std::erase_if(list, sets_up) != 0;
+      set_up = set_up || removed;
+      return removed;
+    });
+  if (set_up) {
     bool any = false;
     const bool text = future_annotations(r.object);
     r.edit_lists([&](std::vector<StmtId>& list) {

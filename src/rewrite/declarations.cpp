@@ -433,6 +433,54 @@ void find_declarations(Rewriter& r) {
       r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
 }
 
+namespace {
+
+/// `if False:`
+StmtId never(Rewriter& r, std::span<const StmtId> body) {
+  const StmtId id = r.add_statement(StmtKind::If);
+  r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::False));
+  r.ast[id].body = r.ast.arena.copy(body);
+  return id;
+}
+
+/// What a module annotates cannot be declared global above that: a function that control never
+/// makes does it, behind it.
+std::vector<StrId> take_annotated_globals(Rewriter& r) {
+  std::vector<StrId> taken;
+  if (!r.may_hold(StmtKind::AnnAssign)) return taken;
+  StmtIds statements;
+  collect_statements(r.ast, r.body, statements);
+  for (StmtId id : statements) {
+    const Stmt& s = r.ast[id];
+    if (s.kind != StmtKind::AnnAssign || r.ast[s.e[0]].kind != ExprKind::Name) continue;
+    if (std::erase(r.globals, StrId(r.ast[s.e[0]].a)) != 0) taken.push_back(StrId(r.ast[s.e[0]].a));
+  }
+  return taken;
+}
+
+StmtId function_that_declares(Rewriter& r, const std::vector<StrId>& names) {
+  std::vector<std::uint32_t> ids;
+  for (StrId name : names) ids.push_back(name.index);
+  const StmtId declaration = r.add_statement(StmtKind::Global);
+  r.ast[declaration].extra = r.ast.arena.copy(ids);
+  r.ast.functions.push_back({});
+  const StmtId function = r.add_statement(StmtKind::FunctionDef);
+  r.ast[function].a = r.module.intern("_").index;
+  r.ast[function].function = static_cast<std::uint32_t>(r.ast.functions.size() - 1);
+  r.ast[function].body = r.one(declaration);
+  return function;
+}
+
+}  // namespace
+
+StmtId never_yields(Rewriter& r) {
+  const StmtId id = r.add_statement(StmtKind::Expr);
+  const ExprId value = r.ast.expr(ExprKind::Yield, {ExprId::none()});
+  r.ast[id].e[0] = value;
+  const StmtId ids[] = {id};
+  return never(r, ids);
+}
+
 void insert_declarations(Rewriter& r) {
   if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() &&
       r.unread.empty() && !r.empty_annotations && !r.lacks_yield)
@@ -450,6 +498,8 @@ void insert_declarations(Rewriter& r) {
     const std::unordered_set<std::uint32_t> inside = declared_inside(r);
     std::erase_if(r.globals, [&](StrId name) { return inside.contains(name.index); });
   }
+  std::vector<StrId> annotated;
+  if (r.role == Role::Module && !r.globals.empty()) annotated = take_annotated_globals(r);
   declare(StmtKind::Global, r.globals);
   declare(StmtKind::Nonlocal, r.nonlocals);
 
@@ -484,18 +534,11 @@ void insert_declarations(Rewriter& r) {
                    r.ast.constant(r.make_constant(ConstKind::None)), ExprId::none()};
     unreachable.push_back(id);
   }
-  auto never = [&](std::span<const StmtId> body) {
-    const StmtId id = r.add_statement(StmtKind::If);
-    r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::False));
-    r.ast[id].body = r.ast.arena.copy(body);
-    return id;
-  };
-  if (!unreachable.empty()) head.push_back(never(unreachable));
-  if (r.lacks_yield) {
-    const StmtId id = r.add_statement(StmtKind::Expr);
-    r.ast[id].e[0] = r.ast.expr(ExprKind::Yield, {ExprId::none()});
-    const StmtId ids[] = {id};
-    tail.push_back(never(ids));
+  if (!unreachable.empty()) head.push_back(never(r, unreachable));
+  if (r.lacks_yield) tail.push_back(never_yields(r));
+  if (!annotated.empty()) {
+    const StmtId ids[] = {function_that_declares(r, annotated)};
+    tail.push_back(never(r, ids));
   }
   if (head.empty() && tail.empty()) return;
   // Nothing but the docstring may precede `from __future__`.

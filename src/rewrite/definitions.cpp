@@ -288,10 +288,28 @@ class Definer {
                                            : std::span<const StmtId>();
   }
 
+  bool yields(const ExprIds& all) const {
+    return std::any_of(all.begin(), all.end(), [&](ExprId id) {
+      return ast_[id].kind == ExprKind::Yield || ast_[id].kind == ExprKind::YieldFrom;
+    });
+  }
+  bool yields(ExprId value) const {
+    ExprIds all = {value};
+    collect_below(ast_, all);
+    return yields(all);
+  }
+
   void lambda(ExprId id) {
     const Expr e = ast_[id];
-    const ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
+    ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
     if (!value) return;
+    if ((r_.module[CodeId(e.a)].flags & kGenerator) &&
+        !yields(value)) {  // `value if True else (yield)`
+      const ExprId test = ast_.constant(r_.make_constant(ConstKind::True));
+      value =
+          ast_.expr(ExprKind::IfExp, {test, value, ast_.expr(ExprKind::Yield, {ExprId::none()})},
+                    UINT32_MAX, 0, ast_[value].origin);
+    }
     const std::uint32_t function = make_function(id, {}, {});
     Expr made{ExprKind::Lambda, 0, 0, function, {}, {}, e.origin};
     const ExprId kids[] = {value};
@@ -693,14 +711,31 @@ class Definer {
         ExprIds order;
         append_roots(ast_, id, order);
         collect_below(ast_, order);
-        for (std::size_t i = order.size(); i-- > 0;)
-          if (hoistable(order[i])) out.push_back(hoist(order[i], count++));
+        std::vector<ExprId> made;
+        for (std::size_t i = order.size(); i-- > 0;) {
+          if (!hoistable(order[i])) continue;
+          out.push_back(hoist(order[i], count++));
+          made.push_back(ast_.name(StrId(ast_[order[i]].a)));
+        }
         out.push_back(id);
+        if (!made.empty() && forgets(ast_[id].kind)) {
+          const StmtId gone = r_.add_statement(StmtKind::Delete);
+          ast_[gone].list = ast_.arena.copy(made);
+          out.push_back(gone);
+        }
       }
       const bool changed = out.size() != list.size();
       list.swap(out);
       return changed;
     });
+  }
+
+  /// A class or module must not keep a name that only the text has.
+  bool forgets(StmtKind kind) const {
+    if (r_.role != Role::Module && r_.role != Role::Class) return false;
+    return kind == StmtKind::Assign || kind == StmtKind::Expr || kind == StmtKind::AugAssign ||
+           kind == StmtKind::Delete || kind == StmtKind::FunctionDef ||
+           kind == StmtKind::ClassDef || kind == StmtKind::Import;
   }
 
   bool hoistable(ExprId id) const {
@@ -734,7 +769,8 @@ class Definer {
     return made;
   }
 
-  /// A lambda or comprehension that is written as a function declares what it binds elsewhere.
+  /// A lambda or comprehension that is written as a function declares what it binds elsewhere, and
+  /// stays a generator.
   void declare_in(CodeId code) {
     Body& body = ast_.bodies[code.index];
     if (body.rebuilt) return;
@@ -749,8 +785,11 @@ class Definer {
     };
     declare(StmtKind::Global, body.outer_globals);
     declare(StmtKind::Nonlocal, body.outer_nonlocals);
-    if (stmts.empty()) return;
+    const bool dead_yield = (r_.module[code].flags & (kGenerator | kAsyncGenerator)) &&
+                            !yields(collect_expressions(ast_, body.stmts));
+    if (stmts.empty() && !dead_yield) return;
     stmts.insert(stmts.end(), body.stmts.begin(), body.stmts.end());
+    if (dead_yield) stmts.push_back(never_yields(r_));
     body.stmts = ast_.arena.copy(stmts);
   }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ast/builtins.h"
 #include "pyc/identifier.h"
 #include "rewrite/rewriter.h"
 #include "support/error.h"
@@ -267,28 +268,8 @@ class Reaching {
   }
   ExprId text(std::uint32_t name) { return text(r_.text(StrId(name))); }
 
-  /// A builtin; where the code has a name like it, as `__import__('builtins').getattr`.
-  ExprId builtin(std::string_view name) {
-    if (ast_.own_names.empty()) {
-      for (std::size_t i = 0; i < r_.module.codes.size(); ++i) {
-        const CodeObject& code = r_.module.codes[i];
-        for (StrId used : code.names) ast_.own_names.insert(used.index);
-        for (const Slot& slot : code.slots) ast_.own_names.insert(slot.name.index);
-      }
-      ast_.own_names.insert(UINT32_MAX);
-    }
-    const auto global = [&](std::string_view what) {
-      const ExprId id = ast_.name(r_.module.intern(what));
-      ast_[id].op = static_cast<std::uint8_t>(NameScope::Global);
-      return id;
-    };
-    if (!ast_.own_names.contains(r_.module.intern(name).index)) return global(name);
-    const ExprId builtins = ast_.expr(ExprKind::Call, {global("__import__"), text("builtins")});
-    return ast_.expr(ExprKind::Attribute, {builtins}, r_.module.intern(name).index);
-  }
-
   ExprId call(std::string_view name, std::initializer_list<ExprId> arguments, Origin origin) {
-    std::vector<ExprId> kids = {builtin(name)};
+    std::vector<ExprId> kids = {builtin(ast_, name)};
     kids.insert(kids.end(), arguments.begin(), arguments.end());
     return ast_.expr(ExprKind::Call, kids, UINT32_MAX, 0, origin);
   }

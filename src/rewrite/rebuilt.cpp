@@ -1,13 +1,13 @@
 // Functions, classes and modules that rebuild themselves from their marshalled code.
 //
-// A name that the text uses could be a variable of the code: only `__import__`, and in class bodies
-// `locals`, are used. The type of functions is
-// `(lambda: 0).__class__`, the globals are `(lambda: 0).__globals__`, and the cell of a free
+// A name that the text uses could be a variable of the code: ast/builtins.h. The type of functions
+// is `(lambda: 0).__class__`, the globals are `(lambda: 0).__globals__`, and the cell of a free
 // variable x is `(lambda: x).__closure__[0]`.
 #include "rewrite/rebuilt.h"
 
 #include <string>
 
+#include "ast/builtins.h"
 #include "bytecode/instr.h"
 #include "pyc/marshal_writer.h"
 #include "rewrite/rewriter.h"
@@ -25,13 +25,14 @@ class Rebuilder {
     const std::vector<std::uint32_t> live = set_aside_live_objects();
     const ExprId data = text(ConstKind::Bytes, write_marshal(module_, code_));
     const ExprId load = with_live_objects(
-        call(attribute(call(global("__import__"), {text(ConstKind::Str, "marshal")}), "loads"),
+        call(attribute(call(builtin(ast_, "__import__"), {text(ConstKind::Str, "marshal")}),
+                       "loads"),
              {data}),
         live);
     const Role role = role_of(module_, code_);
     if (role == Role::Module || role == Role::Class) {
       if (role == Role::Class) return class_body(load);
-      return statement(StmtKind::Expr, call(global("exec"), {load}));
+      return statement(StmtKind::Expr, call(builtin(ast_, "exec"), {load}));
     }
     std::vector<ExprId> all = {function(load)};
     pass_arguments(all);
@@ -100,11 +101,6 @@ class Rebuilder {
     return ast_.constant(module_.add(c));
   }
   ExprId none() { return ast_.constant(module_.add(Const{})); }
-  ExprId global(std::string_view name) {
-    ExprId id = ast_.name(module_.intern(name));
-    ast_[id].op = static_cast<std::uint8_t>(NameScope::Global);
-    return id;
-  }
   ExprId attribute(ExprId value, std::string_view name) {
     return ast_.expr(ExprKind::Attribute, {value}, module_.intern(name).index);
   }
@@ -175,7 +171,7 @@ class Rebuilder {
       if (instr.op == Op::FOR_ITER) break;
       if (instr.op == Op::GET_ANEXT) return call(attribute(value, "__aiter__"), {});
     }
-    return call(global("iter"), {value});
+    return call(builtin(ast_, "iter"), {value});
   }
 
   void pass_arguments(std::vector<ExprId>& all) {
@@ -206,11 +202,13 @@ class Rebuilder {
   StmtId class_body(ExprId load) {
     const ExprId cells = closure();
     const ExprId globals = attribute(lambda(zero()), "__globals__");
-    const ExprId space = call(global("locals"), {});
-    if (!cells) return statement(StmtKind::Expr, call(global("exec"), {load, globals, space}));
+    const ExprId space = call(builtin(ast_, "locals"), {});
+    if (!cells)
+      return statement(StmtKind::Expr, call(builtin(ast_, "exec"), {load, globals, space}));
     if (object_.version.has_exception_table()) {
       const ExprId keyword = ast_.expr(ExprKind::Keyword, {cells}, module_.intern("closure").index);
-      return statement(StmtKind::Expr, call(global("exec"), {load, globals, space, keyword}));
+      return statement(StmtKind::Expr,
+                       call(builtin(ast_, "exec"), {load, globals, space, keyword}));
     }
     const ExprId name = text(ConstKind::Str, module_[object_.name]);
     const ExprId body =
@@ -223,10 +221,7 @@ class Rebuilder {
     const ExprId meta = ast_.expr(ExprKind::Lambda, {handed_out},
                                   static_cast<std::uint32_t>(ast_.functions.size() - 1));
     const ExprId keyword = ast_.expr(ExprKind::Keyword, {meta}, module_.intern("metaclass").index);
-    const ExprId built =
-        call(attribute(call(global("__import__"), {text(ConstKind::Str, "builtins")}),
-                       "__build_class__"),
-             {body, name, keyword});
+    const ExprId built = call(builtin(ast_, "__build_class__"), {body, name, keyword});
     return statement(StmtKind::Expr, call(attribute(space, "update"), {built}));
   }
 

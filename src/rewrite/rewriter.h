@@ -169,4 +169,7 @@ void reach_odd_names(Rewriter& r);
 void insert_declarations(Rewriter& r);
 void insert_docstring(Rewriter& r);
 
+/// `if False: yield`, which makes a generator of a function.
+StmtId never_yields(Rewriter& r);
+
 }  // namespace depyf

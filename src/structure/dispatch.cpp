@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ast/builtins.h"
 #include "structure/build.h"
 #include "structure/dispatch.h"
 #include "structure/graph.h"
@@ -56,7 +57,7 @@ class Dispatch {
     number();
     std::vector<StmtId> body;
     if (whole_) make_iterator(body);
-    if (!unbound_.empty()) assign(body, own("unbound"), call({global("object")}));
+    if (!unbound_.empty()) assign(body, own("unbound"), call({builtin(ast_, "object")}));
     set_state(body, number_of(first_piece_[s_.entry.index]));
     for (int depth = max_depth_; depth >= 0; --depth) loop(depth);
     body.push_back(loops_[0]);
@@ -104,10 +105,6 @@ class Dispatch {
   ExprId state() { return own("state"); }
   ExprId caught(int depth) { return own("exception_" + std::to_string(depth)); }
   ExprId raised() { return own("raised"); }
-  ExprId global(std::string_view id) {
-    return ast_.expr(ExprKind::Name, {}, s_.module.intern(id).index,
-                     static_cast<std::uint8_t>(NameScope::Global));
-  }
   ExprId constant(ConstKind kind, std::int64_t integer = 0) {
     Const c;
     c.kind = kind;
@@ -288,8 +285,9 @@ class Dispatch {
     }
     const ExprId variable = ast_.expr(ExprKind::Name, {}, code_.slots[0].name.index,
                                       static_cast<std::uint8_t>(NameScope::Fast));
-    assign(out, variable,
-           async ? call({attribute(variable, "__aiter__")}) : call({global("iter"), variable}));
+    assign(
+        out, variable,
+        async ? call({attribute(variable, "__aiter__")}) : call({builtin(ast_, "iter"), variable}));
   }
 
   void loop(int depth) {
@@ -307,7 +305,7 @@ class Dispatch {
     }
     if (protects) {
       const StmtId handler = add(StmtKind::Handler);
-      ast_[handler].e[0] = global("BaseException");
+      ast_[handler].e[0] = builtin(ast_, "BaseException");
       ast_[handler].a = ast_[caught(depth)].a;
       ast_[handler].flag = static_cast<std::uint8_t>(scope_);
       ast_[handler].body = list(handlers(depth));
@@ -673,7 +671,7 @@ class Dispatch {
 
   StmtId unless_unbound(std::vector<StmtId> body, std::vector<StmtId> otherwise) {
     const StmtId handler = add(StmtKind::Handler);
-    ast_[handler].e[0] = global("NameError");
+    ast_[handler].e[0] = builtin(ast_, "NameError");
     ast_[handler].body = list_or_pass(std::move(otherwise));
     const StmtId arms[] = {handler};
     const StmtId st = add(StmtKind::Try);
@@ -693,7 +691,8 @@ class Dispatch {
     const Value v = s_.at(id);
     const Op op = v.op;
     if (op == Op::POP_EXCEPT || op == Op::POP_TOP) return;
-    if (op == Op::BUILD_SET) return assign(out, temporary(id), call({global("set")}), origin(v));
+    if (op == Op::BUILD_SET)
+      return assign(out, temporary(id), call({builtin(ast_, "set")}), origin(v));
     if (op == Op::LOAD_FAST_AND_CLEAR) {
       std::vector<StmtId> body, otherwise;
       assign(body, temporary(id), variable(v.arg, v), origin(v));
@@ -730,7 +729,7 @@ class Dispatch {
       std::vector<StmtId> body;
       raise_again(body, exception(s_.resolve(v.operands[1])));
       const StmtId handler = add(StmtKind::Handler);
-      ast_[handler].e[0] = global("StopAsyncIteration");
+      ast_[handler].e[0] = builtin(ast_, "StopAsyncIteration");
       ast_[handler].body = list({add(StmtKind::Pass)});
       const StmtId arms[] = {handler};
       const StmtId st = add(StmtKind::Try);
@@ -744,12 +743,12 @@ class Dispatch {
     } else if (op == Op::GET_AWAITABLE || op == Op::GET_YIELD_FROM_ITER) {
       assign(out, temporary(id), kids[0], origin(v));
     } else if (op == Op::GET_ITER) {
-      assign(out, temporary(id), call({global("iter"), kids[0]}), origin(v));
+      assign(out, temporary(id), call({builtin(ast_, "iter"), kids[0]}), origin(v));
     } else if (op == Op::GET_LEN) {
-      assign(out, temporary(id), call({global("len"), kids[0]}), origin(v));
+      assign(out, temporary(id), call({builtin(ast_, "len"), kids[0]}), origin(v));
     } else if (op == Op::DICT_MERGE) {  // a key that is there already is an error
       assign(out, temporary(id),
-             call({global("dict"), ast_.expr(ExprKind::Keyword, {kids[0]}),
+             call({builtin(ast_, "dict"), ast_.expr(ExprKind::Keyword, {kids[0]}),
                    ast_.expr(ExprKind::Keyword, {kids[1]})}),
              origin(v));
     } else if (grows(op)) {
@@ -792,7 +791,7 @@ class Dispatch {
     const std::vector<ConstId> items(s_.module[ConstId(names.a)].items.begin(),
                                      s_.module[ConstId(names.a)].items.end());
     if (v.op == Op::COPY_DICT_WITHOUT_KEYS) {
-      assign(out, temporary(id), call({global("dict"), kids[0]}), origin(v));
+      assign(out, temporary(id), call({builtin(ast_, "dict"), kids[0]}), origin(v));
       for (ConstId item : items)
         out.push_back(forget(ast_.expr(ExprKind::Subscript, {temporary(id), ast_.constant(item)})));
       return;
@@ -880,7 +879,7 @@ class Dispatch {
     ast_[raise].e[0] = exception;
     const StmtId st = add(StmtKind::Try);
     const StmtId arms[] = {arm(type, ConstKind::True),
-                           arm(global("BaseException"), ConstKind::False)};
+                           arm(builtin(ast_, "BaseException"), ConstKind::False)};
     ast_[st].body = list({raise});
     ast_[st].arms = ast_.arena.copy(arms);
     ast_[st].origin = origin;
@@ -908,8 +907,9 @@ class Dispatch {
     }
     const StmtId st = add(StmtKind::Expr);
     ast_[st].e[0] =
-        call({global("list"), call({global("map"), attribute(call({global("locals")}), "pop"),
-                                    tuple(keys), tuple(nones)})});
+        call({builtin(ast_, "list"),
+              call({builtin(ast_, "map"), attribute(call({builtin(ast_, "locals")}), "pop"),
+                    tuple(keys), tuple(nones)})});
     out.push_back(st);
   }
 

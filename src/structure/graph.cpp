@@ -462,48 +462,81 @@ bool Structurer::merge_straight_lines() {
   return true;
 }
 
+namespace {
+
+bool same_slots(std::span<const Slot> a, std::span<const Slot> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Slot& x, const Slot& y) {
+    return x.name == y.name && x.kind == y.kind;
+  });
+}
+
+/// All that a program can tell of a code object but its constants and its place in the source.
+bool same_code_apart_from_constants(const CodeObject& a, const CodeObject& b) {
+  return a.name == b.name && a.qualname == b.qualname && a.flags == b.flags &&
+         a.argcount == b.argcount && a.posonlyargcount == b.posonlyargcount &&
+         a.kwonlyargcount == b.kwonlyargcount && std::ranges::equal(a.code, b.code) &&
+         std::ranges::equal(a.names, b.names) && same_slots(a.slots, b.slots) &&
+         std::ranges::equal(a.deref_slots, b.deref_slots) &&
+         std::ranges::equal(a.exceptiontable, b.exceptiontable);
+}
+
+}  // namespace
+
 bool Structurer::same_const(ConstId a, ConstId b) const {
-  if (a == b) return true;
-  const Const &x = module[a], &y = module[b];
-  if (x.kind != y.kind) return false;
-  switch (x.kind) {
-    case ConstKind::None:
-    case ConstKind::True:
-    case ConstKind::False:
-    case ConstKind::Ellipsis:
-    case ConstKind::StopIteration:
-      return true;
-    case ConstKind::Int:
-      return x.big == y.big && x.integer == y.integer && x.text == y.text;
-    case ConstKind::Str:
-    case ConstKind::Bytes:
-      return x.text == y.text;
-    case ConstKind::Float:
-    case ConstKind::Complex:
-      return std::memcmp(&x.re, &y.re, sizeof x.re) == 0 &&
-             std::memcmp(&x.im, &y.im, sizeof x.im) == 0;
-    case ConstKind::Tuple:
-    case ConstKind::List:
-    case ConstKind::Set:
-    case ConstKind::FrozenSet:
-    case ConstKind::Dict:
-    case ConstKind::Slice: {
-      if (x.items.size() != y.items.size() || x.items.size() > 64) return false;
-      for (std::size_t i = 0; i < x.items.size(); ++i)
-        if (x.items[i] != y.items[i] &&
-            (module[x.items[i]].items.size() > 0 || !same_const(x.items[i], y.items[i])))
+  constexpr std::size_t kMostPairs = 4096;  // of constants in constants; more count as different
+  SmallVector<ConstId, 16> work{a, b};
+  for (std::size_t pairs = 0; !work.empty(); ++pairs) {
+    const ConstId q = work.back();
+    work.pop_back();
+    const ConstId p = work.back();
+    work.pop_back();
+    if (p == q) continue;
+    const Const &x = module[p], &y = module[q];
+    if (x.kind != y.kind || pairs > kMostPairs) return false;
+    std::span<const ConstId> left = x.items, right = y.items;
+    switch (x.kind) {
+      case ConstKind::None:
+      case ConstKind::True:
+      case ConstKind::False:
+      case ConstKind::Ellipsis:
+      case ConstKind::StopIteration:
+        continue;
+      case ConstKind::Int:
+        if (x.big != y.big || x.integer != y.integer || x.text != y.text) return false;
+        continue;
+      case ConstKind::Str:
+      case ConstKind::Bytes:
+        if (x.text != y.text) return false;
+        continue;
+      case ConstKind::Float:
+      case ConstKind::Complex:
+        if (std::memcmp(&x.re, &y.re, sizeof x.re) != 0 ||
+            std::memcmp(&x.im, &y.im, sizeof x.im) != 0)
           return false;
-      return true;
+        continue;
+      case ConstKind::Object:
+        if (x.object != y.object) return false;
+        continue;
+      case ConstKind::Code:
+        if (!same_code_apart_from_constants(module[x.code], module[y.code])) return false;
+        left = module[x.code].consts;
+        right = module[y.code].consts;
+        break;
+      case ConstKind::Tuple:
+      case ConstKind::List:
+      case ConstKind::Set:
+      case ConstKind::FrozenSet:
+      case ConstKind::Dict:
+      case ConstKind::Slice:
+        break;
     }
-    case ConstKind::Code: {
-      const CodeObject &p = module[x.code], &q = module[y.code];
-      return p.name == q.name && p.code.size() == q.code.size() &&
-             std::equal(p.code.begin(), p.code.end(), q.code.begin());
+    if (left.size() != right.size()) return false;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      work.push_back(left[i]);
+      work.push_back(right[i]);
     }
-    case ConstKind::Object:
-      return x.object == y.object;
   }
-  return false;
+  return true;
 }
 
 bool Structurer::same_operation(const Value& a, const Value& b) const {

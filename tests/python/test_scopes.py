@@ -98,6 +98,57 @@ def f():
 f()
 """,
     ),
+    "annotation_behind_code": (
+        7,
+        """
+class C:
+    a: 't' = 1
+b: int = 2
+print(sorted(C.__annotations__), sorted(globals().get('__annotations__') or ['b']), b)
+""",
+    ),
+    "annotated_name_that_a_class_declares": (
+        7,
+        """
+n: int = 3
+print(n)
+class C:
+    global n
+""",
+    ),
+    "generator_that_never_yields": (
+        7,
+        """
+print(list(c for b in () if None), list((lambda: (yield) if None else 3)()))
+""",
+    ),
+    "lambdas_of_the_same_bytes": (
+        7,
+        """
+def f(c): return (lambda: 1) if c else (lambda: 2)
+def g(a, c):
+    k = (lambda: 1) if c else (lambda: 1.0)
+    return k
+print(f(1)(), f(0)(), g(1, 1)(), g(1, 0)())
+""",
+    ),
+    "names_of_builtins": (
+        7,
+        """
+import marshal as __function_0, sys as set
+iter = 5
+class C:
+    list, dict, object, NameError, BaseException = 1, 2, 3, 4, 5
+    def g(self, s):
+        locals = map = 3
+        try:
+            return [i for i in s if not {**{}, i: i} in (4,)], {i for i in s}, locals
+        finally:
+            [i for i in s]
+print(C().g([1, 2]), C.list, [i for i in (1, 2)], list(i for i in (3, 4)))
+print([n for n in list(globals()) if n.startswith("__function")])
+""",
+    ),
     "type_parameter_in_local_annotation": (
         12,
         """
@@ -144,11 +195,12 @@ def test_kept_programs(python, ladder, tmp_path):
         assert output(path, back) == output(path, source), "%s\n%s" % (name, back)
 
 
-def test_random_programs(python):
+@pytest.mark.parametrize("ladder", [0, 5])
+def test_random_programs(python, ladder):
     """A short run of the random programs."""
     _, path = python
     done = subprocess.run(
-        [path, ORACLE, native_command(), "100", "0"],
+        [path, ORACLE, native_command(), "50" if ladder else "100", "0", str(ladder)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode()
