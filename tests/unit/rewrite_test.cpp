@@ -378,7 +378,8 @@ TEST(Rewrite, FunctionValuesElsewhereAreDefinedBefore) {
   const CodeId f = t.function("f");
   t.body(f, {t.stmt(StmtKind::Return, t.num(1))});
   EXPECT_EQ(t.print({t.stmt(StmtKind::Expr, t.call({t.name("use"), t.value(f), t.num(2)}))}),
-            "def __function_0_f():\n    return 1\n\n\nuse(__function_0_f, 2)\n");
+            "def __function_0_f():\n    return 1\n\n\nuse(__function_0_f, 2)\n"
+            "del __function_0_f\n");
 }
 
 TEST(Rewrite, DepthCostsNoStack) {
