@@ -6,13 +6,20 @@ import sys
 
 _OURS = ("run", "report", "diff")
 
-_HELP = """
+#: those of the core, which src/cli reads
+_CORE = ("decompile", "dis", "dump", "compare", "completion")
+
+_HELP = """\
+depyf shows what torch.compile makes of a program, and decompiles Python bytecode.
+
 about torch.compile:
   depyf run [options] SCRIPT [ARGUMENT...]     run a program and dump what torch.compile made
   depyf run [options] -m MODULE [ARGUMENT...]
   depyf report DUMP...                         build the page of a dump again; compare ranks
   depyf diff DUMP_A DUMP_B                     what appeared, vanished or changed
 (each with --help)
+
+about bytecode:
 """
 
 
@@ -31,6 +38,15 @@ def _parser():
     )
     run.add_argument("--dump", metavar="DIR", help="where to write (default: depyf_dump)")
     run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
+    run.add_argument(
+        "--json", action="store_true", help="print the run as JSON on standard output at the end"
+    )
+    run.add_argument(
+        "--no-caches",
+        dest="caches",
+        action="store_false",
+        help="turn torch's compile caches off, so that every stage is computed and shown",
+    )
     run.add_argument("--breaks", action="store_true", help="print only the graph breaks")
     run.add_argument("--recompiles", action="store_true", help="print only the recompiles")
     run.add_argument(
@@ -41,6 +57,17 @@ def _parser():
         action="store_true",
         help="run captured graphs node by node and name the first that made NaN or infinity",
     )
+    for name, what in (
+        ("breaks", "graph breaks"),
+        ("recompiles", "recompiles"),
+        ("compile-seconds", "seconds of compiling"),
+    ):
+        run.add_argument(
+            "--max-" + name,
+            type=float if name == "compile-seconds" else int,
+            metavar="N",
+            help="exit code 3 if there are more than N %s" % what,
+        )
     run.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module"
     )
@@ -84,12 +111,19 @@ def _parser():
 def main(argv=None):
     """Run the command with `argv` (without the program's name); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments in (["--help"], ["-h"]):
+        stream = sys.stdout if arguments else sys.stderr
+        _quietly(lambda: print(_HELP, end="", file=stream, flush=True))
     if not arguments or arguments[0] not in _OURS:
-        code = _core_command(arguments)
-        if arguments in (["--help"], ["-h"]):
-            _quietly(lambda: print(_HELP, end=""))
-        return code
+        meant = _meant(arguments[0]) if arguments else None
+        if meant:
+            sys.stderr.write("depyf: no command %r; did you mean %r?\n" % (arguments[0], meant))
+            return 2
+        return _core_command(arguments)
     parser, run_parser = _parser()
+    if arguments == ["run"]:
+        run_parser.print_help(sys.stderr)
+        return 2
     options = parser.parse_args(arguments)
     if options.verb == "run":
         if not (options.module or options.program):
@@ -112,6 +146,17 @@ def main(argv=None):
 
     command = difference.report_command if options.verb == "report" else difference.diff_command
     return _quietly(lambda: command(options))
+
+
+def _meant(word):
+    # type: (str) -> object
+    """The command that a word which is none comes close to, or None."""
+    import difflib
+
+    known = _OURS + _CORE
+    if word in known or word.startswith("-"):
+        return None
+    return next(iter(difflib.get_close_matches(word, known, 1, 0.6)), None)
 
 
 def _core_command(arguments):

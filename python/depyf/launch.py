@@ -18,6 +18,10 @@ from depyf.imports import WhenImported
 from depyf.terminal import hyperlinks, place, shown
 
 
+#: exit code of a program that ended well and compiled more than --max-... allow
+OVER_BUDGET = 3
+
+
 class LaunchError(Exception):
     """The program cannot be started; nothing was run."""
 
@@ -185,7 +189,7 @@ def run(options):
     """Runs a program as `depyf run` was told.
 
     Args:
-        options: dump, open, module, breaks, recompiles, guards, find_nonfinite and program, see depyf.cli.
+        options: those of the command line, see depyf.cli.
     Returns:
         The exit code when the program ended without one of its own; its exceptions, SystemExit too, pass through.
     """
@@ -212,11 +216,18 @@ def run(options):
     except ImportError as error:
         err.write("depyf run: %s\n" % error)
         return 2
-    only_text = options.breaks or options.recompiles or options.guards is not None
+    only_text = options.breaks or options.recompiles or options.guards is not None or options.json
     folder = options.dump
     if folder is None and not only_text:
         folder = "depyf_dump"
-    block = prepare_debug(os.path.abspath(folder)) if folder is not None else capture()
+    if folder is not None:
+        refused = _cannot_write(folder)
+        if refused:
+            err.write("depyf run: --dump %s: %s; nothing was run\n" % (folder, refused))
+            return 2
+        block = prepare_debug(os.path.abspath(folder), caches=options.caches)
+    else:
+        block = capture(caches=options.caches)
     finder = None
     if options.find_nonfinite:
         from depyf.torch.numbers import watch_nonfinite
@@ -235,6 +246,7 @@ def run(options):
         except Exception as error:  # the program goes on
             err.write("depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error))
 
+    exceeded = []
     try:
         with opened, progress:
             # the program imports torch when it wants to: what it does before, such as setting variables that torch reads, counts
@@ -254,7 +266,41 @@ def run(options):
             except Exception:
                 pass
             _finish(progress.run, options, folder, finder, err)
-    return 0
+            exceeded = _over_budget(progress.run, options, err)
+        if exceeded:
+            _leave_with(sys.exc_info()[1])
+    return OVER_BUDGET if exceeded else 0
+
+
+def _leave_with(raised):
+    # a program that failed by itself keeps its own exit code and its traceback
+    if raised is None or (isinstance(raised, SystemExit) and raised.code in (None, 0)):
+        raise SystemExit(OVER_BUDGET) from None
+
+
+def _cannot_write(folder):
+    """Why a folder, which is made where it is missing, cannot be written; "" where it can."""
+    import tempfile
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(prefix=".depyf-", dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _over_budget(run, options, stream):
+    wanted = {
+        "breaks": options.max_breaks,
+        "recompiles": options.max_recompiles,
+        "compile_seconds": options.max_compile_seconds,
+    }
+    if all(limit is None for limit in wanted.values()):
+        return []
+    over = summary.over_budget(run.to_json(), **wanted)
+    stream.write("".join("depyf run: %s\n" % text for text in over))
+    return over
 
 
 def _install_hook(bare=None):
@@ -274,6 +320,9 @@ def _finish(found, options, folder, finder, stream):
     links = hyperlinks(stream)
     document = dict(found.to_json(), folder=found.folder)
     try:
+        if options.json:
+            print(found.dumps(), flush=True)
+            return
         if options.breaks:
             stream.write(summary.breaks_text(document, links) + "\n")
         if options.recompiles:

@@ -1,7 +1,9 @@
 """A pytest plugin: `pytest --depyf DIR` leaves a dump for each failing test that used torch.compile.
 
 Each test starts with an empty torch._dynamo, so that what it uses is compiled in it and not taken over from an earlier test,
-and runs inside `depyf.capture`; what was captured is written only when the test fails. Without the option nothing is imported.
+and runs inside `depyf.capture`; what was captured is written only when the test fails. A test with
+the mark `@pytest.mark.depyf(breaks=0, recompiles=0)` fails where torch.compile does more than that.
+Without either nothing is imported.
 """
 
 import hashlib
@@ -25,8 +27,34 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    """Holds a marked test to the numbers that its mark allows."""
+    mark = item.get_closest_marker("depyf")
+    if mark is None:
+        yield
+        return
+    from depyf.torch import compat
+    from depyf.torch.expect import Exceeded, expect
+
+    block = expect(*mark.args, **mark.kwargs)
+    compat.forget_everything()  # what an earlier test compiled is compiled here again
+    block.__enter__()
+    outcome = yield
+    try:
+        block.__exit__(*(outcome.excinfo or (None, None, None)))
+    except Exceeded as error:
+        if not hasattr(outcome, "force_exception"):  # an old pluggy
+            raise
+        outcome.force_exception(error)
+
+
 def pytest_configure(config):
-    """Registers the part that does the work, where it was asked for."""
+    """Registers the mark, and the part that does the work, where it was asked for."""
+    config.addinivalue_line(
+        "markers",
+        "depyf(breaks=None, recompiles=None, compile_seconds=None): what torch.compile may do",
+    )
     folder = config.getoption("--depyf")
     if not folder:
         return

@@ -181,6 +181,35 @@ def counts(document):
     }
 
 
+def over_budget(document, breaks=None, recompiles=None, compile_seconds=None):
+    """What a run has more of than is allowed: one text for each, which names what it was.
+
+    Args:
+        document: see `load`.
+        breaks, recompiles, compile_seconds: what is allowed; None allows all.
+    """
+    number = counts(document)
+    over = []
+    if breaks is not None and number["breaks"] > breaks:
+        over.append(
+            "%s, %d allowed:\n%s"
+            % (_many(number["breaks"], "graph break"), breaks, _indented(breaks_text(document)))
+        )
+    if recompiles is not None and number["recompiles"] > recompiles:
+        text = recompiles_text(document)
+        over.append(
+            "%s, %d allowed:\n%s"
+            % (_many(number["recompiles"], "recompile"), recompiles, _indented(text))
+        )
+    if compile_seconds is not None and number["seconds"] > compile_seconds:
+        over.append("%.2f s of compiling, %g allowed" % (number["seconds"], compile_seconds))
+    return over
+
+
+def _indented(text):
+    return textwrap.indent(text, "    ")
+
+
 def _many(count, word):
     return "%d %s%s" % (count, word, "" if count == 1 else "s")
 
@@ -223,6 +252,8 @@ def summary(document, report=None, links=False):
     from depyf.report import overview
 
     most = overview.causes(overview.nodes_of([document]))
+    # what cost nothing stands behind what did, and takes no place of it
+    most.sort(key=lambda cause: cause["kind"] != "failure" and cause["cost"] < 0.005)
     for cause in most[:3]:
         line, advice = _cause(cause, links)
         lines.append("  " + line)
@@ -257,7 +288,9 @@ def _cause(cause, links):
             cause["nodes"][0].place,
         )
     if cause["kind"] == "failure" and found["line"]:
-        words = "because of line %d: %s" % (found["line"], words)
+        same = os.path.normpath(found["file"] or "") == os.path.normpath(where[0] or "")
+        which = "line %d" % found["line"] if same else place(found["file"], found["line"])
+        words = "because of %s: %s" % (which, words)
     caller = (found["caller"] if kind != "recompile" else cause["nodes"][0].caller)[:2]
     if caller[1]:
         words = "(from %s) %s" % (place(caller[0], caller[1]), words)
@@ -344,6 +377,10 @@ def _node_place(node, links):
     return place(filename, line, links) if filename else "?"
 
 
+#: torch's own guards that a tensor has no mark of mark_dynamic and its like
+_MARK = re.compile(r"^hasattr\((.+), '_dynamo_\w*indices'\) == False$")
+
+
 def guards_text(document, line, links=False):
     """The guards that a line of the user's code made.
 
@@ -366,7 +403,7 @@ def guards_text(document, line, links=False):
         for one in document["functions"]
         if not words.in_library(one["filename"])
     }
-    lines, others = [], set()
+    lines, others, marks = [], set(), {}
     for function, entry in all_entries(document):
         for guard in entry.get("guards") or ():
             places = [parse_place(text) for text in guard.get("user_stack") or ()]
@@ -388,15 +425,23 @@ def guards_text(document, line, links=False):
                 )
                 for found in places
             ):
-                lines.append(
-                    "%s [%s] %s%s"
-                    % (
-                        shown(function["name"]) if function else "?",
-                        entry["compile_id"],
-                        guard["kind"] + ": " if guard["kind"] else "",
-                        shown(guard["text"]),
-                    )
+                head = "%s [%s] " % (
+                    shown(function["name"]) if function else "?",
+                    entry["compile_id"],
                 )
+                mark = _MARK.match(guard["text"])
+                if mark:
+                    marks.setdefault((len(lines), head), []).append(mark.group(1))
+                    continue
+                kind = guard["kind"] + ": " if guard["kind"] else ""
+                lines.append(head + kind + shown(guard["text"]))
+    for (place_of, head), names in reversed(list(marks.items())):
+        things = ", ".join(dict.fromkeys(words.short(name) for name in names))
+        folded = "%s that no size is marked (mark_dynamic and its like) of %s" % (
+            _many(len(names), "guard"),
+            shown(things),
+        )
+        lines.insert(place_of, head + folded)
     if lines:
         return "\n".join(lines)
     told = ", ".join("%s:%d" % (shown(name), where) for name, where in sorted(others)[:20])

@@ -170,3 +170,44 @@ def test_replaced_code_gives_the_same_results(tmp_path):
         assert entry.replaced and entry.verdict in ("exact", "equivalent"), entry.detail
         assert entry.code.co_filename == str(tmp_path / "dump" / (entry.name + ".py"))
     assert run.problems == []
+
+
+def test_graphs_that_a_backend_formats_as_vllms_does_are_dumped(tmp_path):
+    """vLLM enters the block by hand, decompiles in a hook of its own, and formats two graphs."""
+    import torch._dynamo.utils
+
+    original = torch._dynamo.utils.lazy_format_graph_code
+    formatted, sources = [], []
+
+    def backend(graph_module, inputs):
+        from torch._dynamo.utils import lazy_format_graph_code
+
+        formatted.append(str(lazy_format_graph_code("before split", graph_module)))
+        lazy_format_graph_code("after split", graph_module)
+        return graph_module
+
+    def hook(old_code, new_code):
+        sources.append(depyf.decompile(new_code))
+
+    class Wrapper:  # compiles one bound method and dispatches to its code itself
+        def __init__(self):
+            self.compiled = torch.compile(self.forward, fullgraph=True, backend=backend)
+
+        def forward(self, x):
+            return x + 1
+
+    torch._dynamo.reset()
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(hook)
+    block = depyf.prepare_debug(str(tmp_path / "dump"))
+    block.__enter__()
+    try:
+        assert torch.equal(Wrapper().compiled(torch.ones(3)), torch.ones(3) * 2)
+    finally:
+        block.__exit__(None, None, None)
+        handle.remove()
+    assert torch._dynamo.utils.lazy_format_graph_code is original
+    assert "GraphModule" in formatted[0] and "def " in sources[0]
+    for stage in ("before_split", "after_split"):
+        (path,) = (tmp_path / "dump").glob("__compiled_fn_*.%s.0.py" % stage)
+        text = path.read_text()
+        assert "class " in text and "+ 1" in text

@@ -74,3 +74,43 @@ def _installed():
         found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", [])
     )
     return any(one.name == "depyf" for one in found)
+
+
+MARKED = """
+import pytest, torch
+
+def double(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+@pytest.mark.depyf(breaks=0)
+def test_breaks():
+    torch.compile(double, backend="eager")(torch.ones(2))
+
+@pytest.mark.depyf(breaks=1, recompiles=0)
+def test_is_allowed_one():
+    torch.compile(double, backend="eager")(torch.ones(2))
+
+@pytest.mark.depyf(breaks=0)
+def test_fails_by_itself():
+    torch.compile(double, backend="eager")(torch.ones(2))
+    assert False, "its own"
+"""
+
+
+def test_a_marked_test_may_break_no_more_than_its_mark_says(tmp_path):
+    (tmp_path / "test_marked.py").write_text(MARKED)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
+        + ([] if _installed() else ["-p", "depyf.pytest_plugin"]),
+        env=environment(tmp_path / "cache"),
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1200,
+    )
+    assert "2 failed, 1 passed" in done.stdout, done.stdout
+    assert "1 graph break, 0 allowed" in done.stdout and "test_marked.py:5" in done.stdout
+    assert "AssertionError: its own" in done.stdout

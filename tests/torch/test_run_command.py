@@ -319,3 +319,83 @@ def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
         assert not terminal.hyperlinks(stream)
     monkeypatch.setenv("FORCE_HYPERLINK", "1")
     assert terminal.hyperlinks(Path)
+
+
+def test_the_command_is_a_front_door(start, tmp_path):
+    def said(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "depyf"] + list(arguments),
+            cwd=str(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, _ = said("--help")
+    assert code == 0 and out.index("depyf run") < out.index("depyf decompile")
+    assert said()[0] == 2 and said()[2].startswith("depyf shows what torch.compile makes")
+    assert said("rnu", "x.py") == (2, "", "depyf: no command 'rnu'; did you mean 'run'?\n")
+    code, _, err = said("run")
+    assert code == 2 and "--recompiles" in err and "--dump" in err
+    (tmp_path / "file").write_text("")
+    (tmp_path / "ran.py").write_text("open('ran', 'w')")
+    code, _, err = said("run", "--dump", "file/x", "ran.py")
+    assert code == 2 and "nothing was run" in err and not (tmp_path / "ran").exists()
+
+
+def test_a_budget_decides_the_exit_code_of_a_program_that_ended_well(start, tmp_path):
+    (tmp_path / "well.py").write_text(PROGRAM.replace("sys.exit(7)", ""))
+    done = start("--json", "--no-caches", "--max-breaks", "0", "well.py")
+    assert done.returncode == 3
+    document = json.loads(done.stdout.splitlines()[-2])  # the exit handler prints behind it
+    assert document["schema"] == "depyf.run" and document["functions"]
+    assert "0 allowed" in done.stderr and "help: Remove that call." in done.stderr
+    done = start("--breaks", "--max-breaks", "0", "program.py")
+    assert done.returncode == 7 and "0 allowed" in done.stderr
+    done = start("--breaks", "--max-breaks", "9", "--max-compile-seconds", "900", "well.py")
+    assert done.returncode == 0 and "allowed" not in done.stderr
+
+
+def test_causes_that_cost_nothing_stand_behind_the_others_and_failures_name_their_file():
+    from depyf import summary
+
+    def entry(number, seconds, **more):
+        metrics = {"duration_us": seconds * 1e6, "co_name": "f", "co_filename": "/a/b.py"}
+        base = {"compile_id": number, "metrics": dict(metrics, co_firstlineno=1), "name": ""}
+        return dict(base, artifacts=[], breaks=[], reasons=[], guards=[], **more)
+
+    cheap = {"reason": "Call to `torch._dynamo.graph_break()`", "location": "/a/b.py:%d"}
+    entries = [entry("0/%d" % number, 0.0) for number in range(4)]
+    for number, one in enumerate(entries):
+        one["breaks"] = [dict(cheap, location="/a/b.py:%d" % number)]
+    costly = entry("1/1", 2.0)
+    costly["reasons"] = ["1/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"]
+    failed = entry("2/0", 0.0, failure="TorchRuntimeError: no")
+    failed["metrics"].update(fail_user_frame_filename="/c/d.py", fail_user_frame_lineno=863)
+    document = {"functions": [], "unattributed": entries + [costly, failed]}
+    lines = [line for line in summary.summary(document).splitlines() if " s  " in line]
+    assert "not compiled" in lines[0] and "/c/d.py:863" in lines[0]
+    assert "x.size(0) was 4" in lines[1]
+
+
+def test_guards_of_torchs_own_marks_are_one_row():
+    from depyf import summary
+
+    marks = [
+        "hasattr(L['x'], '_dynamo_%s_indices') == False" % name for name in ("dynamic", "static")
+    ]
+    texts = ["check_tensor(L['x'])"] + marks
+    guards = [{"text": text, "kind": "", "comment": "# y # b.py:3 in f"} for text in texts]
+    function = {"name": "f", "filename": "/a/b.py"}
+    function["entries"] = [{"compile_id": "0/0", "guards": guards}]
+    lines = summary.guards_text({"functions": [function], "unattributed": []}, "3").splitlines()
+    assert len(lines) == 2 and "check_tensor" in lines[0]
+    assert "2 guards that no size is marked" in lines[1] and lines[1].endswith("of x")
+
+
+def test_an_interrupted_compile_is_called_so():
+    from depyf.report import words
+
+    said = words.of_failure("KeyboardInterrupt: the compile was interrupted")
+    assert said["why"] == "The compile was interrupted; torch did not fail."

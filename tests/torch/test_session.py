@@ -539,3 +539,24 @@ def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
     assert {"describe_tensor", "dynamo_output_graph"} <= kinds
     assert "describe_tensor" in seen
     assert len(heard) > len(seen)
+
+
+def test_a_block_that_expects_no_breaks_tells_of_each():
+    torch._dynamo.reset()
+    with depyf.expect(breaks=1, recompiles=0):
+        compiled(broken)(torch.ones(3))
+    torch._dynamo.reset()
+    function = compiled(broken)
+    with pytest.raises(AssertionError) as raised:
+        with depyf.expect(breaks=0, recompiles=0):
+            function(torch.ones(3))
+            function(torch.ones(3).double())
+    text = str(raised.value)
+    assert "2 graph breaks, 0 allowed" in text and "broken" not in text.split(":")[0]
+    assert "graph_break()" in text and "help: Remove that call." in text
+    assert "recompiles, 0 allowed" in text and "float32, is float64" in text
+    assert raised.value.run.functions
+    with pytest.raises(ZeroDivisionError):  # what the block raises is not hidden
+        with depyf.expect(breaks=0):
+            compiled(broken)(torch.ones(4, 4))
+            1 / 0

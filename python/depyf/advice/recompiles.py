@@ -243,10 +243,10 @@ for size in (4, 5, 6):
         "",
         [
             helps(
+                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call: "
+                "without it "
                 "torch compiles the sizes 0 and 1 by themselves, also with mark_dynamic and "
-                "dynamic=True. "
-                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call "
-                "compiles once for these, too.",
+                "dynamic=True.",
                 _SMALL,
                 """
 @torch.compile(backend="eager")
@@ -283,10 +283,10 @@ for size in (4, 1):
         "",
         [
             helps(
-                "The program need not branch on it: torch compiles the sizes 0 and 1 by "
-                "themselves. "
-                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call "
-                "compiles once for these, too.",
+                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call: "
+                "without it "
+                "torch compiles the sizes 0 and 1 by themselves; the program need not branch "
+                "on it.",
                 _RANGE,
                 """
 @torch.compile(backend="eager", dynamic=True)

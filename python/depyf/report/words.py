@@ -408,6 +408,10 @@ def of_failure(text, breaks=()):
     if breaks:
         return dict(breaks[-1], then=breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:])
     lines = text.splitlines()
+    if text.startswith(("KeyboardInterrupt", "SystemExit")):
+        found = of_break({"reason": lines[0].partition(":")[0], "text": text})
+        found["why"] = "The compile was interrupted; torch did not fail."
+        return found
     backend = _BACKEND.match(text)
     if backend:
         name, raised = backend.groups()

@@ -1,7 +1,8 @@
 """Watching torch.compile: events from the bytecode hook and the structured trace, joined by compile, into a `Run`.
 
-No function of torch is patched. One bytecode hook and one handler on the logger `torch.__trace` serve all blocks that are open;
-they are there only while a block is open or a graph that was captured in one still waits for its backward.
+No function of torch is patched but one by which backends format graphs. One bytecode hook and one
+handler on the logger `torch.__trace` serve all blocks that are open; they are there only while a
+block is open or a graph that was captured in one still waits for its backward.
 """
 
 import atexit
@@ -795,6 +796,11 @@ class Session:
             failure = details.get("fail_type")
             if failure:
                 entry.failure = "%s: %s" % (failure, details.get("fail_reason") or "")
+            elif not entry.hooked and not details.get("has_guarded_code"):
+                # torch tells of exceptions alone; it writes its figures while this one passes
+                raised = sys.exc_info()[1]
+                if isinstance(raised, (KeyboardInterrupt, SystemExit)):
+                    entry.failure = "%s: the compile was interrupted" % type(raised).__name__
             self._stages_not_made(entry)
             if self.writer is not None:
                 self.writer.compile_ended(self, entry)
@@ -826,6 +832,17 @@ class Session:
                     safe_name(name), "json" if encoding == "json" else "text", attempt=attempt
                 ),
                 payload,
+            )
+
+    def on_formatted(
+        self, name: str, graph_module: Any, context: Any, compile_id: str, attempt: int
+    ) -> None:
+        """A backend asked torch to format a graph under its own name, as vLLM's does."""
+        with self._lock:
+            self._add(
+                self._entry(context, compile_id),
+                Artifact(safe_name(name), "graph", attempt=attempt, origin="backend"),
+                compat.readable_graph(graph_module),
             )
 
     def _add(self, entry: Entry, artifact: Artifact, text: str) -> None:
@@ -1074,6 +1091,7 @@ class _Hub:
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
         self._taken: set = set()  # kinds of texts that stand in for the trace
         self._fusion_attached = False
+        self._formatted: Any = None  # takes away what watches graphs that a backend formats
 
     def add(self, session: Session) -> None:
         with self._lock:
@@ -1129,6 +1147,11 @@ class _Hub:
         elif not wants_hook and self._hook is not None:
             self._hook.remove()
             self._hook = None
+        if self._sessions:
+            self._watch_formatted()
+        elif not self._sessions and self._formatted is not None:
+            self._formatted()
+            self._formatted = None
         wants_trace = bool(self._sessions) or bool(self._lingering)
         logger = compat.trace_logger() if wants_trace or self._handler is not None else None
         if logger is None:
@@ -1145,6 +1168,10 @@ class _Hub:
             compat.remove_trace_handler(self._handler)
             self._handler = None
             self._release_filters()
+
+    def _watch_formatted(self) -> None:
+        if self._formatted is None:
+            self._formatted = compat.watch_formatted_graphs(self.formatted)
 
     def _release_filters(self) -> None:
         for logger, taker, level in self._filters:
@@ -1250,6 +1277,7 @@ class _Hub:
             if kind == "dynamo_start":
                 with self._lock:
                     self._attach_artifacts()
+                    self._watch_formatted()  # Dynamo is imported when it is first used
             if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
             payload = getattr(record, "payload", None)
@@ -1275,6 +1303,19 @@ class _Hub:
             for session in done:
                 if session.process == os.getpid():
                     self._settle(session)
+
+    def formatted(self, name: str, graph_module: Any) -> None:
+        """Takes a graph that a backend formats; never raises."""
+        try:
+            context, compile_id, attempt = compat.current_compile()
+        except Exception as error:
+            self._tell("asking torch for the compile at hand", error)
+            return
+        for session in self._active() if compile_id is not None else ():
+            try:
+                session.on_formatted(name, graph_module, context, compile_id, attempt)
+            except Exception as error:
+                self._failed(session, "reading the graph %r of a backend" % name, error)
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
         """Takes a text of torch's log; never raises."""

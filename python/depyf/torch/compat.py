@@ -5,6 +5,7 @@ depyf.torch asks here and never imports from torch's private modules itself.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -911,6 +912,48 @@ def graph_break_at_hand() -> Optional[str]:
                 )
         frame = frame.f_back
     return None
+
+
+def readable_graph(graph_module: Any) -> str:
+    """The text of a graph module as torch prints it."""
+    try:
+        return graph_module.print_readable(
+            print_output=False, include_stride=True, include_device=True
+        )
+    except TypeError:  # a torch before 2.5
+        return graph_module.print_readable(print_output=False)
+
+
+def watch_formatted_graphs(tell: Callable[[str, Any], None]) -> Optional[Callable[[], None]]:
+    """Tells of each graph that code outside of torch formats by `lazy_format_graph_code`.
+
+    The function does what it did; vLLM's backend calls it so that depyf sees its graphs.
+
+    Args:
+        tell: called with the name and the graph module; must not raise.
+    Returns:
+        What puts the function back; None while Dynamo is not imported, or where it has none.
+    """
+    utils: Any = sys.modules.get("torch._dynamo.utils")
+    original = getattr(utils, "lazy_format_graph_code", None)
+    if original is None:
+        return None
+
+    def lazy_format_graph_code(name: str, gm: Any, *arguments: Any, **keywords: Any) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if not str(caller).startswith("torch."):
+            tell(name, gm)
+        return original(name, gm, *arguments, **keywords)
+
+    functools.update_wrapper(lazy_format_graph_code, original)
+    setattr(utils, "lazy_format_graph_code", lazy_format_graph_code)
+
+    def restore() -> None:
+        # what somebody else has put there meanwhile stays
+        if utils.lazy_format_graph_code is lazy_format_graph_code:
+            setattr(utils, "lazy_format_graph_code", original)
+
+    return restore
 
 
 def inductor_loaded() -> bool:

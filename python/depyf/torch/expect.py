@@ -1,0 +1,58 @@
+"""`depyf.expect`: a block that may break and recompile no more than it says, for tests and CI."""
+
+from typing import Any, Optional
+
+from depyf import summary
+from depyf.torch.capture import capture
+from depyf.torch.model import Run
+
+
+class Exceeded(AssertionError):
+    """torch.compile did more than was expected; the message says what, where, and what helps.
+
+    Attributes:
+        run: everything that was compiled in the block.
+    """
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class expect(capture):
+    """Watches torch.compile inside the block and raises at its end if it did more than is allowed.
+
+    Example:
+        >>> with depyf.expect(breaks=0, recompiles=0):
+        ...     train_one_step()
+
+    Args:
+        breaks: how many graph breaks are allowed; None allows all.
+        recompiles: how many compiles of a function that was compiled before.
+        compile_seconds: how many seconds of compiling.
+    Raises:
+        Exceeded: at the end of the block, unless the block itself raised.
+        ImportError: on entering, when torch is not installed.
+    """
+
+    def __init__(
+        self,
+        breaks: Optional[int] = None,
+        recompiles: Optional[int] = None,
+        compile_seconds: Optional[float] = None,
+    ) -> None:
+        super().__init__()
+        self._allowed = {
+            "breaks": breaks,
+            "recompiles": recompiles,
+            "compile_seconds": compile_seconds,
+        }
+
+    def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        session = self._session
+        super().__exit__(kind, value, trace)
+        if session is None or kind is not None:
+            return
+        over = summary.over_budget(session.run.to_json(), **self._allowed)
+        if over:
+            raise Exceeded("torch.compile: " + "\n".join(over), session.run)
