@@ -16,6 +16,7 @@ import threading
 import depyf
 import pytest
 import torch
+from conftest import function_of
 from depyf.torch import DepyfWarning, dump
 
 
@@ -616,3 +617,43 @@ print("finished")
     while not times or min(times) > 0.030:
         times.append(float(run_script(probe).stdout))
         assert len(times) <= 15, times
+
+
+# ---- a limit on the size ----------------------------------------------------------------------------------------------
+
+
+def test_a_dump_that_reaches_its_limit_says_so_and_takes_nothing_more(tmp_path):
+    def function(number):
+        return function_of("def f_%d(x):\n    return x + %d\n" % (number, number), "f_%d" % number)
+
+    def size(folder):
+        return sum(path.stat().st_size for path in folder.iterdir())
+
+    folder, seen = tmp_path / "dump", []
+    with pytest.warns(DepyfWarning, match="the limit of the dump: .* have reached 40000 bytes"):
+        with depyf.prepare_debug(str(folder), limit=40000) as run:
+            for number in range(40):
+                result = compiled(function(number))(torch.ones(2))
+                assert result.tolist() == [number + 1.0] * 2
+                seen.append((size(folder), len(run.functions)))
+    kept = len(run.functions)
+    assert 1 <= kept < 39 and seen[-1][1] == kept
+    # what was begun is finished, and nothing grows from then on
+    assert seen[-1][0] == seen[kept + 1][0]
+    assert all(entry.replaced for entry in run.entries())
+    (problem,) = run.problems
+    assert problem.message.endswith("; %d code objects were left out" % (40 - kept))
+    assert "limit" in (folder / "README.md").read_text()
+    assert json.loads((folder / "depyf.json").read_text())["problems"][0]["message"]
+
+
+def test_the_limit_is_that_of_all_blocks_in_a_folder(tmp_path):
+    folder = str(tmp_path / "dump")
+    with depyf.prepare_debug(folder, limit=None):
+        compiled(double)(torch.ones(3))
+    with pytest.warns(DepyfWarning, match="the limit of the dump"):
+        with depyf.prepare_debug(folder, limit=100) as run:
+            compiled(broken)(torch.ones(3))
+    assert run.functions == []
+    with pytest.raises(ValueError, match="limit=-1"):
+        depyf.prepare_debug(folder, limit=-1)

@@ -114,3 +114,73 @@ def test_a_marked_test_may_break_no_more_than_its_mark_says(tmp_path):
     assert "2 failed, 1 passed" in done.stdout, done.stdout
     assert "1 graph break, 0 allowed" in done.stdout and "test_marked.py:5" in done.stdout
     assert "AssertionError: its own" in done.stdout
+
+
+REPLACED = """
+import os, sys
+import pytest, torch
+
+def double(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+def test_compiles():
+    assert torch.compile(double, backend="eager")(torch.ones(2)).sum() == 4
+
+def test_compiles_nothing():
+    pass
+
+def test_fails_anyway():
+    torch.compile(double, backend="eager")(torch.ones(2))
+    assert False
+
+def test_tells_depyf():
+    assert "depyf.torch.capture" not in sys.modules
+
+def test_dies_with_depyf_when_it_is_alone():
+    if "depyf.torch.capture" in sys.modules and os.environ.get("DEPYF_REPLACE_OUTCOMES"):
+        os._exit(3)
+    assert "depyf.torch.capture" not in sys.modules
+
+def test_fails_the_first_time():
+    if not os.path.exists("seen"):
+        open("seen", "w").close()
+        assert False
+"""
+
+
+def run_replaced(folder, text, *options):
+    (folder / "test_some.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        command + ["-p", "depyf.testing.replace", "--depyf-replace-figures", "figures.json"],
+        env=environment(folder / "cache"),
+        cwd=str(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        timeout=1200,
+    )
+
+
+def test_a_suite_runs_with_replaced_code_and_only_failures_of_its_own_count(tmp_path):
+    done = run_replaced(tmp_path, REPLACED)
+    assert done.returncode == 1, done.stdout
+    found = json.loads((tmp_path / "figures.json").read_text())
+    counts = [found[name] for name in ("tests", "compiling", "transformed", "replaced", "failed")]
+    assert counts == [6, 1, 2, 2, 4] and found["refused"] == {}, done.stdout
+    assert found["counted"] == [
+        "test_some.py::test_tells_depyf",
+        "test_some.py::test_dies_with_depyf_when_it_is_alone",
+    ]
+    assert found["unstable"] == ["test_some.py::test_fails_the_first_time"]
+    assert "only with depyf: test_some.py::test_tells_depyf" in done.stdout
+    assert "2 code objects transformed, 2 replaced, 0 not" in done.stdout
+
+
+def test_a_suite_that_fails_without_depyf_too_passes(tmp_path):
+    text = "import torch\n\ndef test_fails():\n    assert False\n"
+    done = run_replaced(tmp_path, text)
+    assert done.returncode == 0, done.stdout
+    assert "1 fail without it too" in done.stdout

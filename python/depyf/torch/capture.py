@@ -28,7 +28,7 @@ from depyf.code_edit import rebuilt, with_consts
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
 from depyf.torch import compat, guards
-from depyf.torch.dump import DumpWriter, EarlierDump
+from depyf.torch.dump import DUMP_LIMIT, DumpWriter, EarlierDump
 from depyf.torch.model import (
     Artifact,
     Constants,
@@ -54,6 +54,10 @@ def warn(message: str) -> None:
         warnings.warn(message, DepyfWarning, stacklevel=3)
     except Exception:
         log.warning("%s", message)
+
+
+def _size(count: int) -> str:
+    return "%d MiB" % (count >> 20) if count >= 1 << 20 else "%d bytes" % count
 
 
 # ---- names -------------------------------------------------------------------------------------------------------------
@@ -437,6 +441,8 @@ class Session:
         self._awaited: Optional[List[Entry]] = None
         self._early: List[Any] = []  # a compile id and the marks that came before its first record
         self._warned: set = set()
+        self._full: Optional[Problem] = None  # the dump has reached its limit
+        self._left_out = 0  # code objects that torch made since then
 
     # -- problems
 
@@ -459,6 +465,27 @@ class Session:
     def interned_names(self) -> Dict[int, str]:
         """What the numbers stand for with which torch's trace names files."""
         return compat.interned_names()
+
+    # -- the limit
+
+    def _has_room(self, context: Any, compile_id: str) -> bool:
+        """Whether the dump takes more of this compile: what is begun is finished, what is not is left out."""
+        if self._full is None and self.writer is not None and self.writer.is_full():
+            self._full = Problem(
+                "the limit of the dump",
+                "its files and texts have reached %s: what is compiled from now on is not in it, and torch runs its "
+                "own code for that; prepare_debug(..., limit=BYTES) sets another limit"
+                % _size(self.writer.limit),
+            )
+            self.run.problems.append(self._full)
+            warn("depyf: %s: %s" % (self._full.where, self._full.message))
+        return self._full is None or self._is_begun(context, compile_id)
+
+    def _is_begun(self, context: Any, compile_id: str) -> bool:
+        if context is None:  # a backward that is compiled later
+            return compile_id in self._by_id
+        found = self._by_context.get(id(context))
+        return found is not None and found[0].get() is context
 
     # -- joining
 
@@ -517,6 +544,9 @@ class Session:
     ) -> Optional[types.CodeType]:
         """Handles one transformed code object; returns the code that torch shall run instead, or None."""
         with self._lock:
+            if not self._has_room(context, compile_id):
+                self._left_out += 1
+                return None
             entry = self._entry(context, compile_id)
             if entry in self.run.unattributed:
                 self.run.unattributed.remove(entry)
@@ -690,6 +720,8 @@ class Session:
             known = self._by_context.get(id(context)) if context is not None else None
             entry = known[1] if known is not None and known[0].get() is context else None
             if entry is None:
+                if self._full is not None:
+                    return
                 entry = self._by_id.get(compile_id)
                 if entry is None or (entry.finished and context is not None):
                     # the compile is not known yet, or is another one of that id
@@ -718,6 +750,8 @@ class Session:
                 (context is not None and id(context) in self._by_context)
                 or (context is None and compile_id in self._by_id)
             ):
+                return
+            if not self._has_room(context, compile_id):
                 return
             entry = self._entry(context, compile_id)
             if attempt > entry.attempt and not entry.hooked:
@@ -856,6 +890,8 @@ class Session:
     def on_text(self, stage: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
         """Handles a text that torch logs and does not trace."""
         with self._lock:
+            if not self._has_room(context, compile_id):
+                return
             self._add(
                 self._entry(context, compile_id),
                 Artifact(stage, "text", attempt=attempt, origin="log"),
@@ -874,6 +910,8 @@ class Session:
         """Handles a text, or figures, that stand in for a record of the structured trace, where torch has none."""
         name, payload = (kind, text) if figures else read_logged(kind, text)
         with self._lock:
+            if not self._has_room(context, compile_id):
+                return
             if kind == "guards":
                 self._entry(context, compile_id)._logged_guards.append(text)
             elif name:
@@ -911,6 +949,8 @@ class Session:
     def finish(self) -> None:
         """Reads what is known only now and writes the rest of the dump; never raises."""
         try:
+            if self._full is not None and self._left_out:
+                self._full.message += "; %d code objects were left out" % self._left_out
             self.collect_guards()
             for entry in self.run.unattributed:
                 entry.detail = entry.detail or _why_unattributed(entry)
@@ -1483,9 +1523,11 @@ class prepare_debug(capture):
         caches: False turns torch's compile caches off inside the block, so that every stage is computed.
         existing: what to do with an earlier dump in the folder: "replace" it, write to a "number"ed folder beside it, or
             "keep" it and write nothing. Blocks of one process that name one folder share it.
+        limit: bytes of files and texts after which nothing more goes into the dump, and torch keeps its own code for
+            what it compiles then; None for no limit. A warning and the dump's problems say when it is reached.
     Raises:
         ImportError: on entering, when torch is not installed.
-        ValueError: `existing` is none of these.
+        ValueError: `existing` is none of these, or `limit` is negative.
     """
 
     def __init__(
@@ -1496,17 +1538,21 @@ class prepare_debug(capture):
         *,
         caches: bool = True,
         existing: str = "replace",
+        limit: Optional[int] = DUMP_LIMIT,
     ) -> None:
         super().__init__(caches=caches)
+        if limit is not None and limit < 0:
+            raise ValueError("limit=%r: must be a number of bytes, or None for no limit" % (limit,))
         if existing not in ("replace", "number", "keep"):
             raise ValueError('existing=%r: must be "replace", "number" or "keep"' % (existing,))
         self._folder = os.fspath(dump_src_dir)
         self._log_bytecode = log_bytecode
         self._existing = existing
+        self._limit = limit
 
     def _writer(self) -> Any:
         try:
-            return DumpWriter(rank_folder(self._folder), existing=self._existing)
+            return DumpWriter(rank_folder(self._folder), existing=self._existing, limit=self._limit)
         except EarlierDump as error:
             warn("depyf: nothing is dumped to %s: %s" % (self._folder, error))
             return None

@@ -30,10 +30,14 @@ except Exception:  # without Jinja2 no page is written, and the dump says so
     pass
 
 OVERVIEW = "README.md"
+#: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
+DUMP_LIMIT = 1 << 30
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
     r"|depyf(\.\d+)?\.json|README(\.\d+)?\.md|\.depyf-.*)$"
 )
+#: written again and again; what they hold is counted where it comes in
+_OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
 #: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
 DEBUG_NAMES = {
@@ -53,6 +57,7 @@ class _Shared:
         self.claimed: Set[str] = set()
         self.numbers: Dict[str, int] = {}
         self.blocks = 0
+        self.size = 0  # of what was written and of what the manifest holds
         self.written: Dict[int, str] = {}  # block -> the name under which its manifest stands now
         self.earlier: List[str] = []
 
@@ -198,12 +203,14 @@ class DumpWriter:
     Args:
         folder: made when it does not exist.
         existing: "replace", "number" or "keep", see `prepare_debug`.
+        limit: bytes after which the dump is full; None for no limit.
     Raises:
         EarlierDump: there is an earlier dump, and it is to be kept.
         OSError: the folder cannot be made or written.
     """
 
-    def __init__(self, folder: str, existing: str = "replace") -> None:
+    def __init__(self, folder: str, existing: str = "replace", limit: Optional[int] = None) -> None:
+        self.limit = limit
         self._session: Any = None
         self._late = False  # something came after the manifest was written
         self._next_write = 0.0
@@ -268,6 +275,10 @@ class DumpWriter:
 
     # -- names and bytes
 
+    def is_full(self) -> bool:
+        """Whether the blocks of this folder have reached the limit of this one."""
+        return self.limit is not None and self._shared.size >= self.limit
+
     def template(self) -> str:
         """Path of a transformed code's file with %s for its name."""
         return os.path.join(self.folder, "%s.py")
@@ -295,6 +306,8 @@ class DumpWriter:
         """Writes one file of the dump; returns its name, or None when it could not be written."""
         try:
             write_atomically(os.path.join(self.folder, name), text, "backslashreplace")
+            if not _OFTEN.match(name):
+                self._shared.size += len(text)
             return name
         except OSError as error:
             if self._session is not None:
@@ -314,6 +327,14 @@ class DumpWriter:
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
         """A frame was transformed, and decompiled where that was possible."""
+        texts = (
+            entry.source,
+            entry.original_bytecode,
+            entry.transformed_bytecode,
+            entry.guard_tree,
+        )
+        with self._lock:  # source and bytecode stand in the manifest, and the source in a file
+            self._shared.size += sum(map(len, texts)) + len(entry.source)
         self._write_transformed(entry)
         if session.log_bytecode:
             self.write(

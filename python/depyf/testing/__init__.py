@@ -1,0 +1,1 @@
+"""What tests other people's programs with depyf; see `depyf.testing.replace`."""
