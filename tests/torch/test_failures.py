@@ -619,7 +619,7 @@ print("finished")
         assert len(times) <= 15, times
 
 
-# ---- a limit on the size ----------------------------------------------------------------------------------------------
+# ---- a limit on the size ------------------------------------------------------------------------
 
 
 def test_a_dump_that_reaches_its_limit_says_so_and_takes_nothing_more(tmp_path):

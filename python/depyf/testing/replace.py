@@ -1,9 +1,9 @@
-"""A pytest plugin: `pytest -p depyf.testing.replace` runs a suite with all of torch's transformed code replaced.
+"""A pytest plugin: `pytest -p depyf.testing.replace` runs a suite with torch's code replaced.
 
-Each test runs inside `prepare_debug` of its own, in a folder that is removed behind it. At the end the plugin says how many code
-objects torch transformed, how many were replaced, and why the others were not. A test that fails is run again without depyf,
-and once more with it, each in a fresh process: only one that passes there and fails here counts, and only those make the exit
-status 1.
+Each test runs inside `prepare_debug` of its own, in a folder that is removed behind it. At the end
+the plugin says how many code objects torch transformed, how many were replaced, and why the others
+were not. A test that fails is run again without depyf, and once more with it, each in a fresh
+process: only one that passes there and fails here counts, and only those make the exit status 1.
 """
 
 import collections
@@ -142,7 +142,7 @@ class _Replacer:
                 json.dump(figures, file, indent=1)
 
     def _outcomes(self, options):
-        """Test -> how it ended in a process of its own kind; one without an outcome took its process with it."""
+        """Test -> how it ended; one without an outcome took its process with it."""
         descriptor, path = tempfile.mkstemp(prefix="depyf-outcomes-")
         os.close(descriptor)
         found = {}
@@ -189,7 +189,7 @@ class _Replacer:
         ]
 
     def _unstable(self):
-        """Tests that failed here and pass with depyf when they are run again without what ran before them."""
+        """Tests that pass with depyf without what ran before them."""
         again = self._again.get("with", {})
         return [nodeid for nodeid in self._failed if again.get(nodeid) == "passed"]
 
@@ -198,8 +198,9 @@ class _Replacer:
         terminalreporter.section("depyf: transformed code that was replaced")
         figures = dict(self.figures, not_replaced=sum(self._refused.values()))
         write(
-            "%(tests)d tests, %(compiling)d of them compiled; %(transformed)d code objects transformed, "
-            "%(replaced)d replaced, %(not_replaced)d not" % figures
+            "%(tests)d tests, %(compiling)d of them compiled; "
+            "%(transformed)d code objects transformed, %(replaced)d replaced, %(not_replaced)d not"
+            % figures
         )
         for reason, count in self._refused.most_common():
             write("  %d not replaced, %s" % (count, reason))
@@ -209,8 +210,8 @@ class _Replacer:
         if self._failed:
             counted, unstable = self._counted(), self._unstable()
             write(
-                "%d tests failed: %d of them pass without depyf and count, %d passed with depyf when run again, "
-                "%d fail without it too"
+                "%d tests failed: %d of them pass without depyf and count, "
+                "%d passed with depyf when run again, %d fail without it too"
                 % (
                     len(self._failed),
                     len(counted),

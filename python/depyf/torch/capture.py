@@ -469,13 +469,13 @@ class Session:
     # -- the limit
 
     def _has_room(self, context: Any, compile_id: str) -> bool:
-        """Whether the dump takes more of this compile: what is begun is finished, what is not is left out."""
+        """Whether the dump takes more of this compile: what is begun is finished."""
         if self._full is None and self.writer is not None and self.writer.is_full():
             self._full = Problem(
                 "the limit of the dump",
-                "its files and texts have reached %s: what is compiled from now on is not in it, and torch runs its "
-                "own code for that; prepare_debug(..., limit=BYTES) sets another limit"
-                % _size(self.writer.limit),
+                "its files and texts have reached %s: what is compiled from now on is not in it, "
+                "and torch runs its own code for that; prepare_debug(..., limit=BYTES) sets "
+                "another limit" % _size(self.writer.limit),
             )
             self.run.problems.append(self._full)
             warn("depyf: %s: %s" % (self._full.where, self._full.message))
@@ -1523,8 +1523,9 @@ class prepare_debug(capture):
         caches: False turns torch's compile caches off inside the block, so that every stage is computed.
         existing: what to do with an earlier dump in the folder: "replace" it, write to a "number"ed folder beside it, or
             "keep" it and write nothing. Blocks of one process that name one folder share it.
-        limit: bytes of files and texts after which nothing more goes into the dump, and torch keeps its own code for
-            what it compiles then; None for no limit. A warning and the dump's problems say when it is reached.
+        limit: bytes of files and texts after which nothing more goes into the dump, and torch
+            keeps its own code for what it compiles then; None for no limit. A warning and the
+            dump's problems say when it is reached.
     Raises:
         ImportError: on entering, when torch is not installed.
         ValueError: `existing` is none of these, or `limit` is negative.
