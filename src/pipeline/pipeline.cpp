@@ -88,6 +88,8 @@ struct Heeded {
 /// The rung of a module whose names no text keeps.
 constexpr std::uint8_t kRebuildsModule = 7;
 
+constexpr const char* kLastRung = "the last rung of the ladder was asked for";
+
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
 /// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
 /// tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
@@ -113,7 +115,7 @@ void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool
   // A rebuilt module would hide everything in it.
   if (options.ladder == kRebuildsModule ||
       (options.ladder > 5 && (options.function || code != module.root)))
-    throw UnusualCode("the last rung of the ladder was asked for");
+    throw UnusualCode(kLastRung);
   if (dynamo) simplify(lifted, module, simplify_options(dynamo, options));
   // No compiler makes them, and where they are in the way nobody wrote them.
   if (!heeded.decided && !take_decided_branches(lifted, module))
@@ -289,7 +291,8 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
       else
         break;
     }
-    reason += (reason.empty() ? "" : "; ") + failure;
+    // Where the plain form was given up for a reason, nobody asked.
+    if (reason.empty() || failure != kLastRung) reason += (reason.empty() ? "" : "; ") + failure;
     return false;
   };
   if (options.ladder < 5 && attempt({})) return;
@@ -431,7 +434,8 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
         fallback.rung = 5;
       else
         fallback.rung = module[code].parent ? 6 : kRebuildsModule;
-      fallback.reason += (fallback.reason.empty() ? "" : "; ") + mismatch.what;
+      if (fallback.reason.find(mismatch.what) == std::string::npos)
+        fallback.reason += (fallback.reason.empty() ? "" : "; ") + mismatch.what;
     }
     decompile_all(flat);
   }

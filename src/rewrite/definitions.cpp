@@ -471,10 +471,21 @@ class Definer {
 
   // --- type parameters
 
+  /// The expression that the function of a bound, default or alias evaluates. A text that comes
+  /// first among its constants was taken for its docstring.
   ExprId evaluated(ExprId evaluator) {
     const CodeId code = r_.function_code(evaluator);
-    return code ? body_as_expression(r_, inline_temporaries(body_of(code), variables_of(code)))
-                : ExprId::none();
+    if (!code) return ExprId::none();
+    std::span<const StmtId> body = body_of(code);
+    if (body.size() > 1 && ast_[body[0]].kind == StmtKind::Expr &&
+        r_.is_constant(ast_[body[0]].e[0], ConstKind::Str))
+      body = body.subspan(1);
+    return body_as_expression(r_, inline_temporaries(body, variables_of(code)));
+  }
+  ExprId evaluated_or_refused(ExprId evaluator) {
+    const ExprId value = evaluated(evaluator);
+    if (!value) throw Error("rewrite: what a type parameter is bound to is no expression");
+    return value;
   }
 
   /// A type parameter, when `id` makes one: Intrinsic TypeVar … over its name.
@@ -482,7 +493,7 @@ class Definer {
     Expr e = ast_[id];
     if (e.kind != ExprKind::Intrinsic) return false;
     if (e.op == intrinsic(Intrinsic2::SetTypeParamDefault)) {
-      out.default_value = evaluated(e.kids[1]);
+      out.default_value = evaluated_or_refused(e.kids[1]);
       e = ast_[e.kids[0]];
       if (e.kind != ExprKind::Intrinsic) return false;
     }
@@ -495,7 +506,7 @@ class Definer {
     } else if (e.op == intrinsic(Intrinsic2::TypeVarWithBound) ||
                e.op == intrinsic(Intrinsic2::TypeVarWithConstraints)) {
       out.kind = TypeParamKind::TypeVar;
-      out.bound = evaluated(e.kids[1]);
+      out.bound = evaluated_or_refused(e.kids[1]);
     } else {
       return false;
     }

@@ -1,7 +1,8 @@
 // List, set and dict comprehensions that 3.12+ inlines (PEP 709): a loop in the middle of an
 // expression, under a region whose handler restores the locals that the comprehension's own
-// variables had hidden.
+// variables had hidden; without a region where it has no variables.
 #include <algorithm>
+#include <utility>
 
 #include "ast/comprehension.h"
 #include "structure/graph.h"
@@ -76,6 +77,29 @@ class Excerpt {
   std::vector<StructRegion> regions_;
 };
 
+/// Does the operation make the empty collection of a comprehension of that kind?
+bool makes_collection(const Structurer& s, ValueId v, ExprKind& kind) {
+  const Value& value = s.at(v);
+  if (value.kind != ValueKind::Operation || !value.operands.empty()) return false;
+  if (value.op != Op::BUILD_LIST && value.op != Op::BUILD_SET && value.op != Op::BUILD_MAP)
+    return false;
+  kind = value.op == Op::BUILD_LIST  ? ExprKind::ListComp
+         : value.op == Op::BUILD_SET ? ExprKind::SetComp
+                                     : ExprKind::DictComp;
+  return true;
+}
+
+/// The collection that the block makes last, beside the iterator.
+ValueId collection_beside(Structurer& s, BlockId before, ValueId iterator, ExprKind& kind) {
+  const std::vector<ValueId>& body = s[before].body;
+  iterator = s.resolve(iterator);
+  if (body.size() < 2 || !s.is_op(iterator, Op::GET_ITER)) return ValueId();
+  const ValueId last = body.back(), other = body[body.size() - 2];
+  if (other == iterator && makes_collection(s, last, kind)) return last;
+  if (last == iterator && makes_collection(s, other, kind)) return other;
+  return ValueId();
+}
+
 /// Replaces the comprehension by one value; false where it is none.
 bool fold(Structurer& s, const Extent& extent) {
   const auto& [members, before, entry, after, one_way] = extent;
@@ -85,20 +109,14 @@ bool fold(Structurer& s, const Extent& extent) {
   // The collection, and the loop over the first iterable.
   ValueId collection;
   ExprKind kind = ExprKind::ListComp;
-  for (ValueId v : s[entry].body) {
-    const Value& value = s.at(v);
-    if (value.kind != ValueKind::Operation || !value.operands.empty()) continue;
-    if (value.op == Op::BUILD_LIST)
-      kind = ExprKind::ListComp;
-    else if (value.op == Op::BUILD_SET)
-      kind = ExprKind::SetComp;
-    else if (value.op == Op::BUILD_MAP)
-      kind = ExprKind::DictComp;
-    else
-      continue;
-    collection = v;
-    break;
-  }
+  for (ValueId v : s[entry].body)
+    if (makes_collection(s, v, kind)) {
+      collection = v;
+      break;
+    }
+  // Without variables of its own the comprehension has no region, and begins at its loop.
+  const bool bare = !collection && s[entry].term == TermKind::ForIter;
+  if (bare) collection = collection_beside(s, before, s[entry].value, kind);
   if (!collection) return false;
   const BlockId header = s[entry].term == TermKind::Jump ? s[entry].edges[0].to : entry;
   if (s[header].term != TermKind::ForIter) return false;
@@ -110,7 +128,8 @@ bool fold(Structurer& s, const Extent& extent) {
   }
   // Statements of the loop, up to its exit.
   std::vector<std::pair<ValueId, ExprId>> kept_built{{iterator, s.known(iterator).built},
-                                                     {outer, s.known(outer).built}};
+                                                     {outer, s.known(outer).built},
+                                                     {collection, s.known(collection).built}};
   for (BlockId b : members) {
     for (ValueId v : s[b].body) kept_built.emplace_back(v, s.known(v).built);
     for (ValueId v : s[b].params) kept_built.emplace_back(v, s.known(v).built);
@@ -121,6 +140,7 @@ bool fold(Structurer& s, const Extent& extent) {
   const ExprId hole = s.ast.expr(ExprKind::Raw, {});
   s.note(iterator).built = hole;
   s.note(outer).built = hole;
+  if (bare) s.note(collection).built = hole;
   ExprId expression;
   try {
     const Excerpt excerpt(s, extent);
@@ -145,15 +165,95 @@ bool fold(Structurer& s, const Extent& extent) {
     s[b].alive = false;
     s[b].body.clear();
   }
+  if (bare) std::erase(s[before].body, collection);
   s[before].body.push_back(id);
   s[before].edges[0] = Edge{after, {}};
   return true;
 }
 
+/// Is the block where the region of a comprehension is entered?
+bool begins_region(Structurer& s, BlockId block) {
+  const RegionId region = s[block].region;
+  if (!region || restored_values(s, s.regions[region.index].handler).empty()) return false;
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Node& from) {
+    bool enters = false;
+    for (int k = 0; k < from.edge_count(); ++k)
+      enters |= from.alive && from.region != region && from.edges[k].to == block;
+    return enters;
+  });
+}
+
+/// The blocks of a loop that adds to a collection which lies on the stack below its iterator, and
+/// whose targets are no variables (`for q.x in a`): nothing has to be restored behind it, so that
+/// it has no region. Empty where the block's loop is none.
+Extent bare_comprehension(Structurer& s, BlockId before) {
+  Extent extent;
+  const Node& node = s[before];
+  if (!node.alive || node.term != TermKind::Jump) return extent;
+  const BlockId header = node.edges[0].to;
+  if (s[header].term != TermKind::ForIter) return extent;
+  ExprKind kind = ExprKind::ListComp;
+  const ValueId collection = collection_beside(s, before, s[header].value, kind);
+  if (!collection || begins_region(s, before)) return extent;
+  std::vector<BlockId> work{header};
+  FlatMap<std::uint8_t> seen;
+  bool adds = false;
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    if (std::exchange(seen[b.index], 1)) continue;
+    extent.members.push_back(b);
+    extent.one_way &= s[b].alive && s[b].region == node.region && b != before;
+    for (ValueId v : s[b].body) {
+      const Value& value = s.at(v);
+      adds |= (value.op == Op::LIST_APPEND || value.op == Op::SET_ADD || value.op == Op::MAP_ADD ||
+               value.op == Op::LIST_EXTEND || value.op == Op::SET_UPDATE ||
+               value.op == Op::DICT_UPDATE) &&
+              value.kind == ValueKind::Operation && !value.operands.empty() &&
+              s.resolve(value.operands[0]) == collection;
+    }
+    const int ways = b == header ? 1 : s[b].edge_count();  // the other one leads behind the loop
+    for (int k = 0; k < ways; ++k) work.push_back(s[b].edges[k].to);
+  }
+  std::sort(extent.members.begin(), extent.members.end());
+  extent.before = before;
+  extent.entry = header;
+  extent.after = s[header].edges[1].to;
+  extent.one_way &= adds && !seen.at(extent.after.index);
+  return extent;
+}
+
 }  // namespace
 
 void Structurer::fold_inlined_comprehensions() {
-  for (bool any = !regions.empty(); any;) {
+  for (bool any = true; any;) {
+    any = fold_bare_comprehensions();
+    any = fold_comprehensions_in_regions() || any;
+  }
+}
+
+bool Structurer::fold_bare_comprehensions() {
+  bool any = false;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    const BlockId before(i);
+    Extent extent = bare_comprehension(*this, before);
+    if (extent.members.empty() || !extent.one_way) continue;
+    std::vector<std::uint8_t> inside(nodes.size(), 0);
+    for (BlockId b : extent.members) inside[b.index] = 1;
+    fold_expressions(&inside);
+    extent = bare_comprehension(*this, before);
+    if (extent.members.empty() || !extent.one_way || !fold(*this, extent)) continue;
+    any = true;
+    recount();
+    tidy_jumps();
+    recount();
+  }
+  return any;
+}
+
+bool Structurer::fold_comprehensions_in_regions() {
+  bool folded = false;
+  for (bool any = !regions.empty(); any; folded = true) {
     // Innermost ones first: what they become is part of the expression of the next.
     std::vector<std::vector<ValueId>> saved(regions.size());
     std::vector<std::uint8_t> has_inner(regions.size(), 0);
@@ -177,7 +277,7 @@ void Structurer::fold_inlined_comprehensions() {
     std::vector<std::uint8_t> inside(nodes.size(), 0);
     for (std::uint32_t i = 0; i < nodes.size(); ++i)
       inside[i] = static_cast<bool>(around(BlockId(i)));
-    if (std::find(inside.begin(), inside.end(), 1) == inside.end()) return;
+    if (std::find(inside.begin(), inside.end(), 1) == inside.end()) return folded;
     fold_expressions(&inside);  // conditions, to find statements as those of a loop
     std::vector<Extent> extents(regions.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
@@ -213,7 +313,7 @@ void Structurer::fold_inlined_comprehensions() {
       handler.body.clear();
       regions[i].kind = RegionKind::Erased;
     }
-    if (!any) return;
+    if (!any) return folded;
     const auto of_restored = [&](ValueId v) {
       if (is_op(v, Op::STORE_FAST)) v = resolve(at(v).operands[0]);
       return v.index < restored.size() && restored[v.index] != 0;
@@ -224,6 +324,7 @@ void Structurer::fold_inlined_comprehensions() {
     tidy_jumps();
     recount();
   }
+  return folded;
 }
 
 }  // namespace depyf

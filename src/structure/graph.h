@@ -325,10 +325,11 @@ class Structurer {
   void join_exit_copies();             // loops.cpp
   void join_loop_tests();              // loops.cpp
   void fold_inlined_comprehensions();  // comprehensions.cpp
-  void recognise_matches();            // match.cpp
-  void classify_regions();             // regions.cpp
-  void strip_cleanups();               // regions.cpp
-  void mark_statement_ends();          // regions.cpp
+  bool fold_bare_comprehensions(), fold_comprehensions_in_regions();
+  void recognise_matches();    // match.cpp
+  void classify_regions();     // regions.cpp
+  void strip_cleanups();       // regions.cpp
+  void mark_statement_ends();  // regions.cpp
   /// These throw Error where an operation that has an effect is in no statement, or in one that a
   /// jump hides, or where a value was lost on the way: an expression has a hole, or reads a
   /// temporary that nothing assigns (check.cpp).
