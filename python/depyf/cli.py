@@ -111,6 +111,10 @@ def _parser():
 def main(argv=None):
     """Run the command with `argv` (without the program's name); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        from depyf.installed import description
+
+        return _quietly(lambda: print(description()) or 0)
     if not arguments or arguments in (["--help"], ["-h"]):
         stream = sys.stdout if arguments else sys.stderr
         _quietly(lambda: print(_HELP, end="", file=stream, flush=True))

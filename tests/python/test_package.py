@@ -47,14 +47,32 @@ def test_version_is_that_of_the_distribution():
     assert depyf.__version__ == version("depyf")
 
 
-def test_the_command_says_its_version():
-    done = subprocess.run(
+def the_command_says(**environment):
+    return subprocess.run(
         [sys.executable, "-m", "depyf", "--version"],
         check=True,
         stdout=subprocess.PIPE,
         universal_newlines=True,
-    )
-    assert done.stdout == "depyf %s\n" % depyf.__version__
+        env=dict(os.environ, **environment),
+    ).stdout.splitlines()
+
+
+def test_the_command_says_its_version_and_which_depyf_it_is():
+    first, second = the_command_says()
+    assert first == "depyf %s" % depyf.__version__
+    assert os.path.dirname(depyf.__file__) in second
+    assert "PyPI's depyf is another project" in second
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="distributions by name")
+def test_the_command_names_another_depyf_in_the_environment(tmp_path):
+    other = tmp_path / "depyf-0.20.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: depyf\nVersion: 0.20.0\n")
+    shown = the_command_says(PYTHONPATH=str(tmp_path))
+    assert shown[0] == "depyf %s" % depyf.__version__
+    assert len(shown) == 3
+    assert "depyf 0.20.0" in shown[2] and str(tmp_path) in shown[2] and "uninstall" in shown[2]
 
 
 def test_public_names_are_listed_and_unknown_ones_refused():
