@@ -69,6 +69,12 @@ def _parser():
             help="exit code 3 if there are more than N %s" % what,
         )
     run.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="compile with this backend in place of the program's, such as eager or aot_eager, "
+        "which need no C++ compiler",
+    )
+    run.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module"
     )
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help=argparse.SUPPRESS)
@@ -136,6 +142,8 @@ def main(argv=None):
             del options.program[0]
         if options.module and options.program:  # -mMODULE in one word leaves its arguments there
             options.module, options.program = options.module + options.program, []
+        if options.backend and options.find_nonfinite:
+            run_parser.error("--find-nonfinite has a backend of its own; leave --backend out")
         if options.guards is not None:
             from depyf.summary import guards_text
 

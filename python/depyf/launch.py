@@ -245,6 +245,11 @@ def run(options):
                 opened.enter_context(finder)
         except Exception as error:  # the program goes on
             err.write("depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error))
+        if options.backend:
+            try:
+                opened.enter_context(compat.forced_backend(options.backend))
+            except RuntimeError as error:  # the program goes on, with its own backend
+                err.write("depyf run: --backend does nothing: %s\n" % error)
 
     exceeded = []
     try:

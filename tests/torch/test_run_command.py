@@ -174,6 +174,24 @@ def test_find_nonfinite(start, tmp_path):
     assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
 
 
+def test_another_backend_than_the_programs(start, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import torch\n"
+        "def own(graph, inputs):\n"
+        "    print('own backend')\n"
+        "    return graph.forward\n"
+        "print(torch.compile(lambda x: x + 1, backend=own)(torch.ones(1)))\n"
+    )
+    done = start("--backend", "eager", "own.py")
+    assert done.returncode == 0 and done.stdout.endswith("tensor([2.])\n"), done.stderr
+    if "--backend does nothing" in done.stderr:  # said where this torch cannot
+        assert "own backend" in done.stdout and "set_stance" in done.stderr
+    else:
+        assert "own backend" not in done.stdout and "1 compile" in done.stderr
+    done = start("--backend", "eager", "--find-nonfinite", "own.py")
+    assert done.returncode == 2 and "leave --backend out" in done.stderr
+
+
 def test_what_cannot_be_started(start, tmp_path):
     (tmp_path / "wrong.py").write_text("x = = 1\n")
     plain, done = start("wrong.py", depyf=False), start("wrong.py")
