@@ -32,10 +32,10 @@ def test_import_loads_nothing_heavy():
     assert not HEAVY & set(loaded)
 
 
-def test_import_takes_less_than_30_ms():
+def test_import_takes_less_than_30_ms_of_processor_time():
     program = (
-        "import time; start = time.perf_counter(); import depyf; depyf.decompile;"
-        "print(time.perf_counter() - start)"
+        "import time; start = time.process_time(); import depyf; depyf.decompile;"
+        "print(time.process_time() - start)"
     )
     assert min(float(in_fresh_process(program)) for _ in range(5)) < 0.030
 
