@@ -124,6 +124,9 @@ def recompile(
         dynamo = dynamo and _holds_installed(scope, original_code)
         if _names_observer(scope, original_code):
             own_locals += original_code.co_varnames
+    if dynamo:
+        # Without them, what they keep alive in torch's code would die earlier.
+        own_locals += tuple(_core.kept_temporaries(original_code))
     result = None
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):

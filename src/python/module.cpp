@@ -285,7 +285,8 @@ const char compare_doc[] =
     "temporaries which only one\n"
     "has do not count; own_locals are locals of the program itself, whatever they are named.\n"
     "With lifetimes=True no local of `b` that `a` lacks may keep a value that nothing reads any "
-    "more.";
+    "more, and none\n"
+    "of `a` that `b` lacks: a value would die later than in `a`, or earlier.";
 
 PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"a",         "b",          "names",      "dynamo",
@@ -313,6 +314,21 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
     const Verdict verdict = verify(left, left.root, right, right.root, options);
     Ref kind = to_str(verdict_word(verdict.kind)), detail = to_str(verdict.detail);
     return tuple({&kind, &detail}).release();
+  });
+}
+
+const char kept_temporaries_doc[] =
+    "kept_temporaries(code)\n--\n\n"
+    "Names of the locals of torch's own naming that keep a value after their last read, while code "
+    "of the program may run.";
+
+PyObject* kept_temporaries_function(PyObject*, PyObject* code) {
+  return guarded([&]() -> PyObject* {
+    ObjectTable objects;
+    Module module = read(code, objects, true, NanConstants::Known);
+    Ref out = Ref::checked(PyList_New(0));
+    for (const std::string& name : kept_temporaries(module, module.root)) append(out, to_str(name));
+    return out.release();
   });
 }
 
@@ -440,6 +456,7 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, decompile_doc},
     {"compare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compare_function)),
      METH_VARARGS | METH_KEYWORDS, compare_doc},
+    {"kept_temporaries", kept_temporaries_function, METH_O, kept_temporaries_doc},
     {nullptr, nullptr, 0, nullptr},
 };
 

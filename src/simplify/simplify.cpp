@@ -109,7 +109,11 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
   if (options.slices) simplifying::write_out_slices(lifted);
   if (options.displays) simplifying::write_out_displays(lifted, module);
-  if (options.fresh_sequences) simplifying::resolve_fresh_sequences(lifted, module);
+  if (options.fresh_sequences) {
+    simplifying::resolve_fresh_sequences(lifted, module);
+    // Where a cell was `(lambda: x).__closure__[0]`, only now is it known to be one.
+    simplifying::name_functions_of_code(lifted, module, options.iter_object);
+  }
   if (options.drop_dead) simplifying::drop_dead(lifted, module, dynamo);
   if (drop_unread) {
     // What read a temporary may have been dead: it is as if nobody had ever read it.

@@ -1,6 +1,9 @@
 #include "verify/lifetimes.h"
 
+#include <algorithm>
 #include <string>
+
+#include "simplify/simplify.h"
 
 namespace depyf::verify_detail {
 
@@ -25,8 +28,8 @@ bool is_quiet(Op op) {
 
 class Holding {
  public:
-  Holding(const Lifted& lifted, const Module& module, const std::vector<bool>& slots)
-      : lifted_(lifted), module_(module), bit_(slots.size(), kNone) {
+  Holding(const Lifted& lifted, const Module& module, const std::vector<bool>& slots, Which side)
+      : lifted_(lifted), module_(module), side_(side), bit_(slots.size(), kNone) {
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
       if (!slots[slot]) continue;
       bit_[slot] = static_cast<std::uint32_t>(slots_.size());
@@ -35,8 +38,11 @@ class Holding {
     words_ = (slots_.size() + 63) / 64;
   }
 
-  std::optional<Difference> run() {
-    if (slots_.empty()) return std::nullopt;
+  /// Which slots keep a value that nothing reads any more; `first` says where. False where the code
+  /// is too large.
+  bool run() {
+    found_.assign(words_, 0);
+    if (slots_.empty()) return true;
     const std::size_t n = lifted_.blocks.size();
     live_.assign(n, Bits(words_, 0));
     bound_.assign(n, Bits(words_, 0));
@@ -45,23 +51,52 @@ class Holding {
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t i = n; i-- > 0;) changed |= live_into(i);
-      if (!spend(budget)) return too_large();
+      if (!spend(budget)) return false;
     }
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t i = 0; i < n; ++i) changed |= bound_behind(i);
-      if (!spend(budget)) return too_large();
+      if (!spend(budget)) return false;
     }
-    for (std::size_t i = 0; i < n; ++i)
-      if (std::optional<Difference> found = look(i)) return found;
-    return std::nullopt;
+    for (std::size_t i = 0; i < n; ++i) look(i);
+    return true;
+  }
+
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> out;
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (found_[i / 64] >> i % 64 & 1) out.push_back(name(i));
+    return out;
+  }
+
+  Difference difference() const {
+    Difference out;
+    out.offset_a = out.offset_b = first_offset_;
+    out.has_offsets = false;
+    out.text = "at offset " + std::to_string(first_offset_) +
+               (side_ == kA ? " of the first, " : " of the second, ") + quoted(name(first_)) +
+               " keeps a value that nothing reads any more";
+    if (side_ == kA) out.text += ", and the second has let go of it";
+    return out;
+  }
+
+  bool any() const { return first_ != kNone; }
+
+  static Difference too_large() {
+    Difference out;
+    out.text = "not proven: the code is larger than the budget of the comparison";
+    out.has_offsets = false;
+    return out;
   }
 
  private:
   const Lifted& lifted_;
   const Module& module_;
+  Which side_;
   std::vector<std::uint32_t> bit_, slots_;
   std::size_t words_ = 0;
+  Bits found_;
+  std::uint32_t first_ = kNone, first_offset_ = 0;
   std::vector<Bits> live_, bound_;  // at each block's entry: read later; may hold a value
 
   bool spend(std::size_t& budget) const {
@@ -71,11 +106,8 @@ class Holding {
     return true;
   }
 
-  Difference too_large() const {
-    Difference out;
-    out.text = "not proven: the code is larger than the budget of the comparison";
-    out.has_offsets = false;
-    return out;
+  std::string_view name(std::size_t bit) const {
+    return module_[module_[lifted_.code].slots[slots_[bit]].name];
   }
 
   std::uint32_t bit_of(const Value& value) const {
@@ -148,9 +180,8 @@ class Holding {
 
   void step(Bits& bound, const Value& value, std::uint32_t bit) const {
     if (value.op == Op::STORE_FAST) {
-      // A constant stored to clear the slot is nothing that anybody could miss.
-      const Value& stored = lifted_[value.operands[0]];
-      if (stored.kind == ValueKind::Operation && stored.op == Op::LOAD_CONST)
+      // Such as a constant that is stored to clear the slot: nobody could miss it.
+      if (stays_anyway(value.operands[0], true))
         clear(bound, bit);
       else
         set(bound, bit);
@@ -159,7 +190,19 @@ class Holding {
     }
   }
 
-  std::optional<Difference> look(std::size_t index) const {
+  /// Is `id` held by others for as long as the process runs? So are constants, modules, what torch
+  /// installed as a global, and what a module that torch imports has by a name.
+  bool stays_anyway(ValueId id, bool whole) const {
+    const Value& value = lifted_[id];
+    if (value.kind != ValueKind::Operation) return false;
+    if (value.op == Op::LOAD_CONST) return whole;
+    if (value.op == Op::LOAD_ATTR) return whole && stays_anyway(value.operands[0], false);
+    if (value.op != Op::LOAD_GLOBAL) return value.op == Op::IMPORT_NAME;
+    const std::string_view global = module_[StrId(value.arg)];
+    return installed_by_dynamo(global) && (whole || global.starts_with("__import_"));
+  }
+
+  void look(std::size_t index) {
     const LiftedBlock& block = lifted_.blocks[index];
     const BlockId to = handler(block);
     // What is live before each operation, then once more from the front with what is bound.
@@ -172,39 +215,41 @@ class Holding {
     Bits bound = bound_[index];
     for (std::size_t i = 0; i < block.body.size(); ++i) {
       const Value& value = lifted_[block.body[i]];
-      if (!is_quiet(value.op))
-        if (std::optional<Difference> found = idle(bound, live[i], value.offset)) return found;
+      if (!is_quiet(value.op)) idle(bound, live[i], value.offset);
       if (const std::uint32_t bit = bit_of(value); bit != kNone) step(bound, value, bit);
     }
     if (block.term == TermKind::Branch || block.term == TermKind::ForIter ||
         block.term == TermKind::Send)
-      return idle(bound, live.back(), block.term_offset);
-    return std::nullopt;
+      idle(bound, live.back(), block.term_offset);
   }
 
-  std::optional<Difference> idle(const Bits& bound, const Bits& live, std::uint32_t offset) const {
+  void idle(const Bits& bound, const Bits& live, std::uint32_t offset) {
     for (std::size_t i = 0; i < words_; ++i) {
       const std::uint64_t both = bound[i] & ~live[i];
       if (both == 0) continue;
-      std::uint32_t bit = static_cast<std::uint32_t>(64 * i);
-      while (!(both >> bit % 64 & 1)) ++bit;
-      Difference out;
-      out.offset_a = out.offset_b = offset;
-      out.has_offsets = false;
-      out.text = "at offset " + std::to_string(offset) + " of the second, " +
-                 quoted(module_[module_[lifted_.code].slots[slots_[bit]].name]) +
-                 " keeps a value that nothing reads any more";
-      return out;
+      found_[i] |= both;
+      if (first_ != kNone) continue;
+      first_ = static_cast<std::uint32_t>(64 * i);
+      while (!(both >> first_ % 64 & 1)) ++first_;
+      first_offset_ = offset;
     }
-    return std::nullopt;
   }
 };
 
 }  // namespace
 
 std::optional<Difference> held_too_long(const Lifted& lifted, const Module& module,
+                                        const std::vector<bool>& slots, Which side) {
+  Holding holding(lifted, module, slots, side);
+  if (!holding.run()) return Holding::too_large();
+  if (holding.any()) return holding.difference();
+  return std::nullopt;
+}
+
+std::vector<std::string_view> outliving(const Lifted& lifted, const Module& module,
                                         const std::vector<bool>& slots) {
-  return Holding(lifted, module, slots).run();
+  Holding holding(lifted, module, slots, kA);
+  return holding.run() ? holding.names() : std::vector<std::string_view>();
 }
 
 }  // namespace depyf::verify_detail

@@ -24,6 +24,19 @@ namespace {
 
 using namespace verify_detail;
 
+/// tmp_3, graph_out_0 (torch/_dynamo/output_graph.py, new_var) or __temp_1.
+bool is_made_up(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  if (last == std::string_view::npos || last + 1 == name.size()) return false;
+  const std::string_view stem = name.substr(0, last + 1);
+  return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
+}
+
+std::size_t argument_count(const CodeObject& code) {
+  return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
+         ((code.flags & kVarKeywords) != 0);
+}
+
 /// An instruction as it stands in the code.
 struct Raw {
   const OpcodeInfo* info;
@@ -591,9 +604,12 @@ class Verifier {
       SimplifyOptions simplify_a, simplify_b;
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b, exposed_a, dynamo, ignored);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a, exposed_b, dynamo, ignored);
-      if (options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second)
-        if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable))
+      if (options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second) {
+        if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable, kB))
           return different(*held);
+        if (const auto held = held_too_long(lifted_a, a_, simplify_a.promotable, kA))
+          return different(*held);
+      }
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
       simplify_a.order_stores = simplify_b.order_stores = dynamo;
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
@@ -624,11 +640,6 @@ class Verifier {
         used[name] = true;
       }
     return used;
-  }
-
-  static std::size_t argument_count(const CodeObject& code) {
-    return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
-           ((code.flags & kVarKeywords) != 0);
   }
 
   /// Slots of `mine` that may be promoted: plain locals, no arguments, which the other side does
@@ -721,14 +732,6 @@ class Verifier {
     if (!hidden || a.empty() || a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i) canon_.renamed.emplace(b[i], a[i]);
     return true;
-  }
-
-  /// tmp_3, graph_out_0 (torch/_dynamo/output_graph.py, new_var) or __temp_1.
-  static bool is_made_up(std::string_view name) {
-    const std::size_t last = name.find_last_not_of("0123456789");
-    if (last == std::string_view::npos || last + 1 == name.size()) return false;
-    const std::string_view stem = name.substr(0, last + 1);
-    return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
   }
 
   // ---------------------------------------------------------------- headers
@@ -824,6 +827,22 @@ std::string_view verdict_word(VerdictKind kind) {
       break;
   }
   return "different";
+}
+
+std::vector<std::string> kept_temporaries(Module& module, CodeId id) {
+  std::vector<std::string> out;
+  try {
+    const CodeObject& code = module[id];
+    std::vector<bool> slots(code.slots.size(), false);
+    for (std::size_t i = argument_count(code); i < slots.size(); ++i)
+      slots[i] = code.slots[i].kind == kLocal && is_made_up(module[code.slots[i].name]);
+    if (std::find(slots.begin(), slots.end(), true) == slots.end()) return out;
+    const Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
+    for (std::string_view name : outliving(lifted, module, slots)) out.emplace_back(name);
+  } catch (const Error&) {
+    out.clear();  // what cannot be lifted is not decompiled either
+  }
+  return out;
 }
 
 Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b, const VerifyOptions& options) {

@@ -39,7 +39,8 @@ struct VerifyOptions {
   /// the original (rewrite/rebuilt.h): of these, only the arguments are compared.
   std::vector<CodeId> rebuilt;
   /// `b` shall run in the place of `a`: a local of `b` that `a` lacks must be empty when nothing
-  /// reads it any more, so that no value lives longer than on the stack of `a`.
+  /// reads it any more, so that no value lives longer than on the stack of `a`; and so must one of
+  /// `a` that `b` lacks, so that no value dies earlier.
   bool lifetimes = false;
   std::uint32_t iter_object =
       UINT32_MAX;  // Const::object of the function `iter`, when it is in the table
@@ -60,5 +61,9 @@ struct VerifyOptions {
 /// they are met; `kind` is the worst of all. Input that cannot be decoded or lifted is different.
 Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b,
                const VerifyOptions& options = {});
+
+/// Locals with names of torch's that keep a value which nothing reads any more while code of the
+/// program may run: what stands in for this code must have them, or the value dies earlier there.
+std::vector<std::string> kept_temporaries(Module& module, CodeId id);
 
 }  // namespace depyf

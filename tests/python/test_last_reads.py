@@ -116,3 +116,63 @@ def test_the_prover_counts_how_long_a_value_is_kept(torch_s, ours):
     assert "'first' keeps a value that nothing reads any more" in detail
     consumed, _ = consume(other, used_locals(one))
     assert _core.compare(one, consumed, lifetimes=True)[0] == "equivalent"
+
+
+def kept_for_longer(make, log):
+    tmp_1 = make("a")
+    log(tmp_1)
+    return log(2)
+
+
+def kept_on_one_way(make, log):
+    tmp_1 = make("a")
+    if log(tmp_1):
+        return log(3)
+    log(2)
+    return tmp_1
+
+
+@pytest.mark.parametrize("torch_s", [kept_for_longer, kept_on_one_way])
+def test_no_value_dies_earlier_than_in_torch_s_code(torch_s):
+    from depyf import _core
+    from depyf.recompile import recompile
+
+    assert _core.kept_temporaries(torch_s.__code__) == ["tmp_1"]
+    if torch_s is kept_for_longer:
+        earlier = beside_on_the_stack.__code__.replace(co_name=torch_s.__name__)
+        if hasattr(earlier, "co_qualname"):
+            earlier = earlier.replace(co_qualname=torch_s.__code__.co_qualname)
+        assert _core.compare(torch_s.__code__, earlier, dynamo=True)[0] == "equivalent"
+        verdict, detail = _core.compare(torch_s.__code__, earlier, dynamo=True, lifetimes=True)
+        assert verdict == "unproven" and "and the second has let go of it" in detail
+    found = recompile(torch_s.__code__, dynamo=True)
+    assert found.proven, found.detail
+    ours = types.FunctionType(found.code, globals())
+    for answer in (None, True):
+        logs = []
+        for function in (torch_s, ours):
+            log = []
+
+            def make(name, log=log):
+                thing = Thing()
+                weakref.finalize(thing, log.append, "end of " + name)
+                return thing
+
+            def note(one, log=log):
+                log.append(type(one).__name__)
+                return answer
+
+            function(make, note)
+            logs.append(log)
+        assert logs[0] == logs[1] and "end of a" in logs[0]
+
+
+def test_what_torch_installed_stays_anyway():
+    from depyf import _core
+
+    def torch_s(x, log):
+        tmp_1 = __import_torch.enter  # noqa: F821
+        log(tmp_1)
+        return log(x)
+
+    assert _core.kept_temporaries(torch_s.__code__) == []

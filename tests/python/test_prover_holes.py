@@ -181,6 +181,23 @@ def test_making_a_function_of_what_is_no_code_raises():
     assert not accepted(one, function("def f(x, y): return y"))
 
 
+@pytest.mark.parametrize("closure", ["k", "k, other"])
+@pytest.mark.parametrize("before", ["", "y = g(x)\n  "])
+def test_a_function_of_a_live_code_object_with_a_closure_is_proven(closure, before):
+    # torch 2.2 makes the resume functions of a closure so, behind the call that breaks the graph
+    source = "def f(g, x, k, other):\n def m(y=0):\n  %sdef resume_in_m(z): return z, %s\n" % (
+        before,
+        closure,
+    )
+    source += "  return resume_in_m(y)\n return m\n"
+    code = function(source)
+    inner = next(one for one in code.co_consts if isinstance(one, types.CodeType))
+    found = recompile(inner, dynamo=True, own_locals=("resume_in_m",))
+    if sys.version_info >= (3, 11):  # before, the qualified name is told, and the local keeps it
+        assert found.proven, found.detail
+    assert "resume_in_m" in found.source
+
+
 def test_names_of_torchs_are_names_like_others():
     a = function("def f(g): return (__compiled_fn_1, g())")
     b = function("def f(g):\n t = g()\n return (__compiled_fn_1, t)")
