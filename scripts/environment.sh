@@ -65,11 +65,15 @@ make_venv() {
 
 pip_install() { "$python" -m pip install --quiet --disable-pip-version-check "$@"; }
 
+# Bytecode of what is installed is written when it is imported: most of torch, transformers and
+# JupyterLab never is, and compiling all of it takes as long as installing it.
+pip_install_tools() { pip_install --no-compile "$@"; }
+
 # Only what the requirements files name and the environment lacks is installed; without a gap nothing is downloaded.
 install_requirements() {
   local file=$1 what=$2
   say "Checking for $what"
-  pip_install -r "$root/$file" || fail "pip could not install $what ($file)" \
+  pip_install_tools -r "$root/$file" || fail "pip could not install $what ($file)" \
     "is a package index reachable? a proxy or index of your own is set with pip's usual settings"
 }
 
@@ -80,7 +84,7 @@ install_torch() {
     say "PyTorch $("$python" -c 'from importlib.metadata import version; print(version("torch"))' 2>/dev/null) is there"
   elif "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))'; then
     say "Installing PyTorch ($(grep "^torch" "$root/requirements-torch.txt")); this can take a minute"
-    pip_install -r "$root/requirements-torch.txt" || fail "pip could not install PyTorch" \
+    pip_install_tools -r "$root/requirements-torch.txt" || fail "pip could not install PyTorch" \
       "install one into $python by hand; any from 2.2 on is used as it is"
   else
     return 1

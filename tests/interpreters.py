@@ -11,7 +11,11 @@ _found = None
 
 
 def interpreters():
-    """{minor version: path} of every CPython 3.7 to 3.15 that is found (DEPYF_PYTHONS, PATH, PYENV_ROOT)."""
+    """{minor version: path} of every CPython 3.7 to 3.15 that is found.
+
+    Looked at are DEPYF_PYTHONS, PATH and PYENV_ROOT. DEPYF_TEST_VERSIONS ("3.8 3.12") leaves out the
+    other versions.
+    """
     global _found
     if _found is None:
         path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
@@ -20,7 +24,12 @@ def interpreters():
             importlib.util.spec_from_loader(loader.name, loader)
         )
         loader.exec_module(module)
-        _found = dict(module.interpreters())
+        wanted = os.environ.get("DEPYF_TEST_VERSIONS", "").split()
+        _found = {
+            minor: path
+            for minor, path in module.interpreters().items()
+            if not wanted or "3.%d" % minor in wanted
+        }
     return _found
 
 

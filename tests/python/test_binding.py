@@ -153,7 +153,9 @@ def test_nesting_costs_no_stack():
         code = next((c for c in code.co_consts if isinstance(c, types.CodeType)), None)
 
 
-@pytest.mark.parametrize("value", [None, 1, "text", len, returns_constant], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, 1, "text", len, returns_constant], ids=lambda v: type(v).__name__
+)
 def test_other_input_is_a_type_error(value):
     for call in (_core.decompile, lambda v: _core.compare(v, v)):
         with pytest.raises(TypeError, match="expected a code object or the bytes of a .pyc"):

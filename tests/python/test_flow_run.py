@@ -3,21 +3,9 @@
 import glob
 import os
 import subprocess
-import sys
 
 import pytest
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERSIONS = ["3.%d" % minor for minor in range(7, 16)]
-
-
-def found_interpreters():
-    generator = os.path.join(ROOT, "scripts", "generate_opcode_tables")
-    listing = subprocess.check_output([sys.executable, generator, "--list"]).decode()
-    return dict(line.split("\t") for line in listing.splitlines())
-
-
-FOUND = found_interpreters()
+from pythons import ROOT, VERSIONS, path_of
 
 
 def find_oracle():
@@ -40,11 +28,9 @@ def test_graphs_run_like_the_functions(version):
     oracle = find_oracle()
     if oracle is None:
         pytest.skip("depyf_flow_oracle is not built (cmake --build build, or DEPYF_BUILD)")
-    if not FOUND.get(version):
-        pytest.skip("no interpreter of %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS)" % version)
     script = os.path.join(ROOT, "tests", "oracle", "flow_run.py")
     run = subprocess.run(
-        [FOUND[version], "-I", "-W", "ignore", script, oracle, "300"],
+        [path_of(version), "-I", "-W", "ignore", script, oracle, "300"],
         stdout=subprocess.PIPE,
         universal_newlines=True,
     )

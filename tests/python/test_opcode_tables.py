@@ -5,21 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from pythons import ROOT, VERSIONS, found
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GENERATOR = os.path.join(ROOT, "scripts", "generate_opcode_tables")
 TABLES = os.path.join(ROOT, "src", "opcode", "tables")
 FIXTURES = os.path.join(ROOT, "tests", "fixtures", "bytecode")
 
 
-def found_interpreters():
-    listing = subprocess.check_output([sys.executable, GENERATOR, "--list"]).decode()
-    return dict(line.split("\t") for line in listing.splitlines())
-
-
-INTERPRETERS = found_interpreters()
-VERSIONS = sorted(INTERPRETERS, key=lambda version: int(version.split(".")[1]))
-FOUND = {version: path for version, path in INTERPRETERS.items() if path}
+FOUND = found()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
