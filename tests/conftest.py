@@ -13,8 +13,8 @@ from kernel_compiler import install as install_kernel_compiler
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Files whose tests have nothing in common: the workers of pytest-xdist share out the tests. Any
-# other file is worked on by one worker, since its tests share what is slow to make.
+# The tests of one file share what is slow to make, so that one worker of pytest-xdist runs them all.
+# Files whose tests have nothing in common are shared out.
 SHARED_OUT = {
     "test_compiling.py",
     "test_failures.py",
@@ -22,6 +22,8 @@ SHARED_OUT = {
     "test_lift.py",
     "test_totality.py",
 }
+# Files of tests/report that need neither its dumps nor the browser; the others are one group.
+ALONE = {"test_readme.py", "test_torchrun.py", "test_words.py"}
 # What takes longest begins first, so that no worker is left alone with it at the end.
 FIRST = ["report", "torch", "python", "oracle", "golden"]
 
@@ -34,25 +36,33 @@ def pytest_configure(config):
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    if not getattr(config.option, "loadgroup", False):  # set in workers of --dist loadgroup
-        return
-    for item in items:
-        # all that looks at the dumps of tests/report, or through the browser, is one group
-        if {"dumps", "browser"} & set(item.fixturenames):
-            group = "browser"
-        elif item.path.name in SHARED_OUT:
-            continue
-        else:
-            group = item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+def pytest_collection_modifyitems(items):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        rank = {folder: number for number, folder in enumerate(FIRST)}
+        items.sort(key=lambda item: rank.get(item.path.parent.name, len(FIRST)))
 
-    def rank(item):
-        folder = item.path.parent.name
-        return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
-    items.sort(key=rank)
+def group_of(nodeid):
+    """What one worker runs without interruption."""
+    path = nodeid.split("::")[0]
+    folder, _, name = path.rpartition("/")
+    if name in SHARED_OUT:
+        return nodeid
+    return folder if folder.endswith("report") and name not in ALONE else path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    if config.getvalue("dist") != "loadscope":
+        return None
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return Scheduling(config, log)
 
 
 def _start(executable, folder):

@@ -6,28 +6,34 @@ import os
 import shutil
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SUPPORTED = range(7, 16)
+
+
+def _generator():
+    """scripts/generate_opcode_tables: it knows the versions, and where interpreters are."""
+    path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
+    loader = importlib.machinery.SourceFileLoader("generate_opcode_tables", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+_scripts = _generator()
+SUPPORTED = range(_scripts.FIRST, _scripts.LAST + 1)
 _found = None
 
 
 def interpreters():
-    """{minor version: path} of every CPython 3.7 to 3.15 that is found.
+    """{minor version: path} of every supported CPython that is found.
 
     Looked at are DEPYF_PYTHONS, PATH and PYENV_ROOT. DEPYF_TEST_VERSIONS ("3.8 3.12") leaves out the
     other versions.
     """
     global _found
     if _found is None:
-        path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
-        loader = importlib.machinery.SourceFileLoader("generate_opcode_tables", path)
-        module = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader(loader.name, loader)
-        )
-        loader.exec_module(module)
         wanted = os.environ.get("DEPYF_TEST_VERSIONS", "").split()
         _found = {
             minor: path
-            for minor, path in module.interpreters().items()
+            for minor, path in _scripts.interpreters().items()
             if not wanted or "3.%d" % minor in wanted
         }
     return _found

@@ -28,13 +28,15 @@ namespace {
 using cli::Input;
 
 constexpr std::string_view kHelp =
-    R"(usage: depyf decompile PATH... [-m MODULE] [-o DIR] [-j N] [--check] [--format text|json] [--python 3.X]
+    R"(usage: depyf decompile PATH... [-m MODULE] [-o DIR] [-j N] [--check] [--format text|json]
+                       [--python 3.X]
        depyf dis PATH... [-m MODULE] [--code NAME] [--python 3.X]
-       depyf dump --stage STAGE PATH... [-m MODULE] [--code NAME] [--format text|dot|json] [--python 3.X]
+       depyf dump --stage STAGE PATH... [-m MODULE] [--code NAME] [--format text|dot|json]
+                  [--python 3.X]
        depyf compare A.pyc B.pyc
        depyf completion bash|zsh|fish
 
-Python source from CPython bytecode, 3.7 to 3.15.
+Python source from the bytecode of @SUPPORTED@.
 
 decompile   source of .pyc files, of every .pyc below a folder or in a zip file, or of
             modules by name; of one file to standard output, of several into the
@@ -42,16 +44,18 @@ decompile   source of .pyc files, of every .pyc below a folder or in a zip file,
 dis         the instructions, in version-free notation
 dump        what one stage made of each code object
             (bytecode, flow, lift, simplify, structure, rewrite, print)
-compare     do two files do the same? identical, exact or equivalent (proven), unproven, or different
+compare     do two files do the same? identical, exact or equivalent (proven), unproven, or
+            different
 completion  a script that completes this command in a shell
 
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
   -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
   -j, --jobs N            files at a time (default: one for each processor)
-  --no-check              do not prove that the source is the same program (about four times as fast)
-  --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the graph that
-                          flow, lift or simplify made, for Graphviz
+  --no-check              do not prove that the source is the same program (about four times as
+                          fast)
+  --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the
+                          graph that flow, lift or simplify made, for Graphviz
   --python 3.X            the input is marshal data of that version, without a header
   --indentation N         columns of one level (default 4)
   --keep-temporaries      do not fold stack temporaries into expressions
@@ -60,17 +64,18 @@ options
   -h, --help              this text
   --version               of depyf
 
-checked by default: where a CPython of the file's version is found, it compiles the source (nothing is
-executed), and the result is proven to do the same as the file. A function that is not proven is written
-in another form that is (a dispatch loop, or rebuilt from its bytes); standard error says so, and names
-what is not proven and what could not be checked.
+checked by default: where a CPython of the file's version is found, it compiles the source (nothing
+is executed), and the result is proven to do the same as the file. A function that is not proven is
+written in another form that is (a dispatch loop, or rebuilt from its bytes); standard error says
+so, and names what is not proven and what could not be checked.
 
 exit code: 0 done; 1 a part could not be decompiled or is not proven, or the files differ; 2 no
 input could be read, or the usage was wrong; 3 compare: neither proven nor told apart. That no
 CPython of the version was found is no failure.
 
-environment: DEPYF_PYTHONS, interpreters to check with, joined as in PATH, besides those in PATH and of pyenv;
-DEPYF_CHECK_SECONDS, how long one may take for a file (default 60); NO_COLOR, no colours on a terminal
+environment: DEPYF_PYTHONS, interpreters to check with, joined as in PATH, besides those in PATH and
+of pyenv; DEPYF_CHECK_SECONDS, how long one may take for a file (default 60); NO_COLOR, no colours
+on a terminal
 
 examples
   depyf decompile __pycache__/spam.cpython-312.pyc
@@ -706,7 +711,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
     help = help || argument == "-h" || argument == "--help";
   }
   if (help) {
-    write_all(arguments.empty() ? stderr : stdout, kHelp);
+    write_all(arguments.empty() ? stderr : stdout, filled_in(kHelp));
     return arguments.empty() ? 2 : 0;
   }
   if (arguments[0] == "--version") {

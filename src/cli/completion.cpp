@@ -1,25 +1,33 @@
 #include "cli/completion.h"
 
+#include "opcode/version.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/stage_graph.h"
+
 namespace depyf {
 
 namespace {
 
 constexpr std::string_view kBash = R"(# bash completion for depyf: source <(depyf completion bash)
 _depyf() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} options=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "decompile dis dump compare completion run report diff --help --version" -- "$word"))
+        options="decompile dis dump compare completion run report diff --help --version"
+        COMPREPLY=($(compgen -W "$options" -- "$word"))
         return
     fi
     case $before in
-        --stage) COMPREPLY=($(compgen -W "bytecode flow lift simplify structure rewrite print" -- "$word")); return ;;
+        --stage) COMPREPLY=($(compgen -W "@STAGES@" -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "text json dot" -- "$word")); return ;;
-        --python) COMPREPLY=($(compgen -W "3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15" -- "$word")); return ;;
+        --python) COMPREPLY=($(compgen -W "@VERSIONS@" -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     case $command in
-        decompile) options="-m --module -o --output -j --jobs --check --no-check --format --python --indentation --keep-temporaries --ladder --help" ;;
+        decompile)
+            options="-m --module -o --output -j --jobs --check --no-check --format --python"
+            options="$options --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
         dump) options="--stage -m --module --code --format --python --help" ;;
         completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
@@ -37,8 +45,9 @@ constexpr std::string_view kZsh = R"(#compdef depyf
 _depyf() {
     local -a commands
     commands=(
-        'decompile:source of .pyc files' 'dis:the instructions' 'dump:what one stage made' 'compare:do two files do the same'
-        'completion:a script for a shell' 'run:a program under depyf' 'report:a page from a dump' 'diff:two dumps'
+        'decompile:source of .pyc files' 'dis:the instructions' 'dump:what one stage made'
+        'compare:do two files do the same' 'completion:a script for a shell'
+        'run:a program under depyf' 'report:a page from a dump' 'diff:two dumps'
     )
     if (( CURRENT == 2 )); then
         _describe command commands
@@ -47,12 +56,16 @@ _depyf() {
     case $words[2] in
         completion) _values shell bash zsh fish ;;
         *) _arguments -s \
-            '--stage[stage]:stage:(bytecode flow lift simplify structure rewrite print)' \
+            '--stage[stage]:stage:(@STAGES@)' \
             '--format[format]:format:(text json dot)' \
-            '--python[version of marshal data]:version:(3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)' \
-            {-m,--module}'[module by name]:module:' {-o,--output}'[folder]:folder:_files -/' {-j,--jobs}'[files at a time]:number:' \
-            '--check[prove the output, the default]' '--no-check[do not prove the output]' '--code[qualified name]:name:' '--indentation[columns]:number:' '--keep-temporaries' \
-            '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
+            '--python[version of marshal data]:version:(@VERSIONS@)' \
+            {-m,--module}'[module by name]:module:' \
+            {-o,--output}'[folder]:folder:_files -/' \
+            {-j,--jobs}'[files at a time]:number:' \
+            '--check[prove the output, the default]' \
+            '--no-check[do not prove the output]' \
+            '--code[qualified name]:name:' '--indentation[columns]:number:' \
+            '--keep-temporaries' '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
     esac
 }
 compdef _depyf depyf
@@ -63,9 +76,9 @@ constexpr std::string_view kFish =
 set -l commands decompile dis dump compare completion run report diff
 complete -c depyf -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c depyf -n "__fish_seen_subcommand_from completion" -f -a "bash zsh fish"
-complete -c depyf -l stage -x -a "bytecode flow lift simplify structure rewrite print"
+complete -c depyf -l stage -x -a "@STAGES@"
 complete -c depyf -l format -x -a "text json dot"
-complete -c depyf -l python -x -a "3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15"
+complete -c depyf -l python -x -a "@VERSIONS@"
 complete -c depyf -s m -l module -x
 complete -c depyf -s o -l output -r -a "(__fish_complete_directories)"
 complete -c depyf -s j -l jobs -x
@@ -78,12 +91,31 @@ complete -c depyf -l ladder -x
 complete -c depyf -s h -l help
 )fish";
 
+void replace_all(std::string& text, std::string_view mark, const std::string& by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+    text.replace(at, mark.size(), by);
+}
+
 }  // namespace
 
-std::optional<std::string_view> completion_script(std::string_view shell) {
-  if (shell == "bash") return kBash;
-  if (shell == "zsh") return kZsh;
-  if (shell == "fish") return kFish;
+std::string filled_in(std::string_view text) {
+  std::string versions, stages, out(text);
+  for (unsigned minor = kOldest; minor <= kNewest; ++minor)
+    versions += (versions.empty() ? "3." : " 3.") + std::to_string(minor);
+  for (unsigned stage = 0; stage <= static_cast<unsigned>(Stage::Print); ++stage) {
+    if (stage) stages += ' ';
+    stages += stage_name(static_cast<Stage>(stage));
+  }
+  replace_all(out, "@VERSIONS@", versions);
+  replace_all(out, "@SUPPORTED@", supported_versions());
+  replace_all(out, "@STAGES@", stages);
+  return out;
+}
+
+std::optional<std::string> completion_script(std::string_view shell) {
+  if (shell == "bash") return filled_in(kBash);
+  if (shell == "zsh") return filled_in(kZsh);
+  if (shell == "fish") return filled_in(kFish);
   return std::nullopt;
 }
 

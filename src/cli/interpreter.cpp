@@ -24,7 +24,8 @@ sys.dont_write_bytecode = True
 
 def compiled(argument, payload):
     optimize, filename = argument.split(" ", 1)
-    return marshal.dumps(compile(payload, filename, "exec", dont_inherit=True, optimize=int(optimize)))
+    code = compile(payload, filename, "exec", dont_inherit=True, optimize=int(optimize))
+    return marshal.dumps(code)
 
 def module(argument, payload):
     from importlib import machinery, util
@@ -43,7 +44,8 @@ def module(argument, payload):
             raise ImportError(repr(name) + " is no package")
     code = spec.loader.get_code(name) if hasattr(spec.loader, "get_code") else None
     if code is None:
-        raise ImportError(repr(name) + " has no bytecode: it is built in, a namespace package or an extension")
+        what = " has no bytecode: it is built in, a namespace package or an extension"
+        raise ImportError(repr(name) + what)
     return util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 replies.write(b"python 3.%d\n" % sys.version_info[1] if sys.version_info[0] == 3 else b"other\n")
@@ -55,7 +57,8 @@ for line in iter(requests.readline, b""):
     try:
         answer, word = {"compile": compiled, "module": module}[verb](argument, payload), "done"
     except BaseException as error:
-        answer, word = ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace"), "failed"
+        reason = "%s: %s" % (type(error).__name__, error)
+        answer, word = reason.encode("utf-8", "backslashreplace"), "failed"
         place = isinstance(error, SyntaxError) and error.lineno or 0
     replies.write(b"%s %d %d\n" % (word.encode(), len(answer), place))
     replies.write(answer)

@@ -1,4 +1,4 @@
-"""The CPythons 3.7 to 3.15 on this machine, for tests that run under each."""
+"""The CPythons of this machine, for tests that run under each."""
 
 import functools
 import importlib.util
@@ -9,7 +9,6 @@ import sys
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERSIONS = ["3.%d" % minor for minor in range(7, 16)]
 
 
 def _interpreters():
@@ -21,10 +20,14 @@ def _interpreters():
     return module
 
 
+INTERPRETERS = _interpreters()
+VERSIONS = ["3.%d" % minor for minor in INTERPRETERS.SUPPORTED]
+
+
 @functools.lru_cache(maxsize=None)
 def found():
     """{"3.11": path ...}; where they are looked for: scripts/generate_opcode_tables --help."""
-    listed = {"3.%d" % minor: path for minor, path in _interpreters().interpreters().items()}
+    listed = {"3.%d" % minor: path for minor, path in INTERPRETERS.interpreters().items()}
     if not os.environ.get("DEPYF_TEST_VERSIONS"):
         listed.setdefault("3.%d" % sys.version_info[1], sys.executable)
     return listed

@@ -1,11 +1,11 @@
-"""python_coverage.py: every opcode of every version is decompiled and exercised by a committed file."""
+"""scripts/python_coverage: every opcode of every version is decompiled and exercised by a committed file."""
 
 import os
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SCRIPT = os.path.join(ROOT, "python_coverage.py")
+SCRIPT = os.path.join(ROOT, "scripts", "python_coverage")
 
 
 def run(*arguments, **options):
@@ -38,10 +38,12 @@ def test_a_missing_opcode_is_reported(tmp_path):
         with open(os.path.join(ROOT, "src", "opcode", name)) as file:
             text = file.read()
         (opcodes / name).write_text(text.replace("ROW(POP_TOP,", "ROW(POP_TIP,"))
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "python_coverage"
     with open(SCRIPT) as file:
-        (tmp_path / "python_coverage.py").write_text(file.read())
+        script.write_text(file.read())
     done = subprocess.run(
-        [sys.executable, str(tmp_path / "python_coverage.py"), "3.11", "--missing"],
+        [sys.executable, str(script), "3.11", "--missing"],
         stdout=subprocess.PIPE,
     )
     lines = done.stdout.decode().splitlines()

@@ -8,14 +8,15 @@ import json
 import os
 import re
 
+from depyf import schema
 from depyf.files import write_atomically
 from depyf.report import MARK, flow, overview
 from depyf.report.texts import Pool, visible
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
 
-#: stages in the order in which torch makes them -> what they are called on the page
-STAGES = {
+#: stage -> what it is called on the page; their order is that of `depyf.schema`
+_TITLES = {
     "Captured_Graph": "Graph: captured",
     "BEFORE_PRE_GRAD": "Graph: before pre-grad passes",
     "AFTER_PRE_GRAD": "Graph: after pre-grad passes",
@@ -206,10 +207,6 @@ def _when(run):
         return ""
 
 
-def _count(number, one, many=None):
-    return "%d %s" % (number, one if number == 1 else many or one + "s")
-
-
 def _tiles(nodes, runs):
     entries = [node.entry for node in nodes]
     breaks = sum(len(node.breaks) for node in nodes)
@@ -388,7 +385,7 @@ def _link(run, path, folder):
 
 
 def _title_of(artifact):
-    title = STAGES.get(artifact["stage"])
+    title = _TITLES.get(artifact["stage"])
     if title is None:
         title = artifact["stage"].replace("_", " ")
         if artifact.get("kind") == "graph":
@@ -422,7 +419,7 @@ def _guard_lines(guards):
     return "\n".join(lines)
 
 
-_RANK_OF_STAGE = {stage: position for position, stage in enumerate(STAGES)}
+_RANK_OF_STAGE = {stage: position for position, stage in enumerate(schema.STAGES)}
 
 
 def _view(node, pool, parents, folder, budget):
@@ -577,7 +574,7 @@ def _missing(entry):
     """Reason -> stages that are missing for it."""
     found = {}
     for stage, reason in (entry.get("missing") or {}).items():
-        found.setdefault(str(reason), []).append(STAGES.get(stage, stage.replace("_", " ")))
+        found.setdefault(str(reason), []).append(_TITLES.get(stage, stage.replace("_", " ")))
     return found
 
 

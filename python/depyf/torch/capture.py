@@ -21,7 +21,7 @@ import time
 import tokenize
 import types
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked for its function at each use
 from depyf.code_edit import rebuilt, with_consts
@@ -1595,9 +1595,3 @@ def install() -> None:
 def uninstall() -> None:
     """Ends what `install` began; harmless when it never was called."""
     _hub.print_source(-1)
-
-
-def live_runs() -> Iterator[Run]:
-    """The runs of all blocks that are open or were closed in this process and are still referenced by someone."""
-    for session in list(_hub._sessions):
-        yield session.run

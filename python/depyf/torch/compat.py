@@ -473,18 +473,6 @@ def guard_root(manager: Any) -> Any:
     return getattr(manager, "root", None)
 
 
-def guard_namespace(manager: Any) -> Dict[str, Any]:
-    """The names that guard expressions use, with torch's values."""
-    found: Dict[str, Any] = {}
-    scope = getattr(manager, "global_scope", None)
-    if isinstance(scope, dict):
-        found.update(scope)
-    variables = getattr(manager, "closure_vars", None)
-    if isinstance(variables, dict):
-        found.update(variables)
-    return found
-
-
 def guard_closure_variables() -> Dict[str, Any]:
     """The names that torch gives to the expressions of every guard."""
 
@@ -1221,21 +1209,6 @@ def evaluation_log() -> Optional[logging.Logger]:
         return convert_frame.bytecode_log
 
     return probe("bytecode log", find)
-
-
-def original_code_of(code: types.CodeType) -> Optional[types.CodeType]:
-    """The code object that Dynamo transformed into `code`, None when unknown."""
-
-    def find() -> Any:
-        from torch._dynamo.utils import orig_code_map
-
-        return orig_code_map
-
-    table = probe("original code objects", find)
-    try:
-        return table[code] if table is not None and code in table else None
-    except Exception:
-        return None
 
 
 def is_compiled(fn: Any) -> bool:

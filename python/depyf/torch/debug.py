@@ -1,6 +1,5 @@
 """`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped files."""
 
-import os
 import sys
 import threading
 import types
@@ -154,14 +153,3 @@ class debug:
                 function.__code__ = code
         stance, self._stance = self._stance, None
         stance.__exit__(kind, value, trace)
-
-
-def graph_files() -> Dict[str, Any]:
-    """File -> graph module for the captured graphs that can be stepped through now."""
-    with _lock:
-        found = {graph.path: graph.module.get() for graph in _graphs}
-    return {
-        path: module
-        for path, module in found.items()
-        if module is not None and os.path.exists(path)
-    }
