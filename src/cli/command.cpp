@@ -43,7 +43,7 @@ decompile   source of .pyc files, of every .pyc below a folder or in a zip file,
             folder given with -o
 dis         the instructions, in version-free notation
 dump        what one stage made of each code object
-            (bytecode, flow, lift, simplify, structure, rewrite, print)
+            (bytecode, flow, lift, simplify, structure, rewrite, scopes, print)
 compare     do two files do the same? identical, exact or equivalent (proven), unproven, or
             different
 completion  a script that completes this command in a shell
@@ -120,10 +120,11 @@ unsigned parse_number(const std::string& option, const std::string& text, unsign
 
 Stage parse_stage(const std::string& text) {
   for (Stage stage : {Stage::Bytecode, Stage::Flow, Stage::Lift, Stage::Simplify, Stage::Structure,
-                      Stage::Rewrite, Stage::Print})
+                      Stage::Rewrite, Stage::Scopes, Stage::Print})
     if (text == stage_name(stage)) return stage;
-  throw UsageError("--stage " + text +
-                   ": expected bytecode, flow, lift, simplify, structure, rewrite or print");
+  throw UsageError(
+      "--stage " + text +
+      ": expected bytecode, flow, lift, simplify, structure, rewrite, scopes or print");
 }
 
 Options parse_options(std::span<const std::string> arguments) {

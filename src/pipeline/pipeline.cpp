@@ -440,6 +440,8 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
     decompile_all(flat);
   }
   Decompiled result;
+  if (options.scopes)
+    result.scopes = to_text(find_scopes(ast, module.root, is_function), module, options.scopes_of);
   PrintOptions print = print_options(module, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print)
                                    : print_module(ast, print);
@@ -469,6 +471,12 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   if (stage == Stage::Simplify || dynamo)
     simplify(lifted, module, simplify_options(dynamo, options));
   if (stage == Stage::Simplify) return to_text(lifted, module);
+  if (stage == Stage::Scopes) {
+    DecompileOptions shown = options;
+    shown.scopes = true;
+    shown.scopes_of = code;
+    return decompile(module, shown).scopes;
+  }
   Ast ast;
   ast.module = &module;
   ast.bodies.resize(module.codes.size());

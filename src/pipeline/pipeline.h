@@ -34,6 +34,8 @@ struct DecompileOptions {
   Signature signature;              // function mode: what the function object has beside its code
   bool function = false;            // print the root as one function, not as a module
   bool line_map = false;            // make Decompiled::line_map
+  bool scopes = false;              // make Decompiled::scopes
+  CodeId scopes_of;                 // of this code object alone, unless it is the root or none
   bool renames = false;  // names that no source can hold are renamed wherever they stand,
                          // see Source::renamed
   bool strict = false;   // throw the Error of a code object that cannot be decompiled, instead of
@@ -44,14 +46,24 @@ struct Decompiled {
   Source source;
   LineMap line_map;  // empty unless asked for
   std::vector<Diagnostic> diagnostics;
+  std::string scopes;  // empty unless asked for: the symbol table of the text
 };
 
 /// What a dump shows: the output of one stage.
-enum class Stage : std::uint8_t { Bytecode, Flow, Lift, Simplify, Structure, Rewrite, Print };
+enum class Stage : std::uint8_t {
+  Bytecode,
+  Flow,
+  Lift,
+  Simplify,
+  Structure,
+  Rewrite,
+  Scopes,
+  Print
+};
 
 /// The text form of one stage's output for one code object. For Rewrite and Print the nested code
-/// objects have to be rewritten first, so they are. Throws Error where the stage or one before it
-/// does.
+/// objects have to be rewritten first, so they are. Scopes shows those of the whole module where
+/// the code object is its root. Throws Error where the stage or one before it does.
 std::string dump_stage(Module& module, CodeId code, Stage stage,
                        const DecompileOptions& options = {});
 

@@ -65,6 +65,8 @@ std::string_view stage_name(Stage stage) {
       return "structure";
     case Stage::Rewrite:
       return "rewrite";
+    case Stage::Scopes:
+      return "scopes";
     case Stage::Print:
       return "print";
   }

@@ -138,8 +138,7 @@ class Collector {
     } else {
       add(at, full, kBound);
     }
-    for (std::uint32_t inner = scope; inner != at; inner = tree_.scopes[inner].around)
-      add(inner, full, global ? kDeclaredGlobal : kDeclaredNonlocal);
+    add(scope, full, global ? kDeclaredGlobal : kDeclaredNonlocal);
   }
 
   // --- statements
@@ -203,7 +202,7 @@ class Collector {
             if (const auto dot = dotted.find('.'); dot != dotted.npos)
               name = module_.intern(dotted.substr(0, dot)).index;
           }
-          note(scope, name, kBound);
+          if (module_[StrId(name)] != "*") note(scope, name, kBound);
         }
         return;
       case StmtKind::Append:
@@ -277,6 +276,7 @@ class Collector {
     for (ExprId decorator : s.list) visit(decorator, scope);
     const std::uint32_t around = type_parameters(f.type_params, scope);
     const std::uint32_t own = open(ScopeKind::Function, around, f.code);
+    tree_.scopes[own].name = StrId(s.a);
     const bool annotated =
         s.e[0] || std::any_of(f.parameters.begin(), f.parameters.end(),
                               [](const Parameter& p) { return p.annotation.valid(); });
@@ -502,13 +502,14 @@ ScopeTree find_scopes(const Ast& ast, CodeId root, bool function) {
   return tree;
 }
 
-std::string to_text(const ScopeTree& tree, const Module& module) {
+std::string to_text(const ScopeTree& tree, const Module& module, CodeId code) {
   static constexpr const char* kinds[] = {"module",        "class",           "function",  "lambda",
                                           "comprehension", "type parameters", "annotation"};
   static constexpr const char* places[] = {"local", "cell", "free", "global", "implicit global"};
   std::string out;
   for (std::uint32_t i = 0; i < tree.scopes.size(); ++i) {
     const Scope& scope = tree.scopes[i];
+    if (code && code != module.root && scope.code != code) continue;
     const bool outermost = scope.around == UINT32_MAX;
     out += "scope " + std::to_string(i) + " " + kinds[static_cast<std::size_t>(scope.kind)];
     if (scope.name && !outermost) out += " " + std::string(module[scope.name]);

@@ -66,7 +66,8 @@ struct ScopeMismatch {
 /// object.
 std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree);
 
-/// One line for each scope and each of its names, as the symtable module would tell it.
-std::string to_text(const ScopeTree& tree, const Module& module);
+/// One line for each scope and each of its names, as the symtable module would tell it. `code`:
+/// only what belongs to that code object, unless it is the root or none.
+std::string to_text(const ScopeTree& tree, const Module& module, CodeId code = CodeId::none());
 
 }  // namespace depyf

@@ -469,8 +469,9 @@ class Folder {
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
-      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT))
-        continue;  // a part of an f-string, not a string
+      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT) &&
+          (!columns || is_part_of_string(b, length, p)))
+        continue;
       if (p == tested ||
           q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
         const int other = q == tested;
@@ -489,6 +490,17 @@ class Folder {
       return true;
     }
     return false;
+  }
+
+  /// Does one of the last `length` operations put the value into a longer f-string?
+  bool is_part_of_string(const Node& node, std::size_t length, ValueId part) const {
+    const auto tail = std::span(node.body).last(length);
+    return std::any_of(tail.begin(), tail.end(), [&](ValueId v) {
+      const Value& value = s_.at(v);
+      return s_.is_op(v, Op::BUILD_STRING) &&
+             std::any_of(value.operands.begin(), value.operands.end(),
+                         [&](ValueId operand) { return s_.resolve(operand) == part; });
+    });
   }
 
   bool is_const(ValueId v) const { return s_.is_const(v); }

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 from interpreters import SUPPORTED, interpreters, native_command  # noqa: E402
 
 ORACLE = os.path.join(os.path.dirname(HERE), "oracle", "scopes_run.py")
+SYMTABLES = os.path.join(os.path.dirname(HERE), "oracle", "symtable_run.py")
 
 COMPILE = """
 import importlib.util, marshal, sys
@@ -201,6 +202,16 @@ def test_random_programs(python, ladder):
     _, path = python
     done = subprocess.run(
         [path, ORACLE, native_command(), "50" if ladder else "100", "0", str(ladder)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_the_symbol_table_is_that_of_cpython(python):
+    """A short run over the standard library and random programs; the long form: symtable_run.py DEPYF 1000."""
+    _, path = python
+    done = subprocess.run(
+        [path, SYMTABLES, native_command(), "8", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode()
