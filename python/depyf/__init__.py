@@ -21,6 +21,7 @@ __all__ = [
     "find_nonfinite",
     "install",
     "prepare_debug",
+    "profile",
     "uninstall",
 ]
 
@@ -44,6 +45,7 @@ _LAZY_TORCH = {
     "find_nonfinite": "depyf.torch.numbers",
     "install": "depyf.torch",
     "prepare_debug": "depyf.torch",
+    "profile": "depyf.torch.profile",
     "uninstall": "depyf.torch",
 }
 _LAZY_MODULES = (

@@ -47,6 +47,9 @@ def _parser():
         action="store_false",
         help="turn torch's compile caches off, so that every stage is computed and shown",
     )
+    run.add_argument(
+        "--profile", action="store_true", help="say where the time goes once it is compiled"
+    )
     run.add_argument("--breaks", action="store_true", help="print only the graph breaks")
     run.add_argument("--recompiles", action="store_true", help="print only the recompiles")
     run.add_argument(

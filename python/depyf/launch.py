@@ -115,6 +115,7 @@ class _Progress:
 
     def __init__(self, stream, patience=2.0):
         self.run = None  # set when there is one
+        self.profile = None  # what watches where time goes, where it was asked for
         self._stream = stream
         self._patience = patience
         self._stop = threading.Event()
@@ -243,6 +244,10 @@ def run(options):
             progress.run.program = arguments[0]
             if finder is not None:
                 opened.enter_context(finder)
+            if options.profile:
+                from depyf.torch.profile import watch
+
+                progress.profile = opened.enter_context(watch(progress.run))
         except Exception as error:  # the program goes on
             err.write("depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error))
         if options.backend:
@@ -271,6 +276,8 @@ def run(options):
             except Exception:
                 pass
             _finish(progress.run, options, folder, finder, err)
+            if progress.profile is not None and progress.profile.found is not None:
+                err.write("%s\n" % progress.profile.found)
             exceeded = _over_budget(progress.run, options, err)
         if exceeded:
             _leave_with(sys.exc_info()[1])

@@ -80,6 +80,7 @@ def test_commands_run(tmp_path):
     (tmp_path / "recompile.py").write_text(recompile)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "recompile.py").write_text(recompile)
+    (tmp_path / "examples" / "slow.py").write_text((ROOT / "examples" / "slow.py").read_text())
     done = subprocess.run(
         [sys.executable, "-c", RUNNER],
         input=json.dumps(commands),

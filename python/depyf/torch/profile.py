@@ -1,0 +1,431 @@
+"""Where the time of a compiled call goes: guards, Python between graphs, wrappers, graphs.
+
+Built on torch.profiler, whose events nest: what an event took beside those inside it belongs to one
+part, so the parts of a run add up to all of it.
+"""
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+from depyf.report import overview
+from depyf.terminal import shown, short_path
+from depyf.torch import compat
+from depyf.torch.capture import capture
+
+_ALL = "depyf: all calls"
+_REGION = "Torch-Compiled Region: "
+#: the parts of a call in their order, with what they are called where they are shown
+PARTS = (
+    ("guards", "guards: is there an entry for this call?"),
+    ("python", "Python of the transformed code, before and between graphs"),
+    ("wrappers", "runtime wrappers around graphs"),
+    ("graphs", "graphs: generated code"),
+    ("operators", "operators that run one by one"),
+    ("autograd", "autograd"),
+    ("compiling", "compiling"),
+    ("other", "the rest: code that is not compiled"),
+)
+
+
+def _part(name: str, inside: str) -> str:
+    """The part to which an event belongs by its name.
+
+    Args:
+        name: the event's.
+        inside: the part of the event around it.
+    """
+    if name.endswith("(dynamo_timed)") or inside == "compiling":
+        return "compiling"
+    if name == "TorchDynamo Cache Lookup":
+        return "guards"
+    if name.startswith(_REGION) or name == "Pregraph bytecode":
+        return "python"
+    if name.startswith("AOTDispatcher Runtime Wrapper"):
+        return "wrappers"
+    if name.startswith("## Call CompiledFxGraph"):
+        return "graphs"
+    if name.startswith("autograd::engine") or name.endswith("Backward") or "Backward0" in name:
+        return "autograd"
+    if "::" in name:  # aten::add; inside of a graph it is the graph's
+        return inside if inside in ("graphs", "operators") else "operators"
+    return inside
+
+
+@dataclass
+class Timing:
+    """Seconds of one call: the median of many, and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(seconds: List[float]) -> "Timing":
+        """The timing of measured calls."""
+        if len(seconds) < 2:
+            return Timing(seconds[0], seconds[0], seconds[0])
+        low, median, high = statistics.quantiles(seconds, n=4)
+        return Timing(median, low, high)
+
+    def __str__(self) -> str:
+        return "%s (%s to %s)" % (_time(self.median), _time(self.low), _time(self.high))
+
+
+@dataclass
+class EntryTime:
+    """What one compiled entry took in all calls, in seconds, without the entries that it calls."""
+
+    compile_id: str
+    name: str = ""
+    place: str = ""
+    calls: int = 0
+    parts: Dict[str, float] = field(default_factory=dict)
+    guard_seconds: Optional[float] = None  # one check of the guards, where torch measured it
+
+    @property
+    def seconds(self) -> float:
+        """All that it took."""
+        return sum(self.parts.values())
+
+
+@dataclass
+class OperatorTime:
+    """One operator or kernel that ran by itself."""
+
+    name: str
+    calls: int
+    seconds: float
+    device: str = "cpu"
+
+
+@dataclass
+class Profile:
+    """Where the time of a compiled function goes; `str` of it is a table.
+
+    Attributes:
+        calls: how many calls were looked at; 0 for a whole program.
+        whole: seconds of all these calls by the clock, with torch's profiler at work.
+        parts: what the parts of `PARTS` took of it, in seconds; they add up to `whole`.
+        entries: each compiled entry that ran, the costliest first.
+        operators: operators and kernels by themselves, the costliest first.
+        compiled, eager: one call without the profiler, compiled and not, measured in turns.
+    """
+
+    calls: int
+    whole: float
+    parts: Dict[str, float]
+    entries: List[EntryTime]
+    operators: List[OperatorTime]
+    compiled: Optional[Timing] = None
+    eager: Optional[Timing] = None
+
+    def to_json(self) -> Dict[str, Any]:
+        """The same as plain data."""
+
+        def timing(found: Optional[Timing]) -> Any:
+            return found and {"median": found.median, "low": found.low, "high": found.high}
+
+        return {
+            "calls": self.calls,
+            "whole": self.whole,
+            "parts": dict(self.parts),
+            "entries": [dict(vars(one), parts=dict(one.parts)) for one in self.entries],
+            "operators": [dict(vars(one)) for one in self.operators],
+            "compiled": timing(self.compiled),
+            "eager": timing(self.eager),
+        }
+
+    @property
+    def verdict(self) -> str:
+        """Whether compiled is faster than eager, as far as the noise tells."""
+        if self.compiled is None or self.eager is None:
+            return ""
+        fast, slow = sorted((self.compiled, self.eager), key=lambda one: one.median)
+        if fast.high >= slow.low:
+            return "compiled and eager take the same time, within the noise"
+        ratio = slow.median / max(fast.median, 1e-12)
+        how = "faster" if fast is self.compiled else "slower"
+        return "compiled is %.2f times %s than eager" % (ratio, how)
+
+    def __str__(self) -> str:
+        lines = []
+        if self.compiled is not None:
+            lines.append("one call, compiled  %s" % self.compiled)
+        if self.eager is not None:
+            lines += ["one call, eager     %s" % self.eager, self.verdict]
+        head = "%d calls, %s each under the profiler" % (self.calls, self._each(self.whole))
+        if not self.calls:
+            head = "the whole program, %s under the profiler" % self._each(self.whole)
+        lines += ["", head]
+        for part, words in PARTS:
+            seconds = self.parts.get(part, 0.0)
+            if seconds:
+                share = 100 * seconds / max(self.whole, 1e-12)
+                lines.append("%5.1f %%  %10s  %s" % (share, self._each(seconds), words))
+        if self.entries:
+            lines += [
+                "",
+                "entries                          calls       each      guards      graphs",
+            ]
+        for one in self.entries[:20]:
+            count = max(one.calls, 1)
+            cells = [one.seconds, one.parts.get("guards", 0.0), one.parts.get("graphs", 0.0)]
+            times = "  ".join("%10s" % _time(cell / count) for cell in cells)
+            label = ("[%s] %s" % (one.compile_id, one.name))[:32]
+            lines.append(shown("%-32s %5d %s  %s" % (label, one.calls, times, one.place)).rstrip())
+        if self.operators:
+            lines += ["", "operators and kernels            calls       each"]
+        for row in self.operators[:10]:
+            each = _time(row.seconds / max(row.calls, 1))
+            lines.append(shown("%-32s %5d %10s" % (row.name[:32], row.calls, each)))
+        return "\n".join(lines)
+
+    def _each(self, seconds: float) -> str:
+        return _time(seconds / max(self.calls, 1))
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1e-3:
+        return "%.1f us" % (seconds * 1e6)
+    return "%.2f ms" % (seconds * 1e3) if seconds < 1 else "%.2f s" % seconds
+
+
+#: parts that are not of the entry in which they happen
+_NOT_OF_ENTRY = ("guards", "compiling")
+
+
+class _Open:
+    """An event whose end has not come yet."""
+
+    __slots__ = ("end", "inner", "name", "part", "region", "start")
+
+    def __init__(self, name: str, start: float, end: float, part: str, region: str) -> None:
+        self.name, self.start, self.end = name, start, end
+        self.part, self.region, self.inner = part, region, 0.0
+
+
+class _Sums:
+    """Adds up what events took beside those inside them."""
+
+    def __init__(self) -> None:
+        self.parts: Dict[str, float] = {}
+        self.entries: Dict[str, EntryTime] = {}
+        self.operators: Dict[Tuple[str, str], OperatorTime] = {}
+
+    def _close(self, one: _Open) -> None:
+        own = max(0.0, one.end - one.start - one.inner) / 1e6
+        self.parts[one.part] = self.parts.get(one.part, 0.0) + own
+        if one.region:
+            parts = self.entry(one.region).parts
+            parts[one.part] = parts.get(one.part, 0.0) + own
+
+    def entry(self, compile_id: str) -> EntryTime:
+        return self.entries.setdefault(compile_id, EntryTime(compile_id))
+
+    def add(self, events: Iterable[Tuple[str, float, float]]) -> None:
+        """Adds the events of one thread: name, begin and end in microseconds, sorted by begin."""
+        stack: List[_Open] = []
+        waiting: List[_Open] = []  # lookups whose region has not begun: guards belong to it
+        for name, start, end in events:
+            while stack and stack[-1].end <= start:
+                self._close(stack.pop())
+            if stack:
+                end = min(end, stack[-1].end)  # clocks of events differ by less than they show
+                stack[-1].inner += max(0.0, end - start)
+            inside = stack[-1].part if stack else "other"
+            region = stack[-1].region if stack else ""
+            part = _part(name, inside)
+            if name.startswith(_REGION):
+                region = name[len(_REGION) :].split(" ")[0]
+                entry = self.entry(region)
+                entry.calls += 1
+                for lookup in waiting:
+                    took = (lookup.end - lookup.start) / 1e6
+                    entry.parts["guards"] = entry.parts.get("guards", 0.0) + took
+                waiting = []
+            # the guards are the next entry's, and compiling is no run of the entry around it
+            opened = _Open(name, start, end, part, "" if part in _NOT_OF_ENTRY else region)
+            if part == "guards":
+                waiting = [opened]
+            if part == "operators" and inside != "operators":
+                row = self.operators.setdefault((name, "cpu"), OperatorTime(name, 0, 0.0))
+                row.calls += 1
+                row.seconds += (end - start) / 1e6
+            stack.append(opened)
+        while stack:
+            self._close(stack.pop())
+
+    def add_kernel(self, name: str, seconds: float, device: str) -> None:
+        """A kernel on a device of its own, which runs beside the threads of the processor."""
+        row = self.operators.setdefault((name, device), OperatorTime(name, 0, 0.0, device))
+        row.calls += 1
+        row.seconds += seconds
+
+
+def sums_of(profiler: Any, thread: Optional[int] = None) -> Tuple["_Sums", float]:
+    """What the events of a finished torch.profiler come to, and how long all calls took.
+
+    Args:
+        profiler: a `torch.profiler.profile` that has ended.
+        thread: only this thread's; that of the calls where it is None and there is one.
+    """
+    threads: Dict[int, List[Tuple[str, float, float]]] = {}
+    sums, all_calls, caller = _Sums(), 0.0, thread
+    for event in profiler.events():
+        span = event.time_range
+        device = str(getattr(event, "device_type", "")).rpartition(".")[2].lower()
+        if device not in ("cpu", ""):
+            if not event.name.startswith(("depyf: ", _REGION)):
+                sums.add_kernel(event.name, (span.end - span.start) / 1e6, device)
+            continue
+        if event.name == _ALL:
+            all_calls, caller = (span.end - span.start) / 1e6, event.thread
+        threads.setdefault(event.thread, []).append((event.name, span.start, span.end))
+    for number, events in threads.items():
+        if caller is None or number == caller:
+            sums.add(sorted(events, key=lambda row: (row[1], -row[2])))
+    return sums, all_calls
+
+
+def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
+    for function in run.functions if run is not None else ():
+        for entry in function.entries:
+            found = sums.entries.get(entry.compile_id)
+            if found is None:
+                continue
+            resumed, line = overview.resumed(function.name)
+            found.name = function.name
+            if resumed:
+                found.name = "%s, from line %d" % (resumed, line or function.firstlineno)
+            found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
+            latency = entry.metrics.get("guard_latency_us")
+            found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None
+    return sorted(sums.entries.values(), key=lambda one: -one.seconds)
+
+
+def _synchronize(torch: Any) -> Callable[[], None]:
+    return torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+
+
+def _profiler(torch: Any) -> Any:
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        kinds.append(torch.profiler.ProfilerActivity.CUDA)
+    return torch.profiler.profile(activities=kinds)
+
+
+def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any) -> Profile:
+    """Says where the time of a compiled function goes, and whether it is faster than eager.
+
+    The function is called three times to compile what there is to compile, then `calls` times
+    compiled and `calls` times eager, in turns, and `calls` times under torch.profiler.
+
+    Example:
+        >>> print(depyf.profile(model, x))
+
+    Args:
+        fn: a compiled function or module, or a function that calls one, such as a training step.
+            What runs no compiled code is compiled with default options.
+        calls: how many calls are measured.
+    Raises:
+        ImportError: torch is not installed.
+        ValueError: `calls` is less than 1.
+    """
+    torch = compat.require_torch()
+    if calls < 1:
+        raise ValueError("calls=%r: must be 1 or more" % (calls,))
+    wait = _synchronize(torch)
+    with capture() as run:
+        if not compat.is_compiled(fn):
+            fn(*args, **kwargs)
+            if not run.functions and not _runs_compiled(torch, fn, args, kwargs):
+                fn = torch.compile(fn)
+        for _ in range(3):
+            fn(*args, **kwargs)
+        wait()
+    seconds: Dict[str, List[float]] = {"compiled": [], "eager": []}
+    for _ in range(calls):
+        _timed(fn, args, kwargs, wait, seconds["compiled"])
+        with compat.eager():
+            _timed(fn, args, kwargs, wait, seconds["eager"])
+    with _profiler(torch) as profiler:
+        fn(*args, **kwargs)  # the first call under a profiler is slower
+        wait()
+        with torch.profiler.record_function(_ALL):
+            begun = time.perf_counter()
+            for _ in range(calls):
+                fn(*args, **kwargs)
+            wait()
+            whole = time.perf_counter() - begun
+    sums, _ = sums_of(_Within(profiler))
+    return Profile(
+        calls,
+        whole,
+        sums.parts,
+        _sorted_entries(sums, run),
+        sorted(sums.operators.values(), key=lambda row: -row.seconds),
+        Timing.of(seconds["compiled"]),
+        Timing.of(seconds["eager"]),
+    )
+
+
+class watch:
+    """Looks at a whole program: the block is all of it, and `found` its `Profile` afterwards.
+
+    Args:
+        run: the `Run` of an open block, which knows the names of what is compiled in this one.
+    """
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self._profiler: Any = None
+        self._begun = 0.0
+        self.found: Optional[Profile] = None
+
+    def __enter__(self) -> "watch":
+        self._profiler = _profiler(compat.require_torch())
+        self._profiler.__enter__()
+        self._begun = time.perf_counter()
+        self._range = compat.require_torch().autograd.profiler.record_function(_ALL)
+        self._range.__enter__()
+        return self
+
+    def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        self._range.__exit__(None, None, None)
+        whole = time.perf_counter() - self._begun
+        self._profiler.__exit__(None, None, None)
+        sums, _ = sums_of(_Within(self._profiler))
+        rows = sorted(sums.operators.values(), key=lambda row: -row.seconds)
+        entries = _sorted_entries(sums, self._run)
+        self.found = Profile(0, whole, sums.parts, entries, rows)
+
+
+class _Within:
+    """The events of a profiler that lie within the range around all calls."""
+
+    def __init__(self, profiler: Any) -> None:
+        events = list(profiler.events())
+        spans = [one.time_range for one in events if one.name == _ALL]
+        first, last = min(one.start for one in spans), max(one.end for one in spans)
+        self._events = [
+            one for one in events if first <= one.time_range.start and one.time_range.end <= last
+        ]
+
+    def events(self) -> List[Any]:
+        return self._events
+
+
+def _timed(fn: Any, args: Any, kwargs: Any, wait: Any, into: List[float]) -> None:
+    begun = time.perf_counter()
+    fn(*args, **kwargs)
+    wait()
+    into.append(time.perf_counter() - begun)
+
+
+def _runs_compiled(torch: Any, fn: Any, args: Any, kwargs: Any) -> bool:
+    # what was compiled before is not compiled again, and still runs
+    with _profiler(torch) as profiler:
+        fn(*args, **kwargs)
+    return any(event.name.startswith(_REGION) for event in profiler.events())

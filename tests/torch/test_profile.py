@@ -1,0 +1,135 @@
+"""depyf.profile: the parts of a call add up to what the clock says, and entries are told apart."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import depyf
+import pytest
+import torch
+from conftest import environment
+from depyf.torch.profile import Profile, Timing, _Sums
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def toy(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+
+def add_up(found):
+    assert sum(found.parts.values()) == pytest.approx(found.whole, rel=0.05)
+    assert found.entries and all(one.seconds > 0 for one in found.entries)
+    told = str(found)
+    assert "guards" in told and "one call, eager" in told and found.verdict in told
+
+
+def test_the_parts_of_the_toy_add_up_and_its_two_entries_are_told_apart():
+    torch._dynamo.reset()
+    function = torch.compile(toy, backend="aot_eager")
+    found = depyf.profile(function, torch.randn(10), torch.ones(10), calls=30)
+    add_up(found)
+    assert [one.calls for one in found.entries] == [30, 30]
+    assert {one.name.split(",")[0] for one in found.entries} == {"toy"}
+    assert all(one.parts["guards"] > 0 for one in found.entries)
+    assert {"guards", "python", "wrappers", "operators"} <= set(found.parts)
+    calls = {row.name: row.calls for row in found.operators}
+    assert calls["aten::div"] == 30 and "aten::to" not in calls  # that is in aten::add
+    assert found.to_json()["entries"][0]["calls"] == 30
+
+
+def test_the_parts_of_a_training_step_add_up():
+    torch._dynamo.reset()
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    compiled = torch.compile(model, backend="aot_eager")
+
+    def step(x, y):
+        loss = torch.nn.functional.cross_entropy(compiled(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    found = depyf.profile(step, torch.randn(4, 8), torch.randint(0, 4, (4,)), calls=20)
+    add_up(found)
+    assert found.parts["autograd"] > 0 and found.parts["other"] > 0
+    assert [one.calls for one in found.entries] == [20]
+
+
+def test_the_parts_of_a_llama_of_two_layers_add_up():
+    transformers = pytest.importorskip("transformers")
+    torch._dynamo.reset()
+    config = transformers.LlamaConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+    )
+    model = transformers.LlamaForCausalLM(config).eval()
+    compiled = torch.compile(model, backend="eager")
+    with torch.no_grad():
+        add_up(depyf.profile(compiled, torch.randint(0, 64, (1, 9)), calls=5))
+
+
+def test_what_is_inside_of_an_event_is_taken_off_it_once():
+    sums = _Sums()
+    sums.add(
+        [
+            ("depyf: all calls", 0, 100),
+            ("TorchDynamo Cache Lookup", 5, 10),
+            ("Torch-Compiled Region: 0/0", 10, 90),
+            ("Pregraph bytecode", 11, 12),
+            ("## Call CompiledFxGraph abc ##", 20, 50),
+            ("aten::mm", 30, 40),
+            ("aten::sum", 60, 70),
+            ("aten::empty", 61, 62),
+            ("compile_inner (dynamo_timed)", 70, 80),
+            ("aten::empty", 71, 72),
+        ]
+    )
+    micros = {part: round(seconds * 1e6) for part, seconds in sums.parts.items()}
+    assert micros == {
+        "other": 15,
+        "guards": 5,
+        "python": 30,
+        "graphs": 30,
+        "operators": 10,
+        "compiling": 10,
+    }
+    (entry,) = sums.entries.values()
+    assert (entry.compile_id, entry.calls) == ("0/0", 1)
+    assert round(entry.seconds * 1e6) == 75  # with its guards, without what compiled in it
+    assert [row.name for row in sums.operators.values()] == ["aten::sum"]
+
+
+def test_a_difference_within_the_noise_is_none():
+    def verdict(compiled, eager):
+        return Profile(1, 1.0, {}, [], [], compiled, eager).verdict
+
+    assert "2.00 times faster" in verdict(Timing(1, 0.9, 1.1), Timing(2, 1.9, 2.1))
+    assert "2.00 times slower" in verdict(Timing(2, 1.9, 2.1), Timing(1, 0.9, 1.1))
+    assert "within the noise" in verdict(Timing(2, 0.9, 2.1), Timing(1, 0.8, 1.1))
+
+
+def test_the_slow_example_shows_its_three_causes(tmp_path):
+    options = ["--breaks", "--recompiles", "--profile"]
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "run"] + options + [str(EXAMPLES / "slow.py")],
+        env=environment(tmp_path / "cache"),
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "slow.py:13: Data-dependent branching" in done.stderr
+    assert "x.size(0) was 2, is 3" in done.stderr and "scale was 2" in done.stderr
+    assert "the whole program" in done.stderr and "guards" in done.stderr
+    row = next(line for line in done.stderr.splitlines() if "] step" in line)
+    assert " 2000 " in row
