@@ -331,19 +331,10 @@ void Printer::print_raw_statement(const Stmt& s) {
 
 void Printer::print_statement(StmtId id, const Frame& at) {
   const Stmt& s = ast_[id];
-  switch (s.kind) {
-    case StmtKind::FunctionDef:
-      print_function_def(s, at);
-      return;
-    case StmtKind::ClassDef:
-      print_class_def(s, at);
-      return;
-    case StmtKind::Comment:
-      print_comment(s, at);
-      return;
-    default:
-      break;  // everything else starts a line of its own right here
-  }
+  if (s.kind == StmtKind::FunctionDef) return print_function_def(s, at);
+  if (s.kind == StmtKind::ClassDef) return print_class_def(s, at);
+  if (s.kind == StmtKind::Comment) return print_comment(s, at);
+  // everything else starts a line of its own right here
   auto compound = [&](std::span<const StmtId> body) {
     Frame frame;
     frame.what = Frame::Compound;

@@ -341,7 +341,7 @@ class Reader {
           open(Shape::Code, wide_ ? 10 : 9, flagged);
           heads_.push_back(read_head());
           break;
-        default:
+        default:  // a character, not an enumerator
           --at_;
           fail("an object of unknown type " + std::to_string(code & ~kFlagRef));
       }

@@ -82,9 +82,13 @@ class Decided {
           return *a > *b;
         case CompareOp::Ge:
           return *a >= *b;
-        default:
+        case CompareOp::Is:
+        case CompareOp::IsNot:
+        case CompareOp::In:
+        case CompareOp::NotIn:
           return {};
       }
+      return {};  // a number from the bytecode may be no operator
     }
     if (value.op == Op::BINARY && value.operands.size() == 2) {
       const auto a = operand(0), b = operand(1);
@@ -109,7 +113,13 @@ class Decided {
         case BinaryOp::Xor:
           result = *a ^ *b;
           break;
-        default:
+        case BinaryOp::FloorDivide:  // raise, or leave the range at once
+        case BinaryOp::LShift:
+        case BinaryOp::MatMult:
+        case BinaryOp::Remainder:
+        case BinaryOp::Power:
+        case BinaryOp::RShift:
+        case BinaryOp::TrueDivide:
           return {};
       }
       if (result > kLargest || result < -kLargest) return {};

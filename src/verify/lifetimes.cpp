@@ -13,17 +13,8 @@ using Bits = std::vector<std::uint64_t>;
 
 /// Neither runs code of the program nor lets go of a value that another variable does not hold.
 bool is_quiet(Op op) {
-  switch (op) {
-    case Op::LOAD_FAST:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::LOAD_CONST:
-    case Op::POP_TOP:
-    case Op::POP_EXCEPT:
-      return true;
-    default:
-      return false;
-  }
+  return op == Op::LOAD_FAST || op == Op::STORE_FAST || op == Op::DELETE_FAST ||
+         op == Op::LOAD_CONST || op == Op::POP_TOP || op == Op::POP_EXCEPT;
 }
 
 class Holding {

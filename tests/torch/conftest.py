@@ -1,11 +1,10 @@
 """What the tests of depyf.torch share: fresh processes with cold caches, and a torch without leftovers."""
 
-import linecache
-import os
 import subprocess
 import sys
 
 import pytest
+from processes import environment
 
 torch = pytest.importorskip("torch")
 
@@ -15,41 +14,6 @@ def fresh_dynamo():
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
-
-
-def environment(cache, **extra):
-    """The environment of a fresh process that finds the same depyf and has its own caches of torch."""
-    found = dict(os.environ)
-    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    found["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
-    found.update(extra)
-    return found
-
-
-def function_of(text, name):
-    """The function of that name in a text, which has its source: torch up to 2.9 wraps a function that has none."""
-    filename = "<text %d of %s>" % (len(linecache.cache), name)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = {"__name__": "text", "torch": torch}
-    exec(compile(text, filename, "exec"), names)
-    return names[name]
-
-
-def guards_tell_their_lines():
-    """Whether the torch at hand knows from which line of the user's code the guard on an argument comes; 2.8 does not."""
-    import depyf
-
-    torch._dynamo.reset()
-    with depyf.capture() as run:
-        torch.compile(function_of("def f(x, s):\n    return x * s\n", "f"), backend="eager")(
-            torch.ones(2), 2
-        )
-    (guard,) = [
-        one
-        for one in run.function("f").entries[0].guards
-        if one.text.replace('"', "'") == "L['s'] == 2"
-    ]
-    return bool(guard.comment or guard.user_stack)
 
 
 @pytest.fixture

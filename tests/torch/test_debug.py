@@ -13,7 +13,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
-from conftest import environment
+from processes import environment
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "stepping.py"

@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from conftest import environment
+from processes import environment
 from programs import TORCH
 from test_debug import PROGRAM, DebugAdapter, call_line, prepared  # noqa: F401
 

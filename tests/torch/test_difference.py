@@ -11,7 +11,7 @@ import sys
 import depyf
 import pytest
 import torch
-from conftest import environment
+from processes import environment
 from depyf import cli, difference, summary
 
 

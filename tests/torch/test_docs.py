@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import environment, guards_tell_their_lines
+from processes import environment, guards_tell_their_lines
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md"] + sorted((ROOT / "docs").rglob("*.md"))

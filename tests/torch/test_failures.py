@@ -16,7 +16,7 @@ import threading
 import depyf
 import pytest
 import torch
-from conftest import function_of
+from processes import function_of
 from depyf.torch import DepyfWarning, dump
 
 

@@ -11,7 +11,7 @@ import types
 import depyf
 import pytest
 import torch
-from conftest import environment
+from processes import environment
 from depyf.torch import compat
 from depyf.torch.fullcode import constant, with_cells
 from programs import PROGRAMS, TORCH

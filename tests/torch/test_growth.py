@@ -12,7 +12,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
-from conftest import function_of
+from processes import function_of
 from depyf.torch.dump import dump_run
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, Guard, Run
 

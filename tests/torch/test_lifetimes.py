@@ -8,7 +8,7 @@ import weakref
 import depyf
 import pytest
 import torch
-from conftest import function_of
+from processes import function_of
 from programs import PROGRAMS, TORCH
 
 

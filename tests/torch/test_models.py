@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import environment
+from processes import environment
 
 RUN = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "bench", "models", "run.py")
 

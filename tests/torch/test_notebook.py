@@ -14,7 +14,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
-from conftest import environment
+from processes import environment
 from depyf.torch import notebook
 from depyf.torch.model import GraphBreak
 

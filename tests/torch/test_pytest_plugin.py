@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from conftest import environment
+from processes import environment
 
 TESTS = """
 import pytest, torch

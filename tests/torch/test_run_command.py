@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import environment, guards_tell_their_lines
+from processes import environment, guards_tell_their_lines
 from programs import TORCH
 
 PROGRAM = """

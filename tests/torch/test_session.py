@@ -11,7 +11,7 @@ import weakref
 import depyf
 import pytest
 import torch
-from conftest import function_of
+from processes import function_of
 from depyf.torch import DepyfWarning, compat
 
 

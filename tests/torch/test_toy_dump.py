@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch._inductor.config as inductor
-from conftest import environment
+from processes import environment
 from programs import TORCH
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import environment, guards_tell_their_lines
+from processes import environment, guards_tell_their_lines
 from programs import TORCH
 
 from depyf.torch import compat
