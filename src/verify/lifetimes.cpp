@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "simplify/simplify.h"
 
@@ -16,6 +17,9 @@ bool is_quiet(Op op) {
   return op == Op::LOAD_FAST || op == Op::STORE_FAST || op == Op::DELETE_FAST ||
          op == Op::LOAD_CONST || op == Op::POP_TOP || op == Op::POP_EXCEPT;
 }
+
+/// LOAD_FAST and DELETE_FAST do where the local is unbound.
+bool may_raise(Op op) { return !is_quiet(op) || op == Op::LOAD_FAST || op == Op::DELETE_FAST; }
 
 class Holding {
  public:
@@ -50,6 +54,12 @@ class Holding {
       if (!spend(budget)) return false;
     }
     for (std::size_t i = 0; i < n; ++i) look(i);
+    if (!any()) return true;
+    if (!find_ways_out(budget)) return false;
+    found_.assign(words_, 0);
+    first_ = kNone;
+    for (std::size_t i = 0; i < n; ++i)
+      if (!leaves_[i] || !is_copy(lifted_.blocks[i])) look(i);
     return true;
   }
 
@@ -87,6 +97,9 @@ class Holding {
   std::vector<std::uint32_t> bit_, slots_;
   std::size_t words_ = 0;
   Bits found_;
+  std::vector<bool> leaves_;  // by block: every way from it is an exception's, out of the frame
+  static constexpr std::size_t kSeveral = SIZE_MAX;
+  std::unordered_map<std::uint32_t, std::size_t> home_;  // of an offset: its block, or kSeveral
   std::uint32_t first_ = kNone, first_offset_ = 0;
   std::vector<Bits> live_, bound_;  // at each block's entry: read later; may hold a value
 
@@ -120,6 +133,48 @@ class Holding {
       into[i] |= more[i];
     }
     return changed;
+  }
+
+  /// Up to 3.8 one body of `finally` serves both ways, and cannot clear on the exception's way what
+  /// the other one reads. That way leaves the frame, which the traceback keeps anyway.
+  bool find_ways_out(std::size_t& budget) {
+    const std::size_t n = lifted_.blocks.size();
+    leaves_.assign(n, true);
+    const auto leaves = [&](BlockId to) { return !to.valid() || leaves_[to.index]; };
+    for (bool changed = true; changed;) {
+      changed = false;
+      if (!spend(budget)) return false;
+      for (std::size_t i = 0; i < n; ++i) {
+        const LiftedBlock& block = lifted_.blocks[i];
+        const BlockId to = block.edges[0].to, other = block.edges[1].to;
+        const bool out = (block.term == TermKind::Reraise || to.valid()) && leaves(to) &&
+                         leaves(other) && leaves(handler(block));
+        changed |= leaves_[i] && !out;
+        leaves_[i] = leaves_[i] && out;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (ValueId id : lifted_.blocks[i].body) {
+        const auto at = home_.emplace(lifted_[id].offset, i).first;
+        if (at->second != i) at->second = kSeveral;
+      }
+    return true;
+  }
+
+  /// Do other blocks do the same at the same places in the bytecode?
+  bool is_copy(const LiftedBlock& block) const {
+    return std::all_of(block.body.begin(), block.body.end(), [&](ValueId id) {
+      return home_.find(lifted_[id].offset)->second == kSeveral;
+    });
+  }
+
+  /// Runs code of the program behind the block's operations.
+  static bool runs_at_end(const LiftedBlock& block) {
+    return block.term == TermKind::Branch || block.term == TermKind::ForIter ||
+           block.term == TermKind::Send;
+  }
+  static bool raises_at_end(const LiftedBlock& block) {
+    return runs_at_end(block) || block.term == TermKind::Raise || block.term == TermKind::Reraise;
   }
 
   BlockId handler(const LiftedBlock& block) const {
@@ -158,12 +213,13 @@ class Holding {
     const BlockId to = handler(block);
     bool changed = false;
     Bits bound = bound_[index];
-    if (to.valid()) changed |= merge(bound_[to.index], bound);
     for (ValueId id : block.body) {
-      const std::uint32_t bit = bit_of(lifted_[id]);
-      if (bit != kNone) step(bound, lifted_[id], bit);
-      if (bit != kNone && to.valid()) changed |= merge(bound_[to.index], bound);
+      const Value& value = lifted_[id];
+      // What is stored last in a `try` body is not there in its handler: nothing raises behind it.
+      if (to.valid() && may_raise(value.op)) changed |= merge(bound_[to.index], bound);
+      if (const std::uint32_t bit = bit_of(value); bit != kNone) step(bound, value, bit);
     }
+    if (to.valid() && raises_at_end(block)) changed |= merge(bound_[to.index], bound);
     for (const Edge& edge : block.edges)
       if (edge.to.valid()) changed |= merge(bound_[edge.to.index], bound);
     return changed;
@@ -209,9 +265,7 @@ class Holding {
       if (!is_quiet(value.op)) idle(bound, live[i], value.offset);
       if (const std::uint32_t bit = bit_of(value); bit != kNone) step(bound, value, bit);
     }
-    if (block.term == TermKind::Branch || block.term == TermKind::ForIter ||
-        block.term == TermKind::Send)
-      idle(bound, live.back(), block.term_offset);
+    if (runs_at_end(block)) idle(bound, live.back(), block.term_offset);
   }
 
   void idle(const Bits& bound, const Bits& live, std::uint32_t offset) {

@@ -176,3 +176,29 @@ def test_what_torch_installed_stays_anyway():
         return log(x)
 
     assert _core.kept_temporaries(torch_s.__code__) == []
+
+
+def test_what_is_stored_last_in_a_try_body_is_not_in_its_handler():
+    from depyf import _core
+
+    def torch_s(make, log):
+        try:
+            first = make("a")
+        finally:
+            log(1)
+        return log(first)
+
+    def ours(make, log):
+        try:
+            value = make("a")
+        finally:
+            log(1)
+        first = value
+        return log(first)
+
+    one, other = torch_s.__code__, ours.__code__.replace(co_name="torch_s")
+    if hasattr(other, "co_qualname"):
+        other = other.replace(co_qualname=one.co_qualname)
+    consumed, names = consume(other, used_locals(one))
+    assert names == ("value",)
+    assert "keeps a value" not in _core.compare(one, consumed, lifetimes=True)[1]
