@@ -8,6 +8,7 @@
 #include "bytecode/instr.h"
 #include "bytecode/text.h"
 #include "flow/cfg.h"
+#include "flow/straighten.h"
 #include "lift/lifted.h"
 #include "print/tree.h"
 #include "rewrite/rebuilt.h"
@@ -83,6 +84,7 @@ struct Heeded {
   bool layout = true;     // where code stands (StructureOptions::layout_tells), of all code
   bool decided = true;    // branches on constants, as if they were written
   bool copies = true;     // that ends are alike (StructureOptions::joins_ends)
+  bool stands = true;     // the code as it stands, and not what straighten() makes of it
 };
 
 /// The rung of a module whose names no text keeps.
@@ -90,17 +92,35 @@ constexpr std::uint8_t kRebuildsModule = 7;
 
 constexpr const char* kLastRung = "the last rung of the ladder was asked for";
 
+/// Where code stands tells nothing of how it was written.
+void forget_layout(Cfg& cfg) {
+  cfg.source_order = cfg.unreached = cfg.ends_in_compound = false;
+  cfg.loops.clear();
+  cfg.elses.clear();
+  for (Region& region : cfg.regions) region.setup = region.after = region.end = kNoOffset;
+  for (Instr& instr : cfg.instrs)
+    if (instr.op == Op::JUMP) instr.aux = static_cast<std::uint32_t>(JumpRole::Plain);
+}
+
+/// What straighten() makes of `list`, with the offsets that follow from its order.
+InstrList straightened_list(Module& module, InstrList list) {
+  if (!straighten(module, list)) throw Error("there is nothing to straighten");
+  for (std::uint32_t i = 0; i < list.instrs.size(); ++i) list.instrs[i].offset = 2 * i;
+  return list;
+}
+
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
 /// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
 /// tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
 /// heeded; on return, what there was of it.
-void decompile_body(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo,
-                    const std::string& unstructured, std::uint32_t indentation, bool& sound,
-                    Heeded& heeded) {
+void decompile_body(Ast& ast, CodeId code, const InstrList& list, const DecompileOptions& options,
+                    bool dynamo, const std::string& unstructured, std::uint32_t indentation,
+                    bool& sound, Heeded& heeded) {
   Module& module = *ast.module;
   sound = false;
-  InstrList instrs = decode(module, code);
-  Cfg cfg = build_cfg(module, code, instrs, heeded.unreached);
+  Cfg cfg = build_cfg(module, code, heeded.stands ? list : straightened_list(module, list),
+                      heeded.unreached);
+  if (!heeded.stands) forget_layout(cfg);
   heeded.unreached = cfg.unreached;
   Lifted lifted;
   try {
@@ -148,12 +168,19 @@ std::string failure_of(Step step) {
 
 /// Plain structure around dispatch loops for those parts of a body that have none; what went wrong
 /// with the whole is `unstructured`. False where there are no such parts.
-bool decompile_around_parts(Ast& ast, CodeId code, const DecompileOptions& options, bool dynamo,
-                            const std::string& unstructured, std::uint32_t indentation) {
+bool decompile_around_parts(Ast& ast, CodeId code, const InstrList& list,
+                            const DecompileOptions& options, bool dynamo,
+                            const std::string& unstructured, std::uint32_t indentation,
+                            bool stands) {
   Module& module = *ast.module;
   const std::size_t noted = ast.diagnostics.size();
+  InstrList instrs = list;
+  if (!stands && !failure_of([&] { instrs = straightened_list(module, list); }).empty())
+    return false;
   const auto lift_again = [&] {
-    Lifted lifted = lift(module, code, build_cfg(module, code, decode(module, code), false));
+    Cfg cfg = build_cfg(module, code, instrs, false);
+    if (!stands) forget_layout(cfg);
+    Lifted lifted = lift(module, code, cfg);
     lifted.elses.clear();
     return lifted;
   };
@@ -242,8 +269,9 @@ void place_comment(Ast& ast, CodeId code, const std::string& text) {
   body.stmts = ast.arena.copy(stmts);
 }
 
-/// One code object; a failure stays inside it, and leads to the next rung of the ladder.
-void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
+/// One code object; a failure stays inside it, and leads to the next rung of the ladder. Was it
+/// straightened?
+bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
                        std::uint32_t indentation = kIndentation) {
   std::string reason;
   DecompileOptions changed;
@@ -258,13 +286,23 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
   const std::size_t noted = ast.diagnostics.size();
   const bool dynamo = is_dynamos(*ast.module, code, options);
   bool sound = false;
-  auto attempt = [&](const std::string& unstructured) {
+  // Code with junk tells nothing by where it stands, and may be wrong of it.
+  bool junk = false;
+  InstrList list;
+  failure_of([&] { list = decode(*ast.module, code); });
+  if (!dynamo && !list.instrs.empty()) junk = has_junk(*ast.module, list);
+  const auto attempt = [&](const std::string& unstructured, bool stands) {
     std::string failure, first_failure;
+    // What is straightened may be sound where junk hides what a stage looks for.
+    const bool was_sound = !stands && sound;
     Heeded heeded;
-    heeded.unreached = unstructured.empty() && !dynamo;
+    heeded.stands = stands;
+    heeded.layout = stands;
+    heeded.unreached = unstructured.empty() && !dynamo && stands;
     for (;;) {
       failure = failure_of([&] {
-        decompile_body(ast, code, options, dynamo, unstructured, indentation, sound, heeded);
+        if (list.instrs.empty()) list = decode(*ast.module, code);
+        decompile_body(ast, code, list, options, dynamo, unstructured, indentation, sound, heeded);
       });
       if (failure.empty()) return true;
       ast.diagnostics.resize(noted);
@@ -281,38 +319,50 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
       }
       heeded.decided = true;
       if (heeded.unreached)
-        heeded = {.unreached = false};
+        heeded.unreached = false;
       else if (sound && heeded.elses)
-        heeded = {.unreached = false, .elses = false};
+        heeded.elses = false;
       else if (sound && heeded.layout)
-        heeded = {.unreached = false, .elses = false, .layout = false};
+        heeded.layout = false;
       else if (sound && heeded.copies)
-        heeded = {.unreached = false, .elses = false, .layout = false, .copies = false};
+        heeded.copies = false;
       else
         break;
     }
+    sound |= was_sound;
     // Where the plain form was given up for a reason, nobody asked.
-    if (reason.empty() || failure != kLastRung) reason += (reason.empty() ? "" : "; ") + failure;
+    if (stands && (reason.empty() || failure != kLastRung))
+      reason += (reason.empty() ? "" : "; ") + failure;
     return false;
   };
-  if (options.ladder < 5 && attempt({})) return;
+  if (options.ladder < 5) {
+    if (junk && attempt({}, false)) return true;
+    if (attempt({}, true)) return false;
+    if (!dynamo && !junk && attempt({}, false)) return true;
+  }
+  const auto around_parts = [&](bool stands) {
+    return decompile_around_parts(ast, code, list, options, dynamo, reason, indentation, stands);
+  };
+  bool straightened = false;
   if (options.ladder < 5 && sound && !dynamo &&
-      decompile_around_parts(ast, code, options, dynamo, reason, indentation)) {
+      ((straightened = around_parts(false)) || around_parts(true))) {
     place_comment(ast, code,
                   "depyf found no statements for parts of this code, which are loops "
                   "over their blocks:\n" +
                       reason);
-    return;
+    return straightened;
   }
   if (options.ladder >= 5 || sound) {
     const std::string why = reason.empty() ? "the dispatch loop was asked for" : reason;
-    if (attempt(why)) {
+    straightened = !dynamo && junk && attempt(why, false);
+    if (straightened || attempt(why, true) ||
+        (straightened = !dynamo && !junk && attempt(why, false))) {
       if (!dynamo)
         place_comment(ast, code,
                       "depyf found no statements for this code and writes it as a loop over its "
                       "blocks:\n" +
                           why);
-      return;
+      return straightened;
     }
   }
   Diagnostic diagnostic;
@@ -332,6 +382,7 @@ void decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
     place_failure(ast, code, both);
   }
   ast.diagnostics.push_back(std::move(diagnostic));
+  return false;
 }
 
 /// `prefix`, with underscores behind it where a variable or attribute of the module has such a
@@ -373,6 +424,7 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
   last.ladder = 6;
   DecompileOptions plain = options;
   plain.ladder = 0;
+  std::vector<std::uint8_t> straightened(count, false);
   const auto decompile_all = [&](const std::vector<std::uint8_t>& flat) {
     ast = Ast();
     ast.function_prefix = functions;
@@ -386,12 +438,13 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
     for (std::uint32_t id = 0; id < count; ++id) {
       const CodeId code(id);
       if (module[module[code].name] == "__annotate__")  // no body of its own in the source
-        decompile_guarded(ast, code, plain);
+        straightened[id] = decompile_guarded(ast, code, plain);
       else if (flat[id])
-        decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options,
-                          kIndentation / kFlatLevels);
+        straightened[id] =
+            decompile_guarded(ast, code, level_of(module, code) > kFlatLevels ? last : options,
+                              kIndentation / kFlatLevels);
       else
-        decompile_guarded(ast, code, options);
+        straightened[id] = decompile_guarded(ast, code, options);
     }
   };
   const auto too_deep = [&](CodeId code, std::uint32_t indentation) {
@@ -450,6 +503,14 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
     for (const auto& [made, name] : ast.separated) real.emplace(module[made], name);
     for (auto& [spelling, name] : result.source.renamed)
       if (const auto found = real.find(name); found != real.end()) name = module[found->second];
+  }
+  for (std::uint32_t id = 0; options.line_map && id < count; ++id) {
+    if (!straightened[id]) continue;
+    InstrList list = decode(module, CodeId(id));
+    straighten(module, list);
+    for (Site& site : result.source.sites)
+      if (site.origin.code.index == id && site.origin.offset / 2 < list.instrs.size())
+        site.origin.offset = list.instrs[site.origin.offset / 2].offset;
   }
   if (options.line_map) result.line_map = map_lines(module, result.source);
   result.diagnostics = std::move(ast.diagnostics);

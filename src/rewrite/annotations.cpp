@@ -44,6 +44,16 @@ bool compiler_assigns(const Rewriter& r, const Stmt& s) {
   return name && std::find(std::begin(names), std::end(names), r.text(name)) != std::end(names);
 }
 
+/// Is the last statement the compiler's own `__qualname__ = …` or `__module__ = …`?
+bool ends_in_prologue(const Rewriter& r, const std::vector<StmtId>& out) {
+  if (r.role != Role::Class || out.empty()) return false;
+  const StrId name = r.assigned_name(r.ast[out.back()]);
+  if (r.text(name) != "__qualname__" && r.text(name) != "__module__") return false;
+  return std::all_of(out.begin(), out.end() - 1, [&](StmtId id) {
+    return compiler_assigns(r, r.ast[id]) && r.assigned_name(r.ast[id]) != name;
+  });
+}
+
 /// `name: annotation`, taking over `name = value` when that is the statement before.
 void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, ExprId annotation) {
   Stmt s;
@@ -51,7 +61,7 @@ void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, 
   s.origin = r.ast[origin].origin;
   s.absorbed = r.ast[origin].absorbed;
   s.e[1] = annotation;
-  if (!out.empty() && r.assigned_name(r.ast[out.back()]) == name) {
+  if (!out.empty() && r.assigned_name(r.ast[out.back()]) == name && !ends_in_prologue(r, out)) {
     const Stmt& before = r.ast[out.back()];
     s.e[0] = before.list[0];
     s.e[2] = before.e[0];

@@ -447,7 +447,6 @@ StmtId never(Rewriter& r, std::span<const StmtId> body) {
 /// makes does it, behind it.
 std::vector<StrId> take_annotated_globals(Rewriter& r) {
   std::vector<StrId> taken;
-  if (!r.may_hold(StmtKind::AnnAssign)) return taken;
   StmtIds statements;
   collect_statements(r.ast, r.body, statements);
   for (StmtId id : statements) {

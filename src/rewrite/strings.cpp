@@ -45,9 +45,11 @@ std::ptrdiff_t foldable_fields(std::string_view format) {
   return fields;
 }
 
-/// The left side of a `%` that the compiler left alone although it folds such: it was an f-string
-/// without fields.
+/// The left side of a `%` or `+` that the compiler left alone although it folds such: it was an
+/// f-string without fields.
 bool was_plain_fstring(const Rewriter& r, const Expr& e) {
+  if (e.kind == ExprKind::Binary && static_cast<BinaryOp>(e.op) == BinaryOp::Add)
+    return r.is_constant(e.kids[0], ConstKind::Str) && r.is_constant(e.kids[1], ConstKind::Str);
   if (e.kind != ExprKind::Binary || static_cast<BinaryOp>(e.op) != BinaryOp::Remainder ||
       !folds_percent_format(r.object))
     return false;
@@ -102,11 +104,10 @@ void restore_percent_format(Rewriter& r, ExprId id) {
 
 void restore_strings(Rewriter& r) {
   const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  const bool percent =
-      folds_percent_format(r.object) && r.may_hold(ExprKind::Binary) &&
-      r.may_hold(ExprKind::Tuple) &&
+  const bool plain =
+      r.may_hold(ExprKind::Binary) &&
       std::any_of(own.begin(), own.end(), [&](const Expr& e) { return was_plain_fstring(r, e); });
-  if (!percent && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
+  if (!plain && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
   std::vector<ExprId> order;
   for (ExprId id : collect_expressions(
            r.ast, r.body))  // comprehensions have been through this as bodies of their own

@@ -855,6 +855,7 @@ class Emitter {
       while (!open.empty() && open.back().end < jump.begin) open.pop_back();
       if (open.empty()) continue;
       const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
+      if (t == kNone) continue;  // what stood behind it is gone
       if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h)))
         continue;  // out of a loop that never comes around
       add_order(h, t);

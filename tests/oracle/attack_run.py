@@ -155,6 +155,8 @@ class World(base.World):
 
     def shown(self, value, depth=0):
         kind = type(value)
+        if depth == 0:
+            self.seen = set()
         if kind is float and value != value:
             self.kept.append(value)
             return "nan", self.numbers.setdefault(id(value), len(self.numbers)), str(value)
@@ -163,6 +165,9 @@ class World(base.World):
         if kind is dict and value and all(type(key) is str for key in value):
             # locals() gives them in the order of the slots
             self.kept.append(value)
+            if id(value) in self.seen:
+                return ("dict",)
+            self.seen.add(id(value))
             items = sorted(value.items())
             return "dict", depth < 6 and [self.shown(one, depth + 1) for one in items]
         if (

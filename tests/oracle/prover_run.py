@@ -285,11 +285,16 @@ class World:
     def shown(self, value, depth=0):
         """The value as data: type, contents, and for what can change which object it is."""
         kind = type(value)
+        if depth == 0:
+            self.seen = set()
         if kind is self.kind:
             return "thing", [one is value for one in self.things].index(True)
         if kind in (list, dict):
             self.kept.append(value)  # so that its id is not another object's
             number = self.numbers.setdefault(id(value), len(self.numbers))
+            if number in self.seen:  # lists that hold each other have too many ways through them
+                return (kind.__name__, number)
+            self.seen.add(number)
             items = list(value.items()) if kind is dict else value
             return (
                 kind.__name__,

@@ -6,11 +6,13 @@ Runs under any CPython from 3.7 on. Three kinds of functions:
   source  random source (flow_run.py), compiled, decompiled from the first rung of the ladder that is asked for
   junk    plain statements with what simple obfuscators put between them: jumps to and fro, NOPs, blocks split, values pushed and popped,
           branches on constants whose other way leads into the middle of things; most must have plain structure
+  obfuscated  random source as modules, classes and functions, with handlers, comprehensions and (3.10+) patterns, whose code obfuscate.py
+          has put junk into
   kept    the functions of the folder `functions`, which once came out wrong or without structure: they must have plain structure,
           unless they say `Ladder`
 The events that calls record (with the exception being handled), the result and the type of an exception must be equal.
 
-    python3.X total_run.py DEPYF graph|source|junk|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
+    python3.X total_run.py DEPYF graph|source|junk|obfuscated|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
 """
 
 import dis
@@ -29,6 +31,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import flow_run  # noqa: E402
+import obfuscate  # noqa: E402
 
 MINOR = sys.version_info[1]
 OPS = opcode.opmap
@@ -457,6 +460,102 @@ def kept():
     return codes, unplain
 
 
+def random_program(rng):
+    """The text of a module whose function `f`, if it has one, is called."""
+    form = rng.choice(["function", "class", "module"])
+
+    def body(indent):
+        source = flow_run.Source(rng, rich=True, match=MINOR >= 10)
+        source.body(indent, 3, False, False)
+        return "\n".join(source.lines)
+
+    def without_return(text):
+        text = re.sub(r"^( *)return (?=\d)", r"\1z = ", text, flags=re.M)
+        return re.sub(r"^( *)return ", r"\1z = ", text, flags=re.M)
+
+    if form == "function":
+        return "def f():\n%s\n" % body(1)
+    if form == "class":
+        inner = "class C:\n%s\n    def m(self):\n%s\n" % (without_return(body(1)), body(2))
+        if rng.random() < 0.5:
+            return inner + "def f():\n    return C().m()\n"
+        inner = "\n".join("    " + line for line in inner.splitlines())
+        return "def f():\n%s\n    return C().m()\n" % inner
+    return without_return(body(0)) + "\n"
+
+
+def run_program(code, seed):
+    script = Script(seed, lambda: sys.exc_info()[0] and sys.exc_info()[0].__name__)
+    names = dict(script.names(), __name__="program")
+    try:
+        exec(code, names)
+        result = "returned", names["f"]() if "f" in names else None
+    except (Exception, Stop) as error:  # noqa: BLE001
+        result = "raised", type(error).__name__, type(error.__context__).__name__
+    left = {name: names[name] for name in "axyz" if type(names.get(name)) in (int, bool, str)}
+    return result, left, script.events
+
+
+def run_obfuscated(command, count, first, ladder):
+    codes = {}
+    for seed in range(first, first + count):
+        rng = random.Random(seed)
+        try:
+            code = compile(random_program(rng), "program", "exec")
+        except SyntaxError:  # 3.7: `continue` in a `finally`
+            continue
+        codes["p%d" % seed] = obfuscate.obfuscated(code, rng, rng.choice([0.05, 0.15, 0.4]))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, code in codes.items():
+            with open(os.path.join(folder, name + ".pyc"), "wb") as file:
+                file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+        done = subprocess.run(
+            [command, "decompile", "--no-check", "--ladder", str(ladder), folder, "-o", folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=600,
+        )
+        if done.returncode < 0:
+            raise SystemExit("the command died of signal %d" % -done.returncode)
+        notes, failures, events = done.stderr.decode(), [], 0
+        for name, code in codes.items():
+            try:
+                with open(os.path.join(folder, name + ".py"), encoding="utf-8") as file:
+                    text = file.read()
+                compiled = compile(text, "decompiled", "exec")
+            except (OSError, SyntaxError) as error:
+                failures.append("%s: %s" % (name, error))
+                continue
+            for script in range(RUNS):
+                expected, got = run_program(code, script), run_program(compiled, script)
+                events += len(expected[2])
+                if got != expected:
+                    failures.append(
+                        "%s, script %d\nexpected: %s\ngot:      %s\n%s"
+                        % (name, script, expected, got, text)
+                    )
+                    break
+    print("\n".join(failures[:SHOWN]))
+    objects = sum(1 for code in codes.values() for _ in all_codes(code))
+    lower = {}
+    for where, level in re.findall(r"^(.*): ladder L(\d)", notes, re.M):
+        lower[where] = max(level, lower.get(where, ""))
+    plain = 1 - len(lower) / objects
+    levels = ", ".join("L%s: %d" % item for item in sorted(Counter(lower.values()).items()))
+    print(
+        "3.%d obfuscated: %d programs from seed %d, %d events, %d failures; %d code objects, plain: %.1f %% (%s)"
+        % (MINOR, len(codes), first, events, len(failures), objects, 100 * plain, levels)
+    )
+    return 1 if failures or not events or not ladder and plain < 0.95 else 0
+
+
+def all_codes(code):
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from all_codes(one)
+
+
 def function_text(source, name):
     found = re.search(r"^def %s\(.*?(?=^\S|\Z)" % name, source, re.M | re.S)
     return found.group(0) if found else "(not in the output)"
@@ -467,6 +566,8 @@ def main():
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     ladder = int(sys.argv[5]) if len(sys.argv) > 5 else 0
+    if kind == "obfuscated":
+        return run_obfuscated(command, count, first, ladder)
     runs_each, unplain = RUNS, set()
     if kind == "kept":
         codes, unplain = kept()

@@ -53,6 +53,11 @@ def test_random_junk_is_seen_through(version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_random_obfuscated_programs_are_seen_through(version):
+    run(version, "obfuscated", 60, 0)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_random_source(version):
     run(version, "source", 300, 0)
 

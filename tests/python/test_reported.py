@@ -1,0 +1,226 @@
+"""Programs that were once reported: what comes back does the same, is proven, and has the form that a person would write.
+
+Each stands with the versions on which it was wrong; all of a version are compiled, decompiled, checked and run together.
+"""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from pythons import ROOT, VERSIONS, path_of
+
+from tests.interpreters import native_command
+
+LOOP_IN_CLASS = """
+class Reader:
+    while True:
+        if ready():
+            try:
+                item = fetch()
+            except KeyError:
+                break
+        print("round")
+    print("left")
+"""
+LOOP_IN_SCRIPT = """
+def unused(): pass
+while True:
+    if ready():
+        try:
+            item = fetch()
+        except KeyError:
+            break
+    print("round")
+"""
+LOOP_WITH = """
+while True:
+    with opened("f") as stream:
+        if stream.read():
+            break
+    print("again")
+"""
+FUTURE = """
+from __future__ import annotations
+one: Named(fields=[("a", "b")])
+two: [("k", 1)]
+three: Table[("k", 1)]
+four: [(1, 2), 3]
+def f(a: [(1, 2)], b: {"k": [("x",)]}) -> call([(1, 2)]): pass
+print(__annotations__, f.__annotations__)
+"""
+ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
+ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
+
+#: name: (first version, last, program)
+PROGRAMS = {
+    "loop that ends a class": (7, 15, LOOP_IN_CLASS),
+    "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
+    "loop around a with that ends a script": (7, 15, LOOP_WITH),
+    "filter with a constant in a function": (
+        7, 15, "def f(xs):\n    ys = [x for x in xs if (8 if x is None else x)]\n    return ys\nprint(f([None, 0, 2]))\n",
+    ),
+    "filter with a constant, returned": (7, 15, "def f(xs): return [x for x in xs if (8 if x is None else x)]\nprint(f([None, 0, 2]))\n"),
+    "filter with a constant in a class": (7, 15, "class A:\n    l = [i for i in (1, None) if (8 if i is None else i)]\nprint(A.l)\n"),
+    "filter with a constant in a module": (7, 15, "xs = [None, 0, 2]\nprint([x for x in xs if (8 if x is None else x)])\n"),
+    "generic function with an annotated local": (12, 15, "def f[T](v: tuple[T]) -> T:\n    y: T = v[0]\n    return y\nprint(f((1,)))\n"),
+    "generator expression as a base": (
+        7, 15, "class Meta:\n    def __mro_entries__(self, bases): return (object,)\ntry:\n    class A((b for b in [1])): ...\n"
+        "except TypeError as error: print('TypeError')\n",
+    ),
+    "conditional base beside a loop": (
+        7, 15, "import sys\nclass A(dict if sys.version_info > (3, 5) else list):\n    y = 1\n    def m(self): return self.y\n"
+        "print(A().m())\nn = 0\nwhile True:\n    if len('a'):\n        try:\n            n += 1\n            1 / (n - 3)\n"
+        "        except ZeroDivisionError:\n            break\n    print(n)\n",
+    ),
+    "conditional base beside cells": (
+        7, 15, "def f(xs, base):\n    total = 0\n    class K(base if xs else object):\n        z = 7\n        def get(self): return self.z, total\n"
+        "    ys = [x for x in xs if (4 if x is None else x)]\n    total = len(ys)\n    g = (lambda: total) if ys else None\n"
+        "    return K().get(), ys, g and g()\nprint(f([None, 1, 0], dict))\n",
+    ),
+    "attribute as the target of a comprehension": (
+        7, 11, "class Q: pass\ndef f(a, q):\n    r = [q.x for q.x in a]\n    return locals()\nprint(sorted(f([1, 2], Q())))\nq = Q()\n"
+        "r = [q.x for q.x in (1, 2)]\nprint(sorted(k for k in globals() if not k.startswith('__') or 'temp' in k))\n",
+    ),
+    "annotation of an attribute": (
+        7, 15, "class X: pass\nx = X()\nx.y: int = 2\nprint('__conditional_annotations__' in globals(), '__annotate__' in globals())\n",
+    ),
+    "annotation under a condition": (
+        7, 15, "import sys\nfrom dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    if sys.version_info >= (3, 1):\n"
+        "        y: int\n    z: int\nprint(P(1, 2, 3))\n",
+    ),
+    "tuples in future annotations": (7, 15, FUTURE),
+    "chained walrus as a base": (8, 15, "class A(x := (y := object)):\n    z = 1\nprint(A.z, x is y)\n"),
+    "chained walrus in a generator": (
+        8, 15, "def f():\n    if any((k := (v := x)) for x in ['ok']):\n        print(k, v)\nf()\n",
+    ),
+}  # fmt: skip
+
+#: a last statement whose argument is a conditional expression
+LAST = [
+    "def f(x, z):\n    for i in x:\n        print(f'{i:>3}' if i else f'{z}')",
+    "x = z = 1\nprint('a' if x else 'b')",
+    "x = z = 1\nprint(x.real if x else z.imag)",
+    "x = z = 1\nprint('yes' if x else f'{z} no')",
+    "x = z = 1\nprint(f'{x} yes' if x else 'no')",
+    "x = z = 1\nprint(x + 1 if x else z + 2)",
+    "x = z = 1\nprint(str(x) if x else repr(z))",
+    "x = z = 1\nif x:\n    print(f'{x} yes' if x else f'{z} no')",
+    "x = z = 1\nif x:\n    print()\n    print(f'{x} yes' if x else f'{z} no', file=None)",
+    "import sys\nx = z = 1\nif x:\n    sys.exit(f'{x}' if x else f'{z}')",
+]
+for _number, _text in enumerate(LAST):
+    PROGRAMS["conditional argument %d" % _number] = (7, 15, _text + "\n")
+
+# Runs under each version. `compile`: FOLDER gets NAME.pyc of the programs in stdin. `run`: prints {name: what each prints}.
+WORK = r"""
+import contextlib, importlib.util, io, json, marshal, os, random, sys, types, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[3])
+class Stream:
+    def __init__(self): self.left = 2
+    def __enter__(self): return self
+    def __exit__(self, *kind): print("exit", kind[0])
+    def read(self):
+        self.left -= 1
+        return self.left == 0
+class Open: pass
+def names():
+    state = {"left": 3, "stream": Stream()}
+    def fetch():
+        state["left"] -= 1
+        if state["left"] == 0: raise KeyError
+        return state["left"]
+    def ready():
+        print("ready")
+        return True
+    return dict(fetch=fetch, ready=ready, opened=lambda name: state["stream"], Open=Open, __name__="m")
+def outcome(text):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try: exec(text if isinstance(text, types.CodeType) else compile(text, "m", "exec"), names())
+        except (Exception, SystemExit) as error: print("raised", type(error).__name__, error)
+    return out.getvalue()
+def renamed(code, old, new):
+    from obfuscate import read, written
+    consts = tuple(new if one == old else one for one in code.co_consts)
+    made = written(code, read(code), consts)
+    names = tuple(new if one == old else one for one in code.co_names)
+    if hasattr(made, "replace"): return made.replace(co_names=names)
+    return types.CodeType(
+        0, 0, 0, made.co_stacksize, made.co_flags, made.co_code, consts, names, (), "m", "<module>", 1, made.co_lnotab)
+def with_junk(text, before, kinds):
+    from obfuscate import Obfuscator, read
+    code = compile(text, "m", "exec")
+    class Here(Obfuscator):
+        def wanted(self, one):
+            name = code.co_names[one.arg] if one.name == "LOAD_NAME" else ""
+            return before in (one.name, name)
+    return Here(random.Random(1), code, 1.0, kinds).run()
+SPECIAL = {
+    "an attribute named if": lambda: renamed(compile(ODD_NAME, "m", "exec"), "PLACE", "if"),
+    "a jump to the next operation in a handler": lambda: with_junk(
+        "try:\n    fetch(1)\nexcept TypeError:\n    print(2)\nprint(3)\n", "TypeError", ["noop"]),
+    "a decided branch before a class is made": lambda: with_junk(
+        "class C(object):\n    x = 1\nprint(C.x)\n", "MAKE_FUNCTION", ["truth"]),
+}
+ODD_NAME = sys.argv[4]
+given = json.load(sys.stdin)
+if sys.argv[1] == "compile":
+    codes = {name: compile(text, "m", "exec") for name, text in given.items()}
+    codes.update((name, make()) for name, make in SPECIAL.items())
+    for name, code in codes.items():
+        with open(os.path.join(sys.argv[2], name + ".pyc"), "wb") as f:
+            f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    json.dump({name: outcome(code) for name, code in codes.items()}, sys.stdout)
+else:
+    json.dump({name: outcome(text) for name, text in given.items()}, sys.stdout)
+"""
+
+
+def work(version, what, folder, given):
+    oracle = os.path.join(ROOT, "tests", "oracle")
+    done = subprocess.run(
+        [path_of(version), "-c", WORK, what, str(folder), oracle, ODD_NAME],
+        input=json.dumps(given),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_reported_programs(version, tmp_path):
+    command, minor = native_command(), int(version[2:])
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    given = {name: row[2] for name, row in PROGRAMS.items() if row[0] <= minor <= row[1]}
+    expected = work(version, "compile", tmp_path, given)
+    paths = os.environ.get("DEPYF_PYTHONS", "")
+    done = subprocess.run(
+        [command, "decompile", "--format", "json", str(tmp_path), "-o", str(tmp_path)],
+        env=dict(os.environ, DEPYF_PYTHONS=os.pathsep.join([path_of(version), paths])),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    texts, wrong = {}, []
+    for name in expected:
+        with open(str(tmp_path / (name + ".json")), encoding="utf-8") as f:
+            found = json.load(f)
+        texts[name] = found["source"]
+        if not found["check"]["proven"] and name != ODD:
+            wrong.append("%s: %s\n%s" % (name, found["check"], found["source"]))
+        elif re.search("__(temp|function)_", found["source"]):
+            wrong.append("%s: not plain\n%s" % (name, found["source"]))
+    printed = work(version, "run", tmp_path, texts)
+    wrong += [
+        "%s\nexpected: %s\nprinted: %s\n%s" % (name, expected[name], printed[name], texts[name])
+        for name in expected
+        if printed[name] != expected[name]
+    ]
+    assert not wrong, "\n".join(wrong) + done.stderr[-2000:]
