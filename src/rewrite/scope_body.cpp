@@ -7,8 +7,9 @@
 namespace depyf {
 namespace {
 
-/// A statement at the start of a class body that no source has.
-bool class_prologue(const Rewriter& r, const Stmt& s) {
+/// A statement at the start of a class body that no source has. Compilers that list the attributes
+/// store the line, too, whatever line the code object says it has.
+bool class_prologue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
   const StrId name = r.assigned_name(s);
   if (!name) return false;
   const std::string_view text = r.text(name);
@@ -17,7 +18,7 @@ bool class_prologue(const Rewriter& r, const Stmt& s) {
   if (text == "__qualname__") return r.is_constant(s.e[0], ConstKind::Str);
   if (text == "__firstlineno__")
     return r.is_constant(s.e[0], ConstKind::Int) &&
-           r.constant(s.e[0])->integer == r.object.firstlineno;
+           (lists_attributes || r.constant(s.e[0])->integer == r.object.firstlineno);
   if (text == "__type_params__") return r.is_name(s.e[0], ".type_params");
   if (text == "__classdict__") return value.kind == ExprKind::LocalsDict;
   if (text == "__conditional_annotations__")
@@ -52,7 +53,10 @@ void clean_scope_body(Rewriter& r) {
   if (r.role == Role::Class) {
     // Each once: a second `__qualname__ = …` is the source's own.
     std::vector<StrId> seen;
-    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]])) {
+    const bool listed = std::any_of(r.body.begin(), r.body.end(), [&](StmtId id) {
+      return r.assigns(r.ast[id], "__static_attributes__");
+    });
+    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]], listed)) {
       const StrId name = r.assigned_name(r.ast[r.body[0]]);
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) break;
       seen.push_back(name);

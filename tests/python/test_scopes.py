@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 from interpreters import SUPPORTED, interpreters, native_command  # noqa: E402
 
 ORACLE = os.path.join(os.path.dirname(HERE), "oracle", "scopes_run.py")
+LINE_TABLES = os.path.join(os.path.dirname(HERE), "oracle", "line_tables_run.py")
 SYMTABLES = os.path.join(os.path.dirname(HERE), "oracle", "symtable_run.py")
 
 COMPILE = """
@@ -212,6 +213,16 @@ def test_the_symbol_table_is_that_of_cpython(python):
     _, path = python
     done = subprocess.run(
         [path, SYMTABLES, native_command(), "8", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_line_tables_change_no_meaning(python):
+    """A short run with garbage in place of line tables; the long form: line_tables_run.py DEPYF 1000."""
+    _, path = python
+    done = subprocess.run(
+        [path, LINE_TABLES, native_command(), "10", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode()
