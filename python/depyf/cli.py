@@ -48,6 +48,11 @@ def _parser():
         help="turn torch's compile caches off, so that every stage is computed and shown",
     )
     run.add_argument(
+        "--advise",
+        action="store_true",
+        help="print only the three changes worth most, with patches where they can be written",
+    )
+    run.add_argument(
         "--profile", action="store_true", help="say where the time goes once it is compiled"
     )
     run.add_argument("--breaks", action="store_true", help="print only the graph breaks")

@@ -218,6 +218,7 @@ def run(options):
         err.write("depyf run: %s\n" % error)
         return 2
     only_text = options.breaks or options.recompiles or options.guards is not None or options.json
+    only_text = only_text or options.advise
     folder = options.dump
     if folder is None and not only_text:
         folder = "depyf_dump"
@@ -343,7 +344,11 @@ def _finish(found, options, folder, finder, stream):
             stream.write(summary.guards_text(document, options.guards, links) + "\n")
         if finder is not None:
             stream.write(str(finder.report) + "\n")
-        if options.breaks or options.recompiles or options.guards is not None:
+        if options.advise:
+            from depyf import advise
+
+            stream.write(advise.text(document, links) + "\n")
+        if options.breaks or options.recompiles or options.guards is not None or options.advise:
             return
         page = page_of(found.folder)
         stream.write(summary.summary(document, page or found.folder, links) + "\n")

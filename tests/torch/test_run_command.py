@@ -417,3 +417,88 @@ def test_an_interrupted_compile_is_called_so():
 
     said = words.of_failure("KeyboardInterrupt: the compile was interrupted")
     assert said["why"] == "The compile was interrupted; torch did not fail."
+
+
+ADVISED = {
+    "where.py": """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    if y.sum() < 0:
+        y = y * -1
+    return y
+
+print(f(torch.ones(3)).sum(), f(-torch.ones(3) * 4).sum())
+""",
+    "sizes.py": """
+import torch
+
+def f(x):
+    return x + 1
+
+compiled = torch.compile(f, backend="eager")
+print([compiled(torch.ones(size)).sum() for size in (2, 3, 4)])
+""",
+    "small.py": """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+for size in (4, 1):
+    x = torch.ones(size)
+    y = f(x)
+    print(y.sum())
+""",
+    "setting.py": """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x[x > 0].sum()
+
+print(f(torch.ones(3)))
+""",
+}
+
+
+@pytest.mark.parametrize("name", sorted(ADVISED))
+def test_a_program_with_the_patch_that_is_advised_no_longer_has_the_problem(name, tmp_path):
+    """In this process, since the command differs in nothing that matters here."""
+    import contextlib
+    import runpy
+
+    import depyf
+    from depyf import advise, summary
+
+    def look(path):
+        torch._dynamo.reset()
+        out = io.StringIO()
+        with torch._dynamo.config.patch(), depyf.capture() as run, contextlib.redirect_stdout(out):
+            runpy.run_path(str(path), run_name="__main__")
+        return dict(run.to_json(), program=str(path)), out.getvalue()
+
+    path = tmp_path / name
+    path.write_text(ADVISED[name])
+    document, printed = look(path)
+    first = advise.changes(document)[0]
+    assert first.seconds >= 0 and first.patch, (first, advise.text(document))
+    text = advise.text(document)
+    assert "change: " in text and name in text
+    removed = [row[1:] for row in first.patch.splitlines()[2:] if row.startswith("-")]
+    (tmp_path / "change.patch").write_text(first.patch)
+    target = tmp_path / ("after_" + name)
+    target.write_text(ADVISED[name])
+    command = ["patch", "-s", str(target), str(tmp_path / "change.patch")]
+    try:
+        subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    except FileNotFoundError:
+        pytest.skip("there is no `patch` here")
+    assert all(row in ADVISED[name] for row in removed)
+    after, printed_after = look(target)
+    number = summary.counts(after)
+    assert (number["breaks"], number["recompiles"]) == (0, 0), target.read_text()
+    assert printed_after == printed

@@ -1,0 +1,280 @@
+"""`depyf run --advise`: the changes that are worth most, with a patch where one can be written.
+
+A patch is written from the program's syntax tree, for the plain forms of a statement only. What is
+changed is text between columns of one statement, so that the rest of the file stays as it is.
+"""
+
+import ast
+import difflib
+import re
+import textwrap
+import tokenize
+from collections import namedtuple
+
+from depyf.terminal import place, shown, short_path
+
+#: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
+#: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or ""
+Change = namedtuple("Change", "seconds kind file line words advice patch")
+
+
+def changes(document, most=3):
+    """The changes worth most in a run, the one that saves most first.
+
+    Args:
+        document: see `depyf.summary.load`.
+        most: how many.
+    """
+    from depyf.report import overview
+
+    found = []
+    for cause in overview.causes(overview.nodes_of([document])):
+        said = cause.get("reason") or cause.get("break") or cause["failure"]
+        if not said["help"]:
+            continue
+        node = cause["nodes"][0]
+        if cause["kind"] == "recompile" and node.is_resume:
+            continue  # what is passed to it is torch's; the break before it is the program's
+        file, line = (said["file"], said["line"]) if cause["kind"] != "recompile" else node.place
+        if cause["kind"] == "failure" and not line:
+            file, line = node.place
+        words = said["words"] if cause["kind"] == "recompile" else said["why"]
+        advice, patch = _first_patch(said, file, line, document)
+        found.append(Change(cause["cost"], cause["kind"], file, line, words, advice, patch))
+    found.sort(key=lambda one: (one.kind != "failure", -one.seconds))
+    return found[:most]
+
+
+def text(document, links=False, most=3):
+    """The changes as text for a terminal."""
+    rows = []
+    for number, one in enumerate(changes(document, most), 1):
+        saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
+        head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
+        rows.append("%s\n   %s\n   change: %s" % (head, _plain(one.words), _plain(one.advice)))
+        if one.patch:
+            rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+    return "\n".join(rows) if rows else "nothing to advise"
+
+
+def _plain(words):
+    return shown(" ".join(words.replace("`", "").split()))
+
+
+def _first_patch(said, file, line, document):
+    """(advice, patch) of the first advice that has a patch, else of the first."""
+    for advice, wanted in zip(said["help"], said["patches"]):
+        patch = _patch(wanted, file, line, document) if wanted else ""
+        if patch:
+            return advice, patch
+    return said["help"][0], ""
+
+
+def _patch(wanted, file, line, document):
+    from depyf.report import words
+
+    if wanted.startswith("torch._dynamo.config."):
+        # a setting is the program's, wherever the line is that asks for it
+        file = document.get("program") or file
+    if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
+        if not wanted.startswith("torch.where"):
+            return ""
+    try:
+        with tokenize.open(file) as stream:
+            source = stream.read()
+        tree = ast.parse(source)
+    except (OSError, SyntaxError, ValueError, UnicodeError):
+        return ""
+    if wanted.startswith("torch.where"):
+        changed = _with_where(source, tree, line)
+    elif wanted == "torch.compile(..., dynamic=True)":
+        changed = _with_dynamic(source, tree, line)
+    elif wanted.startswith("torch._dynamo.config."):
+        changed = _with_setting(source, tree, wanted)
+    elif wanted.startswith("torch._dynamo.") and "mark_" in wanted:
+        changed = _with_mark(source, tree, line, wanted)
+    else:
+        changed = None
+    if changed is None or changed == source or not _compiles(changed):
+        return ""
+    name = short_path(file).lstrip("/")
+    return "".join(
+        difflib.unified_diff(
+            source.splitlines(True), changed.splitlines(True), "a/" + name, "b/" + name, n=1
+        )
+    )
+
+
+def _compiles(source):
+    try:
+        ast.parse(source)
+        return True
+    except SyntaxError:
+        return False
+
+
+def _segment(source, node):
+    """The text of a node, None where this Python does not tell where nodes end."""
+    get = getattr(ast, "get_source_segment", None)  # 3.8+
+    return get(source, node) if get else None
+
+
+def _with_where(source, tree, line):
+    """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise."""
+    for body in _bodies(tree):
+        for index, node in enumerate(body):
+            if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
+                following = body[index + 1] if index + 1 < len(body) else None
+                return _where_of(source, node, following)
+    return None
+
+
+def _bodies(tree):
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            found = getattr(node, field, None)
+            if isinstance(found, list):
+                yield found
+
+
+def _where_of(source, node, following):
+    if len(node.body) != 1 or len(node.orelse) > 1:
+        return None
+    then, last = node.body[0], node.end_lineno
+    condition = _segment(source, node.test)
+    first, second, begin = None, None, None
+    if isinstance(then, ast.Assign) and len(then.targets) == 1:
+        target = then.targets[0]
+        if not isinstance(target, ast.Name):
+            return None
+        first, begin = _segment(source, then.value), target.id + " = "
+        second = target.id
+        if node.orelse:
+            other = node.orelse[0]
+            same = (
+                isinstance(other, ast.Assign)
+                and len(other.targets) == 1
+                and isinstance(other.targets[0], ast.Name)
+                and other.targets[0].id == target.id
+            )
+            second = _segment(source, other.value) if same else None
+    elif isinstance(then, ast.Return) and then.value is not None:
+        other = node.orelse[0] if node.orelse else following
+        if not isinstance(other, ast.Return) or other.value is None:
+            return None
+        first, second = _segment(source, then.value), _segment(source, other.value)
+        begin, last = "return ", other.end_lineno
+    if not (condition and first and second):
+        return None
+    lines = source.splitlines(True)
+    written = "%s%storch.where(%s, %s, %s)\n" % (
+        " " * node.col_offset,
+        begin,
+        condition,
+        first,
+        second,
+    )
+    return "".join(lines[: node.lineno - 1] + [written] + lines[last:])
+
+
+def _is_compile(node):
+    name = node.func if isinstance(node, ast.Call) else node
+    return isinstance(name, ast.Attribute) and name.attr == "compile"
+
+
+def _with_dynamic(source, tree, line):
+    """dynamic=True in the torch.compile of the function at the line, a decorator or a call."""
+    found = None
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno] + [one.lineno for one in node.decorator_list])
+            if first <= line <= node.lineno:
+                found = next(filter(_is_compile, node.decorator_list), None)
+                if found is None:
+                    found = _call_with(tree, node.name)
+                break
+    if found is None or not hasattr(found, "end_lineno"):
+        return None
+    if isinstance(found, ast.Call):
+        if any(one.arg == "dynamic" for one in found.keywords):
+            return None
+        inner = ", dynamic=True)" if found.args or found.keywords else "dynamic=True)"
+        return _replaced(source, found.end_lineno, found.end_col_offset - 1, 1, inner)
+    return _replaced(source, found.end_lineno, found.end_col_offset, 0, "(dynamic=True)")
+
+
+def _call_with(tree, name):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _is_compile(node) and node.args:
+            if isinstance(node.args[0], ast.Name) and node.args[0].id == name:
+                return node
+    return None
+
+
+def _replaced(source, line, column, length, written):
+    lines = source.splitlines(True)
+    raw = lines[line - 1].encode("utf-8")  # columns of the tree count bytes
+    raw = raw[:column] + written.encode("utf-8") + raw[column + length :]
+    lines[line - 1] = raw.decode("utf-8")
+    return "".join(lines)
+
+
+def _with_setting(source, tree, wanted):
+    """A setting behind the imports at the top of the program."""
+    imports = [
+        node
+        for node in tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
+    ]
+    has_torch = any(
+        isinstance(node, ast.Import)
+        and any(one.name.split(".")[0] == "torch" and not one.asname for one in node.names)
+        for node in imports
+    )
+    if not has_torch:
+        return None
+    lines = source.splitlines(True)
+    last = max(node.end_lineno for node in imports)
+    return "".join(lines[:last] + ["\n" + wanted + "\n"] + lines[last:])
+
+
+def _with_mark(source, tree, line, wanted):
+    """A mark before the only call of the function at the line, where what is passed has a name."""
+    name = re.match(r"^([\w.]+)\((\w+), (\d+)\)$", wanted)
+    function = next(
+        (
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+            and min([node.lineno] + [one.lineno for one in node.decorator_list])
+            <= line
+            <= node.lineno
+        ),
+        None,
+    )
+    if name is None or function is None:
+        return None
+    parameters = [one.arg for one in function.args.args]
+    if name.group(2) not in parameters:
+        return None
+    position = parameters.index(name.group(2))
+    calls = []
+    for body in _bodies(tree):
+        for statement in body:
+            if isinstance(statement, (ast.Expr, ast.Assign)):
+                for node in ast.walk(statement.value):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                        if node.func.id == function.name:
+                            calls.append((statement, node))
+    if len(calls) != 1 or len(calls[0][1].args) <= position:
+        return None
+    statement, call = calls[0]
+    if not isinstance(call.args[position], ast.Name):
+        return None
+    argument = call.args[position].id
+    lines = source.splitlines(True)
+    before = lines[statement.lineno - 1][: statement.col_offset]
+    if before.strip():
+        return None
+    mark = "%s%s(%s, %s)\n" % (before, name.group(1), argument, name.group(3))
+    return "".join(lines[: statement.lineno - 1] + [mark] + lines[statement.lineno - 1 :])
