@@ -1,10 +1,43 @@
-"""Writing a file so that a reader never sees half of it."""
+"""Writing a file so that a reader never sees half of it, and reading files that others wrote."""
 
+import errno
+import json
 import os
+import stat
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
     _HOW |= getattr(os, _name, 0)
+
+_HOW_TO_READ = os.O_RDONLY
+for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"):
+    _HOW_TO_READ |= getattr(os, _name, 0)
+#: bytes of the largest manifest, and of the largest other file, that is read
+MANIFEST_LIMIT, FILE_LIMIT = 1 << 30, 1 << 26
+
+
+def read_text(path, limit=FILE_LIMIT):
+    """The text of a file of a dump, which may be anybody's: no link, device or pipe is read.
+
+    Raises OSError where it cannot be read, is none of that, or is larger than `limit` bytes.
+    """
+    descriptor = os.open(path, _HOW_TO_READ)
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", path)
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, "it has more than %d bytes" % limit, path)
+    return data.decode("utf-8", "replace")
+
+
+def parse_json(text):
+    """What a JSON text says. Raises ValueError for any text that is none, or nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply")
 
 
 def write_atomically(path, text, errors="strict"):

@@ -1,10 +1,10 @@
 """What a run of torch.compile comes to, in a few lines of text. Works on the document of docs/run_schema.md alone."""
 
-import json
 import os
 import re
 import textwrap
 
+from depyf.files import MANIFEST_LIMIT, parse_json, read_text
 from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION
 from depyf.terminal import parse_place, place, shown
 
@@ -25,8 +25,7 @@ def load(folder):
     if os.path.isdir(path):
         path = os.path.join(path, MANIFEST)
     try:
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
+        document = parse_json(read_text(path, MANIFEST_LIMIT))
     except OSError as error:
         raise DumpError(
             "%s: %s; expected a folder that depyf.prepare_debug or `depyf run` wrote"
@@ -48,14 +47,13 @@ def load(folder):
             "or is still running" % path
         )
     document["folder"] = os.path.dirname(os.path.abspath(path))
-    for name in (
-        document.get("earlier") or ()
-    ):  # other blocks of the program that wrote to the folder before
-        if os.path.basename(name) != name:
+    listed = document.get("earlier")
+    # other blocks of the program that wrote to the folder before
+    for name in listed if isinstance(listed, list) else ():
+        if not isinstance(name, str) or os.path.basename(name) != name or "\0" in name:
             continue
         try:
-            with open(os.path.join(document["folder"], name), encoding="utf-8") as stream:
-                earlier = json.load(stream)
+            earlier = parse_json(read_text(os.path.join(document["folder"], name), MANIFEST_LIMIT))
             for key in ("functions", "unattributed", "problems"):
                 document[key] = earlier[key] + document[key]
         except (OSError, ValueError, KeyError, TypeError):

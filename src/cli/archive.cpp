@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::size_t kEndSize = 22, kEntrySize = 46, kHeaderSize = 30;
 constexpr std::uint32_t kEnd = 0x06054b50, kEntry = 0x02014b50, kHeader = 0x04034b50;
-constexpr std::uint32_t kLargest =
-    1u
-    << 28;  // of one member; deflate packs at most 1032 to 1, so a small file cannot ask for much
+constexpr std::uint32_t kLargest = 1u << 28;  // of one member
+/// Bytecode is packed about 3 to 1, and zeros in it up to 1032 to 1, which deflate cannot exceed.
+/// Beyond kFree bytes, members of bytecode must not unpack to more than kRatio times their size.
+constexpr std::uint64_t kFree = 1u << 24, kRatio = 100;
 
 std::uint32_t number(std::span<const std::uint8_t> bytes, std::size_t at, unsigned size) {
   std::uint32_t value = 0;
@@ -54,6 +55,7 @@ Archive::Archive(std::vector<std::uint8_t> bytes, std::string name)
     throw Error(name_ + ": damaged zip file: its directory lies outside of it");
   std::size_t at = end - size;
   shift_ = at - start;
+  std::uint64_t packed = 0, unpacked = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (end - at < kEntrySize || number(bytes_, at, 4) != kEntry)
       throw Error(name_ + ": damaged zip file: entry " + std::to_string(i) + " of its directory");
@@ -68,9 +70,17 @@ Archive::Archive(std::vector<std::uint8_t> bytes, std::string name)
     member.size = number(bytes_, at + 24, 4);
     member.header = number(bytes_, at + 42, 4);
     member.name.assign(reinterpret_cast<const char*>(bytes_.data()) + at + kEntrySize, length);
+    packed += member.compressed;
+    if (member.name.ends_with(".pyc")) unpacked += member.size;
     members_.push_back(std::move(member));
     at += kEntrySize + rest;
   }
+  if (packed > bytes_.size())
+    throw Error(name_ + ": damaged zip file: its members lie in one another");
+  if (unpacked > kFree && unpacked / kRatio > bytes_.size())
+    throw Error(name_ + ": it would unpack to " + std::to_string(unpacked) +
+                " bytes, more than " + std::to_string(kRatio) + " times its size; unpack it " +
+                "where you trust it, and give the folder");
 }
 
 std::vector<std::uint8_t> Archive::read(const Member& member) const {

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+import struct
 import zipfile
 
 import pytest
@@ -307,3 +308,33 @@ def test_completion_names_every_command(shell):
 def test_no_colours_where_there_is_no_terminal(pyc):
     done = run("decompile", "--check", pyc, env=dict(os.environ, DEPYF_PYTHONS=sys.executable))
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_zip_bombs_are_refused_before_they_are_unpacked(tmp_path):
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(str(bomb), "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("mod.pyc", b"\0" * (1 << 25))
+    done = run("decompile", str(bomb), "-o", str(tmp_path / "out"))
+    assert done.returncode == 2 and "more than 100 times its size" in done.stderr, done
+    # a member that claims more than deflate can give
+    data = bytearray(bomb.read_bytes())
+    end = data.rindex(b"PK\x01\x02")
+    data[end + 24 : end + 28] = struct.pack("<I", 0x7FFFFFFF)
+    bomb.write_bytes(bytes(data))
+    done = run("decompile", str(bomb), "-o", str(tmp_path / "out"))
+    assert done.returncode in (1, 2) and "bomb.zip" in done.stderr, done
+    # members that share their bytes
+    with zipfile.ZipFile(str(bomb), "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("m.pyc", os.urandom(3000))
+    data = bomb.read_bytes()
+    start = data.rindex(b"PK\x01\x02")
+    end = data.rindex(b"PK\x05\x06")
+    entries = data[start:end] * 2000
+    bomb.write_bytes(
+        data[:start]
+        + entries
+        + struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 2000, 2000, len(entries), start, 0)
+    )
+    done = run("decompile", str(bomb), "-o", str(tmp_path / "out"))
+    assert done.returncode == 2 and "lie in one another" in done.stderr, done
+    assert not (tmp_path / "out").exists()

@@ -1,12 +1,15 @@
 """What a dump holds is shown as text, whatever it is: an injection in every field, controls, surrogates, huge constants."""
 
 import json
+import os
 import re
 import shutil
 
 import pytest
 
-from depyf import report
+import depyf
+from depyf import files, report, summary
+from depyf.report import tracelog
 
 NASTY = (
     "</script></style></textarea></title></pre></template><script>window.pwned=1</script>"
@@ -224,3 +227,74 @@ def test_somebody_elses_index_is_left_alone(dumps, tmp_path):
     (folder / "index.html").write_text("<p>my site")
     assert report.build(folder).name == "depyf.html"
     assert (folder / "index.html").read_text() == "<p>my site"
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
+def test_no_link_or_pipe_in_a_dump_is_read(tmp_path):
+    (tmp_path / "secret.txt").write_text("the secret")
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    os.symlink(str(tmp_path / "secret.txt"), str(folder / "link.py"))
+    os.mkfifo(str(folder / "pipe.py"))
+    artifacts = [
+        {"stage": "Captured_Graph", "kind": "graph", "path": path}
+        for path in ("link.py", "pipe.py")
+    ]
+    document = {
+        "schema": "depyf.run",
+        "functions": [{"name": "f", "entries": [{"artifacts": artifacts}]}],
+        "earlier": ["link.py", "pipe.py"],
+    }
+    (folder / "depyf.json").write_text(json.dumps(document))
+    assert "the secret" not in report.build(folder).read_text()
+    (folder / "depyf.json").unlink()
+    os.symlink(str(tmp_path / "secret.txt"), str(folder / "depyf.json"))
+    with pytest.raises((OSError, report.ReportError)):
+        report.build(folder)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 200000])
+def test_json_that_is_nested_deeply_is_an_error_with_a_reason(tmp_path, depth):
+    nested = '{"schema": "depyf.run", "functions": [], "x": %s%s}' % ("[" * depth, "]" * depth)
+    (tmp_path / "depyf.json").write_text(nested)
+    for read in (report.build, summary.load):
+        try:
+            read(tmp_path)
+        except (report.ReportError, summary.DumpError) as error:
+            assert depth > 900 and "nested too deeply" in str(error)
+    # another program's dump there is no reason to stop this one
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        pass
+    assert run.problems == []
+
+
+def test_a_file_larger_than_the_page_takes_is_named_and_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "FILE_LIMIT", 1000)
+    (tmp_path / "large").write_text("x" * 1001)
+    with pytest.raises(OSError, match="more than 1000 bytes"):
+        files.read_text(str(tmp_path / "large"), 1000)
+
+
+def log_line(metadata):
+    return "V0101 00:00:00.000000 1 torch/x.py:1] %s\n" % json.dumps(metadata)
+
+
+def test_a_log_of_hostile_size_is_cut_and_the_page_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(tracelog, "PAYLOAD_LIMIT", 10000)
+    monkeypatch.setattr(tracelog, "LOG_LIMIT", 200000)
+    start = {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    graph = dict(start, dynamo_output_graph={"sizes": {}}, has_payload="x")
+    del graph["dynamo_start"]
+    path = tmp_path / "trace.log"
+    with open(str(path), "w") as file:
+        file.write(log_line(start))
+        file.write(log_line(graph) + "\tclass G:\n" + "\t    pass\n" * 5000)  # a long record
+        file.write("\t" + "y" * 50000 + "\n")  # a long line
+        file.write(log_line({"deep": 1})[:-2] + ', "x": ' + "[" * 9000 + "\n")  # cut and nested
+        for number in range(1000):  # many records
+            file.write(log_line(dict(graph, frame_compile_id=number)) + "\tclass G:\n" * 100)
+    document = tracelog.read(str(path))
+    told = " ".join(problem["message"] for problem in document["problems"])
+    assert "a record has more than" in told and "a line has more than" in told
+    assert "what comes behind that is not read" in told
+    assert sum(len(row["artifacts"]) for row in document["unattributed"]) < 300

@@ -657,3 +657,12 @@ def test_the_limit_is_that_of_all_blocks_in_a_folder(tmp_path):
     assert run.functions == []
     with pytest.raises(ValueError, match="limit=-1"):
         depyf.prepare_debug(folder, limit=-1)
+
+
+def test_a_readme_of_somebody_else_stays(tmp_path):
+    (tmp_path / "README.md").write_text("my project")
+    for number in (3, 4):
+        with depyf.prepare_debug(str(tmp_path)):
+            compiled(double, dynamic=False)(torch.ones(number))
+        assert (tmp_path / "README.md").read_text() == "my project"
+        assert "What torch.compile made" in (tmp_path / "depyf-README.md").read_text()

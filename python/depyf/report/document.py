@@ -1,9 +1,10 @@
 """A run as plain data, wherever it comes from: the JSON of docs/run_schema.md with the text of each artifact in it."""
 
-import json
+import errno
 import os
 import re
 
+from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
 from depyf.report import MARK, PAGE, ReportError
 from depyf.schema import MANIFEST
 from depyf.summary import rank_logs
@@ -90,8 +91,7 @@ def _of_run(run):
 
 def _of_folder(folder):
     try:
-        with open(os.path.join(folder, MANIFEST), encoding="utf-8", errors="replace") as stream:
-            document = json.load(stream)
+        document = parse_json(read_text(os.path.join(folder, MANIFEST), MANIFEST_LIMIT))
     except ValueError as error:
         raise ReportError(
             "%s in %s is not JSON (%s); was its writer interrupted?" % (MANIFEST, folder, error)
@@ -108,7 +108,7 @@ def _of_folder(folder):
         earlier_blocks if isinstance(earlier_blocks, list) else ()
     ):  # blocks of the same process that share the folder
         try:
-            earlier = json.loads(_read(folder, name))
+            earlier = parse_json(_read(folder, name, MANIFEST_LIMIT))
             document["functions"] = earlier["functions"] + document["functions"]
             document["unattributed"] = earlier["unattributed"] + document["unattributed"]
             document["problems"] = earlier["problems"] + document["problems"]
@@ -134,15 +134,14 @@ def _of_log(path):
     return document
 
 
-def _read(folder, name):
+def _read(folder, name, limit=FILE_LIMIT):
     # a file's name comes from the dump, which may not be ours: nothing outside the folder is read
     if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
         return ""
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-    except OSError:
-        return ""
+        return read_text(os.path.join(folder, name), limit)
+    except OSError as error:
+        return "not shown: %s\n" % error.strerror if error.errno == errno.EFBIG else ""
 
 
 #: the fields that the page reads, with what stands for one that is missing or of another type: a dump may be an older

@@ -3,14 +3,16 @@
 The records are those that depyf reads from torch while a program runs, so they go through the same session.
 """
 
-import json
 import re
 
+from depyf.files import parse_json
 from depyf.report import ReportError
 from depyf.torch import guards
 from depyf.torch.capture import Session, read_mark, record_kind
 from depyf.torch.compat import RESUME_CODE
 
+#: characters of one record, and of all of a log, that are read; what a record takes beside its text
+PAYLOAD_LIMIT, LOG_LIMIT, _RECORD_COST = 1 << 26, 1 << 30, 512
 _RECORD = re.compile(
     r"^(?:\[rank(?P<rank>\d+)\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+\] (?P<metadata>\{.*)$"
 )
@@ -23,11 +25,19 @@ def read(path):
         ReportError: the file is no such log.
     """
     session = _LogSession()
-    count = 0
+    count, kept = 0, 0
     with open(path, encoding="utf-8", errors="replace", newline="\n") as stream:
-        for metadata, payload, rank in _records(stream):
+        for metadata, payload, rank in _records(stream, session.problem):
             count += 1
             session.read(metadata, payload, rank)
+            kept += len(payload or "") + _RECORD_COST
+            if kept > LOG_LIMIT:
+                session.problem(
+                    "reading the log",
+                    "it holds more than %d MiB; what comes behind that is not read"
+                    % (LOG_LIMIT >> 20),
+                )
+                break
     if not count:
         raise ReportError(
             "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by TORCH_TRACE=folder python script.py"
@@ -36,19 +46,40 @@ def read(path):
     return session.document()
 
 
-def _records(stream):
-    metadata, rank, lines = None, None, []
-    for line in stream:
+def _lines(stream, problem):
+    """The lines of a log; one that is longer than a record may be is cut."""
+    whole = True
+    while True:
+        line = stream.readline(PAYLOAD_LIMIT)
+        if not line:
+            return
+        if whole:
+            yield line
+        elif line:
+            problem("reading the log", "a line has more than %d MiB" % (PAYLOAD_LIMIT >> 20))
+        whole = line.endswith("\n")
+
+
+def _records(stream, problem):
+    metadata, rank, lines, size = None, None, [], 0
+    for line in _lines(stream, problem):
         match = _RECORD.match(line)
         if match is None:
             if metadata is not None and line.startswith("\t"):
-                lines.append(line[1:])
+                size += len(line)
+                if size <= PAYLOAD_LIMIT:
+                    lines.append(line[1:])
+                else:
+                    problem(
+                        "reading the log",
+                        "a record has more than %d MiB and is cut" % (PAYLOAD_LIMIT >> 20),
+                    )
             continue
         if metadata is not None:
             yield metadata, "".join(lines).rstrip("\n") if lines else None, rank
-        rank, lines = match.group("rank"), []
+        rank, lines, size = match.group("rank"), [], 0
         try:
-            metadata = json.loads(match.group("metadata"))
+            metadata = parse_json(match.group("metadata"))
         except ValueError:
             metadata = None
         if not isinstance(metadata, dict):
@@ -88,7 +119,7 @@ class _LogSession(Session):
             frame, number = metadata.get("frame_id"), metadata.get("frame_compile_id")
             autograd = metadata.get("compiled_autograd_id")
             if kind == "artifact" and metadata[kind].get("name") == "torch_version" and payload:
-                self.run.torch_version = str(json.loads(payload).get("pytorch_version") or "")
+                self.run.torch_version = str(parse_json(payload).get("pytorch_version") or "")
                 return
             if frame is None and autograd is None:
                 return

@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 from depyf.torch import compat
 from depyf import report
 from depyf.compiling import is_python
-from depyf.files import write_atomically
+from depyf.files import MANIFEST_LIMIT, parse_json, read_text, write_atomically
 from depyf.schema import MANIFEST, SCHEMA, STAGES
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
@@ -34,10 +34,11 @@ OVERVIEW = "README.md"
 DUMP_LIMIT = 1 << 30
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
-    r"|depyf(\.\d+)?\.json|README(\.\d+)?\.md|\.depyf-.*)$"
+    r"|depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
 )
+_TITLE = "# What torch.compile made"
 #: written again and again; what they hold is counted where it comes in
-_OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|README(\.\d+)?\.md|full_code_for_.+)$")
+_OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
 #: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
 DEBUG_NAMES = {
@@ -58,6 +59,7 @@ class _Shared:
         self.numbers: Dict[str, int] = {}
         self.blocks = 0
         self.size = 0  # of what was written and of what the manifest holds
+        self.overview = "README"
         self.written: Dict[int, str] = {}  # block -> the name under which its manifest stands now
         self.earlier: List[str] = []
 
@@ -75,11 +77,22 @@ def _shared(folder: str) -> Optional[_Shared]:
 def _manifest(folder: str) -> Dict[str, Any]:
     # of the dump there; nothing where there is none that can be read
     try:
-        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as stream:
-            manifest = json.load(stream)
+        manifest = parse_json(read_text(os.path.join(folder, MANIFEST), MANIFEST_LIMIT))
     except (OSError, ValueError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
+
+
+def _is_ours(folder: str, name: str) -> bool:
+    # a README that somebody else wrote stays
+    if not _OURS.match(name):
+        return False
+    if not name.startswith("README"):
+        return True
+    try:
+        return read_text(os.path.join(folder, name)).startswith(_TITLE)
+    except OSError:
+        return False
 
 
 def as_comment(text: str) -> str:
@@ -238,7 +251,7 @@ class DumpWriter:
         with _used_lock, _locked(self.folder):
             shared = _shared(self.folder)
             if shared is None:
-                earlier = [name for name in os.listdir(self.folder) if _OURS.match(name)]
+                earlier = [name for name in os.listdir(self.folder) if _is_ours(self.folder, name)]
                 if earlier:
                     if existing == "keep":
                         raise EarlierDump("it holds an earlier dump, which is kept")
@@ -251,6 +264,8 @@ class DumpWriter:
                     for name in earlier:
                         os.unlink(os.path.join(self.folder, name))
                 shared = _used_here[os.path.realpath(self.folder)] = _Shared()
+                if os.path.lexists(os.path.join(self.folder, OVERVIEW)):
+                    shared.overview = "depyf-README"
                 self.write(MANIFEST, json.dumps(_being_written(shared.begun)))
             shared.blocks += 1
             self._shared, self._block = shared, shared.blocks
@@ -420,7 +435,8 @@ class DumpWriter:
                 document["earlier"] = self._shared.earlier
             # what a reader counts on comes last: when it says that the dump is whole, it is
             if not is_open:
-                self.write(manifest.replace("depyf", "README").replace("json", "md"), overview(run))
+                name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
+                self.write(name, overview(run))
             if self.write(manifest, json.dumps(document, default=repr)) is not None and not is_open:
                 self._shared.written[self._block] = manifest
 
@@ -446,7 +462,11 @@ class DumpWriter:
             if name == MANIFEST and block != self._block:
                 kept = "depyf.%d.json" % block
                 try:
-                    for old, kind in ((OVERVIEW, "README.%d.md" % block), (MANIFEST, kept)):
+                    name = self._shared.overview
+                    for old, kind in (
+                        (name + ".md", "%s.%d.md" % (name, block)),
+                        (MANIFEST, kept),
+                    ):
                         os.replace(os.path.join(self.folder, old), os.path.join(self.folder, kind))
                 except OSError:
                     continue  # someone has removed it
@@ -565,7 +585,7 @@ def sorted_artifacts(entry: Entry) -> List[Artifact]:
 def overview(run: Run) -> str:
     """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
     lines = [
-        "# What torch.compile made",
+        _TITLE,
         "",
         "torch %s, Python %s" % (run.torch_version, run.python_version),
         "",
