@@ -14,6 +14,26 @@ bool is_numbered(std::string_view name, std::string_view stem) {
          name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
 }
 
+/// Does the operation name what shows a frame's locals, or take it from the constants?
+bool shows_locals(const Module& module, Op op, std::uint32_t arg) {
+  const auto shows = [](std::string_view name) {
+    constexpr std::string_view kNames[] = {"locals",     "vars",      "dir",       "eval",
+                                           "exec",       "f_locals",  "_getframe", "currentframe",
+                                           "tb_frame",   "gi_frame",  "cr_frame",  "ag_frame",
+                                           "breakpoint", "set_trace", "f_back"};
+    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  };
+  constexpr Op kNamed[] = {Op::LOAD_GLOBAL, Op::LOAD_NAME,   Op::LOAD_FROM_DICT_OR_GLOBALS,
+                           Op::LOAD_ATTR,   Op::LOAD_METHOD, Op::LOAD_SUPER_ATTR,
+                           Op::IMPORT_NAME, Op::IMPORT_FROM};
+  if (std::find(std::begin(kNamed), std::end(kNamed), op) != std::end(kNamed))
+    return shows(module[StrId(arg)]);
+  if (op != Op::LOAD_CONST) return false;
+  const Const& value = module[ConstId(arg)];
+  return (value.kind == ConstKind::Object && value.integer == -1) ||
+         (value.kind == ConstKind::Str && shows(value.text));
+}
+
 // Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but
 // never loaded, is promoted. Dynamo makes one for every import that it may need again; reading it
 // is the only thing it is for, and promote_slots() checks its premises. Not where the code may ask
@@ -23,7 +43,8 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module,
                              std::vector<bool>& promotable) {
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
-  if (asks_for_locals(module, lifted.code)) return;
+  for (const Value& value : lifted.values)
+    if (value.kind == ValueKind::Operation && shows_locals(module, value.op, value.arg)) return;
   std::vector<bool> read(code.slots.size(), false), stored(code.slots.size(), false);
   for (const LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) {
@@ -61,23 +82,9 @@ void forget_removed(Lifted& lifted) {
 
 }  // namespace
 
-bool asks_for_locals(const Module& module, CodeId id) {
-  const auto shows = [](std::string_view name) {
-    constexpr std::string_view kNames[] = {"locals",     "vars",      "dir",       "eval",
-                                           "exec",       "f_locals",  "_getframe", "currentframe",
-                                           "tb_frame",   "gi_frame",  "cr_frame",  "ag_frame",
-                                           "breakpoint", "set_trace", "f_back"};
-    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-  };
-  const CodeObject& code = module[id];
-  for (StrId name : code.names)
-    if (shows(module[name])) return true;
-  for (ConstId constant : code.consts) {
-    const Const& value = module[constant];
-    if (value.kind == ConstKind::Object && value.integer == -1) return true;
-    if (value.kind == ConstKind::Str && shows(value.text)) return true;
-  }
-  return false;
+bool asks_for_locals(const Module& module, const Cfg& cfg) {
+  return std::any_of(cfg.instrs.begin(), cfg.instrs.end(),
+                     [&](const Instr& instr) { return shows_locals(module, instr.op, instr.arg); });
 }
 
 bool made_by_dynamo(const Module& module, CodeId id) {

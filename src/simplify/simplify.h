@@ -51,10 +51,12 @@ bool take_decided_branches(Lifted& lifted, const Module& module);
 /// `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
 bool made_by_dynamo(const Module& module, CodeId code);
 
-/// May the code ask for its frame's locals by name? It names what shows them (`locals`, `eval`,
-/// `f_locals` …) as a global, an attribute, an import or a text, or it holds such a function. What
-/// it calls may be such a function too, under any name; that is for the caller to judge.
-bool asks_for_locals(const Module& module, CodeId code);
+/// May the code ask for its frame's locals by name? An operation names what shows them (`locals`,
+/// `eval`, `f_locals` …) as a global, an attribute, an import or a text, or takes such a function
+/// from the constants. That the tables of names and constants hold it says nothing: torch leaves
+/// those of the original as they are. What the code calls may be such a function too, under any
+/// name; that is for the caller to judge.
+bool asks_for_locals(const Module& module, const Cfg& cfg);
 
 /// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`,
 /// `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.

@@ -666,8 +666,8 @@ class Verifier {
     const Module& module = canon_.module(side);
     const CodeObject& code = module[mine];
     std::vector<bool> out(code.slots.size(), false);
-    if (asks_for_locals(module, mine) ||
-        asks_for_locals(canon_.module(side == kA ? kB : kA), other))
+    if (asks_for_locals(module, cfg) ||
+        asks_for_locals(canon_.module(side == kA ? kB : kA), other_cfg))
       return out;
     const std::vector<bool> used = used_names(side == kA ? kB : kA, other, other_cfg);
     std::vector<bool> read(out.size(), false);
@@ -707,7 +707,7 @@ class Verifier {
                      const Cfg& cfg_b, const std::vector<Exposure>& exposed_b,
                      std::string& ignored) {
     canon_.renamed.clear();
-    if (asks_for_locals(a_, x) || asks_for_locals(b_, y)) return false;
+    if (asks_for_locals(a_, cfg_a) || asks_for_locals(b_, cfg_b)) return false;
     const std::vector<bool> used_a = used_names(kA, x, cfg_a), used_b = used_names(kB, y, cfg_b);
     const auto only = [&](Which side, CodeId id, const std::vector<bool>& mine,
                           const std::vector<bool>& others, const std::vector<Exposure>& exposed,

@@ -1492,6 +1492,18 @@ def string_formatting_around_a_break(compiled):
     return compiled(f)(x_(), "n")
 
 
+@program(1)
+def a_branch_that_is_not_taken_asks_for_its_locals(compiled):
+    # as pytest writes each `assert`: the names stay in the table of torch's code
+    def f(x):
+        size = x.shape[0]
+        if size == 77:
+            return locals(), "f_locals", vars().get("size")
+        return x + size
+
+    return compiled(f)(x_())
+
+
 @program(2)
 def stack_of_many_values(compiled):
     def f(x):
