@@ -78,8 +78,8 @@ Archive::Archive(std::vector<std::uint8_t> bytes, std::string name)
   if (packed > bytes_.size())
     throw Error(name_ + ": damaged zip file: its members lie in one another");
   if (unpacked > kFree && unpacked / kRatio > bytes_.size())
-    throw Error(name_ + ": it would unpack to " + std::to_string(unpacked) +
-                " bytes, more than " + std::to_string(kRatio) + " times its size; unpack it " +
+    throw Error(name_ + ": it would unpack to " + std::to_string(unpacked) + " bytes, more than " +
+                std::to_string(kRatio) + " times its size; unpack it " +
                 "where you trust it, and give the folder");
 }
 
