@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import importlib.machinery
 import importlib.util
 import os
 import time
@@ -206,3 +207,17 @@ def constants(code):
             if isinstance(one, types.CodeType):
                 work.append(one)
     return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc")
+def test_a_loop_of_compiles_breaks_and_resets_leaves_nothing_but_a_full_dump():
+    # memory needs more rounds: scripts/soak
+    loader = importlib.machinery.SourceFileLoader("soak", str(ROOT / "scripts" / "soak"))
+    soak = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
+    loader.exec_module(soak)
+    found = soak.soak(0, every=1, modes=("limit",), bound=100000)["limit"]
+    assert found["rounds"] >= 6 and found["calls"] > 50 and found["wrong"] == 0
+    assert found["handles"][-1] <= found["handles"][1] and found["threads"] == 1
+    assert [kind for kind, _, count in found["warnings"] if count] == ["DepyfWarning"], found
+    assert len(found["problems"]) == 1 and "have reached" in found["problems"][0]

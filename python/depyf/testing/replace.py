@@ -124,11 +124,15 @@ class _Replacer:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._write_figures()  # also where the tests that failed take too long
         if self._failed and not os.environ.get(_OUTCOMES):
             for name, options in (("without", ["--depyf-replace-off"]), ("with", [])):
                 self._again[name] = self._outcomes(options)
+            self._write_figures()
             if exitstatus == pytest.ExitCode.TESTS_FAILED and not self._counted():
                 session.exitstatus = pytest.ExitCode.OK
+
+    def _write_figures(self):
         path = self._config.getoption("--depyf-replace-figures")
         if path:
             figures = dict(self.figures, failed=len(self._failed), counted=self._counted())
