@@ -52,3 +52,19 @@ def test_a_global_that_has_the_name_of_the_graphs_outputs(tmp_path):
 
     replaced(tmp_path, f, torch.ones(3))
     assert graph_out_0 == 7
+
+
+def test_conversions_in_a_text_before_a_break(tmp_path):
+    def f(x, n):
+        s = f"{n:>5}|{n!r}|{x.shape[0]:03d}"
+        torch._dynamo.graph_break()
+        return x + len(s)
+
+    def g(x, n):
+        s = f"{n!r}"
+        torch._dynamo.graph_break()
+        return x + len(s)
+
+    for function in (f, g):
+        for n in (1, 22, 333):
+            replaced(tmp_path / ("%s%d" % (function.__name__, n)), function, torch.ones(2), n)

@@ -272,10 +272,12 @@ def test_the_process_is_as_before_at_every_moment(tmp_path, backend):
             compiles((5, 6, 7))
         assert len(list(run.entries())) > 5
 
-    plain, torchs = looked_after(lambda: compiles((3, 4)), backend == "eager")
-    # torch changes filters and settings itself while it compiles with the other two
-    assert backend != "eager" or not plain
-    found, changes = looked_after(with_depyf, backend == "eager")
+    # torch changes filters and settings itself while it compiles with the other two, and torch 2.2
+    # its settings with any
+    watching = backend == "eager" and TORCH >= (2, 13)
+    plain, torchs = looked_after(lambda: compiles((3, 4)), watching)
+    assert not watching or not plain
+    found, changes = looked_after(with_depyf, watching)
     assert [one for key, one in found.items() if key not in plain] == []
     assert setters.made_by_depyf(changes, torchs) == []
 
