@@ -5,6 +5,10 @@ Importing this package loads neither torch nor anything slow: names are fetched 
 
 import sys
 
+TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded for it
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = [
     "CompareResult",
     "DecompilationError",
@@ -60,7 +64,7 @@ _LAZY_MODULES = (
 )
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> "Any":
     # A plain `import depyf.x` would bind `depyf.recompile` to the module and hide the function of
     # that name, so modules are reached through importlib and the result is stored here.
     import importlib
@@ -87,5 +91,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> "list[str]":
     return sorted(set(globals()) | set(__all__))

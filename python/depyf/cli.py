@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from typing import List, Optional
 
 _OURS = ("run", "report", "diff")
 
@@ -122,7 +123,7 @@ def _parser():
     return parser, run
 
 
-def main(argv=None):
+def main(argv: Optional[List[str]] = None) -> int:
     """Run the command with `argv` (without the program's name); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["--version"]:

@@ -1,12 +1,19 @@
 """Source-level fitting of a function to a bytecode, as programs for the original depyf use it."""
 
 import ast
+import types
+from typing import Iterable, Optional
 
 from depyf.compiling import parse
 from depyf.recompile import _FACTORY, _function_in, _indented, declaration, first_statement
 
 
-def fix_irregular_code(old_bytecode, src_code, add_local_variables=None, add_cellvars=None):
+def fix_irregular_code(
+    old_bytecode: types.CodeType,
+    src_code: str,
+    add_local_variables: Optional[Iterable[str]] = None,
+    add_cellvars: Optional[Iterable[str]] = None,
+) -> str:
     """`src_code` changed so that its function compiles to the variables of `old_bytecode`.
 
     The function in `src_code` gets the same cell and free variables as the code object

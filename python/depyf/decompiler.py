@@ -2,7 +2,7 @@
 
 import functools
 import types
-from typing import Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.terminal import shown
 
@@ -27,8 +27,7 @@ _CODE_ATTRIBUTES = ("gi_code", "ag_code", "cr_code", "f_code")
 _MAX_LAYERS = 100
 
 
-def code_of(obj):
-    # type: (object) -> types.CodeType
+def code_of(obj: object) -> types.CodeType:
     """The code object that runs when `obj` is called.
 
     Takes functions, methods, code objects, static and class methods, `functools.partial` and
@@ -38,11 +37,12 @@ def code_of(obj):
     return _unwrapped(obj)[0]
 
 
-def _unwrapped(obj):
-    # type: (object) -> tuple
+def _unwrapped(
+    obj: object,
+) -> Tuple[types.CodeType, Optional[types.FunctionType], List[str]]:
     """(code object, function or None, what is around it in words)."""
-    layers = []
-    current = obj
+    layers: List[str] = []
+    current: Any = obj
     for _ in range(_MAX_LAYERS):
         if isinstance(current, types.CodeType):
             return current, None, layers
@@ -105,7 +105,7 @@ _C_CALLABLES = (
 )
 
 
-def _running_code(obj):
+def _running_code(obj: object) -> Optional[types.CodeType]:
     for name in _CODE_ATTRIBUTES:
         code = getattr(type(obj), name, None) and getattr(obj, name)
         if isinstance(code, types.CodeType):
@@ -113,7 +113,7 @@ def _running_code(obj):
     return None
 
 
-def _describe(obj):
+def _describe(obj: object) -> str:
     kind = type(obj).__name__
     return ("an " if kind[:1] in "aeiouAEIOU" else "a ") + kind
 
@@ -130,18 +130,22 @@ class DecompiledSource(str):
 
     verdict = "not checked"
     detail = ""
-    constants = {}  # type: dict
-    diagnostics = []  # type: list
+    constants: Dict[str, Any] = {}
+    diagnostics: List[Any] = []
 
     @property
-    def proven(self):
-        # type: () -> bool
+    def proven(self) -> bool:
         """Whether the source is proven to do what the bytecode does."""
         return self.verdict in ("identical", "exact", "equivalent")
 
 
-def decompile(obj, indentation=4, temp_prefix="__temp_", name=None, check=True):
-    # type: (object, int, str, object, bool) -> DecompiledSource
+def decompile(
+    obj: object,
+    indentation: int = 4,
+    temp_prefix: str = "__temp_",
+    name: Optional[str] = None,
+    check: bool = True,
+) -> DecompiledSource:
     """The source of `obj`'s bytecode, as a string.
 
     `obj`: see `code_of`. `name` replaces the function's own name. Of a function, the defaults and
@@ -185,10 +189,12 @@ def decompile(obj, indentation=4, temp_prefix="__temp_", name=None, check=True):
     return text
 
 
-def _beside_the_code(code, function, layers):
-    # type: (types.CodeType, object, list) -> tuple
+def _beside_the_code(
+    code: types.CodeType, function: Optional[types.FunctionType], layers: List[str]
+) -> Tuple[Any, List[str]]:
     """What the code object does not have: texts for the head of the function, and comments."""
-    texts, comments = (), []
+    texts: Any = ()
+    comments: List[str] = []
     if layers:
         comments.append("inside " + ", ".join(layers))
     if function is not None:
@@ -206,8 +212,7 @@ def _beside_the_code(code, function, layers):
     return texts, ["".join(c if c.isprintable() else "?" for c in line) for line in comments]
 
 
-def _prove(code, made, indentation):
-    # type: (types.CodeType, tuple, int) -> tuple
+def _prove(code: types.CodeType, made: Any, indentation: int) -> Any:
     """(verdict, detail) of the source `made`, compiled by this Python."""
     import re
     import warnings
@@ -229,18 +234,23 @@ def _prove(code, made, indentation):
     return attempt.verdict, attempt.detail
 
 
-def decompile_with_constants(obj, indentation=4, temp_prefix="__temp_", name=None):
-    """The source as `decompile` makes it, unchecked, and a dict of the names such as `__const_7__` to their objects."""
+def decompile_with_constants(
+    obj: object,
+    indentation: int = 4,
+    temp_prefix: str = "__temp_",
+    name: Optional[str] = None,
+) -> Tuple[str, Dict[str, Any]]:
+    """The source as `decompile` makes it, unchecked, and name -> object for `__const_7__` ..."""
     source = decompile(obj, indentation, temp_prefix, name, check=False)
     return str(source), source.constants
 
 
-def disassemble(obj):
+def disassemble(obj: object) -> str:
     """The instructions of `obj`, decoded the way the decompiler sees them, as text."""
-    return _core.disassemble(code_of(obj))
+    return str(_core.disassemble(code_of(obj)))
 
 
-class CompareResult(tuple):
+class CompareResult(tuple):  # type: ignore[type-arg]
     """What `compare` found: (verdict, detail), true when the two are proven to do the same."""
 
     __slots__ = ()
@@ -252,17 +262,17 @@ class CompareResult(tuple):
         'different' has a reason by which a program tells the two apart: another constant, another
         operation, another default.
         """
-        return self[0]
+        return str(self[0])
 
     @property
     def detail(self) -> str:
         """Where the proof ends or the two part; for a proof, what it ignores, if anything."""
-        return self[1]
+        return str(self[1])
 
     @property
     def ignored(self) -> str:
         """What a proof ignores, in words: names of locals, globals, closures ..."""
-        return self[1] if self else ""
+        return str(self[1]) if self else ""
 
     def __bool__(self) -> bool:
         return self[0] in _PROOFS
@@ -306,23 +316,28 @@ def _function_of(obj: object) -> Optional[types.FunctionType]:
 class Decompiler:
     """Decompiles one function; the interface that programs written for the original depyf use."""
 
-    def __init__(self, code):
+    def __init__(self, code: object) -> None:
         """`code`: anything that `decompile` takes."""
         self.code = code_of(code)
         self._source = code
 
-    def decompile(self, indentation=4, temp_prefix="__temp_", overwite_fn_name=None):
+    def decompile(
+        self,
+        indentation: int = 4,
+        temp_prefix: str = "__temp_",
+        overwite_fn_name: Optional[str] = None,
+    ) -> str:
         """The source, unchecked; `overwite_fn_name` (sic) replaces the function's name."""
         return decompile(self._source, indentation, temp_prefix, overwite_fn_name, check=False)
 
     @staticmethod
     def decompile_and_compile_like(
-        code_to_decompile,
-        reference_code,
-        indentation=4,
-        temp_prefix="__temp_",
-        filepath_template=None,
-    ):
+        code_to_decompile: object,
+        reference_code: object,
+        indentation: int = 4,
+        temp_prefix: str = "__temp_",
+        filepath_template: Optional[str] = None,
+    ) -> types.CodeType:
         """Decompile one code object and compile it so that it can stand in for another.
 
         The result has the arguments, cell variables and free variables of `reference_code`, in
@@ -344,12 +359,13 @@ class Decompiler:
                 "the decompiled %s is not proven to do what its bytecode does: %s"
                 % (result.function_name, result.detail)
             )
-        return result.code
+        code: types.CodeType = result.code
+        return code
 
     @staticmethod
-    def supported_opnames():
+    def supported_opnames() -> List[str]:
         """Names of the running Python's opcodes that can be decompiled, sorted."""
-        return _core.supported_opnames()
+        return list(_core.supported_opnames())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Decompiler(%r)" % self.code

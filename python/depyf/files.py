@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import stat
+from typing import Any
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
@@ -16,7 +17,7 @@ for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"
 MANIFEST_LIMIT, FILE_LIMIT = 1 << 30, 1 << 26
 
 
-def read_text(path, limit=FILE_LIMIT):
+def read_text(path: Any, limit: int = FILE_LIMIT) -> str:
     """The text of a file of a dump, which may be anybody's: no link, device or pipe is read.
 
     Raises OSError where it cannot be read, is none of that, or is larger than `limit` bytes.
@@ -32,7 +33,7 @@ def read_text(path, limit=FILE_LIMIT):
     return data.decode("utf-8", "replace")
 
 
-def parse_json(text):
+def parse_json(text: str) -> Any:
     """What a JSON text says. Raises ValueError for any text that is none, or nested too deeply."""
     try:
         return json.loads(text)
@@ -40,13 +41,15 @@ def parse_json(text):
         raise ValueError("it is nested too deeply")
 
 
-def write_atomically(path, text, errors="strict"):
-    """Writes a text as UTF-8 beside `path`, then renames it; what stood there, a link too, is replaced.
+def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
+    """Writes a text as UTF-8 beside `path`, then renames it; what stood there is replaced.
 
-    The file gets the rights that the process gives to each file it makes; its mask is not asked for, since that means
-    setting it. The name beside it cannot be guessed, and no link is followed.
+    That holds for a link too. The file gets the rights that the process gives to each file it
+    makes; its mask is not asked for, since that means setting it. The name beside it cannot be
+    guessed, and no link is followed.
 
-    Raises OSError where it cannot be written, and UnicodeError where `errors` asks for that. No half of a file stays.
+    Raises OSError where it cannot be written, and UnicodeError where `errors` asks for that. No
+    half of a file stays.
     """
     temporary = os.path.join(os.path.dirname(path), ".depyf-%s.tmp" % os.urandom(8).hex())
     descriptor = os.open(temporary, _HOW, 0o666)

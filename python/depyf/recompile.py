@@ -14,6 +14,7 @@ import sys
 import textwrap
 import types
 from collections import deque, namedtuple
+from typing import Any, Dict, Iterable, Optional
 
 from depyf import _core
 from depyf.assembler import with_locals
@@ -86,18 +87,18 @@ class Recompiled(
 
 
 def recompile(
-    original_code,
+    original_code: types.CodeType,
     *,
-    reference=None,
-    filename_template=None,
-    name=None,
-    indentation=4,
-    temp_prefix="__temp_",
-    callee_parameters=None,
-    dynamo=False,
-    scope=None,
-    own_locals=(),
-):
+    reference: Optional[types.CodeType] = None,
+    filename_template: Optional[str] = None,
+    name: Optional[str] = None,
+    indentation: int = 4,
+    temp_prefix: str = "__temp_",
+    callee_parameters: Any = None,
+    dynamo: bool = False,
+    scope: Optional[Dict[str, Any]] = None,
+    own_locals: Iterable[str] = (),
+) -> Recompiled:
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
     The result has the arguments, free and cell variables, name and flags of `original_code`, or
@@ -193,16 +194,16 @@ def _names_observer(scope, code):
 
 
 def _attempt(
-    original,
-    reference,
-    path,
-    decompiled,
-    function_name,
-    indentation,
-    dynamo,
-    names=None,
-    own_locals=(),
-):
+    original: types.CodeType,
+    reference: types.CodeType,
+    path: Optional[str],
+    decompiled: Any,
+    function_name: str,
+    indentation: int,
+    dynamo: bool,
+    names: Optional[Dict[str, str]] = None,
+    own_locals: Iterable[str] = (),
+) -> Any:
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
     verdict, detail, code = "failed", "", None

@@ -1,21 +1,26 @@
 """Places in terminal output that a click opens.
 
-A place is written as `path:line`, which the terminals of VS Code, PyCharm and most others open by themselves. Where the
-stream is a terminal, the text is a hyperlink (OSC 8) as well.
+A place is written as `path:line`, which the terminals of VS Code, PyCharm and most others open by
+themselves. Where the stream is a terminal, the text is a hyperlink (OSC 8) as well.
 """
 
 import os
 import re
+from typing import Any, Optional, Tuple
 
 _PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
-#: control characters, those that turn the direction of text, and halves of characters, which no stream encodes
+#: control characters, those that turn the direction of text, and halves of characters, which no
+#: stream encodes
 _CONTROL = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
 
 
-def hyperlinks(stream):
-    """True where `stream` shows hyperlinks: a terminal that is not "dumb", or FORCE_HYPERLINK is set."""
+def hyperlinks(stream: Any) -> bool:
+    """True where `stream` shows hyperlinks.
+
+    That is a terminal that is not "dumb", or any stream where FORCE_HYPERLINK is set.
+    """
     forced = os.environ.get("FORCE_HYPERLINK")
     if forced is not None:
         return forced not in ("", "0")
@@ -27,12 +32,12 @@ def hyperlinks(stream):
         return False
 
 
-def shown(text):
-    """The text with characters written as escapes that could move the cursor, colour or reorder what follows."""
+def shown(text: object) -> str:
+    """The text with escapes for what could move the cursor, colour or reorder what follows."""
     return _CONTROL.sub(lambda match: repr(match.group())[1:-1], str(text))
 
 
-def short_path(path):
+def short_path(path: str) -> str:
     """The path relative to the current folder where it lies below it, else as it is."""
     try:
         relative = os.path.relpath(path)
@@ -41,7 +46,7 @@ def short_path(path):
     return path if relative.startswith(os.pardir) else relative
 
 
-def place(path, line=None, links=False):
+def place(path: str, line: Optional[int] = None, links: bool = False) -> str:
     """`path:line`, as a hyperlink where `links` is true.
 
     Args:
@@ -58,8 +63,8 @@ def place(path, line=None, links=False):
     return "\033]8;;%s%s\033\\%s\033]8;;\033\\" % (target, "#%d" % line if line else "", text)
 
 
-def parse_place(text):
-    """(path, line) of 'File "path", line N...' or 'path:N...'; None where the text names no place."""
+def parse_place(text: str) -> Optional[Tuple[str, int]]:
+    """(path, line) of 'File "path", line N...' or 'path:N...'; None where no place is named."""
     match = _PLACE.match(text)
     if match:
         return match.group("path"), int(match.group("line"))

@@ -2,13 +2,14 @@
 
 import os
 import types
+from typing import Any, List, Optional, Set
 
 
-def collect_all_code_objects(code):
+def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
     """`code` and every code object among its constants, at any depth, outermost first."""
-    found = []
+    found: List[types.CodeType] = []
     pending = [code]
-    seen = set()
+    seen: Set[int] = set()
     while pending:
         current = pending.pop()
         if id(current) in seen:
@@ -20,7 +21,7 @@ def collect_all_code_objects(code):
     return found
 
 
-def decompile_ensure(fn, overwite_fn_name=None):
+def decompile_ensure(fn: object, overwite_fn_name: Optional[str] = None) -> str:
     """The source of `fn`, or the text `'Failed to decompile.'` where there is none. Never raises."""
     try:
         from depyf.decompiler import Decompiler
@@ -30,7 +31,7 @@ def decompile_ensure(fn, overwite_fn_name=None):
         return "'Failed to decompile.'\n"
 
 
-def safe_create_directory(path):
+def safe_create_directory(path: str) -> None:
     """Create the folder `path` and those above it; one that exists is fine.
 
     Raises OSError where it cannot be made, NotADirectoryError where a file is in the way.
@@ -40,7 +41,7 @@ def safe_create_directory(path):
     os.makedirs(path, exist_ok=True)
 
 
-def get_function_signature(code_obj, overwite_fn_name=None):
+def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[str] = None) -> str:
     """The line `def name(parameters):` of a code object, without defaults, which it does not hold.
 
     `overwite_fn_name` (spelled as in the original project) stands in place of the code's own name.
@@ -64,10 +65,10 @@ def get_function_signature(code_obj, overwite_fn_name=None):
     return "def %s(%s):" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
 
 
-def get_code_owner(fn):
+def get_code_owner(fn: Any) -> Any:
     """The object whose `__code__` runs when `fn` is called: the function behind a method, a
     `functools.partial`, a module's `forward` or an object with `__call__`; `fn` itself otherwise."""
-    seen = set()
+    seen: Set[int] = set()
     while not hasattr(fn, "__code__") and id(fn) not in seen:
         seen.add(id(fn))
         if hasattr(fn, "__func__"):
