@@ -194,11 +194,13 @@ def finished(world, value):
     """What the program gave back, and for what can be called or driven how that goes."""
     world.log.append(["end", world.shown(value)])
     called = 0
-    pending = [value]
+    pending, seen = [value], set()
     while pending and called < 6:
         one = pending.pop()
         if type(one) in (list, tuple):
-            pending.extend(one[:4])
+            if id(one) not in seen:  # a list may hold itself
+                pending.extend(one[:4])
+            seen.add(id(one))
         elif type(one) is types.FunctionType and one.__code__.co_name in ("<lambda>", "inner"):
             called += 1
             try:
