@@ -812,6 +812,17 @@ class Definer {
   Names variables_;  // names of the code object's own variables
 };
 
+/// `if test: pass`, and behind it the return of a name or constant: `x if test else x` was it.
+bool tests_for_nothing(const Rewriter& r, std::span<const StmtId> list) {
+  const Stmt& test = r.ast[list[0]];
+  if (list.size() != 2 || !test.orelse.empty() || test.body.size() > 1) return false;
+  if (!test.body.empty() && r.ast[test.body[0]].kind != StmtKind::Pass) return false;
+  const Stmt& last = r.ast[list[1]];
+  if (last.kind != StmtKind::Return || !last.e[0]) return false;
+  const ExprKind kind = r.ast[last.e[0]].kind;
+  return kind == ExprKind::Name || kind == ExprKind::Constant;
+}
+
 }  // namespace
 
 ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
@@ -826,7 +837,12 @@ ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
   for (;;) {
     ExprId value;
     const Stmt s = list.empty() ? Stmt{} : r.ast[list[0]];
-    if (s.kind == StmtKind::If) {
+    if (s.kind == StmtKind::If && tests_for_nothing(r, list)) {
+      const ExprId after = r.ast[list[1]].e[0];
+      const Expr copy = r.ast[after];
+      value =
+          r.ast.expr(ExprKind::IfExp, {s.e[0], r.ast.add(copy), after}, UINT32_MAX, 0, s.origin);
+    } else if (s.kind == StmtKind::If) {
       const auto rest = list.subspan(1);
       if (!s.orelse.empty() && !rest.empty()) return ExprId::none();
       const std::span<const StmtId> other =
@@ -842,8 +858,7 @@ ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
       open.push_back({s.e[0], ExprId::none(), other, s.origin});
       list = s.body;
       continue;
-    }
-    if (s.kind == StmtKind::Return && s.e[0]) {
+    } else if (s.kind == StmtKind::Return && s.e[0]) {
       value = s.e[0];
     } else if (list.empty() || s.kind == StmtKind::Return ||
                (s.kind == StmtKind::Pass && list.size() == 1)) {
