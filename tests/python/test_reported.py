@@ -80,7 +80,7 @@ PROGRAMS = {
         "    return K().get(), ys, g and g()\nprint(f([None, 1, 0], dict))\n",
     ),
     "attribute as the target of a comprehension": (
-        7, 11, "class Q: pass\ndef f(a, q):\n    r = [q.x for q.x in a]\n    return locals()\nprint(sorted(f([1, 2], Q())))\nq = Q()\n"
+        7, 15, "class Q: pass\ndef f(a, q):\n    r = [q.x for q.x in a]\n    return locals()\nprint(sorted(f([1, 2], Q())))\nq = Q()\n"
         "r = [q.x for q.x in (1, 2)]\nprint(sorted(k for k in globals() if not k.startswith('__') or 'temp' in k))\n",
     ),
     "annotation of an attribute": (
@@ -91,6 +91,9 @@ PROGRAMS = {
         "        y: int\n    z: int\nprint(P(1, 2, 3))\n",
     ),
     "tuples in future annotations": (7, 15, FUTURE),
+    "annotated global of a function": (
+        7, 15, "x: int = {}\ndef f():\n    global x\n    if not x:\n        for a in x: x[a] = 1\n    return x.get(1)\nprint(f())\n",
+    ),
     "chained walrus as a base": (8, 15, "class A(x := (y := object)):\n    z = 1\nprint(A.z, x is y)\n"),
     "chained walrus in a generator": (
         8, 15, "def f():\n    if any((k := (v := x)) for x in ['ok']):\n        print(k, v)\nf()\n",
@@ -99,6 +102,8 @@ PROGRAMS = {
 
 #: a last statement whose argument is a conditional expression
 LAST = [
+    "def f(x, z): print(f'{x}' if x else f'{z}')",
+    "import sys\ndef f(x, z):\n    if x: sys.exit(f'{x}' if x else f'{z}')\n    raise SystemExit(f'{x}' if x else f'{z}')",
     "def f(x, z):\n    for i in x:\n        print(f'{i:>3}' if i else f'{z}')",
     "x = z = 1\nprint('a' if x else 'b')",
     "x = z = 1\nprint(x.real if x else z.imag)",
@@ -110,6 +115,12 @@ LAST = [
     "x = z = 1\nif x:\n    print()\n    print(f'{x} yes' if x else f'{z} no', file=None)",
     "import sys\nx = z = 1\nif x:\n    sys.exit(f'{x}' if x else f'{z}')",
 ]
+# 3.10 has rows only, and prints a temporary here.
+PROGRAMS["conditional argument before return"] = (
+    11,
+    15,
+    "def f(x, z):\n    print(f'{x:>3}' if x else f'{z}')\n    return\n",
+)
 for _number, _text in enumerate(LAST):
     PROGRAMS["conditional argument %d" % _number] = (7, 15, _text + "\n")
 
