@@ -49,6 +49,12 @@ def _parser():
         help="turn torch's compile caches off, so that every stage is computed and shown",
     )
     run.add_argument(
+        "--no-follow",
+        dest="follow",
+        action="store_false",
+        help="do not look at workers that the program starts by multiprocessing",
+    )
+    run.add_argument(
         "--advise",
         action="store_true",
         help="print only the three changes worth most, with patches where they can be written",

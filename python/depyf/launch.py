@@ -230,6 +230,15 @@ def run(options):
         block = prepare_debug(os.path.abspath(folder), caches=options.caches)
     else:
         block = capture(caches=options.caches)
+    follower, workers = None, None
+    if options.follow:
+        import tempfile
+
+        from depyf.follow import Follower
+
+        if folder is None:
+            workers = tempfile.TemporaryDirectory(prefix="depyf-")
+        follower = Follower(folder if workers is None else workers.name, options.caches)
     finder = None
     if options.find_nonfinite:
         from depyf.torch.numbers import watch_nonfinite
@@ -259,7 +268,7 @@ def run(options):
 
     exceeded = []
     try:
-        with opened, progress:
+        with opened, progress, follower or contextlib.nullcontext():
             # the program imports torch when it wants to: what it does before, such as setting variables that torch reads, counts
             waiting = WhenImported("torch", begin) if "torch" not in sys.modules else begin()
             try:
@@ -276,10 +285,17 @@ def run(options):
                 sys.stdout.flush()
             except Exception:
                 pass
-            _finish(progress.run, options, folder, finder, err)
+            found = []
+            if follower is not None:
+                from depyf import follow
+
+                found = follow.documents(follower.folder)
+            _finish(progress.run, options, found, finder, err)
             if progress.profile is not None and progress.profile.found is not None:
                 err.write("%s\n" % progress.profile.found)
-            exceeded = _over_budget(progress.run, options, err)
+            exceeded = _over_budget(progress.run, options, found, err)
+        if workers is not None and os.getpid() == process:
+            workers.cleanup()
         if exceeded:
             _leave_with(sys.exc_info()[1])
     return OVER_BUDGET if exceeded else 0
@@ -303,7 +319,7 @@ def _cannot_write(folder):
         return error.strerror or str(error)
 
 
-def _over_budget(run, options, stream):
+def _over_budget(run, options, workers, stream):
     wanted = {
         "breaks": options.max_breaks,
         "recompiles": options.max_recompiles,
@@ -311,7 +327,9 @@ def _over_budget(run, options, stream):
     }
     if all(limit is None for limit in wanted.values()):
         return []
-    over = summary.over_budget(run.to_json(), **wanted)
+    from depyf.follow import merged
+
+    over = summary.over_budget(merged(run.to_json(), workers), **wanted)
     stream.write("".join("depyf run: %s\n" % text for text in over))
     return over
 
@@ -329,9 +347,11 @@ def _install_hook(bare=None):
     sys.excepthook = hook
 
 
-def _finish(found, options, folder, finder, stream):
+def _finish(found, options, workers, finder, stream):
+    from depyf.follow import merged
+
     links = hyperlinks(stream)
-    document = dict(found.to_json(), folder=found.folder)
+    document = merged(dict(found.to_json(), folder=found.folder), workers)
     try:
         if options.json:
             print(found.dumps(), flush=True)
@@ -351,11 +371,26 @@ def _finish(found, options, folder, finder, stream):
         if options.breaks or options.recompiles or options.guards is not None or options.advise:
             return
         page = page_of(found.folder)
+        if workers:
+            stream.write("depyf: of %d processes:\n" % (len(workers) + 1))
+            page = _page_of_all(found, workers) or page
         stream.write(summary.summary(document, page or found.folder, links) + "\n")
         if options.open:
             open_page(page, found.folder, stream)
     except Exception as error:
         stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))
+
+
+def _page_of_all(run, workers):
+    """One page for the program and its workers, where a page can be written."""
+    from depyf import report
+
+    try:
+        sources = [run.folder] if run.functions or run.unattributed else []
+        sources += [one["folder"] for one in workers]
+        return report.build(sources, os.path.join(run.folder, report.PAGE))
+    except Exception:  # the page of the program alone stays
+        return None
 
 
 def page_of(folder):

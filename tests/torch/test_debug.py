@@ -343,3 +343,47 @@ def test_an_exception_restores_everything(tmp_path):
     with depyf.capture() as run:
         torch.compile(lambda x: x + 2, backend="eager")(torch.ones(3))
     assert run.functions
+
+
+def test_a_debugger_that_stops_inside_the_block_is_not_compiled(tmp_path):
+    import bdb
+
+    seen = []
+
+    def described(value):  # what a debugger shows of a variable; it would be compiled with a break
+        if isinstance(value, torch.Tensor):
+            return value.sum().item()
+        return repr(value)
+
+    class Debugger(bdb.Bdb):
+        def user_line(self, frame):
+            if "__transformed_code" in frame.f_code.co_filename:
+                seen.append({name: described(value) for name, value in frame.f_locals.items()})
+
+    def stopped(x):
+        y = x + 1
+        if y.sum() > 0:
+            y = y * 2
+        return y
+
+    def numbers(folder, trace):
+        torch._dynamo.reset()
+        function = torch.compile(stopped, backend="eager")
+        before = sys.gettrace()
+        with depyf.prepare_debug(str(folder)) as run:
+            function(torch.ones(3))
+            sys.settrace(trace or before)
+            try:
+                function(torch.ones(3))
+            finally:
+                sys.settrace(before)
+            function(torch.ones(3).double())
+        names = {one.name for one in run.functions}
+        assert "stopped" in names and not names & {"described", "user_line", "trace_dispatch"}
+        found = [int(one.graph_name.rpartition("_")[2]) for one in run.entries() if one.graph_name]
+        return [number - min(found) for number in sorted(found)]
+
+    debugger = Debugger()
+    debugger.reset()
+    assert numbers(tmp_path / "a", debugger.trace_dispatch) == numbers(tmp_path / "b", None)
+    assert seen

@@ -502,3 +502,44 @@ def test_a_program_with_the_patch_that_is_advised_no_longer_has_the_problem(name
     number = summary.counts(after)
     assert (number["breaks"], number["recompiles"]) == (0, 0), target.read_text()
     assert printed_after == printed
+
+
+WORKERS = """
+import sys
+import torch
+import torch.multiprocessing as mp
+
+def double(x):
+    return x * 2
+
+def work(number):
+    torch.compile(double, backend="eager")(torch.ones(number + 2))
+
+if __name__ == "__main__":
+    context = mp.get_context(sys.argv[1])
+    processes = [context.Process(target=work, args=(number,)) for number in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert all(process.exitcode == 0 for process in processes)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_are_followed(start, tmp_path, method):
+    (tmp_path / "workers.py").write_text(WORKERS)
+    done = start("--dump", "out", "workers.py", method)
+    assert done.returncode == 0, done.stderr
+    assert "of 3 processes" in done.stderr and "2 compiles of 2 functions" in done.stderr
+    folders = sorted((tmp_path / "out").glob("worker_*"))
+    assert len(folders) == 2
+    for folder in folders:
+        document = json.loads((folder / "depyf.json").read_text())
+        assert [one["name"] for one in document["functions"]] == ["double"]
+        assert document["open"] is False
+    assert "double" in (tmp_path / "out" / "index.html").read_text()
+    if method == "fork":
+        done = start("--no-follow", "--dump", "other", "workers.py", method)
+        assert "torch compiled nothing" in done.stderr
+        assert not list((tmp_path / "other").glob("worker_*"))

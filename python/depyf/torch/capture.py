@@ -1131,6 +1131,7 @@ class _Hub:
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
         self._taken: set = set()  # kinds of texts that stand in for the trace
         self._fusion_attached = False
+        self._in_child: Optional[Callable[[], None]] = None
         self._formatted: Any = None  # takes away what watches graphs that a backend formats
 
     def add(self, session: Session) -> None:
@@ -1243,6 +1244,9 @@ class _Hub:
     def _active(self, lingering: bool = False) -> List[Session]:
         # a forked process inherits the blocks of its parent; their folder and their run are the parent's
         process = os.getpid()
+        if self._in_child is not None:
+            begin, self._in_child = self._in_child, None
+            begin()
         sessions = self._sessions + self._lingering if lingering else self._sessions
         return [session for session in sessions if session.process == process]
 
@@ -1344,6 +1348,11 @@ class _Hub:
                 if session.process == os.getpid():
                     self._settle(session)
 
+    def follow_in_child(self, begin: Callable[[], None]) -> None:
+        """In a process that was forked: `begin` opens its block when it first compiles."""
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._in_child = begin
+
     def formatted(self, name: str, graph_module: Any) -> None:
         """Takes a graph that a backend formats; never raises."""
         try:
@@ -1408,6 +1417,11 @@ def _compile_id(metadata: Dict[str, Any]) -> Optional[str]:
 _hub = _Hub()
 
 
+def follow_in_child(begin: Callable[[], None]) -> None:
+    """Opens a block of a forked process when that first compiles; see depyf.follow."""
+    _hub.follow_in_child(begin)
+
+
 # ---- the public doors --------------------------------------------------------------------------------------------------
 
 
@@ -1450,6 +1464,7 @@ class capture:
         session.run.torch_version = str(torch.__version__)
         try:
             compat.hide_from_dynamo()
+            compat.hide_debuggers()
             compat.probe_all()
             session.run.unavailable = compat.unavailable()
         except Exception as error:

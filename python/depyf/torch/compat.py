@@ -6,6 +6,7 @@ depyf.torch asks here and never imports from torch's private modules itself.
 
 import contextlib
 import functools
+import importlib
 import logging
 import os
 import re
@@ -239,6 +240,40 @@ def _skip_code() -> Any:
         return skip_code
 
     return probe("code that Dynamo skips", find)
+
+
+def _skip_what_is_called() -> Any:
+    def find() -> Any:
+        native = importlib.import_module("torch._C._dynamo.eval_frame")
+        action = native._FrameAction.SKIP
+        strategy = native._FrameExecStrategy(action, action)
+        return lambda code: native.set_code_exec_strategy(code, strategy)
+
+    return probe("code below which Dynamo compiles nothing", find)
+
+
+#: methods that a debugger enters when a program stops, and which run none of its code by themselves
+_STOPS = (
+    ("bdb", "Bdb", ("trace_dispatch",)),
+    ("bdb", "_MonitoringTracer", ("call_callback", "line_callback", "return_callback")),
+    ("pydevd", "PyDB", ("do_wait_suspend", "set_suspend", "process_internal_commands")),
+)
+
+
+def hide_debuggers() -> None:
+    """Keeps Dynamo from compiling what a debugger runs while the program stands in compiled code.
+
+    What is compiled there takes numbers of graphs, and can fail where the debugger must not.
+    """
+    importlib.import_module("bdb")  # a debugger may be loaded later, by breakpoint()
+    skip = _skip_what_is_called()
+    for module, owner, names in _STOPS if skip is not None else ():
+        found = getattr(sys.modules.get(module), owner, None)
+        for name in names:
+            function = getattr(found, name, None)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if isinstance(code, types.CodeType):
+                skip(code)
 
 
 def untraced(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
