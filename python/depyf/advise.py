@@ -47,6 +47,8 @@ def changes(document, most=3):
 
 def text(document, links=False, most=3):
     """The changes as text for a terminal."""
+    from depyf.report import overview
+
     rows = []
     for number, one in enumerate(changes(document, most), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
@@ -54,7 +56,14 @@ def text(document, links=False, most=3):
         rows.append("%s\n   %s\n   change: %s" % (head, _plain(one.words), _plain(one.advice)))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
-    return "\n".join(rows) if rows else "nothing to advise"
+    rows = rows or ["nothing to advise"]
+    saved = overview.avoidable(overview.nodes_of([document]))
+    if saved:
+        rows.append("compile time that could be saved:")
+    for one in saved:
+        told = ": " + one["details"][0] if one["details"] else ""
+        rows.append(shown("%9.2f s  %s%s" % (one["seconds"], one["what"], told)))
+    return "\n".join(rows)
 
 
 def _plain(words):

@@ -257,3 +257,37 @@ def test_any_text_is_told_somehow(text):
     assert words.of_reason(text)["raw"] == text
     assert words.of_break({"reason": text, "text": text})["what"] is not None
     assert words.of_failure(text)["what"] is not None
+
+
+def test_compile_time_that_could_be_saved_is_summed_up():
+    from depyf.report import overview
+
+    def entry(number, seconds, **more):
+        metrics = dict(more.pop("metrics", {}), duration_us=seconds * 1e6)
+        found = {"compile_id": number, "metrics": metrics, "name": "f", "cache": [], "events": []}
+        return dict(found, **more)
+
+    graph = {"stage": "Captured_Graph", "kind": "graph", "text": "class M:\n    y = x + 1  # a.py"}
+    again = dict(graph, text=graph["text"].replace("a.py", "b.py"))
+    restarted = {
+        "restart_reasons": ["TensorifyScalarRestartAnalysis"],
+        "dynamo_compile_time_before_restart_us": 2500000,
+    }
+    bypass = {"cache": "aotautograd_cache", "result": "bypass", "cache_bypass_reason": "no\nway"}
+    entries = [
+        entry("0/0", 5.0, metrics=restarted, artifacts=[graph], events=[["build_guards", 0, 1e6]]),
+        entry("1/0", 3.0, artifacts=[again], cache=[bypass]),
+        # time before a restart is told for compiles that had none, too
+        entry("2/0", 1.0, metrics={"dynamo_compile_time_before_restart_us": 900000}),
+    ]
+    rows = overview.avoidable(overview.nodes_of([{"functions": [], "unattributed": entries}]))
+    told = {row["what"]: (row["seconds"], row["count"], row["details"]) for row in rows}
+    assert told["analysis that torch threw away and started again"] == (
+        2.5,
+        1,
+        ["TensorifyScalarRestartAnalysis"],
+    )
+    assert told["compiles that aotautograd_cache could not keep"] == (3.0, 1, ["no way"])
+    assert told["graphs that were compiled before, for another function or entry"][:2] == (3.0, 1)
+    assert told["guards that took long to build"][0] == 1.0
+    assert len(told) == 4 and rows == sorted(rows, key=lambda row: -row["seconds"])

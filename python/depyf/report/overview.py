@@ -325,6 +325,69 @@ def causes(nodes):
     return sorted(found.values(), key=lambda cause: (order[cause["kind"]], -cause["cost"]))
 
 
+def _spent(entry, *names):
+    """Seconds of torch's timed events of these names in one compile."""
+    return sum(
+        row[2] / 1e6
+        for row in entry.get("events") or ()
+        if len(row) == 3 and row[0] in names and isinstance(row[2], (int, float))
+    )
+
+
+def avoidable(nodes):
+    """Compile time that could be saved: rows of what, seconds, count, and torch's own details.
+
+    A second can stand in two rows: a recompile may itself have started its analysis again.
+    """
+    found = {}
+
+    def add(what, seconds, detail=""):
+        row = found.setdefault(what, {"what": what, "seconds": 0.0, "count": 0, "details": []})
+        row["seconds"] += seconds
+        row["count"] += 1
+        if detail and detail not in row["details"]:
+            row["details"].append(detail)
+
+    graphs = set()
+    for node in nodes:
+        entry, metrics = node.entry, node.entry.get("metrics") or {}
+        restarts = metrics.get("restart_reasons")
+        if isinstance(restarts, list) and restarts:
+            lost = _seconds(
+                metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
+            )
+            reasons = [str(reason).split("\n")[0][:160] for reason in restarts]
+            add("analysis that torch threw away and started again", lost, ", ".join(reasons[:3]))
+        if node.reasons:
+            add("compiles of a function that was compiled before", node.seconds)
+        for event in entry.get("cache") or ():
+            cache, result = str(event.get("cache")), event.get("result")
+            if result == "bypass":
+                # an address says nothing to a reader, and would make two rows of one
+                said = re.sub(r" at 0x[0-9a-f]+", "", str(event.get("cache_bypass_reason") or ""))
+                said = " ".join(said.split()) or "no reason given"
+                add("compiles that %s could not keep" % cache, node.seconds, said[:200])
+        graph = next(
+            (
+                _UNIQUE.sub("", str(one.get("text") or ""))
+                for one in entry.get("artifacts") or ()
+                if one.get("stage") == "Captured_Graph"
+            ),
+            "",
+        )
+        shape = re.sub(r"(?m)#.*$", "", graph)
+        if shape and shape in graphs:
+            add("graphs that were compiled before, for another function or entry", node.seconds)
+        graphs.add(shape)
+        guards = _spent(entry, "build_guards")
+        if guards > 0.05 * node.seconds and guards > 0.1:
+            add("guards that took long to build", guards, node.title)
+        if node.phases.get("kernels", 0.0) > 0.1:
+            add("kernels (C++, Triton) that were in no cache", node.phases["kernels"])
+    rows = [row for row in found.values() if row["seconds"] >= 0.005]
+    return sorted(rows, key=lambda row: -row["seconds"])
+
+
 # ---- ranks -------------------------------------------------------------------------------------------------------------
 
 _UNIQUE = re.compile(

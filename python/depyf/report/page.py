@@ -169,6 +169,7 @@ def render(runs, folder):
         views=views,
         texts=pool.texts,
         causes=causes,
+        avoidable=overview.avoidable(nodes),
         flow=flow.draw(nodes),
         tiles=_tiles(nodes, runs),
         total=total,
