@@ -666,3 +666,31 @@ def test_a_readme_of_somebody_else_stays(tmp_path):
             compiled(double, dynamic=False)(torch.ones(number))
         assert (tmp_path / "README.md").read_text() == "my project"
         assert "What torch.compile made" in (tmp_path / "depyf-README.md").read_text()
+
+
+def test_eight_threads_compile_in_one_block(tmp_path):
+    begin, wrong = threading.Barrier(8), []
+
+    def work(number):
+        text = "def f_%d(x):\n    y = x + %d\n    torch._dynamo.graph_break()\n    return y * 2\n"
+        function = function_of(text % (number, number), "f_%d" % number)
+        begin.wait(60)
+        for size in (2, 3):
+            found = compiled(function, dynamic=False)(torch.ones(size))
+            shared = compiled(broken, dynamic=False)(torch.ones(size))
+            if found.tolist() != [2.0 + 2 * number] * size or shared.shape != (size,):
+                wrong.append((number, found, shared))
+
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(300)
+    assert wrong == [] and run.problems == [] and left_behind(tmp_path / "dump") == []
+    for number in range(8):
+        assert [entry.replaced for entry in run.function("f_%d" % number).entries] == [True] * 2
+    # torch gives up on `broken` where threads that compile it at once reach its limit
+    names = [entry.path for entry in run.entries() if entry.hooked]
+    assert len(set(names)) == len(names) and None not in names
+    assert all((tmp_path / "dump" / name).exists() for name in names)
