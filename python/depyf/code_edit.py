@@ -222,6 +222,28 @@ def with_names(code, names):
     return rebuilt(code, rebuild)
 
 
+def with_variables(code, names, globals_among=frozenset()):
+    """`code` with its locals that are keys of `names` renamed, and those of its globals.
+
+    Globals, `globals_among` the keys, are renamed in the code objects inside it, too; nothing else
+    there may have such a name.
+    """
+    if not names:
+        return code
+    outer = {name: real for name, real in names.items() if name in globals_among}
+
+    def rebuild(current, consts):
+        return replace(
+            with_consts(current, consts),
+            co_names=tuple(outer.get(name, name) for name in current.co_names),
+        )
+
+    renamed = rebuilt(code, rebuild) if outer else code
+    local = {name: real for name, real in names.items() if name not in globals_among}
+    variables = tuple(local.get(name, name) for name in renamed.co_varnames)
+    return replace(renamed, co_varnames=variables) if variables != code.co_varnames else renamed
+
+
 def rename_qualified(code, old_prefix, new_prefix):
     """`code` with `old_prefix + ".<locals>."` of the functions inside it replaced by the new one.
 

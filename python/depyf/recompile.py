@@ -14,7 +14,7 @@ import sys
 import textwrap
 import types
 from collections import deque, namedtuple
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Dict, Iterable, Optional, Sequence, Set, Tuple
 
 from depyf import _core
 from depyf.assembler import with_locals
@@ -27,6 +27,7 @@ from depyf.code_edit import (
     reorder_cells,
     replace,
     with_names,
+    with_variables,
 )
 from depyf.terminal import shown
 from depyf.frame_contract import argument_names, violation
@@ -62,7 +63,8 @@ _OBSERVERS = (locals, vars, dir, eval, exec, sys._getframe)
 class Recompiled(
     namedtuple(
         "Recompiled",
-        "code source path verdict detail function_name line_map constants diagnostics names",
+        "code source path verdict detail function_name line_map constants diagnostics names "
+        "readable",
     )
 ):
     """What `recompile` made.
@@ -75,7 +77,8 @@ class Recompiled(
     line_map: list of (line, bytecode offsets, original line, qualified name);
     constants: placeholder name in the source -> the object that stands there;
     diagnostics: list of (kind, qualified name, offset, message);
-    names: name in the source -> the name of the bytecode that no source can hold.
+    names: name in the source -> the name of the bytecode that no source can hold;
+    readable: name of a global in the source -> the name that torch gave it, which the code has.
     """
 
     __slots__ = ()
@@ -98,6 +101,7 @@ def recompile(
     dynamo: bool = False,
     scope: Optional[Dict[str, Any]] = None,
     own_locals: Iterable[str] = (),
+    callee_results: Any = None,
 ) -> Recompiled:
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -109,7 +113,9 @@ def recompile(
     line, and `code` is None. `dynamo` says that torch wrote the code, also where no name in it does,
     and that the globals in it which have names of torch's are those that torch installed. With
     `scope`, the globals of the frame, that is looked up. `own_locals` are names of locals that the
-    program has itself, which count also where they look like torch's.
+    program has itself, which count also where they look like torch's. `callee_parameters` and
+    `callee_results` map global names of functions to names of their parameters, and of graphs to
+    names of their outputs.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -132,6 +138,8 @@ def recompile(
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):
         names = {}
+        readable = []
+        wanted = {"readable": readable} if dynamo and not faithful else {}
         decompiled = _core.decompile(
             original_code,
             indentation,
@@ -150,6 +158,8 @@ def recompile(
             # Names of torch's are believed where they make the source readable, which is proven.
             ordinary=faithful and not dynamo,
             own_locals=own_locals,
+            callee_results=callee_results or {},
+            **wanted,
         )
         attempt = _attempt(
             original_code,
@@ -161,6 +171,7 @@ def recompile(
             dynamo,
             names,
             own_locals,
+            readable,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -203,6 +214,7 @@ def _attempt(
     dynamo: bool,
     names: Optional[Dict[str, str]] = None,
     own_locals: Iterable[str] = (),
+    readable: Sequence[Tuple[str, str, bool]] = (),
 ) -> Any:
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
@@ -211,10 +223,18 @@ def _attempt(
     filename = path or "<decompiled %s>" % function_name
     flags = original.co_flags & _FUTURE_FLAGS
     cells, frees = _spelt_variables(reference, source, names)
+    globals_of_torch = {given: real for given, real, is_global in readable if is_global}
     try:
+        if readable:
+            source, line_map = _without_nonlocals(source, line_map)
         source, added_lines = _as_module(source, frees, filename, flags, indentation)
         if added_lines:
             line_map = _shifted(line_map, added_lines)
+        head = _table_of_globals(globals_of_torch)
+        if dynamo and frees and not added_lines:
+            head += _wrapped("free variables of the function: %s" % ", ".join(frees))
+        source = head + source
+        line_map = _shifted(line_map, head.count("\n"))
         arguments = (source, original, cells, frees, filename, flags, function_name, names)
         try:
             candidate = _compile(*arguments)
@@ -223,6 +243,8 @@ def _attempt(
                 raise  # in the user's program, where nobody asked for a warning
             with_warnings = True
             candidate = _compile(*arguments, with_warnings=with_warnings)
+        torchs = {given: real for given, real, _ in readable}
+        candidate = with_variables(candidate, torchs, globals_of_torch)
         candidate = _fit(candidate, reference, constants)
         if dynamo:
             candidate, consumed = consume(candidate, used_locals(original))
@@ -233,7 +255,10 @@ def _attempt(
             lifetimes=dynamo,
             own_locals=own_locals,
         )
-        candidate = _dressed(candidate, reference)
+        # A debugger shows the locals by the names that the source has.
+        shown_names = {real: given for given, real, is_global in readable if not is_global}
+        consumed = tuple(shown_names.get(name, name) for name in consumed)
+        candidate = with_variables(_dressed(candidate, reference), shown_names)
         if verdict in PROVEN:
             code = candidate
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -262,7 +287,13 @@ def _attempt(
         constants,
         diagnostics,
         names,
+        globals_of_torch,
     )
+
+
+def _table_of_globals(names: Dict[str, str]) -> str:
+    """Comment lines that say which of torch's globals the names in the source stand for."""
+    return "".join("# %s is torch's %s\n" % pair for pair in names.items())
 
 
 class _Misfit(Exception):
@@ -346,8 +377,44 @@ def _lifetime_note(names):
         "The bytecode that runs clears each of these locals where it is last read, as a value on "
         "the stack of torch's code ends there: %s." % ", ".join(names)
     )
+    return "\n" + _wrapped(text)
+
+
+def _wrapped(text: str) -> str:
+    """`text` as comment lines."""
     lines = textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)
-    return "\n" + "".join("# %s\n" % line for line in lines)
+    return "".join("# %s\n" % line for line in lines)
+
+
+def _without_nonlocals(source: str, line_map: Any) -> Tuple[str, Any]:
+    """`source` without the `nonlocal` lines of a function that assigns none of these variables.
+
+    `_compile` makes them free variables all the same; what is left is a valid file.
+    """
+    tree = parse(source, "<decompiled>", 0)
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+        return source, line_map
+    function = tree.body[0]
+    bound = set()  # type: Set[Optional[str]]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.ExceptHandler):
+            bound.add(node.name)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not function:
+            return source, line_map
+    lines = source.splitlines(True)
+    for statement in function.body:
+        if isinstance(statement, ast.Nonlocal) and not bound.intersection(statement.names):
+            gone = statement.lineno
+            del lines[gone - 1]
+            line_map = [
+                (entry[0] - (entry[0] > gone),) + tuple(entry[1:])
+                for entry in line_map
+                if entry[0] != gone
+            ]
+            return "".join(lines), line_map
+    return source, line_map
 
 
 def _brief(value):

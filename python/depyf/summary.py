@@ -424,7 +424,7 @@ def guards_text(document, line, links=False):
                 for found in places
             ):
                 head = "%s [%s] " % (
-                    shown(function["name"]) if function else "?",
+                    shown(function.get("qualname") or function["name"]) if function else "?",
                     entry["compile_id"],
                 )
                 mark = _MARK.match(guard["text"])

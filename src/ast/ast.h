@@ -153,6 +153,12 @@ struct Diagnostic {
   std::string message;
 };
 
+/// A name in the text, what the bytecode has, and whether that is a global.
+struct ReadableName {
+  StrId given, real;
+  bool global = false;
+};
+
 struct Ast {
   Module* module = nullptr;
   Arena arena;
@@ -166,6 +172,8 @@ struct Ast {
   /// Locals that share their name with a global of the same code: what they are called here, and
   /// their name.
   std::vector<std::pair<StrId, StrId>> separated;
+  /// Names that stand for those which Dynamo gave (rewrite/dynamo_names.h).
+  std::vector<ReadableName> readable;
   /// Names that no source can hold are left to the printer, which renames them.
   bool renames = false;
   std::unordered_set<std::uint32_t> bound_names;  // of all code objects; for builtin()

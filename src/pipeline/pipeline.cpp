@@ -11,6 +11,7 @@
 #include "flow/straighten.h"
 #include "lift/lifted.h"
 #include "print/tree.h"
+#include "rewrite/dynamo_names.h"
 #include "rewrite/rebuilt.h"
 #include "rewrite/rewrite.h"
 #include "scopes/scopes.h"
@@ -63,7 +64,7 @@ SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options) {
 
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
   return {options.keep_temporaries, options.temp_prefix, dynamo,
-          dynamo && !options.keep_temporaries, &options.callee_parameters};
+          dynamo && !options.keep_temporaries, options.own_locals};
 }
 
 PrintOptions print_options(const Module& module, const DecompileOptions& options) {
@@ -73,6 +74,7 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   print.sites = options.line_map;
   print.signature = &options.signature;
   print.renames_keywords = options.renames;
+  print.breaks_paths = options.readable;
   return print;
 }
 
@@ -385,6 +387,17 @@ bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
   return false;
 }
 
+void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
+  if (options.keep_temporaries) return;
+  DynamoNaming naming;
+  naming.parameters = &options.callee_parameters;
+  naming.results = &options.callee_results;
+  naming.own_locals = options.own_locals;
+  naming.indentation = options.indentation;
+  naming.renames = options.readable && code == ast.module->root;
+  name_values(ast, code, naming);
+}
+
 /// `prefix`, with underscores behind it where a variable or attribute of the module has such a
 /// name, also behind the name of a class that mangles it.
 std::string unused_prefix(const Module& module, const std::string& prefix) {
@@ -493,6 +506,11 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
     decompile_all(flat);
   }
   Decompiled result;
+  for (std::uint32_t id = 0; id < count; ++id)
+    if (is_dynamos(module, CodeId(id), options)) name_values_of(ast, CodeId(id), options);
+  for (const ReadableName& name : ast.readable)
+    result.readable.push_back(
+        {std::string(module[name.given]), std::string(module[name.real]), name.global});
   if (options.scopes)
     result.scopes = to_text(find_scopes(ast, module.root, is_function), module, options.scopes_of);
   PrintOptions print = print_options(module, options);
@@ -545,6 +563,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
     for (std::uint32_t id = 0; id < code.index; ++id) decompile_guarded(ast, CodeId(id), options);
   structure(lifted, ast, structure_options(dynamo, options));
   if (stage != Stage::Structure) rewrite(ast, code);
+  if (stage == Stage::Print && dynamo) name_values_of(ast, code, options);
   std::string out;
   for (const Diagnostic& diagnostic : ast.diagnostics) {
     if (diagnostic.code != code) continue;

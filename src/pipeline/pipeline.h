@@ -23,6 +23,9 @@ struct DecompileOptions {
   /// Parameter names of functions that the code calls by a global name; temporaries passed to them
   /// take these names.
   std::vector<std::pair<std::string, std::vector<std::string>>> callee_parameters;
+  /// What graphs that the code calls by a global name call their outputs, in the same way.
+  std::vector<std::pair<std::string, std::vector<std::string>>> callee_results;
+  bool readable = false;  // Dynamo's names are renamed, see Decompiled::readable
   bool keep_temporaries = false;
   bool dynamo = false;                  // the root is Dynamo's, also where no name in it says so
   bool ordinary = false;                // no code is Dynamo's, whatever its names say
@@ -42,10 +45,17 @@ struct DecompileOptions {
                          // printing a body in its place
 };
 
+/// A name in the text that stands for one of Dynamo's.
+struct Readable {
+  std::string given, real;
+  bool global = false;
+};
+
 struct Decompiled {
   Source source;
   LineMap line_map;  // empty unless asked for
   std::vector<Diagnostic> diagnostics;
+  std::vector<Readable> readable;  // in the order in which they are first seen
   std::string scopes;  // empty unless asked for: the symbol table of the text
 };
 

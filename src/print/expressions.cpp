@@ -108,6 +108,9 @@ bool Printer::takes_optional_group(ExprId id) const {
              binary_operator(static_cast<BinaryOp>(left.op)).prec ==
                  binary_operator(static_cast<BinaryOp>(e.op)).prec;
     }
+    case ExprKind::Attribute:
+    case ExprKind::Subscript:
+      return options_.breaks_paths;
     default:
       return false;  // every other kind stays on its line
   }

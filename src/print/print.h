@@ -24,7 +24,8 @@ struct PrintOptions {
                       // parentheses …)
   bool sites = true;  // make Source::sites
   const Signature* signature = nullptr;  // of print_function's own function
-  bool renames_keywords = false;         // of calls, like any other name that no source can hold
+  bool breaks_paths = false;      // `x = a.b['c']` too wide for its line: in parentheses below
+  bool renames_keywords = false;  // of calls, like any other name that no source can hold
 };
 
 /// A place in the output: what stands there, and on which line (1-based). Without an offset: that

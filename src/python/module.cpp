@@ -150,18 +150,19 @@ Signature read_signature(PyObject* tuple) {
   return out;
 }
 
-/// {name: (parameter, …)}; anything else in it is a TypeError.
-void read_callee_parameters(PyObject* dict, DecompileOptions& options) {
+/// {name: (name, …)}; anything else in it is a TypeError.
+void read_names(PyObject* dict,
+                std::vector<std::pair<std::string, std::vector<std::string>>>& names) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
   while (PyDict_Next(dict, &at, &key, &value)) {
     if (!PyUnicode_Check(key) || !PyTuple_Check(value)) {
-      PyErr_SetString(
-          PyExc_TypeError,
-          "callee_parameters is a dict of a function's name to a tuple of its parameters' names");
+      PyErr_SetString(PyExc_TypeError,
+                      "callee_parameters and callee_results are dicts of a function's name to a "
+                      "tuple of names");
       throw PythonError();
     }
-    options.callee_parameters.emplace_back(text_of(key), texts(value));
+    names.emplace_back(text_of(key), texts(value));
   }
 }
 
@@ -169,7 +170,7 @@ const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
     "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, "
     "line_map=True, signature=(), renamed=None, nan_literals=True, ordinary=False,\n"
-    "          own_locals=())\n--\n\n"
+    "          own_locals=(), callee_results={}, readable=None)\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, "
     "original_line,\n"
@@ -192,27 +193,33 @@ const char decompile_doc[] =
     "'L1' ... 'L6',\n"
     "'broken' or 'note'. A dict `renamed` is filled with what names are called that no source can "
     "hold, and what they are;\n"
-    "keywords of calls are among them then. Raises DecompilationError.";
+    "keywords of calls are among them then. callee_results maps the global names of graphs to the "
+    "tuple of what they\n"
+    "call their outputs. A list `readable` asks for names in place of those that torch made up, "
+    "and "
+    "is filled with\n"
+    "(name, torch's, whether it is a global). Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {
-      "code",         "indentation",       "temp_prefix",  "name",     "keep_temporaries",
-      "set_literals", "callee_parameters", "ladder",       "dynamo",   "line_map",
-      "signature",    "renamed",           "nan_literals", "ordinary", "own_locals",
-      nullptr};
+      "code",           "indentation",       "temp_prefix",  "name",     "keep_temporaries",
+      "set_literals",   "callee_parameters", "ladder",       "dynamo",   "line_map",
+      "signature",      "renamed",           "nan_literals", "ordinary", "own_locals",
+      "callee_results", "readable",          nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
   PyObject *callee_parameters = nullptr, *signature = nullptr, *renamed = nullptr;
-  PyObject* own_locals = nullptr;
+  PyObject *own_locals = nullptr, *callee_results = nullptr, *readable = nullptr;
   int ladder = 0, dynamo = 0, wants_line_map = 1, nan_literals = 1, ordinary = 0;
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O|iszppO!ippO!OppO!", const_cast<char**>(keywords), &input, &indentation,
-          &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type, &callee_parameters,
-          &ladder, &dynamo, &wants_line_map, &PyTuple_Type, &signature, &renamed, &nan_literals,
-          &ordinary, &PyTuple_Type, &own_locals)) {
+          args, kwargs, "O|iszppO!ippO!OppO!O!O!", const_cast<char**>(keywords), &input,
+          &indentation, &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type,
+          &callee_parameters, &ladder, &dynamo, &wants_line_map, &PyTuple_Type, &signature,
+          &renamed, &nan_literals, &ordinary, &PyTuple_Type, &own_locals, &PyDict_Type,
+          &callee_results, &PyList_Type, &readable)) {
     return nullptr;
   }
   if (renamed == Py_None) renamed = nullptr;
@@ -234,7 +241,9 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.indentation = static_cast<std::uint32_t>(indentation);
     options.temp_prefix = temp_prefix;
     options.keep_temporaries = keep_temporaries != 0;
-    if (callee_parameters) read_callee_parameters(callee_parameters, options);
+    if (callee_parameters) read_names(callee_parameters, options.callee_parameters);
+    if (callee_results) read_names(callee_results, options.callee_results);
+    options.readable = readable != nullptr;
     if (signature) options.signature = read_signature(signature);
     if (name) options.name = name;
     options.ladder = static_cast<std::uint8_t>(ladder < 0 ? 0 : ladder > 6 ? 6 : ladder);
@@ -263,6 +272,12 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
       for (const auto& [spelling, name] : result.source.renamed) {
         Ref key = to_str(spelling), value = to_name(name);
         if (PyDict_SetItem(renamed, key.get(), value.get()) < 0) throw PythonError();
+      }
+    if (readable)
+      for (const Readable& name : result.readable) {
+        Ref given = to_str(name.given), real = to_name(name.real);
+        Ref global = Ref::checked(PyBool_FromLong(name.global));
+        if (PyList_Append(readable, tuple({&given, &real, &global}).get()) < 0) throw PythonError();
       }
     Ref text = to_str(result.source.text);
     Ref lines = line_map(module, result.line_map);

@@ -87,6 +87,12 @@ bool asks_for_locals(const Module& module, const Cfg& cfg) {
                      [&](const Instr& instr) { return shows_locals(module, instr.op, instr.arg); });
 }
 
+bool named_like_dynamos(std::string_view local) {  // torch/_dynamo/output_graph.py, new_var
+  for (std::string_view stem : {"tmp_", "graph_out_", "random_values_"})
+    if (is_numbered(local, stem)) return true;
+  return false;
+}
+
 bool made_by_dynamo(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
   for (StrId name : code.names) {
@@ -135,7 +141,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::remove_trivial_params(lifted);
   simplifying::forget_names_of_called(lifted, module);
   if (options.late_loads) simplifying::sink_loads(lifted, module, dynamo);
-  if (options.order_stores) simplifying::order_local_stores(lifted, module);
+  if (options.order_stores) simplifying::order_local_stores(lifted, module, options.own_locals);
   forget_removed(lifted);
 #ifndef NDEBUG
   check(lifted);

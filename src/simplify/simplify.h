@@ -58,6 +58,10 @@ bool made_by_dynamo(const Module& module, CodeId code);
 /// name; that is for the caller to judge.
 bool asks_for_locals(const Module& module, const Cfg& cfg);
 
+/// Is a local named as Dynamo names its own: `tmp_3`, `graph_out_0`, `random_values_1`? The program
+/// may have such a name, too.
+bool named_like_dynamos(std::string_view local);
+
 /// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`,
 /// `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.
 bool installed_by_dynamo(std::string_view global);

@@ -7,6 +7,11 @@
 // What a slot held before may die earlier or later, which is not part of the semantics. Two stores
 // to one local keep their order.
 //
+// A deletion of a local that Dynamo made up moves behind the stores to such locals that follow it.
+// Premises: the block stores the deleted local before, so that deleting it cannot raise; it is none
+// of those stored. Proof: nothing but a walk through frames from what dies there tells whether the
+// other locals, which only Dynamo's code reads, are bound yet. Deletions keep their order.
+//
 // Dynamo stores what lay on the stack from the top down; source that evaluates the same values and
 // names them stores from the bottom up, and which of the two an assignment of several names
 // compiles to depends on their number and on the version.
@@ -16,7 +21,8 @@
 
 namespace depyf::simplifying {
 
-void order_local_stores(Lifted& lifted, const Module& module) {
+void order_local_stores(Lifted& lifted, const Module& module,
+                        std::span<const std::string> own_locals) {
   const CodeObject& code = module[lifted.code];
   const auto plain = [&](const Value& value) {
     return value.op == Op::STORE_FAST && value.arg < code.slots.size() &&
@@ -26,34 +32,64 @@ void order_local_stores(Lifted& lifted, const Module& module) {
     return value.op == Op::LOAD_CONST || value.op == Op::LOAD_CLOSURE ||
            value.op == Op::BUILD_TUPLE || value.op == Op::BUILD_LIST || value.op == Op::BUILD_SLICE;
   };
-  std::vector<std::size_t> at;
-  std::vector<ValueId> stores, others;
+  const auto made_up = [&](const Value& value) {
+    const std::string_view name = module[code.slots[value.arg].name];
+    return named_like_dynamos(name) &&
+           std::find(own_locals.begin(), own_locals.end(), name) == own_locals.end();
+  };
+  std::vector<ValueId> stores, others, deletions;
+  std::vector<bool> bound;  // by slot: a store of this block gave it a value
+  const auto deletes = [&](const Value& value) {
+    return value.op == Op::DELETE_FAST && value.arg < code.slots.size() &&
+           code.slots[value.arg].name.valid() && code.slots[value.arg].kind == kLocal &&
+           bound[value.arg] && made_up(value);
+  };
   for (LiftedBlock& block : lifted.blocks) {
     std::vector<ValueId>& body = block.body;
+    bound.assign(code.slots.size(), false);
     for (std::size_t i = 0; i < body.size(); ++i) {
-      if (!plain(lifted[body[i]])) continue;
+      const Value& first = lifted[body[i]];
+      if (first.op == Op::LOAD_FAST_AND_CLEAR && first.arg < bound.size()) bound[first.arg] = false;
+      if (!plain(first) && !deletes(first)) {
+        if (first.op == Op::DELETE_FAST && first.arg < bound.size()) bound[first.arg] = false;
+        continue;
+      }
       std::size_t end = i;  // behind the last store of the run
       stores.clear();
       others.clear();
+      deletions.clear();
       std::size_t made = 0;
-      for (std::size_t k = i;
-           k < body.size() && (plain(lifted[body[k]]) || between(lifted[body[k]])); ++k) {
-        if (plain(lifted[body[k]])) {
+      const auto deleted = [&](std::uint32_t slot) {
+        return std::any_of(deletions.begin(), deletions.end(),
+                           [&](ValueId d) { return lifted[d].arg == slot; });
+      };
+      for (std::size_t k = i; k < body.size(); ++k) {
+        const Value& value = lifted[body[k]];
+        if (plain(value)) {
+          if (!deletions.empty() && (!made_up(value) || deleted(value.arg))) break;
           stores.push_back(body[k]);
-          end = k + 1;
-          made = others.size();
-        } else {
+          bound[value.arg] = true;
+        } else if (deletes(value)) {
+          deletions.push_back(body[k]);
+          bound[value.arg] = false;
+        } else if (between(value)) {
           others.push_back(body[k]);
+          continue;
+        } else {
+          break;
         }
+        end = k + 1;
+        made = others.size();
       }
       others.resize(made);
-      if (stores.size() > 1) {
+      if (stores.size() + (stores.empty() ? 0 : deletions.size()) > 1) {
         std::stable_sort(stores.begin(), stores.end(), [&](ValueId a, ValueId b) {
           return module[code.slots[lifted[a].arg].name] < module[code.slots[lifted[b].arg].name];
         });
         auto out =
             std::copy(others.begin(), others.end(), body.begin() + static_cast<std::ptrdiff_t>(i));
-        std::copy(stores.begin(), stores.end(), out);
+        out = std::copy(stores.begin(), stores.end(), out);
+        std::copy(deletions.begin(), deletions.end(), out);
       }
       i = end - 1;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opcode/op_set.h"
+#include "simplify/simplify.h"
 #include "structure/operations.h"
 #include "support/error.h"
 
@@ -90,7 +91,9 @@ bool BlockBuilder::operand_ready(ValueId v, ExprId& out) {
 
 bool BlockBuilder::movable(const Pending& entry) const {
   const Value& value = s_.at(entry.value);
-  if (entry.targets != 0 || value.kind != ValueKind::Operation) return false;
+  if (entry.targets != 0) return false;
+  if (entry.local != kNoLocal) return true;
+  if (value.kind != ValueKind::Operation) return false;
   return value.op == Op::LOAD_CONST || value.op == Op::LOAD_FAST || value.op == Op::LOAD_CLOSURE ||
          value.op == Op::LOAD_COMMON;
 }
@@ -143,20 +146,17 @@ void BlockBuilder::spill_through(std::size_t index) {
       value.aux = kIteratorWritten;
     }
   }
-  const bool together =
-      s_.options.name_temporaries && index > 0 &&
-      std::all_of(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                  [](const Pending& p) { return p.remaining > 0 && p.targets == 0; });
-  if (together) {  // evaluated in order, then named: `x, cond = graph_out_0[0], graph_out_0[1]`
-    std::vector<ExprId> names, values;
+  if (s_.options.statement_per_value) {  // what is made anew at each use needs none
+    std::size_t kept = 0;
     for (std::size_t i = 0; i <= index; ++i) {
-      names.push_back(s_.ast.name(s_.temporary_for(pending_[i].value), origin(pending_[i].value)));
-      values.push_back(pending_[i].expr);
+      const Pending entry = pending_[i];
+      const bool stays = movable(entry) && !forced(entry);
+      if (!stays && entry.remaining > 0)
+        out.push_back(assign_statement(
+            entry, s_.ast.name(s_.temporary_for(entry.value), origin(entry.value))));
+      if (stays && entry.remaining > 0) pending_[kept++] = entry;
     }
-    const ExprId left[] = {s_.ast.expr(ExprKind::Tuple, names)};
-    const ExprId right = s_.ast.expr(ExprKind::Tuple, values);
-    out.push_back(assignment(s_.ast, left, right, s_.ast[values[0]].origin));
-    pending_.erase(0, index + 1);
+    pending_.erase(kept, index + 1);
     return;
   }
   for (std::size_t i = 0; i <= index; ++i) {
@@ -180,12 +180,23 @@ void BlockBuilder::spill_for_statement() {
 /// Before a store to a local: pending loads of it must not move past the store.
 void BlockBuilder::spill_loads_of(std::uint32_t slot) {
   for (std::size_t i = pending_.size(); i > 0; --i) {
-    const Value& value = s_.at(pending_[i - 1].value);
-    if (value.kind == ValueKind::Operation && value.op == Op::LOAD_FAST && value.arg == slot) {
-      spill_through(i - 1);
-      return;
-    }
+    if (!loads(pending_[i - 1], slot)) continue;
+    changed_ = slot;
+    spill_through(i - 1);
+    changed_ = kNoLocal;
+    return;
   }
+}
+
+/// Must it get a temporary? Then what it reads changes, or another block reads it.
+bool BlockBuilder::forced(const Pending& entry) const {
+  if (ends_) return !s_.is_const(entry.value);
+  return changed_ != kNoLocal && loads(entry, changed_);
+}
+
+bool BlockBuilder::loads(const Pending& entry, std::uint32_t slot) const {
+  return entry.local == slot || (s_.is_op(entry.value, Op::LOAD_FAST) && entry.targets == 0 &&
+                                 s_.at(entry.value).arg == slot);
 }
 
 /// Nearly always the operands are the top of the pending values, in order, and nothing else uses
@@ -265,7 +276,8 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
     if (!v) continue;
     for (std::size_t p = pending_.size(); p > 0; --p) {
       if (pending_[p - 1].value != v) continue;
-      if (!movable(pending_[p - 1]) || (pending_[p - 1].remaining > 1 && !s_.is_const(v)))
+      if (!movable(pending_[p - 1]) ||
+          (pending_[p - 1].remaining > 1 && !made_anew(pending_[p - 1])))
         spill = std::max(spill, p);
       break;
     }
@@ -288,7 +300,7 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
       if (--entry.remaining == 0)
         pending_.erase(p - 1, p);
       else
-        kids[k] = s_.is_const(v) ? make_load(s_.ast, s_.lifted, v) : kids[k];
+        kids[k] = made_anew(entry) ? load_again(entry) : kids[k];
       break;
     }
     if (found) continue;
@@ -301,6 +313,16 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
       kids[k] = s_.ast.name(s_.temporary_for(v), origin(v));
     }
   }
+}
+
+/// May its expression stand at each use? Constants, and for Dynamo's code a local until it changes.
+bool BlockBuilder::made_anew(const Pending& entry) const {
+  return s_.is_const(entry.value) || (s_.options.statement_per_value && movable(entry));
+}
+
+ExprId BlockBuilder::load_again(const Pending& entry) {
+  return entry.local == kNoLocal ? make_load(s_.ast, s_.lifted, entry.value)
+                                 : s_.ast.name(StrId(s_.ast[entry.expr].a), origin(entry.value));
 }
 
 ExprId BlockBuilder::take_one(ValueId v) {
@@ -376,7 +398,7 @@ void BlockBuilder::finish() {
     pending_.pop_back();
     if (!is_constant) break;
   }
-  if (!pending_.empty()) spill_through(pending_.size() - 1);
+  spill_at_end();
   if (handed_on.value) s_.note(handed_on.value).built = handed_on.expr;
 }
 
@@ -386,7 +408,15 @@ void BlockBuilder::finish_all() {
   };
   pending_.resize(static_cast<std::size_t>(
       std::remove_if(pending_.begin(), pending_.end(), is_constant) - pending_.begin()));
+  spill_at_end();
+}
+
+/// Nothing is pending any more; constants are made again.
+void BlockBuilder::spill_at_end() {
+  ends_ = true;
   if (!pending_.empty()) spill_through(pending_.size() - 1);
+  ends_ = false;
+  pending_.resize(0);
 }
 
 /// The expression of a value with control flow inside, over the expression of what is evaluated
@@ -704,6 +734,14 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
       emit(st);
       return;
     }
+    if (entry.remaining > 1 && stands_for(store_op)) {
+      if (expression_only_) {
+        failed = true;
+        return;
+      }
+      store_first(target, store_op);
+      return;
+    }
     if (--entry.remaining > 0) {
       ++entry.targets;
       targets_.push_back({value, target});
@@ -723,6 +761,30 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
   spill_for_statement();
   emit(assignment(s_.ast, target, e, origin(store_op)));
+}
+
+/// A store to a local that Dynamo made up, of a value that is used again: where it is read there,
+/// the source needs no other name for it, and no assignment inside an expression.
+bool BlockBuilder::stands_for(ValueId store_op) const {
+  const Value& store = s_.at(store_op);
+  if (!s_.options.statement_per_value || store.op != Op::STORE_FAST) return false;
+  const std::string_view name = s_.module[s_.module[s_.lifted.code].slots[store.arg].name];
+  return named_like_dynamos(name) && !s_.options.is_own(name);
+}
+
+/// The topmost value is stored, and from then on is what the local holds.
+void BlockBuilder::store_first(ExprId target, ValueId store_op) {
+  const std::uint32_t slot = s_.at(store_op).arg;
+  spill_loads_of(slot);
+  Pending top = pending_.back();
+  pending_.pop_back();
+  spill_for_statement();
+  emit(assign_statement(top, target));
+  top.targets = 0;
+  --top.remaining;
+  top.local = slot;
+  top.expr = s_.ast.name(StrId(s_.ast[target].a), origin(top.value));
+  pending_.push_back(top);
 }
 
 void BlockBuilder::OpenUnpack::add_up_to(std::size_t end, ExprId target, Ast& ast) {

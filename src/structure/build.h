@@ -42,12 +42,14 @@ class BlockBuilder {
   ValueId external;  // expression_only: the value from outside that was used, if any
 
  private:
+  static constexpr std::uint32_t kNoLocal = UINT32_MAX;
   struct Pending {
     ValueId value;
     ExprId expr;
     std::uint32_t remaining;  // uses not yet seen
     std::uint32_t targets =
         0;  // stores seen so far, in targets_: a chained assignment, or a walrus
+    std::uint32_t local = kNoLocal;  // it is there, too, and read from there
     bool is_once() const { return remaining == 1 && targets == 0; }
   };
   struct Target {
@@ -81,6 +83,13 @@ class BlockBuilder {
   void spill_through(std::size_t index);
   void spill_for_statement();
   void spill_loads_of(std::uint32_t slot);
+  bool loads(const Pending& entry, std::uint32_t slot) const;
+  bool forced(const Pending& entry) const;
+  void spill_at_end();
+  bool made_anew(const Pending& entry) const;
+  ExprId load_again(const Pending& entry);
+  bool stands_for(ValueId store_op) const;
+  void store_first(ExprId target, ValueId store_op);
   void store(std::size_t position);
   void assign_target(ValueId value, ExprId target, ValueId store_op);
   bool parallel_assignment(std::size_t position);
@@ -106,6 +115,8 @@ class BlockBuilder {
   std::vector<Target> targets_;
   std::vector<OpenUnpack> unpacks_;
   std::size_t skip_until_ = 0;
+  bool ends_ = false;                 // all that is pending is spilled
+  std::uint32_t changed_ = kNoLocal;  // the local that is about to be stored or deleted
   struct AugStore {
     ValueId store;
     ExprId target;

@@ -294,14 +294,13 @@ class Structurer {
   void fold_expressions(
       const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
   void fold_exception_types();                           // fold.cpp
-  void name_temporaries(std::uint32_t first_expr, std::uint32_t first_stmt);  // names.cpp
-  void fold_async_for();                                                      // loops.cpp
-  bool drop_builtin_shortcuts();                                              // structure.cpp
-  void join_module_ends();                                                    // structure.cpp
-  void split_at_breaks();                                                     // structure.cpp
-  void split_at_iterators();                                                  // structure.cpp
-  void drop_constant_params();                                                // structure.cpp
-  void return_at_once();                                                      // structure.cpp
+  void fold_async_for();                                 // loops.cpp
+  bool drop_builtin_shortcuts();                         // structure.cpp
+  void join_module_ends();                               // structure.cpp
+  void split_at_breaks();                                // structure.cpp
+  void split_at_iterators();                             // structure.cpp
+  void drop_constant_params();                           // structure.cpp
+  void return_at_once();                                 // structure.cpp
   /// Not a module or a class, which no statement ends.
   bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.

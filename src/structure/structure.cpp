@@ -233,11 +233,8 @@ void Structurer::run() {
   mark_statement_ends();
   if (!counted()) recount();
   if (nodes.size() > 1) return_at_once();
-  const std::uint32_t first_expr = static_cast<std::uint32_t>(ast.exprs.size()),
-                      first_stmt = static_cast<std::uint32_t>(ast.stmts.size());
   ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
   check_effects();
-  if (options.name_temporaries) name_temporaries(first_expr, first_stmt);
   check_temporaries();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <string>
 
 #include "ast/ast.h"
 #include "lift/lifted.h"
@@ -16,17 +16,21 @@ struct StructureOptions {
   std::string_view temp_prefix = "__temp_";
   /// Code that Dynamo made: its lines do not tell which instructions are one statement.
   bool made_by_dynamo = false;
-  /// Temporaries get names that say what they are.
-  bool name_temporaries = false;
-  /// Parameters of functions that the code calls by a global name (Dynamo's resume functions), for
-  /// such names.
-  const std::vector<std::pair<std::string, std::vector<std::string>>>* callee_parameters = nullptr;
+  /// Each value that several operations share, or that waits for a statement, gets a statement of
+  /// its own, in the order of the bytecode.
+  bool statement_per_value = false;
+  /// Locals that are the program's own, whatever they are named.
+  std::span<const std::string> own_locals;
   /// Where code stands (its order up to 3.9, its lines and columns) tells how it was written; else
   /// control flow alone does.
   bool layout_tells = true;
   /// Ends that are the same code are taken for copies of one, which the compiler made. Where no
   /// statements lead there from each copy, they stay apart.
   bool joins_ends = true;
+
+  bool is_own(std::string_view local) const {
+    return std::find(own_locals.begin(), own_locals.end(), local) != own_locals.end();
+  }
 };
 
 /// Turns the graph into raw statements (if, while, for, try, with, match …), by dominators and

@@ -687,7 +687,7 @@ def test_a_list_that_waits_across_a_loop_is_made_before_its_iterator(tmp_path):
     code = compiled(os.path.join(DYNAMO, "list_across_a_loop.txt"), tmp_path)
     text = _core.decompile(code, dynamo=True)[0]
     assert re.match(
-        r"(\w+), (\w+) = g, \[x, y\]\nfor k in d:\n    h\(k\)\nreturn \1\(x, \2\)$", text
+        r"(\w+) = g\n(\w+) = \[x, y\]\nfor k in d:\n    h\(k\)\nreturn \1\(x, \2\)$", text
     ), text
 
 

@@ -23,8 +23,8 @@ def dump_src(original_code: Any, module: Any) -> str:
     return implementation(original_code, module)
 
 
-def link(names: Any, module: str, token: str = "") -> None:
+def link(names: Any, module: str, token: str = "", of_torch: Any = None) -> None:
     """Supplies the names that a full_code file uses; see `depyf.torch.fullcode.link`."""
     from depyf.torch.fullcode import link as implementation
 
-    implementation(names, module, token)
+    implementation(names, module, token, of_torch)

@@ -148,6 +148,8 @@ def _read(folder, name, limit=FILE_LIMIT):
 #: depyf's, or have been tampered with
 _FUNCTION = {
     "name": "?",
+    "qualname": "",
+    "through": "",
     "filename": "",
     "firstlineno": 0,
     "source": "",

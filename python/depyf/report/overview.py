@@ -130,8 +130,13 @@ class Node:
             metrics = self.entry.get("metrics") or {}
             known = str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
         else:
-            known = self.function.get("name") or "?"
+            known = self.function.get("qualname") or self.function.get("name") or "?"
         return resumed(known)[0] or known
+
+    @property
+    def through(self):
+        """The wrapper of a decorator whose code this is; "" for none."""
+        return str((self.function or {}).get("through") or "")
 
     @property
     def caller(self):
@@ -414,7 +419,7 @@ def divergence(runs):
                     "",
                 )
                 table[str(entry.get("compile_id"))] = {
-                    "function": function.get("name") or "?",
+                    "function": function.get("qualname") or function.get("name") or "?",
                     "graph": _UNIQUE.sub("", graph),
                     "breaks": sorted(
                         "%s: %s" % (b.get("location"), b.get("reason"))

@@ -27,6 +27,7 @@ import depyf.recompile  # noqa: F401  loaded before a compile is timed; asked fo
 from depyf.code_edit import rebuilt, with_consts
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
+from depyf.report.overview import resumed
 from depyf.torch import compat, guards
 from depyf.torch.dump import DUMP_LIMIT, DumpWriter, EarlierDump
 from depyf.torch.model import (
@@ -40,6 +41,7 @@ from depyf.torch.model import (
     Problem,
     Run,
 )
+from depyf.torch.origin import origin_of
 
 log = logging.getLogger("depyf")
 
@@ -504,7 +506,36 @@ class Session:
             self._by_context[id(context)] = (LiveObject(context), entry)
         return entry
 
-    def _function(self, code: types.CodeType) -> Function:
+    def _name_function(
+        self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> None:
+        if not function.is_resume:
+            try:
+                found = origin_of(code, compat.frame_locals(), scope)
+            except Exception:  # names are for reading only
+                return
+            function.qualname, function.module, function.through = found
+            return
+        # It goes on with a function that was compiled before, or that broke at once.
+        name = resumed(code.co_name)[0]
+        whole = [
+            known
+            for known in self.run.functions
+            if (known.name, known.filename) == (name, code.co_filename) and not known.is_resume
+        ]
+        # Its first line is that of the break: the last function of the name that begins before.
+        before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
+        here = sorted(before, key=lambda known: -known.firstlineno)[:1]
+        outer = here[0].qualname if here else ""
+        if not here:  # the part in front of the break had nothing to compile
+            prefix = getattr(code, "co_qualname", "").rpartition("<locals>.")[2]
+            outer = prefix[: -len(code.co_name)] + name if "." in prefix else ""
+        if outer:
+            function.qualname = outer
+        if here:
+            function.module, function.through = here[0].module, here[0].through
+
+    def _function(self, code: types.CodeType, scope: Optional[Dict[str, Any]] = None) -> Function:
         function = self._functions.get(id(code))
         if function is not None and function.code is code:
             return function
@@ -514,12 +545,13 @@ class Session:
             firstlineno=code.co_firstlineno,
             is_resume=bool(compat.RESUME_CODE.match(code.co_name)),
         )
+        self._name_function(function, code, scope)
         function._code = LiveObject(code)
         function._signature = _signature(code)
         known = self._resume_names.get(id(code))
         if known is not None and known[0].get() is code:
             function.global_name, function._installed_as = known[1], known[2]
-        function.index = self._number("full", safe_name(code.co_name))
+        function.index = self._number("full", safe_name(function.stem))
         self._functions[id(code)] = function
         self.run.functions.append(function)
         return function
@@ -550,10 +582,10 @@ class Session:
             entry = self._entry(context, compile_id)
             if entry in self.run.unattributed:
                 self.run.unattributed.remove(entry)
-            function = self._function(code)
+            function = self._function(code, scope)
             if scope is not None and not function._globals_name:
                 function._globals_name = str(scope.get("__name__") or "")
-            name = safe_name(code.co_name)
+            name = safe_name(function.stem)
             entry.index = self._number("transformed", name)
             entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
             entry.attempt = max(entry.attempt, attempt)
@@ -643,12 +675,14 @@ class Session:
 
             try:
                 names = compat.resume_parameters(new_code, shared.get("scope"))
+                outputs = compat.graph_outputs(new_code, shared.get("scope"))
                 try:
                     recompiled = recompile(
                         new_code,
                         filename_template=template,
                         name=entry.name,
                         callee_parameters=names,
+                        callee_results=outputs,
                         dynamo=True,
                         scope=shared.get("scope"),
                         own_locals=code.co_varnames,
@@ -663,6 +697,7 @@ class Session:
                         new_code,
                         name=entry.name,
                         callee_parameters=names,
+                        callee_results=outputs,
                         dynamo=True,
                         scope=shared.get("scope"),
                         own_locals=code.co_varnames,
@@ -678,6 +713,7 @@ class Session:
             return None
         entry.source = recompiled.source or ""
         entry._constants = known_constants(recompiled.constants)
+        entry.names = dict(recompiled.readable)
         # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
         entry.verdict = {"identical": "exact", "failed": "refused"}.get(
             recompiled.verdict, recompiled.verdict

@@ -188,6 +188,27 @@ def resume_parameters(
     return found
 
 
+def graph_outputs(
+    code: types.CodeType, scope: Optional[Dict[str, Any]]
+) -> Dict[str, Tuple[str, ...]]:
+    """What the graphs that `code` calls by a global name call their outputs; "" for no node.
+
+    Known where the backend runs the captured graph as it is.
+    """
+    found: Dict[str, Tuple[str, ...]] = {}
+    for name in code.co_names if scope else ():
+        if not COMPILED_FUNCTION.match(name):
+            continue
+        module = graph_module_of(scope.get(name)) if scope is not None else None
+        try:
+            nodes = [node for node in module.graph.nodes if node.op == "output"] if module else []
+            if nodes and isinstance(nodes[0].args[0], (tuple, list)):
+                found[name] = tuple(str(getattr(v, "name", "")) for v in nodes[0].args[0])
+        except Exception:
+            continue
+    return found
+
+
 def frame_globals() -> Optional[Dict[str, Any]]:
     """The globals of the frame that is being compiled, to be called from inside a bytecode hook; None when not found."""
     return _compiled_frame("globals")

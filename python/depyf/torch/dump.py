@@ -400,7 +400,7 @@ class DumpWriter:
         for function in run.functions:
             if function.is_resume and function.global_name in called:
                 continue
-            name = "full_code_for_%s_%d" % (_safe(function.name), function.index)
+            name = "full_code_for_%s_%d" % (_safe(function.stem), function.index)
             try:
                 text = renderer.render(function)
             except Exception as error:
@@ -591,7 +591,7 @@ def overview(run: Run) -> str:
         "",
     ]
     for function in run.functions:
-        lines.append("## %s" % _code(function.name))
+        lines.append("## %s" % _code(function.title))
         lines.append("")
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:

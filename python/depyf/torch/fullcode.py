@@ -114,7 +114,12 @@ def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
     return bind(factory(*[None] * code.co_argcount))
 
 
-def link(names: Dict[str, Any], module: str, token: str = "") -> None:
+def link(
+    names: Dict[str, Any],
+    module: str,
+    token: str = "",
+    of_torch: Optional[Dict[str, str]] = None,
+) -> None:
     """Supplies what the code in a full_code file uses: guard helpers, and the globals of the module it came from.
 
     Args:
@@ -122,6 +127,7 @@ def link(names: Dict[str, Any], module: str, token: str = "") -> None:
         module: name of the module in which the functions were defined. Its graphs and resume functions are there only in
             the process that compiled them.
         token: which guard manager knows those globals; not every function was defined in a module.
+        of_torch: names in the file for globals that torch named, and torch's names.
     """
     supplied: Dict[str, Any] = dict(compat.guard_closure_variables())
     supplied.update(
@@ -131,6 +137,7 @@ def link(names: Dict[str, Any], module: str, token: str = "") -> None:
             "__saved_tensors_hooks": guards.saved_tensors_hooks,
             "__global_state": compat.global_state,
             "__checked_by_torch": checked_by_torch,
+            "__unmarked": guards.unmarked,
             "__with_cells": with_cells,
             "__constant": constant,
             "__find": find,
@@ -144,6 +151,9 @@ def link(names: Dict[str, Any], module: str, token: str = "") -> None:
         home = vars(sys.modules[module])
     if home is not None:
         supplied.update({name: value for name, value in home.items() if name not in _MODULE_NAMES})
+    for given, real in (of_torch or {}).items():
+        if real in supplied:
+            names[given] = supplied[real]
     # guards look at the globals of the program itself, which change while it runs
     names.setdefault("__home__", home if home is not None else names)
     for name, value in supplied.items():
@@ -283,7 +293,107 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
     return parsed is not None and parsed[0] <= known
 
 
-def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) -> str:
+_SOURCE = re.compile(r"""[LG]\[(?:'[^']*'|"[^"]*")\]""")
+#: set by mark_dynamic() and the like; a guard for each says that nobody has called them
+_MARK = re.compile(r"^hasattr\((?P<of>.+), '_dynamo_(?P<mark>\w+)_indices'\) == False$")
+_STATE = re.compile(r"^__global_state\(\) == (?P<state>\{.*\})$", re.DOTALL)
+_WIDTH = 100
+
+
+class _States:
+    """States of torch that guards compare with, each written once in a file."""
+
+    def __init__(self) -> None:
+        self.names: Dict[str, str] = {}  # text -> name
+
+    def name(self, text: str) -> str:
+        return self.names.setdefault(text, "__state_%d" % len(self.names))
+
+
+def _by_source(checked: List[Guard]) -> List[Tuple[str, List[Guard]]]:
+    """Guards in groups by what they look at; "" for torch's own state."""
+    found: Dict[str, List[Guard]] = {}
+    for guard in checked:
+        names = sorted(set(_SOURCE.findall(guard.expression or "")))
+        found.setdefault(names[0] if len(names) == 1 else " ".join(names), []).append(guard)
+    return list(found.items())
+
+
+def _heading(source: str, group: List[Guard]) -> List[str]:
+    """What a group asks, in words, and the line of the program because of which it does."""
+    if not source:
+        title = "how torch is set up"
+    else:
+        title = ", ".join(
+            ("global " if one.startswith("G[") else "") + one[3:-2] for one in source.split(" ")
+        )
+    for guard in group:
+        tensor = guards.tensor_in_words(guard.expression or "")
+        if tensor:
+            title += ": " + tensor
+            break
+    notes = [_comment(guard.comment.lstrip("# ")) for guard in group if guard.comment]
+    lines = textwrap.wrap(title, _WIDTH - 14)
+    if notes and source:
+        lines += textwrap.wrap("because of: " + notes[0], _WIDTH - 14)
+    return lines
+
+
+def _conditions(group: List[Guard], states: _States) -> List[str]:
+    """The expressions of a group; marks of one value as one."""
+    found: List[str] = []
+    marks: Dict[str, List[str]] = {}
+    for guard in group:
+        expression = guard.expression or ""
+        mark = _MARK.match(expression)
+        state = _STATE.match(expression)
+        if mark is not None and parse(mark.group("of"), mode="eval"):
+            if mark.group("of") not in marks:
+                found.append(mark.group("of"))
+            marks.setdefault(mark.group("of"), []).append(mark.group("mark"))
+        elif state is not None:
+            found.append("__global_state() == %s" % states.name(state.group("state")))
+        else:
+            one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
+            found.append("(%s)" % one_line if _needs_parentheses(one_line) else one_line)
+    return [
+        "__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))) if one in marks else one
+        for one in found
+    ]
+
+
+def _on_rows(condition: str) -> List[str]:
+    """`and condition`, its arguments on rows of their own where it is a call too wide for one."""
+    line = "            and " + condition
+    if len(line) <= _WIDTH:
+        return [line]
+    try:
+        tree = parse(condition, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [line]
+    if not isinstance(tree, ast.Call) or sys.version_info < (3, 8) or not tree.args:
+        return [line]
+    parts = [ast.get_source_segment(condition, one) for one in tree.args]
+    parts += [
+        "%s=%s" % (one.arg, ast.get_source_segment(condition, one.value)) for one in tree.keywords
+    ]
+    function = ast.get_source_segment(condition, tree.func)
+    if function is None or None in parts or any(one.arg is None for one in tree.keywords):
+        return [line]
+    inside = textwrap.wrap(
+        ", ".join(part.replace(" ", "\0") for part in parts if part),
+        _WIDTH - 16,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    rows = ["            and %s(" % function]
+    rows += ["                " + row.replace("\0", " ") for row in inside]
+    return rows + ["            )"]
+
+
+def _guard_function(
+    name: str, entry: Entry, known: FrozenSet[str], token: str, states: _States
+) -> str:
     lines = ["def %s(L, G=None):" % name]
     lines.append(
         '    """True when compile %s may run for these locals; torch checks the same in C++."""'
@@ -294,22 +404,19 @@ def _guard_function(name: str, entry: Entry, known: FrozenSet[str], token: str) 
     lines.append("        return bool(")
     lines.append("            True")
     opaque: List[Guard] = []
+    checked: List[Guard] = []
     for guard in entry.guards:
-        expression = guard.expression
-        if expression is None or not _evaluable(expression, known):
-            opaque.append(guard)
-            continue
-        note = _comment(guard.comment.lstrip("# "))
-        one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
-        shown = (
-            "            and (%s)" % one_line
-            if _needs_parentheses(one_line)
-            else "            and %s" % one_line
-        )
-        lines.append(shown + ("  # %s" % note if note else ""))
+        known_here = guard.expression is not None and _evaluable(guard.expression, known)
+        (checked if known_here else opaque).append(guard)
+    for source, group in _by_source(checked):
+        lines += ["            # " + line for line in _heading(source, group)]
+        for condition in _conditions(group, states):
+            lines += _on_rows(condition)
+    if opaque:
+        lines.append("            # checked by torch alone:")
     for guard in opaque:
         lines.append(
-            "            # checked by torch alone: %s%s"
+            "            #   %s%s"
             % (_comment(guard.text), "  " + _comment(guard.comment) if guard.comment else "")
         )
     lines.append("            and __checked_by_torch(%r, L)" % token)
@@ -439,8 +546,36 @@ def _with_constants(
     return "\n".join(lines)
 
 
-def _transformed(entry: Entry, signature: _Signature, token: str) -> str:
+class _Names:
+    """The names of one file for globals that torch named.
+
+    Those that two entries use for two things are told apart.
+    """
+
+    def __init__(self) -> None:
+        self.real: Dict[str, str] = {}
+        self.states = _States()
+
+    def apply(self, text: str, names: Dict[str, str]) -> str:
+        """`text` with names of this file in place of an entry's own."""
+        changed = {}
+        for given, real in names.items():
+            name, number = given, 1
+            while self.real.get(name, real) != real:
+                name, number = "%s_%d" % (given, number), number + 1
+            self.real[name] = real
+            if name != given:
+                changed[given] = name
+        if not changed:
+            return text
+        pattern = r"(?<![.\w'\"])(%s)(?![\w'\"])" % "|".join(map(re.escape, changed))
+        return re.sub(pattern, lambda match: changed[match.group(1)], text)
+
+
+def _transformed(entry: Entry, signature: _Signature, token: str, names: _Names) -> str:
     text = function_text(entry.source, entry.name, entry.name) if entry.source else None
+    if text is not None:
+        text = names.apply(text, entry.names)
     if text is not None and entry.verdict in ("exact", "equivalent"):
         return _with_constants(text, entry._constants, (entry._code, entry._torch_code), token)
     lines = ["def %s(%s):" % (entry.name, signature.header)]
@@ -458,7 +593,7 @@ def _transformed(entry: Entry, signature: _Signature, token: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
+def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Names) -> str:
     signature = _Signature(function)
     key = _key(function)
     shown = _shown_name(function)
@@ -497,7 +632,7 @@ def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
     for entry in entries:
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
-        guard = _guard_function(guard_names[id(entry)], entry, known, token)
+        guard = _guard_function(guard_names[id(entry)], entry, known, token, names.states)
         why = "".join(
             "# compiled again because: %s\n" % _comment(reason) for reason in entry.reasons
         )
@@ -505,7 +640,7 @@ def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
             "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason))
             for one in entry.breaks
         )
-        transformed = why + _transformed(entry, signature, token)
+        transformed = why + _transformed(entry, signature, token, names)
         if signature.free:
             guard_parts.append(guard)
             parts.append(transformed)
@@ -513,7 +648,7 @@ def _section(function: Function, known: FrozenSet[str], prefix: str) -> str:
             parts += [guard, transformed]
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = "# ---- %s " % _comment(function.name)
+    title = "# ---- %s " % _comment(function.title)
     title += "-" * max(4, 118 - len(title)) + "\n"
     where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
     if not signature.free:
@@ -593,7 +728,7 @@ class Renderer:
         )
         head = [
             '"""What torch.compile made of %s (%s:%d), as Python.'
-            % (_docstring(function.name), _docstring(function.filename), function.firstlineno),
+            % (_docstring(function.title), _docstring(function.filename), function.firstlineno),
             "",
             "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
             "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
@@ -608,7 +743,8 @@ class Renderer:
                 % ", ".join(missing)
             )
             head.append("")
-        sections = [_section(one, self._known, prefix) for one in functions]
+        names = _Names()
+        sections = [_section(one, self._known, prefix, names) for one in functions]
         alive = [one for one in function.entries if one.guard_manager is not None]
         known = (alive or function.entries)[:1]
         tail = [
@@ -617,13 +753,17 @@ class Renderer:
             "# ---- what the code above uses ----",
             "from depyf.explain import link as __link  # noqa: E402",
             "",
-            "__link(globals(), %r, %r)"
-            % (
-                function._globals_name or "__main__",
-                "%s/%s" % (prefix, known[0].name) if known else "",
-            ),
-            "",
         ]
+        tail += ["%s = %s" % (name, text) for text, name in names.states.names.items()]
+        where = function._globals_name or "__main__"
+        token = "%s/%s" % (prefix, known[0].name) if known else ""
+        if names.real:
+            tail.append("__link(globals(), %r, %r, {" % (where, token))
+            tail += ["    %r: %r," % pair for pair in names.real.items()]
+            tail.append("})")
+        else:
+            tail.append("__link(globals(), %r, %r)" % (where, token))
+        tail.append("")
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
 
 

@@ -319,6 +319,29 @@ def check_tensor(
     return True
 
 
+def unmarked(value: Any, *marks: str) -> bool:
+    """True when nobody called mark_dynamic() or one of its kind for the value."""
+    return not any(hasattr(value, "_dynamo_%s_indices" % mark) for mark in marks)
+
+
+def tensor_in_words(expression: str) -> str:
+    """What a `__check_tensor(...)` asks, for people; "" for any other expression."""
+    if not expression.startswith("__check_tensor("):
+        return ""
+    parts = _split_arguments(expression[len("__check_tensor(") : -1])
+    if len(parts) < 4:
+        return ""
+    given = dict(part.split("=", 1) for part in parts[4:] if "=" in part)
+    keys = re.search(r"\((\w+)", parts[2])
+    device = keys.group(1) if keys else "?"
+    if given.get("device", "None") != "None":
+        device += " " + given["device"]
+    text = "%s %s on %s" % (parts[3].replace("torch.", ""), parts[1].strip("'\""), device)
+    if "size" in given:
+        text += ", size %s" % given["size"].replace("None", "any")
+    return text + (", with gradient" if given.get("requires_grad") == "True" else "")
+
+
 def _same_keys(have: str, want: str) -> bool:
     # torch compares the key sets after the thread's included and excluded keys are applied, which changes functionality
     # keys (autograd, autocast, ADInplaceOrView) and never the backend; the backend is what a tensor itself carries

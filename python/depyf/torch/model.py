@@ -192,6 +192,9 @@ class Entry:
     code_path: Optional[str] = None  # the file that the running code object names
     original_bytecode: str = ""
     transformed_bytecode: str = ""
+    names: Dict[str, str] = field(
+        default_factory=dict
+    )  # name of a global in `source` -> the name that torch gave it
     calls: List[str] = field(default_factory=list)  # global names of the resume functions it calls
     artifacts: List[Artifact] = field(default_factory=list)
     missing: Dict[str, str] = field(default_factory=dict)  # stage -> why torch did not make it
@@ -299,6 +302,7 @@ class Entry:
             "path": self.path,
             "code_path": self.code_path,
             "source": self.source,
+            "names": self.names,
             "verdict": self.verdict,
             "detail": self.detail,
             "replaced": self.replaced,
@@ -329,6 +333,10 @@ class Function:
     """A function, method or resume function that Dynamo compiled at least once."""
 
     name: str
+    qualname: str = ""  # `LlamaModel.forward`; of a wrapper's code, that of what it wraps; of a
+    # resume function, that of the function which it goes on with
+    module: str = ""
+    through: str = ""  # the wrapper's own name
     filename: str = ""
     firstlineno: int = 0
     index: int = 0  # the K of full_code_for_<function>_K.py
@@ -363,6 +371,22 @@ class Function:
         return function_html(self)
 
     @property
+    def title(self) -> str:
+        """Its name for people: qualified, and with the wrapper that it runs in."""
+        name = self.name if self.is_resume or not self.qualname else self.qualname
+        return name + (", through " + self.through if self.through else "")
+
+    @property
+    def stem(self) -> str:
+        """Its part of the names of files, which tells two methods of one name apart."""
+        if not self.is_resume or not self.qualname:
+            return (self.qualname or self.name).replace(".", "_")
+        plain = self.qualname.rpartition(".")[2]
+        return self.name.replace(
+            "_in_" + (self.through or plain), "_in_" + self.qualname, 1
+        ).replace(".", "_")
+
+    @property
     def code(self) -> Optional[types.CodeType]:
         """The original code object, while it lives."""
         return self._code.get()
@@ -370,6 +394,9 @@ class Function:
     def to_json(self) -> Dict[str, Any]:
         return {
             "name": self.name,
+            "qualname": self.qualname,
+            "module": self.module,
+            "through": self.through,
             "filename": self.filename,
             "firstlineno": self.firstlineno,
             "index": self.index,
@@ -414,7 +441,9 @@ class Run:
             KeyError: no function of that name was compiled; the message lists those that were.
         """
         for function in self.functions:
-            if function.name == name:
+            if name in (function.name, function.qualname) and not (
+                function.is_resume and name != function.name
+            ):
                 return function
         raise KeyError(
             "no function %r was compiled; compiled were: %s"

@@ -155,8 +155,9 @@ def _function_name(function: Any, entry: Any) -> str:
         return entry.metrics.get("co_name") or entry.name.partition("_for_")[2] or "no function"
     resumed, line = overview.resumed(function.name)
     if resumed:
-        return "%s, what is left after line %d" % (resumed, line or function.firstlineno)
-    return "%s  line %d" % (function.name, function.firstlineno)
+        name = function.qualname or resumed
+        return "%s, what is left after line %d" % (name, line or function.firstlineno)
+    return "%s  line %d" % (function.title, function.firstlineno)
 
 
 def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:

@@ -1,0 +1,242 @@
+"""How readable is the transformed code of real models?
+
+    python bench/readable_dumps.py [--models llama,bert] [--modes training,breaks] [--keep F]
+
+Compiles two-layer models of transformers, from configurations with random weights, writes a dump of
+each, and counts in all transformed code: statements with a line over 100 columns, assignments to
+more than four targets, assignment expressions, locals with generic names (`value_3`, `tmp_3`), and
+code objects that are not proven. Each model runs in a process of its own.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+WIDEST = 100
+MOST_TARGETS = 4
+GENERIC = re.compile(r"(value|tmp|temp|__temp)(_\d+)?$")
+MODES = ("inference", "training", "breaks")
+SMALL = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4)
+
+
+def llama():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(vocab_size=64, num_key_value_heads=2, max_position_embeddings=64, **SMALL)
+    return LlamaForCausalLM(config), tokens(), "labels"
+
+
+def bert():
+    from transformers import BertConfig, BertForMaskedLM
+
+    return BertForMaskedLM(BertConfig(vocab_size=64, **SMALL)), tokens(), "labels"
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(vocab_size=64, n_positions=64, n_embd=32, n_layer=2, n_head=4)
+    return GPT2LMHeadModel(config), tokens(), "labels"
+
+
+def t5():
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
+    inputs = tokens()
+    inputs["decoder_input_ids"] = inputs["input_ids"][:, :5]
+    return T5ForConditionalGeneration(config), inputs, None
+
+
+def vit():
+    import torch
+    from transformers import ViTConfig, ViTForImageClassification
+
+    config = ViTConfig(image_size=32, patch_size=16, **SMALL)
+    return ViTForImageClassification(config), {"pixel_values": torch.randn(2, 3, 32, 32)}, None
+
+
+def whisper():
+    import torch
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+
+    config = WhisperConfig(
+        vocab_size=64, num_mel_bins=8, encoder_layers=2, decoder_layers=2, d_model=32,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+        decoder_ffn_dim=64, max_source_positions=16, max_target_positions=16, pad_token_id=0,
+        bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
+    )  # fmt: skip
+    inputs = {
+        "input_features": torch.randn(2, 8, 32),
+        "decoder_input_ids": tokens()["input_ids"][:, :5],
+    }
+    return WhisperForConditionalGeneration(config), inputs, None
+
+
+MODELS = {f.__name__: f for f in (llama, bert, gpt2, whisper, vit, t5)}
+
+
+def tokens():
+    import torch
+
+    return {"input_ids": torch.randint(3, 64, (2, 9))}
+
+
+def break_inside(model):
+    """A graph break in front of each module whose name tells of an attention."""
+    import torch
+
+    def with_break(forward):
+        def inner(*args, **kwargs):
+            torch._dynamo.graph_break()
+            return forward(*args, **kwargs)
+
+        return inner
+
+    seen = 0
+    for name, module in model.named_modules():
+        if re.search(r"(attn|attention|SelfAttention)$", name) and seen < 2:
+            module.forward = with_break(module.forward)
+            seen += 1
+    return model
+
+
+def run(name, mode, folder):
+    """Compile the model in one mode inside this process."""
+    import torch
+
+    import depyf
+
+    torch.manual_seed(0)
+    model, inputs, labels = MODELS[name]()
+    with depyf.prepare_debug(folder):
+        if mode == "training":
+            model.train()
+            compiled = torch.compile(model, backend="aot_eager")
+            if labels:
+                inputs[labels] = inputs["input_ids"]
+            out = compiled(**inputs)
+            loss = out.loss if labels else out.logits.sum()
+            loss.backward()
+        else:
+            model.eval()
+            if mode == "breaks":
+                break_inside(model)
+            compiled = torch.compile(model, backend="eager")
+            with torch.no_grad():
+                compiled(**inputs)
+                shorter = {
+                    key: value[:, :7] if key == "input_ids" else value
+                    for key, value in inputs.items()
+                }
+                compiled(**shorter)
+
+
+def targets_of(statement):
+    """How many names an assignment binds at once."""
+    if not isinstance(statement, ast.Assign):
+        return 0
+    tuples = [t for t in statement.targets if isinstance(t, (ast.Tuple, ast.List))]
+    return max([len(statement.targets)] + [len(t.elts) for t in tuples])
+
+
+def count(text, own=()):
+    """The counts of one file of transformed code; `own` are names of the user's locals."""
+    lines = text.splitlines()
+    found = {"statements": 0, "wide": 0, "targets": 0, "walruses": 0, "locals": 0, "generic": 0}
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef):
+            found["statements"] += 1
+            last = node.body[0].lineno - 1 if getattr(node, "body", None) else node.end_lineno
+            own_lines = lines[node.lineno - 1 : max(node.lineno, last)]
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue  # the user's docstring
+            found["wide"] += any(len(line) > WIDEST for line in own_lines)
+            found["targets"] += targets_of(node) > MOST_TARGETS
+        found["walruses"] += isinstance(node, ast.NamedExpr)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    names -= set(own)
+    found["locals"] = len(names)
+    found["generic"] = sum(bool(GENERIC.match(name)) for name in names)
+    found["generic_names"] = sorted(name for name in names if GENERIC.match(name))
+    return found
+
+
+def measure(folder):
+    """The counts of a dump, and how many code objects there are and how many are not proven."""
+    total = {}
+    with open(os.path.join(folder, "depyf.json")) as file:
+        document = json.load(file)
+    entries = [e for f in document["functions"] for e in f["entries"]]
+    for entry in entries:
+        if not entry.get("path"):
+            continue
+        with open(os.path.join(folder, entry["path"])) as file:
+            found = count(file.read())
+        for key, value in found.items():
+            total[key] = total.get(key, type(value)()) + value
+    total["codes"] = len(entries)
+    total["unproven"] = sum(e["verdict"] not in ("exact", "equivalent") for e in entries)
+    total["kept"] = sum(not e.get("replaced", True) for e in entries)
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--keep", help="write the dumps here and leave them")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return run(*options.one)
+    total = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in options.models.split(","):
+            for mode in options.modes.split(","):
+                folder = os.path.join(options.keep or temporary, "%s_%s" % (name, mode))
+                process = subprocess.run(
+                    [sys.executable, __file__, "--one", name, mode, folder],
+                    capture_output=True,
+                    text=True,
+                    timeout=600,
+                )
+                if process.returncode:
+                    print("%s %s failed: %s" % (name, mode, process.stderr[-600:]))
+                    total["failed"] = total.get("failed", 0) + 1
+                    continue
+                found = measure(folder)
+                print("%-9s %-10s %s" % (name, mode, summary(found)), flush=True)
+                for key, value in found.items():
+                    total[key] = total.get(key, type(value)()) + value
+    print("all       %-10s %s" % ("", summary(total)))
+    good = not any(total.get(k) for k in ("failed", "wide", "targets", "walruses", "unproven"))
+    return 0 if good and total["generic"] < 0.05 * total["locals"] else 1
+
+
+def summary(found):
+    shares = ", ".join(
+        "%s %d (%.1f %%)" % (what, found[what], 100 * found[what] / max(1, found["statements"]))
+        for what in ("wide", "targets", "walruses")
+    )
+    return "%d codes, %d unproven, %d kept; %d statements: %s; generic %d of %d (%.1f %%)" % (
+        found["codes"],
+        found["unproven"],
+        found["kept"],
+        found["statements"],
+        shares,
+        found["generic"],
+        found["locals"],
+        100 * found["generic"] / max(1, found["locals"]),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,820 @@
+#include "rewrite/dynamo_names.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "ast/walk.h"
+#include "rewrite/dynamo_words.h"
+#include "simplify/simplify.h"
+
+namespace depyf {
+namespace {
+
+constexpr std::size_t kWidth = 100, kMostTargets = 4;
+
+/// A local that gets another name.
+struct Local {
+  StrId name;
+  std::vector<StmtId> stores;  // that assign it by an assignment
+  std::uint32_t bindings = 0;  // all: assignments, loops, `with` ...
+  std::uint32_t reads = 0;
+  bool made_up = false;    // by Dynamo; else a temporary of the source
+  Words words;             // of which the last ones are its name
+  std::size_t length = 0;  // how many of them
+  bool holder = false;     // its last word is that of a holder, see is_holder
+  bool is_class = false;
+  bool is_module = false;  // that torch installed, which says little of what is in it
+  std::string given;
+};
+
+/// What a local is used as, the best of them.
+struct Use {
+  int rank = 100;
+  Words words;
+};
+
+class Naming {
+ public:
+  Naming(Ast& ast, CodeId code, const DynamoNaming& naming)
+      : ast_(ast), module_(*ast.module), code_(code), object_(module_[code]), naming_(naming) {}
+
+  void run() {
+    find_locals();
+    if (!locals_.empty()) {
+      join_stores();
+      count();
+    }
+    name_globals();
+    if (!locals_.empty()) {
+      find_uses();
+      for (std::size_t i = 0; i < locals_.size(); ++i) describe(locals_[i]);
+      tell_apart();
+      rename();
+    }
+    join_statements();
+  }
+
+ private:
+  Ast& ast_;
+  Module& module_;
+  const CodeId code_;
+  const CodeObject& object_;
+  const DynamoNaming& naming_;
+  std::vector<Local> locals_;  // in the order in which they are first seen
+  std::unordered_map<std::uint32_t, std::size_t> index_;  // by name
+  std::unordered_map<std::uint32_t, Use> uses_;           // by name
+  std::unordered_map<std::uint32_t, StrId> globals_;      // real name -> what stands for it
+
+  std::span<StmtId>& body() { return ast_.bodies[code_.index].stmts; }
+  std::string_view text(std::uint32_t name) const { return module_[StrId(name)]; }
+
+  // ---------------------------------------------------------------- the locals
+
+  std::uint32_t arguments() const {
+    return object_.argcount + object_.kwonlyargcount + ((object_.flags & kVarArgs) != 0) +
+           ((object_.flags & kVarKeywords) != 0);
+  }
+
+  bool is_fast(const Expr& e) const {
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast;
+  }
+
+  Local* local_of(ExprId id) {
+    if (!id || !is_fast(ast_[id])) return nullptr;
+    const auto found = index_.find(ast_[id].a);
+    return found == index_.end() ? nullptr : &locals_[found->second];
+  }
+
+  void find_locals() {
+    std::unordered_set<std::uint32_t> slots, made_up;
+    for (std::uint32_t i = 0; i < object_.slots.size(); ++i) {
+      const Slot& slot = object_.slots[i];
+      slots.insert(slot.name.index);
+      const std::string_view name = module_[slot.name];
+      const bool own = std::find(naming_.own_locals.begin(), naming_.own_locals.end(), name) !=
+                       naming_.own_locals.end();
+      if (naming_.renames && i >= arguments() && slot.kind == kLocal && !own &&
+          named_like_dynamos(name))
+        made_up.insert(slot.name.index);
+    }
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      ExprIds inside;
+      append_roots(ast_, id, inside);
+      collect_below(ast_, inside);
+      for (ExprId e : inside) {
+        if (!is_fast(ast_[e]) || index_.count(ast_[e].a)) continue;
+        const bool temporary = !slots.count(ast_[e].a);
+        if (!temporary && !made_up.count(ast_[e].a)) continue;
+        index_.emplace(ast_[e].a, locals_.size());
+        locals_.emplace_back();
+        locals_.back().name = StrId(ast_[e].a);
+        locals_.back().made_up = !temporary;
+      }
+    }
+    count();
+  }
+
+  void bind(ExprId target, StmtId statement) {
+    std::vector<ExprId> work{target};
+    while (!work.empty()) {
+      const ExprId id = work.back();
+      work.pop_back();
+      if (!id) continue;
+      if (Local* local = local_of(id)) {
+        ++local->bindings;
+        --local->reads;  // count() takes every name for a read
+        if (statement) local->stores.push_back(statement);
+      }
+      const Expr& e = ast_[id];
+      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred)
+        work.insert(work.end(), e.kids.begin(), e.kids.end());
+    }
+  }
+
+  void count() {
+    for (Local& local : locals_) {
+      local.stores.clear();
+      local.bindings = local.reads = 0;
+    }
+    const ExprIds all = collect_expressions(ast_, body());
+    for (ExprId id : all)
+      if (Local* local = local_of(id)) ++local->reads;
+    for (ExprId id : all)
+      if (ast_[id].kind == ExprKind::NamedExpr || ast_[id].kind == ExprKind::Comprehension)
+        bind(ast_[id].kids[0], {});
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      const Stmt& s = ast_[id];
+      if (s.kind == StmtKind::Assign)
+        for (ExprId target : s.list) bind(target, s.list.size() == 1 ? id : StmtId());
+      else if (s.kind == StmtKind::For)
+        bind(s.e[0], {});
+      else if (s.kind == StmtKind::Delete)
+        for (ExprId target : s.list)
+          if (Local* local = local_of(target)) --local->reads;
+      if (s.kind == StmtKind::AugAssign) {
+        bind(s.e[0], {});
+        if (Local* local = local_of(s.e[0])) ++local->reads;
+      }
+      if (s.kind == StmtKind::With)
+        for (std::size_t i = 1; i < s.list.size(); i += 2) bind(s.list[i], {});
+    }
+  }
+
+  /// The one assignment that gives it its value, as `name = value`.
+  StmtId definition(const Local& local) const {
+    if (local.bindings != 1 || local.stores.size() != 1) return {};
+    const Stmt& s = ast_[local.stores[0]];
+    return ast_[s.list[0]].kind == ExprKind::Name ? local.stores[0] : StmtId();
+  }
+
+  // ---------------------------------------------------------------- one name a value
+
+  bool mentions(StmtId statement, std::uint32_t name) {
+    StmtIds statements;
+    collect_statements(ast_, {&statement, 1}, statements);
+    ExprIds inside;
+    for (StmtId id : statements) append_roots(ast_, id, inside);
+    collect_below(ast_, inside);
+    return std::any_of(inside.begin(), inside.end(), [&](ExprId id) {
+      return ast_[id].kind == ExprKind::Name && ast_[id].a == name;
+    });
+  }
+
+  /// `t = value; ...; g = t`, where nothing else reads t and the statements between do not know g:
+  /// `g = value; ...`. Only a frame that is looked at from outside tells the two apart, and g is
+  /// Dynamo's.
+  void join_stores() {
+    ListRefs refs;
+    collect_lists(ast_, body(), refs);
+    for (const ListRef& ref : refs) {
+      if (ref.which == ListRef::Arms) continue;
+      const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
+      std::vector<StmtId> list(old.begin(), old.end());
+      std::unordered_map<std::uint32_t, std::size_t> made;  // temporary -> where
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        const Stmt& s = ast_[list[i]];
+        if (s.kind != StmtKind::Assign || s.list.size() != 1) continue;
+        const Local* target = local_of(s.list[0]);
+        if (!target) continue;
+        const Local* from = local_of(s.e[0]);
+        if (target->made_up && from && !from->made_up && from->reads == 1) {
+          const auto found = made.find(from->name.index);
+          if (found != made.end() && passes(list, found->second, i, target->name.index)) {
+            Stmt& first = ast_[list[found->second]];
+            first.list = s.list;
+            absorb(list[found->second], list[i]);
+            list.erase(list.begin() + static_cast<std::ptrdiff_t>(i--));
+            continue;
+          }
+        }
+        if (definition(*target) == list[i]) made[target->name.index] = i;
+      }
+      if (list.size() == old.size()) continue;
+      const std::span<StmtId> shorter = ast_.arena.copy(list);
+      (ref.owner ? list_of(ast_, ref) : body()) = shorter;
+    }
+  }
+
+  static constexpr std::size_t kFar = 64;
+
+  bool passes(const std::vector<StmtId>& list, std::size_t from, std::size_t to,
+              std::uint32_t name) {
+    if (to - from > kFar) return false;
+    for (std::size_t i = from + 1; i < to; ++i) {
+      const StmtKind kind = ast_[list[i]].kind;
+      if ((kind != StmtKind::Assign && kind != StmtKind::Delete && kind != StmtKind::Expr) ||
+          mentions(list[i], name))
+        return false;
+    }
+    return true;
+  }
+
+  void absorb(StmtId into, StmtId from) {
+    Stmt& a = ast_[into];
+    const Stmt& b = ast_[from];
+    if (b.origin.offset == UINT32_MAX || b.origin.code != a.origin.code) return;
+    std::vector<std::uint32_t> all(a.absorbed.begin(), a.absorbed.end());
+    all.push_back(b.origin.offset);
+    all.insert(all.end(), b.absorbed.begin(), b.absorbed.end());
+    a.absorbed = ast_.arena.copy(all);
+  }
+
+  // ---------------------------------------------------------------- what a value is
+
+  std::string_view last_name(ExprId id) const {
+    const Expr& e = ast_[id];
+    return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute ? text(e.a)
+                                                                     : std::string_view();
+  }
+
+  /// What a name stands for, where Dynamo made a local of it: `tmp_13` is `setattr`.
+  std::string_view function_name(ExprId id) {
+    if (Local* local = local_of(id))
+      if (const StmtId made = definition(*local)) return last_name(ast_[made].e[0]);
+    return last_name(id);
+  }
+
+  /// Also of a local that holds one.
+  const Const* constant(ExprId id) const {
+    const auto found = id && is_fast(ast_[id]) ? index_.find(ast_[id].a) : index_.end();
+    if (found != index_.end())
+      if (const StmtId made = definition(locals_[found->second])) id = ast_[made].e[0];
+    return id && ast_[id].kind == ExprKind::Constant ? &module_[ConstId(ast_[id].a)] : nullptr;
+  }
+
+  std::string_view string_of(ExprId id) const {
+    const Const* c = constant(id);
+    return c && c->kind == ConstKind::Str ? std::string_view(c->text) : std::string_view();
+  }
+
+  /// A small number that is not negative, else -1.
+  std::int64_t number_of(ExprId id) const {
+    const Const* c = constant(id);
+    return c && c->kind == ConstKind::Int && c->integer >= 0 && c->integer < 1000000 ? c->integer
+                                                                                     : -1;
+  }
+
+  bool is_graph(ExprId id) const {
+    return ast_[id].kind == ExprKind::Name && text(ast_[id].a).starts_with("__compiled_fn_");
+  }
+
+  bool has_varargs(std::uint32_t name) const {
+    const std::uint32_t fixed = object_.argcount + object_.kwonlyargcount;
+    const std::uint32_t count =
+        ((object_.flags & kVarArgs) != 0) + ((object_.flags & kVarKeywords) != 0);
+    for (std::uint32_t i = fixed; i < fixed + count && i < object_.slots.size(); ++i)
+      if (object_.slots[i].name.index == name) return true;
+    return false;
+  }
+
+  static void push(Words& back, std::string_view word) {
+    if (std::string plain = plain_word(word); !plain.empty()) back.push_back(std::move(plain));
+  }
+
+  /// A key or a small number, as a word; false for any other index.
+  bool push_index(Words& back, ExprId index) const {
+    const std::string_view key = string_of(index);
+    if (!key.empty() && key.size() < 7 && key.find_first_not_of("0123456789") == key.npos)
+      back.emplace_back(key);  // nn.Sequential's
+    else if (!key.empty())
+      push(back, key);
+    else if (number_of(index) >= 0)
+      back.push_back(std::to_string(number_of(index)));
+    else
+      return false;
+    return true;
+  }
+
+  /// The words of the path that leads to a value: of `self._modules['model']._parameters['weight']`
+  /// model and weight. Empty where there is no path.
+  Words path(ExprId id) {
+    Words back;  // from the end
+    for (int steps = 0; id && steps < 200; ++steps) {
+      const Expr& e = ast_[id];
+      if (e.kind == ExprKind::Name) return begins(id, back) ? joined(back) : Words();
+      if (e.kind == ExprKind::Attribute) {
+        if (!is_holder(text(e.a)) || back.empty()) push(back, text(e.a));
+        id = e.kids[0];
+      } else if (e.kind == ExprKind::Subscript) {
+        if (!push_index(back, e.kids[1])) return {};
+        id = e.kids[0];
+      } else if (e.kind == ExprKind::Call) {
+        if (!called(id, back)) return {};
+        if (!id) return joined(back);
+      } else {
+        return {};
+      }
+    }
+    return {};
+  }
+
+  /// Where a path begins: a name.
+  bool begins(ExprId id, Words& back) {
+    const std::uint32_t name = ast_[id].a;
+    if (const Local* local = local_of(id)) {
+      if (local->words.empty() || (back.empty() && local->words == Words{"value"})) return false;
+      if (local->is_module && !back.empty()) return true;
+      const bool through = local->holder && !back.empty() && local->words.size() > 1;
+      for (std::size_t i = local->words.size() - (through ? 1 : 0); i-- > 0;)
+        back.push_back(local->words[i]);
+    } else if (const auto found = globals_.find(name); found != globals_.end()) {
+      if (back.empty()) push(back, module_[found->second]);  // a module says little of its things
+    } else if (text(name).starts_with("__import_")) {
+      if (back.empty()) push(back, module_word(text(name)));
+    } else if (back.empty() || !is_shell(name, back.back())) {
+      push(back, text(name));
+    }
+    return true;
+  }
+
+  /// A call: goes on with what the result is a part of; none where the name of the function is all.
+  bool called(ExprId& id, Words& back) {
+    const Expr& e = ast_[id];
+    const std::size_t n = e.kids.size();
+    id = {};
+    if (is_graph(e.kids[0])) {
+      back.emplace_back("graph_out");
+      return true;
+    }
+    const std::string_view name = function_name(e.kids[0]);
+    if (name.empty()) return false;
+    if (name == "call_size" && n == 3 && number_of(e.kids[2]) >= 0) {
+      back.push_back(std::to_string(number_of(e.kids[2])));
+      back.emplace_back("size");
+      id = e.kids[1];
+    } else if ((name == "_as_tensor_fullprec" || name == "__new__") && n >= 2) {
+      id = e.kids[1];
+    } else if ((name == "type" || name == "iter") && n == 2) {
+      back.emplace_back(name == "type" ? "class" : "iterator");
+      id = e.kids[1];
+    } else if ((name == "__getitem__" || name == "getattr") && n >= 2) {
+      if (!push_index(back, e.kids[n - 1])) return false;
+      if (n == 3) id = e.kids[1];
+    } else {
+      push(back, name == "record_pregraph_bytecode_enter" ? "pregraph_record" : name);
+      if (ast_[e.kids[0]].kind == ExprKind::Attribute) id = ast_[e.kids[0]].kids[0];
+    }
+    return true;
+  }
+
+  /// `self`, `args`, `kwargs`: what is in them says enough.
+  bool is_shell(std::uint32_t name, const std::string& next) const {
+    const bool number = !next.empty() && next[0] >= '0' && next[0] <= '9';
+    return text(name) == "self" || (has_varargs(name) && !number);
+  }
+
+  static Words joined(Words& back) {
+    Words out;
+    for (std::size_t i = back.size(); i-- > 0;) {
+      const bool number = back[i][0] >= '0' && back[i][0] <= '9';
+      if (number && !out.empty())
+        out.back() += "_" + back[i];
+      else
+        out.push_back(number ? "item_" + back[i] : back[i]);
+    }
+    return out;
+  }
+
+  // ---------------------------------------------------------------- what a value becomes
+
+  void want(ExprId id, int rank, Words words) {
+    if (!local_of(id) || words.empty()) return;
+    for (std::string& word : words) word = plain_word(word);
+    if (words.back().empty()) return;
+    Use& use = uses_[ast_[id].a];
+    if (rank < use.rank) use = {rank, std::move(words)};
+  }
+
+  static const std::vector<std::string>* row_of(const DynamoNaming::Table* table,
+                                                std::string_view name) {
+    if (!table) return nullptr;
+    for (const auto& [function, names] : *table)
+      if (function == name) return &names;
+    return nullptr;
+  }
+
+  enum Rank : int { kParameter, kAttribute, kKeyword, kCondition, kResult };
+
+  Words under(ExprId object, std::string_view name) {
+    Words out = path(object);
+    out.emplace_back(name);
+    return out;
+  }
+
+  void find_uses() {
+    for (ExprId id : collect_expressions(ast_, body())) {
+      const Expr e = ast_[id];
+      if (e.kind == ExprKind::Call) {
+        const Expr& function = ast_[e.kids[0]];
+        const std::vector<std::string>* parameters =
+            function.kind == ExprKind::Name ? row_of(naming_.parameters, text(function.a))
+                                            : nullptr;
+        bool positional = true;
+        for (std::size_t k = 1; k < e.kids.size(); ++k) {
+          const Expr& argument = ast_[e.kids[k]];
+          positional &= argument.kind != ExprKind::Starred && argument.kind != ExprKind::Keyword;
+          if (argument.kind == ExprKind::Keyword && argument.a != UINT32_MAX)
+            want(argument.kids[0], kKeyword, {std::string(text(argument.a))});
+          else if (positional && parameters && k <= parameters->size() &&
+                   !(*parameters)[k - 1].starts_with("___stack"))
+            want(e.kids[k], kParameter, {(*parameters)[k - 1]});
+        }
+        const std::string_view name = function_name(e.kids[0]);
+        if (e.kids.size() == 4 && !string_of(e.kids[2]).empty() &&
+            (name.ends_with("setattr") || name.starts_with("object_setattr") ||
+             name == "__setattr__" || name == "__setitem__"))
+          setters_.push_back(id);
+      } else if (e.kind == ExprKind::Dict) {
+        for (std::size_t k = 0; k + 1 < e.kids.size(); k += 2)
+          if (e.kids[k] && !string_of(e.kids[k]).empty())
+            want(e.kids[k + 1], kKeyword, {std::string(string_of(e.kids[k]))});
+      }
+    }
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      const Stmt s = ast_[id];
+      if (s.kind == StmtKind::If) {
+        ExprId test = s.e[0];
+        if (test && ast_[test].kind == ExprKind::Unary) test = ast_[test].kids[0];
+        want(test, kCondition, {"cond"});
+      } else if (s.kind == StmtKind::Return && s.e[0]) {
+        want(s.e[0], kResult, {"result"});
+      } else if (s.kind == StmtKind::Assign && s.list.size() == 1) {
+        const Expr& target = ast_[s.list[0]];
+        if (target.kind == ExprKind::Name && !local_of(s.list[0]))
+          want(s.e[0], kAttribute, {std::string(text(target.a))});
+        else if (target.kind == ExprKind::Attribute ||
+                 (target.kind == ExprKind::Subscript && !string_of(target.kids[1]).empty()))
+          stored_.push_back(id);
+      }
+    }
+  }
+
+  std::vector<ExprId> setters_;  // calls that set an attribute: (object, name, value)
+  std::vector<StmtId> stored_;   // assignments to attributes and keys
+
+  /// What an attribute or key is set to is named so; the words of the object tell two apart. Asked
+  /// for when the objects' own words are known.
+  Use use_of(const Local& local) {
+    const auto found = uses_.find(local.name.index);
+    Use use = found == uses_.end() ? Use() : found->second;
+    if (use.rank <= kAttribute) return use;
+    for (ExprId id : setters_) {
+      const Expr& e = ast_[id];
+      if (local_of(e.kids[3]) != &local) continue;
+      use = {kAttribute, under(e.kids[1], plain_word(string_of(e.kids[2])))};
+    }
+    for (StmtId id : stored_) {
+      const Stmt& s = ast_[id];
+      if (local_of(s.e[0]) != &local) continue;
+      const Expr& target = ast_[s.list[0]];
+      const std::string_view name =
+          target.kind == ExprKind::Attribute ? text(target.a) : string_of(target.kids[1]);
+      use = {kAttribute, under(target.kids[0], plain_word(name))};
+    }
+    if (use.words.empty() || use.words.back().empty())
+      use = found == uses_.end() ? Use() : found->second;
+    return use;
+  }
+
+  // ---------------------------------------------------------------- words
+
+  /// Of a local that is `graph_out[2]`: which graph, by its global name, and which of its outputs.
+  std::pair<std::string_view, std::int64_t> output_of(ExprId value) {
+    const Expr& e = ast_[value];
+    if (e.kind != ExprKind::Subscript) return {};
+    const Local* tuple = local_of(e.kids[0]);
+    const StmtId made = tuple ? definition(*tuple) : StmtId();
+    if (!made) return {};
+    const Expr& call = ast_[ast_[made].e[0]];
+    if (call.kind != ExprKind::Call || !is_graph(call.kids[0])) return {};
+    return {text(ast_[call.kids[0]].a), number_of(e.kids[1])};
+  }
+
+  void describe(Local& local) {
+    const StmtId made = definition(local);
+    const Use use = use_of(local);
+    const auto is = [&](Words words, std::size_t length) {
+      local.words = std::move(words);
+      local.length = std::min(length, local.words.size());
+    };
+    if (made) {
+      const ExprId value = ast_[made].e[0];
+      const auto [graph, output] = output_of(value);
+      if (!graph.empty() && output >= 0) {
+        const std::vector<std::string>* names = row_of(naming_.results, graph);
+        if (!use.words.empty()) return is(use.words, 1);
+        const auto place = static_cast<std::size_t>(output);
+        if (names && place < names->size() && !(*names)[place].empty())
+          return is({plain_word((*names)[place])}, 1);
+        return is({"output_" + std::to_string(output)}, 1);
+      }
+      Words words = path(value);
+      const std::string_view last = last_name(value);  // a class and one of it need two names
+      local.is_class = !last.empty() && last[0] >= 'A' && last[0] <= 'Z';
+      local.holder = is_holder(last);
+      local.is_module = globals_.count(ast_[value].a) != 0 && ast_[value].kind == ExprKind::Name;
+      const bool call = ast_[value].kind == ExprKind::Call;
+      if (!words.empty() && !(call && use.rank <= kKeyword)) return is(std::move(words), 2);
+      if (use.words.empty()) {
+        if (const std::string word = kind_word(value); !word.empty()) return is({word}, 1);
+      }
+    }
+    if (!use.words.empty()) return is(use.words, 1);
+    if (Words words = bound_word(local); !words.empty()) return is(std::move(words), 2);
+    for (StmtId store : local.stores)  // several: by the first that says something
+      if (ast_[ast_[store].list[0]].kind == ExprKind::Name)
+        if (Words words = path(ast_[store].e[0]); !words.empty()) return is(std::move(words), 2);
+    is({"value"}, 1);
+  }
+
+  /// What a value without a path is, by its expression.
+  std::string kind_word(ExprId value) {
+    static constexpr std::pair<ExprKind, std::string_view> kWords[] = {
+        {ExprKind::Dict, "mapping"},
+        {ExprKind::DictComp, "mapping"},
+        {ExprKind::List, "items"},
+        {ExprKind::ListComp, "items"},
+        {ExprKind::Tuple, "group"},
+        {ExprKind::Compare, "cond"},
+        {ExprKind::BoolOp, "cond"},
+        {ExprKind::Lambda, "function"},
+        {ExprKind::FunctionValue, "function"},
+        {ExprKind::Slice, "part"}};
+    for (const auto& [kind, word] : kWords)
+      if (ast_[value].kind == kind) return std::string(word);
+    const std::string_view word = string_of(value);
+    if (!word.empty()) return plain_word(word) + "_text";
+    const std::int64_t number = number_of(value);
+    return number >= 0 ? "number_" + std::to_string(number) : "";
+  }
+
+  /// What a loop or a `with` binds.
+  Words bound_word(const Local& local) {
+    StmtIds statements;
+    if (local.bindings == 0 || local.bindings == local.stores.size()) return {};
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      const Stmt& s = ast_[id];
+      if (s.kind == StmtKind::For) {
+        Words words = path(s.e[1]);
+        const Expr& target = ast_[s.e[0]];
+        if (local_of(s.e[0]) == &local) {
+          words.emplace_back("entry");
+          return words;
+        }
+        if (target.kind != ExprKind::Tuple) continue;
+        for (std::size_t k = 0; k < target.kids.size(); ++k) {
+          if (local_of(target.kids[k]) != &local) continue;
+          const bool items = !words.empty() && words.back() == "items" && target.kids.size() == 2;
+          if (items) words.pop_back();
+          words.push_back(items ? (k == 0 ? "key" : "entry") : "part_" + std::to_string(k));
+          return words;
+        }
+      } else if (s.kind == StmtKind::With) {
+        for (std::size_t k = 1; k < s.list.size(); k += 2)
+          if (local_of(s.list[k]) == &local) {
+            Words words = path(s.list[k - 1]);
+            words.emplace_back("entered");
+            return words;
+          }
+      }
+    }
+    return {};
+  }
+
+  // ---------------------------------------------------------------- names
+
+  std::unordered_set<std::string> taken() {
+    std::unordered_set<std::string> out = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "_"};
+    for (std::uint32_t id = 0; id < module_.codes.size(); ++id) {
+      const CodeObject& code = module_[CodeId(id)];
+      if (CodeId(id) != code_)
+        for (StrId name : code.names) out.emplace(module_[name]);
+      for (std::uint32_t i = 0; i < code.slots.size(); ++i)  // a local that nobody uses is free
+        if (CodeId(id) != code_ || i < arguments() || code.slots[i].kind != kLocal)
+          out.emplace(module_[code.slots[i].name]);
+    }
+    for (ExprId id : collect_expressions(ast_, body()))
+      if (ast_[id].kind == ExprKind::Name && !local_of(id)) out.emplace(text(ast_[id].a));
+    for (const auto& [real, given] : globals_) out.emplace(module_[given]);
+    return out;
+  }
+
+  void tell_apart() {
+    constexpr int kRounds = 12;
+    for (int round = 0; round < kRounds; ++round) {
+      std::unordered_map<std::string, std::vector<Local*>> same;
+      for (Local& local : locals_) {
+        local.given = name_of(local.words, local.length) + (local.is_class ? "_class" : "");
+        same[local.given].push_back(&local);
+      }
+      bool longer = false;
+      for (auto& [name, list] : same)
+        if (list.size() > 1)
+          for (Local* local : list)
+            if (local->length < local->words.size() && list[0]->words != list[1]->words) {
+              ++local->length;
+              longer = true;
+            }
+      if (!longer) break;
+    }
+    std::unordered_set<std::string> known = taken();
+    for (Local& local : locals_) {
+      const std::string stem = local.given;
+      for (int n = 1; known.count(local.given) || named_like_dynamos(local.given); ++n)
+        local.given = stem + "_" + std::to_string(n);
+      known.insert(local.given);
+    }
+  }
+
+  void rename() {
+    std::unordered_map<std::uint32_t, std::uint32_t> names;
+    for (const Local& local : locals_) {
+      const StrId given = module_.intern(local.given);
+      names.emplace(local.name.index, given.index);
+      if (local.made_up) ast_.readable.push_back({given, local.name, false});
+    }
+    for (ExprId id : collect_expressions(ast_, body())) {
+      Expr& e = ast_[id];
+      if (!is_fast(e)) continue;
+      if (const auto found = names.find(e.a); found != names.end()) e.a = found->second;
+    }
+  }
+
+  void name_globals() {
+    if (!naming_.renames) return;
+    std::unordered_set<std::string> known;
+    for (std::uint32_t id = 0; id < module_.codes.size(); ++id) {
+      const CodeObject& code = module_[CodeId(id)];
+      for (StrId name : code.names) known.emplace(module_[name]);
+      for (const Slot& slot : code.slots) known.emplace(module_[slot.name]);
+    }
+    const auto is_global = [&](const Expr& e) {
+      return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global;
+    };
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      ExprIds inside;
+      append_roots(ast_, id, inside);
+      collect_below(ast_, inside);
+      for (ExprId e : inside) {
+        if (!is_global(ast_[e]) || globals_.count(ast_[e].a)) continue;
+        const std::string stem = global_word(text(ast_[e].a));
+        if (stem.empty() || stem == text(ast_[e].a)) continue;
+        std::string name = stem;
+        for (int n = 1; known.count(name); ++n) name = stem + "_" + std::to_string(n);
+        known.insert(name);
+        const StrId given = module_.intern(name);
+        globals_.emplace(ast_[e].a, given);
+        ast_.readable.push_back({given, StrId(ast_[e].a), true});
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- statements
+
+  /// Plain names and subscripts of one local by small numbers: `a = out[0]`.
+  bool takes_part(StmtId id, std::uint32_t& of) const {
+    const Stmt& s = ast_[id];
+    if (s.kind != StmtKind::Assign || s.list.size() != 1 || !is_fast(ast_[s.list[0]])) return false;
+    const Expr& value = ast_[s.e[0]];
+    if (value.kind != ExprKind::Subscript || !is_fast(ast_[value.kids[0]]) ||
+        number_of(value.kids[1]) < 0)
+      return false;
+    of = ast_[value.kids[0]].a;
+    return given_.count(ast_[s.list[0]].a) != 0 && ast_[s.list[0]].a != of;
+  }
+
+  std::size_t width_of(ExprId id) const {
+    const Expr& e = ast_[id];
+    if (e.kind == ExprKind::Name) return text(e.a).size();
+    return text(ast_[e.kids[0]].a).size() + std::to_string(number_of(e.kids[1])).size() + 2;
+  }
+
+  bool only_names(StmtId id) const {
+    const Stmt& s = ast_[id];
+    return s.kind == StmtKind::Delete &&
+           std::all_of(s.list.begin(), s.list.end(), [&](ExprId e) { return is_fast(ast_[e]); });
+  }
+
+  std::unordered_set<std::uint32_t> given_;  // names that locals have got
+
+  /// `a, b = out[0], out[1]` and `del a, b`, as far as a line goes.
+  void join_statements() {
+    for (const Local& local : locals_) given_.insert(module_.intern(local.given).index);
+    ListRefs refs;
+    collect_lists(ast_, body(), refs);
+    std::unordered_map<std::uint32_t, std::uint32_t> depth;  // of the statements of a list
+    for (const ListRef& ref : refs) {
+      const std::uint32_t level = ref.owner ? depth[ref.owner.index] + 1 : 1;
+      const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
+      for (StmtId id : old) depth[id.index] = level;
+      if (ref.which == ListRef::Arms) continue;
+      const std::size_t room = kWidth - std::min<std::size_t>(kWidth, level * naming_.indentation);
+      std::vector<StmtId> list;
+      for (std::size_t i = 0; i < old.size();) {
+        std::uint32_t of = 0, other = 0;
+        std::size_t end = i + 1;
+        if (takes_part(old[i], of)) {
+          std::size_t width = 3;
+          for (end = i; end < old.size() && end - i < kMostTargets && takes_part(old[end], other) &&
+                        other == of;
+               ++end) {
+            const Stmt& s = ast_[old[end]];
+            width += width_of(s.list[0]) + width_of(s.e[0]) + (end > i ? 4 : 0);
+            if (width > room) break;
+          }
+          end = std::max(end, i + 1);
+          if (end > i + 1) join_parts(old.subspan(i, end - i));
+        } else if (only_names(old[i])) {
+          std::size_t width = 4;
+          for (end = i; end < old.size() && only_names(old[end]); ++end) {
+            for (ExprId e : ast_[old[end]].list) width += width_of(e) + 2;
+            if (width > room + 2) break;
+          }
+          end = std::max(end, i + 1);
+          if (end > i + 1) join_deletes(old.subspan(i, end - i));
+        }
+        list.push_back(old[i]);
+        i = end;
+      }
+      if (list.size() == old.size()) continue;
+      const std::span<StmtId> shorter = ast_.arena.copy(list);
+      (ref.owner ? list_of(ast_, ref) : body()) = shorter;
+    }
+    rename_globals();
+  }
+
+  void join_parts(std::span<const StmtId> run) {
+    std::vector<ExprId> targets, values;
+    for (StmtId id : run) {
+      targets.push_back(ast_[id].list[0]);
+      values.push_back(ast_[id].e[0]);
+      if (id != run[0]) absorb(run[0], id);
+    }
+    const ExprId left[] = {ast_.expr(ExprKind::Tuple, targets)};
+    const ExprId right = ast_.expr(ExprKind::Tuple, values);
+    Stmt& s = ast_[run[0]];
+    s.list = ast_.arena.copy(left);
+    s.e[0] = right;
+  }
+
+  void join_deletes(std::span<const StmtId> run) {
+    std::vector<ExprId> targets;
+    for (StmtId id : run) {
+      targets.insert(targets.end(), ast_[id].list.begin(), ast_[id].list.end());
+      if (id != run[0]) absorb(run[0], id);
+    }
+    ast_[run[0]].list = ast_.arena.copy(targets);
+  }
+
+  /// Last, as the names of globals tell what they are.
+  void rename_globals() {
+    for (ExprId id : collect_expressions(ast_, body())) {
+      Expr& e = ast_[id];
+      if (e.kind != ExprKind::Name || static_cast<NameScope>(e.op) != NameScope::Global) continue;
+      if (const auto found = globals_.find(e.a); found != globals_.end()) e.a = found->second.index;
+    }
+  }
+};
+
+}  // namespace
+
+void name_values(Ast& ast, CodeId code, const DynamoNaming& naming) {
+  Naming(ast, code, naming).run();
+}
+
+}  // namespace depyf

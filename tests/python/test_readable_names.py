@@ -1,0 +1,175 @@
+"""Dynamo's code as a person would write it: a statement for each value, names from their paths."""
+
+import ast
+import random
+import sys
+import types
+
+import pytest
+
+from depyf.recompile import recompile
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="written with `:=`")
+
+UUID = "08bd1bbe_7986_4d33_9050_4343e4dbddfa"
+UTILS = "__import_torch_dot__dynamo_dot_utils"
+
+
+def code_of(text):
+    scope = {}
+    exec(compile(text, "<dynamo>", "exec"), scope)
+    return scope["f"].__code__
+
+
+def readable(text, **options):
+    code = code_of(text)
+    result = recompile(code, dynamo=True, **options)
+    assert result.proven, (result.detail, result.source)
+    return result
+
+
+def lines(result):
+    """The function's own lines."""
+    rows = result.source.splitlines()
+    return [row[4:] for row in rows if row.startswith("    ")]
+
+
+def test_a_model_reads_as_a_person_would_write_it():
+    result = readable(
+        "def f(self, *args, **kwargs):\n"
+        "    tmp_1 = %(utils)s.record_pregraph_bytecode_enter()\n"
+        "    graph_out_0 = __compiled_fn_3_%(uuid)s(\n"
+        "        %(utils)s.call_size((tmp_2 := kwargs['input_ids']), 1), tmp_2,\n"
+        "        (tmp_3 := self._modules['layers']._modules['0']._modules)['q']._parameters['weight'],\n"
+        "        tmp_3['k']._parameters['weight'],\n"
+        "        self._modules['layers']._modules['1']._modules['q']._parameters['weight'],\n"
+        "        ___module_torch_139870171827712_c1._as_tensor_fullprec(self.norm.eps))\n"
+        "    del tmp_2\n"
+        "    del tmp_3\n"
+        "    x = __resume_at_8_4([], [], graph_out_0[0], y=graph_out_0[1])\n"
+        "    del graph_out_0\n"
+        "    return x\n" % {"uuid": UUID, "utils": UTILS},
+        callee_parameters={"__resume_at_8_4": ("___stack0", "___stack1", "logits")},
+    )
+    assert lines(result)[2:5] == [
+        "input_ids = kwargs['input_ids']",
+        "input_ids_size_1 = call_size(input_ids, 1)",
+        "layers_0_modules = self._modules['layers']._modules['0']._modules",
+    ], result.source
+    assert "    torch._as_tensor_fullprec(self.norm.eps)," in lines(result)
+    assert result.readable == {
+        "dynamo_utils": UTILS,
+        "__compiled_fn_3": "__compiled_fn_3_" + UUID,
+        "torch": "___module_torch_139870171827712_c1",
+    }
+    for given, real in result.readable.items():
+        assert "# %s is torch's %s\n" % (given, real) in result.source
+        assert real in result.code.co_names and given not in result.code.co_names
+    assert "layers_0_modules" in result.code.co_varnames
+    assert "del input_ids, layers_0_modules" in result.source
+
+
+def test_free_variables_are_a_comment():
+    code = code_of(
+        "def outer(func):\n"
+        "    def f(x):\n"
+        "        return __compiled_fn_1(func(x))[0]\n"
+        "    return f\n"
+        "f = outer(len)\n"
+    )
+    result = recompile(code, dynamo=True)
+    assert result.proven and result.code.co_freevars == ("func",)
+    assert "# free variables of the function: func\ndef f(x):\n" in result.source
+
+
+def test_names_of_the_program_stay():
+    """What Dynamo's code takes for its own is never what the program has."""
+    result = readable(
+        "def f(x, torch):\n"
+        "    tmp_1 = ___module_torch_139870171827712_c1.sin\n"
+        "    graph_out_0 = __compiled_fn_1(tmp_1(x), torch.cos, tmp_1)\n"
+        "    tmp_7 = graph_out_0[0]\n"
+        "    del graph_out_0\n"
+        "    return tmp_7, input_ids\n",
+        own_locals=("x", "torch", "tmp_7"),
+    )
+    assert result.readable == {"torch_1": "___module_torch_139870171827712_c1"}
+    assert "tmp_7 = " in result.source and "def f(x, torch):" in result.source
+
+
+class Writer:
+    """Random code as Dynamo writes it: shared values in locals, a graph, what follows it."""
+
+    WORDS = "model layers 0 1 attn q_proj weight bias norm __x _y Output in".split()
+
+    def __init__(self, source):
+        self.source = source
+        self.held = []
+        self.count = 0
+
+    def path(self):
+        start = self.source.choice(["self", "kwargs", "x"] + self.held)
+        for _ in range(self.source.randrange(1, 4)):
+            word = self.source.choice(self.WORDS)
+            kind = self.source.choice(["['%s']", "['%s']", ".%s", "._modules['%s']"])
+            if kind == ".%s" and not (word.isidentifier() and word != "in"):
+                kind = "['%s']"
+            start += kind % word
+        return start
+
+    def value(self):
+        text = self.path()
+        if self.source.random() < 0.3:
+            text = "%s.call_size(%s, %d)" % (UTILS, text, self.source.randrange(3))
+        if self.source.random() < 0.4:
+            self.count += 1
+            name = "tmp_%d" % self.count
+            text = "(%s := %s)" % (name, text)
+            self.held.append(name)
+        return text
+
+    def function(self):
+        rows = ["def f(self, x, **kwargs):"]
+        rows.append("    graph_out_0 = __compiled_fn_3_%s(" % UUID)
+        rows += ["        %s," % self.value() for _ in range(self.source.randrange(1, 30))]
+        rows.append("    )")
+        self.source.shuffle(self.held)
+        rows += ["    del %s" % name for name in self.held]
+        self.held = []
+        if self.source.random() < 0.5:
+            rows.append("    x.y = graph_out_0[%d]" % self.source.randrange(3))
+        outputs = ["graph_out_0[%d]" % i for i in range(self.source.randrange(1, 7))]
+        if self.source.random() < 0.5:
+            rows.append("    if %s:" % outputs[0])
+            rows.append("        return __resume_at_4_1(%s)" % ", ".join(outputs))
+        rows.append("    return __resume_at_8_2(%s)" % ", ".join(outputs))
+        return "\n".join(rows) + "\n"
+
+
+def test_random_code_has_no_walrus_and_fits_its_lines():
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    for number in range(30):
+        text = Writer(random.Random("%d %d" % (seed, number))).function()
+        result = readable(text)
+        assert readable(text).source == result.source
+        for node in ast.walk(ast.parse(result.source)):
+            assert not isinstance(node, ast.NamedExpr), result.source
+            if isinstance(node, ast.Assign):
+                assert len(node.targets) == 1, result.source
+                assert len(getattr(node.targets[0], "elts", ())) <= 4, result.source
+        assert max(map(len, result.source.splitlines())) <= 100, result.source
+        assert "tmp_" not in result.source and "139870171827712" not in result.source
+
+
+def test_the_code_that_runs_does_the_same():
+    text = (
+        "def f(self, **kwargs):\n"
+        "    graph_out_0 = __compiled_fn_1_%s((tmp_1 := kwargs['a'])['b'], tmp_1)\n"
+        "    del tmp_1\n"
+        "    return graph_out_0[0], graph_out_0[1]\n" % UUID
+    )
+    scope = {"__compiled_fn_1_" + UUID: lambda *values: values}
+    result = readable(text)
+    function = types.FunctionType(result.code, scope)
+    assert function(1, a={"b": 2}) == (2, {"b": 2})
