@@ -356,9 +356,10 @@ def graph(number):
         graphs.append(number)
         return tuple(argument @ argument for argument in arguments if isinstance(argument, torch.Tensor))
     return run
-for name in sys.argv[2].split():
+for pair in sys.argv[2].split():
+    name, real = pair.split("=")
     vars(module)[name] = graph(len(graphs)) if name.startswith("__compiled_fn_") else importlib.import_module(
-        name[len("__import_"):].replace("_dot_", ".")
+        real[len("__import_"):].replace("_dot_", ".")
     )
 # a guard on the identity of an object holds in its own process only; the code runs, and what it resumes in
 result = module.__transformed_code_0_for_autocasting(torch.ones(2, 2), 2)
@@ -372,10 +373,11 @@ def test_a_file_stands_alone_when_it_is_given_the_compiled_functions(tmp_path):
     with depyf.prepare_debug(str(tmp_path / "dump")) as run:
         torch.compile(autocasting, backend="eager")(torch.ones(2, 2))
     names = {
-        name
+        "%s=%s" % (entry_names.get(real, real), real)
         for entry in run.entries()
-        for name in entry.code.co_names
-        if name.startswith(("__compiled_fn_", "__import_"))
+        for entry_names in [{real: given for given, real in entry.names.items()}]
+        for real in entry.code.co_names
+        if real.startswith(("__compiled_fn_", "__import_"))
     }
     script = tmp_path / "alone.py"
     script.write_text(STANDING_ALONE)
