@@ -131,6 +131,7 @@ def recompile(
         dynamo = dynamo and _holds_installed(scope, original_code)
         if _names_observer(scope, original_code):
             own_locals += original_code.co_varnames
+    program_locals = own_locals
     if dynamo:
         # Without them, what they keep alive in torch's code would die earlier.
         own_locals += tuple(_core.kept_temporaries(original_code))
@@ -139,7 +140,9 @@ def recompile(
     for faithful in (False, True):
         names = {}
         readable = []
-        wanted = {"readable": readable} if dynamo and not faithful else {}
+        wanted = {}
+        if dynamo and not faithful:
+            wanted = {"readable": readable, "program_locals": program_locals}
         decompiled = _core.decompile(
             original_code,
             indentation,

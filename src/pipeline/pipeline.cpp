@@ -64,7 +64,7 @@ SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options) {
 
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
   return {options.keep_temporaries, options.temp_prefix, dynamo,
-          dynamo && !options.keep_temporaries, options.own_locals};
+          dynamo && !options.keep_temporaries, options.program_locals};
 }
 
 PrintOptions print_options(const Module& module, const DecompileOptions& options) {
@@ -392,7 +392,7 @@ void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
   DynamoNaming naming;
   naming.parameters = &options.callee_parameters;
   naming.results = &options.callee_results;
-  naming.own_locals = options.own_locals;
+  naming.own_locals = options.program_locals;
   naming.indentation = options.indentation;
   naming.renames = options.readable && code == ast.module->root;
   name_values(ast, code, naming);

@@ -30,7 +30,8 @@ struct DecompileOptions {
   bool dynamo = false;                  // the root is Dynamo's, also where no name in it says so
   bool ordinary = false;                // no code is Dynamo's, whatever its names say
   std::vector<std::string> own_locals;  // see SimplifyOptions
-  std::string name;                     // function mode: name to print instead of co_name
+  std::vector<std::string> program_locals;  // those of them that the program named: they keep it
+  std::string name;                         // function mode: name to print instead of co_name
   std::uint8_t ladder = 0;  // first rung of the ladder that is tried: 0 plain structure, 5 the
                             // dispatch loop, 6 rebuilding; for tests
   std::vector<Fallback> fallbacks;  // by CodeId, for those whose plain form is not proven; or empty

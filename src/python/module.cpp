@@ -170,7 +170,8 @@ const char decompile_doc[] =
     "decompile(code, indentation=4, temp_prefix='__temp_', name=None, keep_temporaries=False,\n"
     "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, "
     "line_map=True, signature=(), renamed=None, nan_literals=True, ordinary=False,\n"
-    "          own_locals=(), callee_results={}, readable=None)\n--\n\n"
+    "          own_locals=(), callee_results={}, readable=None,\n          "
+    "program_locals=None)\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, "
     "original_line,\n"
@@ -198,28 +199,30 @@ const char decompile_doc[] =
     "call their outputs. A list `readable` asks for names in place of those that torch made up, "
     "and "
     "is filled with\n"
-    "(name, torch's, whether it is a global). Raises DecompilationError.";
+    "(name, torch's, whether it is a global); program_locals are those of own_locals that keep "
+    "their names, by default all. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {
-      "code",           "indentation",       "temp_prefix",  "name",     "keep_temporaries",
-      "set_literals",   "callee_parameters", "ladder",       "dynamo",   "line_map",
-      "signature",      "renamed",           "nan_literals", "ordinary", "own_locals",
-      "callee_results", "readable",          nullptr};
+      "code",           "indentation",       "temp_prefix",    "name",     "keep_temporaries",
+      "set_literals",   "callee_parameters", "ladder",         "dynamo",   "line_map",
+      "signature",      "renamed",           "nan_literals",   "ordinary", "own_locals",
+      "callee_results", "readable",          "program_locals", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
   const char* name = nullptr;
   int keep_temporaries = 0, set_literals = 1;
   PyObject *callee_parameters = nullptr, *signature = nullptr, *renamed = nullptr;
-  PyObject *own_locals = nullptr, *callee_results = nullptr, *readable = nullptr;
+  PyObject *own_locals = nullptr, *callee_results = nullptr, *readable = nullptr,
+           *program_locals = nullptr;
   int ladder = 0, dynamo = 0, wants_line_map = 1, nan_literals = 1, ordinary = 0;
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O|iszppO!ippO!OppO!O!O!", const_cast<char**>(keywords), &input,
+          args, kwargs, "O|iszppO!ippO!OppO!O!O!O!", const_cast<char**>(keywords), &input,
           &indentation, &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type,
           &callee_parameters, &ladder, &dynamo, &wants_line_map, &PyTuple_Type, &signature,
           &renamed, &nan_literals, &ordinary, &PyTuple_Type, &own_locals, &PyDict_Type,
-          &callee_results, &PyList_Type, &readable)) {
+          &callee_results, &PyList_Type, &readable, &PyTuple_Type, &program_locals)) {
     return nullptr;
   }
   if (renamed == Py_None) renamed = nullptr;
@@ -251,6 +254,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.renames = renamed != nullptr;
     options.ordinary = ordinary != 0;
     options.own_locals = texts(own_locals);
+    options.program_locals = program_locals ? texts(program_locals) : options.own_locals;
     options.function = is_code(input) && !is_module(module);
     options.strict = options.function;
     const Decompiled result = depyf::decompile(module, options);

@@ -99,8 +99,7 @@ void resolve_fresh_sequences(Lifted& lifted, Module& module);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);
 void write_out_displays(Lifted& lifted, const Module& module);
-void order_local_stores(Lifted& lifted, const Module& module,
-                        std::span<const std::string> own_locals);
+void order_local_stores(Lifted& lifted, const Module& module);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);
 
 }  // namespace depyf::simplifying

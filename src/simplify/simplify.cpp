@@ -141,7 +141,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::remove_trivial_params(lifted);
   simplifying::forget_names_of_called(lifted, module);
   if (options.late_loads) simplifying::sink_loads(lifted, module, dynamo);
-  if (options.order_stores) simplifying::order_local_stores(lifted, module, options.own_locals);
+  if (options.order_stores) simplifying::order_local_stores(lifted, module);
   forget_removed(lifted);
 #ifndef NDEBUG
   check(lifted);

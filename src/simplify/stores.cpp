@@ -21,8 +21,7 @@
 
 namespace depyf::simplifying {
 
-void order_local_stores(Lifted& lifted, const Module& module,
-                        std::span<const std::string> own_locals) {
+void order_local_stores(Lifted& lifted, const Module& module) {
   const CodeObject& code = module[lifted.code];
   const auto plain = [&](const Value& value) {
     return value.op == Op::STORE_FAST && value.arg < code.slots.size() &&
@@ -33,9 +32,7 @@ void order_local_stores(Lifted& lifted, const Module& module,
            value.op == Op::BUILD_TUPLE || value.op == Op::BUILD_LIST || value.op == Op::BUILD_SLICE;
   };
   const auto made_up = [&](const Value& value) {
-    const std::string_view name = module[code.slots[value.arg].name];
-    return named_like_dynamos(name) &&
-           std::find(own_locals.begin(), own_locals.end(), name) == own_locals.end();
+    return named_like_dynamos(module[code.slots[value.arg].name]);
   };
   std::vector<ValueId> stores, others, deletions;
   std::vector<bool> bound;  // by slot: a store of this block gave it a value
