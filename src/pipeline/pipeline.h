@@ -57,7 +57,7 @@ struct Decompiled {
   LineMap line_map;  // empty unless asked for
   std::vector<Diagnostic> diagnostics;
   std::vector<Readable> readable;  // in the order in which they are first seen
-  std::string scopes;  // empty unless asked for: the symbol table of the text
+  std::string scopes;              // empty unless asked for: the symbol table of the text
 };
 
 /// What a dump shows: the output of one stage.
