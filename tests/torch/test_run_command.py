@@ -133,8 +133,8 @@ def test_command_lines(monkeypatch):
         (["a.b", "x", "--open"], [], None),
         (None, ["a.py", "x"], "d"),
     ]
+    assert cli.main(["run"]) == 2
     for wrong in (
-        ["run"],
         ["run", "-m"],
         ["run", "--guards", "x", "a.py"],
         ["run", "--dum", "d", "a.py"],
