@@ -8,8 +8,12 @@ import depyf
 import pytest
 import torch
 from conftest import environment
+from programs import TORCH
+
 from depyf.torch.profile import Profile, Timing, _Sums
 
+#: earlier torch names its events in other ways
+NAMED = pytest.mark.skipif(TORCH < (2, 13), reason="the events' names are those of torch 2.13")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
@@ -27,6 +31,7 @@ def add_up(found):
     assert "guards" in told and "one call, eager" in told and found.verdict in told
 
 
+@NAMED
 def test_the_parts_of_the_toy_add_up_and_its_two_entries_are_told_apart():
     torch._dynamo.reset()
     function = torch.compile(toy, backend="aot_eager")
@@ -41,6 +46,7 @@ def test_the_parts_of_the_toy_add_up_and_its_two_entries_are_told_apart():
     assert found.to_json()["entries"][0]["calls"] == 30
 
 
+@NAMED
 def test_the_parts_of_a_training_step_add_up():
     torch._dynamo.reset()
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
@@ -59,6 +65,7 @@ def test_the_parts_of_a_training_step_add_up():
     assert [one.calls for one in found.entries] == [20]
 
 
+@NAMED
 def test_the_parts_of_a_llama_of_two_layers_add_up():
     transformers = pytest.importorskip("transformers")
     torch._dynamo.reset()
@@ -116,6 +123,7 @@ def test_a_difference_within_the_noise_is_none():
     assert "within the noise" in verdict(Timing(2, 0.9, 2.1), Timing(1, 0.8, 1.1))
 
 
+@NAMED
 def test_the_slow_example_shows_its_three_causes(tmp_path):
     options = ["--breaks", "--recompiles", "--profile"]
     done = subprocess.run(

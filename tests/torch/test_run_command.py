@@ -465,6 +465,7 @@ print(f(torch.ones(3)))
 }
 
 
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
 @pytest.mark.parametrize("name", sorted(ADVISED))
 def test_a_program_with_the_patch_that_is_advised_no_longer_has_the_problem(name, tmp_path):
     """In this process, since the command differs in nothing that matters here."""
