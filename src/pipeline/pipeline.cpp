@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "ast/walk.h"
 #include "bytecode/instr.h"
 #include "bytecode/text.h"
 #include "flow/cfg.h"
@@ -271,6 +272,31 @@ void place_comment(Ast& ast, CodeId code, const std::string& text) {
   body.stmts = ast.arena.copy(stmts);
 }
 
+/// Says at the top of a body which of its names the source had not.
+void tell_own_names(Ast& ast, CodeId code, std::string_view temporaries) {
+  const Module& module = *ast.module;
+  const auto is_own = [&](const Expr& e) {
+    if (e.kind != ExprKind::Name) return false;
+    const std::string_view name = module[StrId(e.a)];
+    return (!temporaries.empty() && name.starts_with(temporaries)) ||
+           name.starts_with(ast.function_prefix);
+  };
+  // Most that were made are gone again: only where there were some is the body looked through.
+  const Body& body = ast.bodies[code.index];
+  if (body.first_expr > ast.exprs.size() ||
+      std::none_of(ast.exprs.begin() + body.first_expr, ast.exprs.end(), is_own))
+    return;
+  std::set<std::string> names;
+  for (ExprId id : collect_expressions(ast, body.stmts))
+    if (is_own(ast[id])) names.emplace(module[StrId(ast[id].a)]);
+  if (names.empty()) return;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  const std::string what = "names that the source had not: " + all;
+  place_comment(ast, code, "depyf found no expression for a value: " + what);
+  ast.diagnostics.push_back({Diagnostic::Note, 0, code, 0, what});
+}
+
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder. Was it
 /// straightened?
 bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
@@ -338,9 +364,14 @@ bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
     return false;
   };
   if (options.ladder < 5) {
-    if (junk && attempt({}, false)) return true;
-    if (attempt({}, true)) return false;
-    if (!dynamo && !junk && attempt({}, false)) return true;
+    const auto plain = [&](bool stands) {
+      if (!attempt({}, stands)) return false;
+      if (!dynamo) tell_own_names(ast, code, options.temp_prefix);
+      return true;
+    };
+    if (junk && plain(false)) return true;
+    if (plain(true)) return false;
+    if (!dynamo && !junk && plain(false)) return true;
   }
   const auto around_parts = [&](bool stands) {
     return decompile_around_parts(ast, code, list, options, dynamo, reason, indentation, stands);

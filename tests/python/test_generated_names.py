@@ -53,3 +53,35 @@ def test_names_of_the_program_are_not_taken(minor, rung, tmp_path):
         run = subprocess.run([python, "-"], input=text, stdout=subprocess.PIPE, check=True)
         said.append(run.stdout.decode())
     assert said[0] == said[1]
+
+
+# The operands of a tuple swapped on the stack, as no compiler has them.
+SWAPPED = """
+import dis, importlib.util, marshal, sys
+code = compile("def f(a, b):\\n    return a(), b()\\n", "x.py", "exec")
+inner = code.co_consts[0]
+swap = [dis.opmap["SWAP"], 2] if "SWAP" in dis.opmap else [dis.opmap["ROT_TWO"], 0]
+at = [i.offset for i in dis.get_instructions(inner) if i.opname == "BUILD_TUPLE"][0]
+changed = inner.co_code[:at] + bytes(swap) + inner.co_code[at:]
+code = code.replace(co_consts=(inner.replace(co_code=changed),) + code.co_consts[1:])
+with open(sys.argv[1], "wb") as f:
+    f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+
+
+@pytest.mark.parametrize("minor", SUPPORTED[1:], ids=["3.%d" % m for m in SUPPORTED[1:]])
+def test_names_that_the_source_had_not_are_said(minor, tmp_path):
+    if minor not in interpreters() or native_command() is None:
+        pytest.skip("no CPython 3.%d, or no depyf program" % minor)
+    pyc = str(tmp_path / "x.pyc")
+    subprocess.run([interpreters()[minor], "-c", SWAPPED, pyc], check=True)
+    done = subprocess.run(
+        [native_command(), "decompile", "--no-check", pyc],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    source, said = done.stdout.decode(), done.stderr.decode()
+    assert (
+        "    # depyf found no expression for a value: names that the source had not: __temp_0\n"
+        in source
+    )
+    assert "f: note: names that the source had not: __temp_0, __temp_1" in said
