@@ -256,24 +256,29 @@ std::uint32_t level_of(const Module& module, CodeId code) {
 }
 
 /// Says at the top of a body why it does not look as it was written.
-void place_comment(Ast& ast, CodeId code, const std::string& text) {
+void place_comment(Ast& ast, CodeId code, std::span<StmtId>& body, const std::string& text) {
   Module& module = *ast.module;
   const std::string_view name = module[module[code].name];
   if (name == "__annotate__" || (name.starts_with('<') && name != "<module>")) return;
   Stmt comment;
   comment.kind = StmtKind::Comment;
   comment.a = module.intern(text).index;
-  Body& body = ast.bodies[code.index];
-  std::vector<StmtId> stmts(body.stmts.begin(), body.stmts.end());
+  std::vector<StmtId> stmts(body.begin(), body.end());
   const bool docstring = !stmts.empty() && ast[stmts[0]].kind == StmtKind::Expr &&
                          ast[ast[stmts[0]].e[0]].kind == ExprKind::Constant &&
                          module[ConstId(ast[ast[stmts[0]].e[0]].a)].kind == ConstKind::Str;
   stmts.insert(stmts.begin() + docstring, ast.add(comment));
-  body.stmts = ast.arena.copy(stmts);
+  body = ast.arena.copy(stmts);
+}
+void place_comment(Ast& ast, CodeId code, const std::string& text) {
+  std::span<StmtId> body = ast.bodies[code.index].stmts;
+  place_comment(ast, code, body, text);
+  ast.bodies[code.index].stmts = body;
 }
 
-/// Says at the top of a body which of its names the source had not.
-void tell_own_names(Ast& ast, CodeId code, std::string_view temporaries) {
+/// Says at the top of each body that is printed which of its names the source had not. Only the
+/// finished tree knows: most that were made are gone when the body becomes an expression.
+void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptions& options) {
   const Module& module = *ast.module;
   const auto is_own = [&](const Expr& e) {
     if (e.kind != ExprKind::Name) return false;
@@ -281,20 +286,43 @@ void tell_own_names(Ast& ast, CodeId code, std::string_view temporaries) {
     return (!temporaries.empty() && name.starts_with(temporaries)) ||
            name.starts_with(ast.function_prefix);
   };
-  // Most that were made are gone again: only where there were some is the body looked through.
-  const Body& body = ast.bodies[code.index];
-  if (body.first_expr > ast.exprs.size() ||
-      std::none_of(ast.exprs.begin() + body.first_expr, ast.exprs.end(), is_own))
-    return;
-  std::set<std::string> names;
-  for (ExprId id : collect_expressions(ast, body.stmts))
-    if (is_own(ast[id])) names.emplace(module[StrId(ast[id].a)]);
-  if (names.empty()) return;
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  const std::string what = "names that the source had not: " + all;
-  place_comment(ast, code, "depyf found no expression for a value: " + what);
-  ast.diagnostics.push_back({Diagnostic::Note, 0, code, 0, what});
+  if (std::none_of(ast.exprs.begin(), ast.exprs.end(), is_own)) return;
+  std::vector<std::uint8_t> told(module.codes.size(), false);
+  for (const Diagnostic& diagnostic : ast.diagnostics)
+    if (diagnostic.kind != Diagnostic::Note && diagnostic.code) told[diagnostic.code.index] = true;
+  struct Printed {
+    CodeId code;
+    StmtId definition;  // the statement that holds the body; none: the root
+  };
+  std::vector<Printed> work{{module.root, StmtId::none()}};
+  StmtIds statements;
+  while (!work.empty()) {
+    const auto [code, definition] = work.back();
+    work.pop_back();
+    if (code.index >= ast.bodies.size()) continue;
+    std::span<StmtId> body = definition ? ast[definition].body : ast.bodies[code.index].stmts;
+    statements.clear();
+    collect_statements(ast, body, statements);
+    for (StmtId id : statements) {
+      const Stmt& s = ast[id];
+      if (s.kind == StmtKind::FunctionDef && s.function < ast.functions.size())
+        work.push_back({ast.functions[s.function].code, id});
+      else if (s.kind == StmtKind::ClassDef)
+        work.push_back({CodeId(s.function), id});
+    }
+    if (told[code.index] || is_dynamos(module, code, options)) continue;
+    told[code.index] = true;
+    std::set<std::string> names;
+    for (ExprId id : collect_expressions(ast, body))
+      if (is_own(ast[id])) names.emplace(module[StrId(ast[id].a)]);
+    if (names.empty()) continue;
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    const std::string what = "names that the source had not: " + all;
+    place_comment(ast, code, body, "depyf found no expression for a value: " + what);
+    (definition ? ast[definition].body : ast.bodies[code.index].stmts) = body;
+    ast.diagnostics.push_back({Diagnostic::Note, 0, code, 0, what});
+  }
 }
 
 /// One code object; a failure stays inside it, and leads to the next rung of the ladder. Was it
@@ -364,14 +392,9 @@ bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
     return false;
   };
   if (options.ladder < 5) {
-    const auto plain = [&](bool stands) {
-      if (!attempt({}, stands)) return false;
-      if (!dynamo) tell_own_names(ast, code, options.temp_prefix);
-      return true;
-    };
-    if (junk && plain(false)) return true;
-    if (plain(true)) return false;
-    if (!dynamo && !junk && plain(false)) return true;
+    if (junk && attempt({}, false)) return true;
+    if (attempt({}, true)) return false;
+    if (!dynamo && !junk && attempt({}, false)) return true;
   }
   const auto around_parts = [&](bool stands) {
     return decompile_around_parts(ast, code, list, options, dynamo, reason, indentation, stands);
@@ -544,6 +567,7 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
         {std::string(module[name.given]), std::string(module[name.real]), name.global});
   if (options.scopes)
     result.scopes = to_text(find_scopes(ast, module.root, is_function), module, options.scopes_of);
+  tell_own_names(ast, options.temp_prefix, options);
   PrintOptions print = print_options(module, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print)
                                    : print_module(ast, print);
