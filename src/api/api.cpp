@@ -30,7 +30,7 @@ Finding finding_of(const Module& module, const Diagnostic& diagnostic) {
       finding.kind = Finding::Kind::Note;
       break;
   }
-  finding.rung = diagnostic.level;
+  finding.rung = diagnostic.kind == Diagnostic::Note ? 0 : diagnostic.level;
   finding.code = code_path(module, diagnostic.code);
   finding.offset = diagnostic.offset;
   finding.message = diagnostic.message;

@@ -471,6 +471,7 @@ struct FileResult {
   Check check;
   std::vector<std::string> unproven;  // code objects, where they are known
   std::vector<std::string> fallen;    // code objects below the plain form, with their rungs
+  std::vector<std::string> named;     // those that show names which the source had not
 };
 
 FileResult decompile_file(const Options& options, const Input& input, bool to_folder,
@@ -497,8 +498,11 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {
       if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
       const bool fell = diagnostic.kind == Diagnostic::Ladder && diagnostic.level > 0;
-      if (diagnostic.kind == Diagnostic::BrokenCode || fell)
-        tell(diagnostic_text(module, diagnostic), fell ? Colour::Yellow : Colour::Red);
+      const bool named = diagnostic.kind == Diagnostic::Note && diagnostic.level == kOwnNames;
+      if (named) result.named.push_back(code_path(module, diagnostic.code));
+      if (diagnostic.kind == Diagnostic::BrokenCode || fell || (named && !to_folder))
+        tell(diagnostic_text(module, diagnostic),
+             diagnostic.kind == Diagnostic::BrokenCode ? Colour::Red : Colour::Yellow);
       if (fell && diagnostic.level >= 5)
         result.fallen.push_back(code_path(module, diagnostic.code) + " (L" +
                                 std::to_string(diagnostic.level) + ")");
@@ -556,7 +560,7 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   constexpr std::size_t most_names = 20;
   std::size_t read = 0, complete = 0, proven = 0;
   std::map<std::string, std::size_t> unchecked;  // by the reason
-  std::vector<std::string> refuted, fallen;
+  std::vector<std::string> refuted, fallen, own_names;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const FileResult& result = results[i];
     read += result.read;
@@ -567,6 +571,7 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
     if (result.check.outcome == Check::NoInterpreter || result.check.outcome == Check::NoModule)
       ++unchecked[result.check.text()];
     if (!result.fallen.empty()) fallen.push_back(named(path, result.fallen));
+    if (!result.named.empty()) own_names.push_back(named(path, result.named));
   }
   std::string summary = std::to_string(results.size()) +
                         (results.size() == 1 ? " file: " : " files: ") + std::to_string(complete) +
@@ -590,6 +595,7 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   };
   list("not proven to do the same", refuted);
   list("with bodies that are a dispatch loop (L5) or rebuilt from bytes (L6)", fallen);
+  list("with names that the source had not", own_names);
   report(summary, good ? Colour::Green : Colour::Yellow);
 }
 

@@ -321,7 +321,7 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
     const std::string what = "names that the source had not: " + all;
     place_comment(ast, code, body, "depyf found no expression for a value: " + what);
     (definition ? ast[definition].body : ast.bodies[code.index].stmts) = body;
-    ast.diagnostics.push_back({Diagnostic::Note, 0, code, 0, what});
+    ast.diagnostics.push_back({Diagnostic::Note, kOwnNames, code, 0, what});
   }
 }
 

@@ -52,6 +52,9 @@ struct Readable {
   bool global = false;
 };
 
+/// Diagnostic::level of the Note on names in a body that the source had not.
+constexpr std::uint8_t kOwnNames = 1;
+
 struct Decompiled {
   Source source;
   LineMap line_map;  // empty unless asked for
