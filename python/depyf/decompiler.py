@@ -185,8 +185,23 @@ def decompile(
         ] + comments
     text = DecompiledSource("".join("# %s\n" % shown(line) for line in comments) + made[0])
     text.verdict, text.detail = outcome
+    lost = _lost_names(code, name)
+    if lost and text.proven:
+        said = "ignored: names that no source can hold: " + ", ".join(map(ascii, lost))
+        text.detail += ("; " if text.detail else "") + said
     text.constants, text.diagnostics = made[2], made[3]
     return text
+
+
+def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
+    """Names of the code and its variables that its source cannot have."""
+    from depyf.recompile import _is_writable
+
+    if not code.co_flags & 3 and code.co_name == "<module>":
+        return []
+    names = [] if name else [code.co_name]
+    names += code.co_varnames + code.co_cellvars + code.co_freevars
+    return [one for one in dict.fromkeys(names) if not _is_writable(one)]
 
 
 def _beside_the_code(
@@ -287,16 +302,26 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
     Returns a CompareResult. Constants count by type and value (0.0 is not -0.0, 1 is not True),
     a NaN also by which object it is, other objects by identity. Names of functions and docstrings
     count with `names=True`; with False they do not; by default it is said that they differ. Of
-    functions, default values, closures and the globals that they use are compared too.
+    functions, default values, closures and the globals that they use are compared too. What is
+    around a function (the object of a bound method, `functools.partial`, a generator's state) is
+    not, which `ignored` says.
     """
-    function_a, function_b = _function_of(code_a), _function_of(code_b)
-    a, b = code_of(code_a), code_of(code_b)
+    a, function_a, layers_a = _unwrapped(code_a)
+    b, function_b, layers_b = _unwrapped(code_b)
     result = _core.compare(a, b, bool(names), decompiled=False)
     if result[0] not in _PROOFS:
         return CompareResult(result)
     ignored = [result[1]] if result[1] else []
-    if names is None and a.co_name != b.co_name:
-        ignored.append("ignored: the names %r and %r" % (a.co_name, b.co_name))
+    if code_a is not code_b:
+        from depyf.surroundings import left_out
+
+        ignored += left_out(code_a, code_b, layers_a + layers_b)
+    if names is not False:
+        from depyf.surroundings import other_names
+
+        ignored += other_names(function_a or a, function_b or b)
+    if (function_a is None) != (function_b is None):
+        ignored.append("ignored: default values, closure and globals, which one of the two has not")
     if function_a is not None and function_b is not None and function_a is not function_b:
         from depyf.surroundings import compare_surroundings
 
@@ -305,12 +330,6 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
             return CompareResult((verdict, found[0]))
         ignored += found
     return CompareResult((result[0], "; ".join(ignored)))
-
-
-def _function_of(obj: object) -> Optional[types.FunctionType]:
-    """The function whose code `obj` stands for, if it is one or a bound method."""
-    obj = getattr(obj, "__func__", obj) if isinstance(obj, types.MethodType) else obj
-    return obj if isinstance(obj, types.FunctionType) else None
 
 
 class Decompiler:

@@ -334,7 +334,7 @@ def _spelt_variables(reference, source, names):
     return cells, tuple(spelt.get(name, name) for name in reference.co_freevars)
 
 
-def _is_writable(name):
+def _is_writable(name: str) -> bool:
     """Does `name` in a source give this very name?"""
     if not name.isidentifier() or keyword.iskeyword(name):
         return False

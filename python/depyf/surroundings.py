@@ -3,6 +3,7 @@
 Compared without running anything of the objects' own, `__eq__` included.
 """
 
+import sys
 import types
 from typing import Any, List, Set, Tuple
 
@@ -46,6 +47,53 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
     if any(_annotated(one) or one.__dict__ for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
     return "", ignored
+
+
+def left_out(a: Any, b: Any, layers: List[str]) -> List[str]:
+    """What two callables have around the code that runs, in words."""
+    ignored = []
+    bound = [getattr(one, "__self__", None) for one in (a, b) if type(one) is types.MethodType]
+    if bound and (len(bound) == 1 or bound[0] is not bound[1]):
+        ignored.append("ignored: the objects that the methods are bound to")
+    if layers:
+        around = ", ".join(sorted(set(layers)))
+        ignored.append("ignored: what is around the functions: %s" % around)
+    others = [one for one in (a, b) if not layers and not isinstance(one, _PLAIN)]
+    if others:
+        kinds = sorted({type(one).__qualname__ for one in others})
+        ignored.append("ignored: the state of the objects: %s" % ", ".join(kinds))
+    return ignored
+
+
+_PLAIN = (types.CodeType, types.FunctionType, types.MethodType)
+_HAS_DOCSTRING = 0x4000000  # 3.14 on; before, a first constant that is a string is the docstring
+
+
+def other_names(a: Any, b: Any) -> List[str]:
+    """Names, docstrings and modules that differ, of functions or code objects, in words."""
+    ignored = []
+    code_a, code_b = getattr(a, "__code__", a), getattr(b, "__code__", b)
+    pairs = [("names", code_a.co_name, code_b.co_name)]
+    if isinstance(a, types.FunctionType) and isinstance(b, types.FunctionType):
+        pairs = [("names", a.__name__, b.__name__)]
+        pairs.append(("qualified names", a.__qualname__, b.__qualname__))
+        pairs.append(("modules", a.__module__, b.__module__))
+        docstrings = a.__doc__, b.__doc__
+    else:
+        docstrings = _docstring(code_a), _docstring(code_b)
+    for what, one, other in pairs:
+        if type(one) is not type(other) or one != other:
+            ignored.append("ignored: the %s %s and %s" % (what, _shown(one), _shown(other)))
+    if docstrings[0] is not docstrings[1] and _same(*docstrings) is not True:
+        ignored.append("ignored: the docstrings")
+    return ignored
+
+
+def _docstring(code: types.CodeType) -> Any:
+    if sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING:
+        return None
+    first = code.co_consts[0] if code.co_consts else None
+    return first if code.co_flags & 2 and type(first) is str else None
 
 
 def _annotated(function: types.FunctionType) -> bool:

@@ -146,6 +146,26 @@ bool plain_quote(std::string_view text, bool bytes, Quote& quote) {
 
 }  // namespace
 
+std::string comment_text(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    const CodePoint point = decode_utf8(line, at);
+    if (!point.valid) {
+      out += "\\x";
+      append_hex(out, point.value, 2);
+    } else if (point.value >= 0xD800 && point.value < 0xE000) {
+      out += "\\u";
+      append_hex(out, point.value, 4);
+    } else if (point.value < 0x20 || point.value == 0x7F) {
+      out += ' ';
+    } else {
+      out += line.substr(at, point.length);
+    }
+    at += point.length;
+  }
+  return out;
+}
+
 void append_big_integer(std::string& out, std::string_view text) {
   if (!text.empty() && text.front() == '-') {
     out += '-';

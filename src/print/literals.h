@@ -53,6 +53,9 @@ void append_bytes(std::string& out, std::string_view text);
 enum class Braces : std::uint8_t { Plain, Doubled, Hex };
 /// Verbatim: newlines and tabs stand as they are (in triple quotes).
 enum class Lines : std::uint8_t { Escaped, Verbatim };
+/// `line` as it can stand in a comment of a file in UTF-8: control characters become spaces, and
+/// what no UTF-8 holds (lone surrogates) its escape.
+std::string comment_text(std::string_view line);
 void append_escaped(std::string& out, std::string_view text, Quote quote, Braces braces,
                     Lines lines = Lines::Escaped);
 /// The same without any backslash, as an f-string's replacement field before 3.12 demands. Quotes

@@ -279,7 +279,7 @@ void Printer::print_comment(const Stmt& s, const Frame& at) {
     write("#");
     std::string_view line = text.substr(0, end);
     if (!line.empty()) write(" ");
-    for (char c : line) out_ += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    out_ += comment_text(line);
     layout_.end();
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

@@ -1029,7 +1029,8 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   if (s_.uses[v.index] != 1) return false;
   for (std::size_t k = 0; k < n; ++k) {
     const Pending& entry = pending_[pending_.size() - n + k];
-    if (entry.value != value.operands[k] || entry.remaining != 2 || entry.targets != 0)
+    if (entry.value != value.operands[k] || entry.remaining != 2 ||
+        (entry.targets != 0 && !names_alone(entry)))
       return false;
   }
   ValueId in_place, store;
@@ -1058,7 +1059,7 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   for (std::size_t k = 0; k < n; ++k)
     if (s_.resolve(st.operands[k + 1]) != value.operands[k]) return false;
   std::vector<ExprId> kids;
-  for (std::size_t k = 0; k < n; ++k) kids.push_back(pending_[pending_.size() - n + k].expr);
+  for (std::size_t k = 0; k < n; ++k) kids.push_back(use(pending_[pending_.size() - n + k]));
   pending_.resize(pending_.size() - n);
   ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   augmented_.push_back({store, e});

@@ -245,6 +245,7 @@ bool Canon::same_constant(std::uint32_t a, std::uint32_t b) {
     const auto [forward, fresh_x] = nan_pairs.to[x.side].try_emplace(x.object, y.object);
     const auto [backward, fresh_y] = nan_pairs.to[y.side].try_emplace(y.object, x.object);
     if (forward->second != y.object || backward->second != x.object) return false;
+    nan_objects_differ |= live_ && x.object != y.object;
   }
   return true;
 }
@@ -263,8 +264,11 @@ bool Canon::may_pair(const Literal& x, const Literal& y) {
 }
 
 bool Canon::same_collection(std::uint32_t a, std::uint32_t b) {
+  if (same_constant(a, b)) return true;
   const std::uint32_t p = literals_[a].any_order, q = literals_[b].any_order;
-  return same_constant(a, b) || (p != kNone && p == q);
+  const bool same_items = p != kNone && p == q;
+  orders_differ |= same_items;
+  return same_items;
 }
 
 std::uint32_t Canon::slot(Which side, CodeId code, std::uint32_t index, bool deref) {

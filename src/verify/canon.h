@@ -63,6 +63,11 @@ class Canon {
   /// same_constant() of what is only asked whether it holds something: of a frozenset the order of
   /// its items does not count.
   bool same_collection(std::uint32_t a, std::uint32_t b);
+  /// same_collection() took two for the same that give their items in different orders. `in` asks
+  /// items with the hash of what is looked for in that order, so `__eq__` of the program sees it.
+  bool orders_differ = false;
+  /// A NaN of live code stood for another object, which who holds one of the two can tell.
+  bool nan_objects_differ = false;
   /// The NaNs that were paired, to go back to.
   struct NanPairs {
     std::unordered_map<std::uint32_t, std::uint32_t> to[2];

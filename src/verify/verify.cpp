@@ -9,6 +9,7 @@
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
+#include "opcode/op_set.h"
 #include "opcode/tables.h"
 #include "pyc/pyc.h"
 #include "simplify/simplify.h"
@@ -17,6 +18,7 @@
 #include "verify/exact.h"
 #include "verify/lifetimes.h"
 #include "verify/lockstep.h"
+#include "verify/promises.h"
 
 namespace depyf {
 
@@ -397,6 +399,19 @@ std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
   return out;
 }
 
+/// May an operation give a value that nothing else holds, so that somebody sees it freed?
+bool makes_values(const Lifted& lifted) {
+  static constexpr OpSet makers{
+      Op::CALL,        Op::CALL_KW,         Op::CALL_EX,     Op::BINARY,     Op::INPLACE,
+      Op::UNARY,       Op::COMPARE,         Op::LOAD_SUBSCR, Op::LOAD_SLICE, Op::LOAD_ATTR,
+      Op::LOAD_METHOD, Op::LOAD_SUPER_ATTR, Op::YIELD_VALUE, Op::YIELD_FROM, Op::IMPORT_NAME,
+      Op::STORE_FAST,  Op::DELETE_FAST,     Op::GET_ITER,    Op::FORMAT};
+  for (const LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body)
+      if (lifted[id].kind == ValueKind::Operation && makers[lifted[id].op]) return true;
+  return false;
+}
+
 class Verifier {
  public:
   Verifier(Module& a, Module& b, const VerifyOptions& options)
@@ -489,11 +504,31 @@ class Verifier {
     } catch (const Error&) {
       // damaged code has none
     }
-    if (std::optional<std::string> difference = arguments_difference(x, y, 0))
+    if (std::optional<std::string> difference = arguments_difference(x, y, 0)) {
       out.detail = *difference;
-    else
-      out.kind = VerdictKind::Equivalent;
+      return out;
+    }
+    // The function around the bytes is the kind of generator that the flags say.
+    if (std::string problem = generator_problem(x); !problem.empty()) {
+      out.kind = VerdictKind::Unproven;
+      out.detail = std::move(problem);
+      return out;
+    }
+    out.kind = VerdictKind::Equivalent;
+    // The statement around the bytes has a name of its own where no source can hold the code's.
+    if (canon_.str(kA, a_[x].name) != canon_.str(kB, b_[y].name) ||
+        canon_.str(kA, a_[x].qualname) != canon_.str(kB, b_[y].qualname))
+      out.detail = "ignored: " + name(a_, a_[x].qualname.valid() ? a_[x].qualname : a_[x].name) +
+                   " is named " + name(b_, b_[y].qualname.valid() ? b_[y].qualname : b_[y].name);
     return out;
+  }
+
+  std::string generator_problem(CodeId id) {
+    try {
+      return broken_generator(a_[id], decode(a_, id));
+    } catch (const Error&) {
+      return {};  // damaged: it raises
+    }
   }
 
   Verdict compare(CodeId x, CodeId y, bool root) {
@@ -524,6 +559,10 @@ class Verifier {
     // copies of one code do the same whatever that is.
     std::string problem = broken_promise(a_[x]);
     if (problem.empty()) problem = broken_promise(b_[y]);
+    if (problem.empty()) problem = broken_generator(a_[x], list_a);
+    if (problem.empty()) problem = broken_generator(b_[y], list_b);
+    if (problem.empty()) problem = reads_unset(a_, x, cfg_a);
+    if (problem.empty()) problem = reads_unset(b_, y, cfg_b);
     if (!problem.empty() && !same_bytes(a_[x], b_[y])) return refuse(problem);
     if (dropped_handlers(a_[x], list_a) != dropped_handlers(b_[y], list_b))
       return refuse(
@@ -531,6 +570,7 @@ class Verifier {
     const Canon::NanPairs nan_pairs = canon_.nan_pairs;
     Pairs nested;
     canon_.renamed.clear();
+    canon_.orders_differ = canon_.nan_objects_differ = false;
     const std::optional<Difference> first =
         exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
@@ -539,6 +579,11 @@ class Verifier {
           same_instructions(a_[x], b_[y]);
       if (!problem.empty() && !sequence) return refuse(problem);
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
+      if (canon_.orders_differ) {
+        out.kind = VerdictKind::Equivalent;
+        add(out.detail, kOrder);
+      }
+      if (canon_.nan_objects_differ) add(out.detail, kNans);
       adopt(nested);
       return out;
     }
@@ -558,6 +603,7 @@ class Verifier {
     const bool dynamo = root && options_.dynamo;
     for (const bool rename : {false, true}) {
       canon_.nan_pairs = nan_pairs;
+      canon_.orders_differ = canon_.nan_objects_differ = false;
       Pairs lifted_nested;
       std::string what;
       std::optional<Verdict> refused =
@@ -567,6 +613,8 @@ class Verifier {
         adopt(lifted_nested);
         out.kind = VerdictKind::Equivalent;
         out.detail = what;
+        if (canon_.orders_differ) add(out.detail, kOrder);
+        if (canon_.nan_objects_differ) add(out.detail, kNans);
         return out;
       }
       if (!rename) out = *refused;
@@ -604,7 +652,17 @@ class Verifier {
       SimplifyOptions simplify_a, simplify_b;
       simplify_a.promotable = temporaries(kA, x, cfg_a, y, cfg_b, exposed_a, dynamo, ignored);
       simplify_b.promotable = temporaries(kB, y, cfg_b, x, cfg_a, exposed_b, dynamo, ignored);
-      if (options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second) {
+      const bool lifetimes =
+          options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second;
+      std::string outlives;
+      if (!lifetimes) {
+        for (std::string_view name : outliving(lifted_b, b_, simplify_b.promotable))
+          outlives += (outlives.empty() ? "" : ", ") + quoted(name);
+        if (!outlives.empty())
+          outlives = "ignored: values stay in " + outlives + " when nothing reads them any more";
+        if (makes_values(lifted_a) || makes_values(lifted_b)) add(outlives, kDeaths);
+      }
+      if (lifetimes) {
         if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable, kB))
           return different(*held);
         if (const auto held = held_too_long(lifted_a, a_, simplify_a.promotable, kA))
@@ -620,7 +678,10 @@ class Verifier {
       simplify(lifted_b, b_, simplify_b);
       const std::optional<Difference> difference =
           lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
-      if (!difference) return std::nullopt;
+      if (!difference) {
+        add(ignored, outlives);
+        return std::nullopt;
+      }
       return different(*difference);
     } catch (const Error& error) {
       Verdict out = different(first);
@@ -692,6 +753,23 @@ class Verifier {
       if (out[i] && exposed[i] != Exposure::None && !options_.decompiled) say(ignored, text);
     }
     return out;
+  }
+
+  static constexpr std::string_view kOrder =
+      "ignored: the order in which `in` asks the items of a set of constants";
+  static constexpr std::string_view kNans =
+      "ignored: NaN constants of the two are not the same objects";
+  static constexpr std::string_view kDeaths =
+      "ignored: when values that no variable holds are freed";
+
+  static void add(std::string& detail, std::string_view what) {
+    if (!what.empty()) (detail += detail.empty() ? "" : "; ") += what;
+  }
+
+  static std::string reads_unset(const Module& module, CodeId id, const Cfg& cfg) {
+    const std::string local = unchecked_local(module, id, cfg);
+    if (local.empty()) return {};
+    return "the code reads the local " + quoted(local) + " unset, without looking";
   }
 
   static void say(std::string& ignored, std::string_view local) {

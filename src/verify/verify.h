@@ -53,8 +53,9 @@ struct VerifyOptions {
 /// after decode and build_cfg cannot be told apart, handlers included. equivalent: the same effects
 /// in the same order on the same values after lift and simplify; values that one side keeps in a
 /// local of its own and the other on the stack are promoted (see Verifier::temporaries). How long a
-/// value without a name lives is part of that only with `lifetimes`, and the line that a traceback
-/// shows is none.
+/// value that one side keeps in such a local lives is part of that only with `lifetimes`, when
+/// other values without a name are freed is not (`detail` says so), and the line that a traceback
+/// shows is no part of it.
 /// Constants: by type and value (0.0 ≠ -0.0, 1 ≠ True), a NaN also by which object it is, a
 /// frozenset also by the order in which it gives its items unless it is only searched, live objects
 /// by Const::object, so both must share one table. Nested code objects are compared in pairs as

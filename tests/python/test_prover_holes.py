@@ -1,5 +1,6 @@
 """What the prover once accepted although a program tells the two apart, and what it refused for nothing."""
 
+import functools
 import math
 import struct
 import subprocess
@@ -275,3 +276,111 @@ def test_a_class_rebuilt_from_bytes_that_loses_its_static_attributes_is_not_prov
     )
     assert done.returncode == 1, done.stdout
     assert "not proven" in done.stderr and "__static_attributes__" in done.stderr
+
+
+# ---------------------------------------------------------------- what nobody counts is said
+def source_function(source):
+    names = {}
+    exec(source, names)
+    return names["f"]
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("[a(), b()]", "a(); b()"),
+        ("return [a(), b()][1]", "a(); return b()"),
+        ("{'x': a(), 'y': b()}", "a(); b()"),
+        ("a() is b()", "a(); b()"),
+    ],
+)
+def test_when_values_die_is_said_to_be_ignored(a, b):
+    said = depyf.compare(*(source_function("def f(a, b):\n " + body) for body in (a, b)))
+    assert said.verdict != "identical" and said.verdict != "exact"
+    assert not said or "when values that no variable holds are freed" in said.ignored
+
+
+def test_a_temporary_that_keeps_its_value_is_named():
+    code = function("def f(y, g):\n x, x = g(1), (y := y)\n g(2)\n return y\n")
+    source = depyf.decompile(code)
+    for name in ("__temp_0", "__temp_1"):
+        assert name not in source or "'%s'" % name in source.detail, source
+
+
+@pytest.mark.parametrize("target", ["b[(y := g(1))]", "(y := g(1)).a", "b[(i := 0):(y := g(1))]"])
+def test_a_walrus_in_the_target_of_an_augmented_assignment(target):
+    source = depyf.decompile(function("def f(b, g):\n    %s += 1\n    y = None\n" % target))
+    assert target + " += 1" in source and "__temp_" not in source
+    assert source.verdict == "identical" and not source.detail
+
+
+def test_the_order_in_which_a_set_is_searched_is_said_to_be_ignored():
+    a, b = (function("def f(x): return x in {%s}" % one) for one in ("-1, -2", "-2, -1"))
+    found = depyf.compare(a, b)
+    assert found.verdict == "equivalent" and "order" in found.ignored
+    assert depyf.compare(a, a) == ("identical", "")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before, the flags make the generator")
+def test_flags_that_do_not_say_what_a_call_returns():
+    plain = function("def f(): return 3")
+    generator = function("def f(): yield 1")
+    asynchronous = function("async def f(): yield 1")
+    broken = [
+        replace(plain, co_flags=plain.co_flags | 0x20),
+        replace(generator, co_flags=generator.co_flags & ~0x20),
+        replace(generator, co_flags=asynchronous.co_flags),
+        replace(asynchronous, co_flags=generator.co_flags),
+    ]
+    for code in broken:
+        assert not depyf.decompile(code).proven
+        assert depyf.compare(code, code).verdict == "identical"
+    for code in (generator, asynchronous):
+        assert depyf.decompile(code).verdict == "identical"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before, each read looks")
+def test_a_local_that_is_read_unset_is_no_python():
+    code = function("def f(x): return x")
+    broken = replace(code, co_argcount=0)
+    assert not depyf.decompile(broken).proven
+    loop = "def f(n):\n for i in n:\n  try: j = i\n  except n: pass\n  else: del i\n  print(j)\n"
+    assert depyf.decompile(function(loop)).verdict == "identical"
+
+
+def test_names_that_the_source_cannot_have_are_said():
+    code = function("def f(x): return x")
+    odd = replace(code, co_name="a b", co_varnames=(".0",))
+    source = depyf.decompile(odd)
+    assert source.proven and "'a b'" in source.detail and "'.0'" in source.detail
+    assert recompile(odd).code.co_varnames == (".0",)
+
+
+def test_what_is_around_functions_is_said():
+    class Bound:
+        def method(self):
+            return 1
+
+    one, other = Bound(), Bound()
+    assert "bound" in depyf.compare(one.method, other.method).ignored
+    assert depyf.compare(one.method, one.method).ignored == ""
+    partials = [functools.partial(outer(1), value) for value in (1, 2)]
+    assert "functools.partial" in depyf.compare(*partials).ignored
+    assert not depyf.compare(functools.partial(outer(1)), functools.partial(outer(2)))
+    generators = [(lambda: (yield))() for _ in range(2)]
+    assert "generator" in depyf.compare(*generators).ignored
+
+
+@pytest.mark.parametrize("what", ["__name__", "__qualname__", "__doc__", "__module__"])
+def test_names_of_functions_that_differ_are_said(what):
+    one, other = (source_function("def f(): return 1") for _ in range(2))
+    before = depyf.compare(one, other).ignored
+    setattr(other, what, "other")
+    assert depyf.compare(one, other).ignored != before
+
+
+def test_a_nan_that_is_another_object_is_said():
+    for pair in ((ONE, OTHER), ((ONE,), (OTHER,)), (frozenset({ONE}), frozenset({OTHER}))):
+        a, b = (function("def f(): return 'K'", K=value) for value in pair)
+        assert "NaN" in depyf.compare(a, b).ignored
+        assert depyf.compare(a, a).ignored == ""
