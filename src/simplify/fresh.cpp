@@ -71,8 +71,12 @@ using State = std::vector<Record>;  // by ascending object
 
 class Fresh {
  public:
-  Fresh(Lifted& lifted, Module& module)
-      : lifted_(lifted), module_(module), order_(lifted), blocked_(lifted.values.size(), false) {
+  Fresh(Lifted& lifted, Module& module, bool any_keyword)
+      : lifted_(lifted),
+        module_(module),
+        any_keyword_(any_keyword),
+        order_(lifted),
+        blocked_(lifted.values.size(), false) {
     base_values_ = lifted_.values.size();
     find_loops();
     base_elsewhere_.assign(base_values_, false);
@@ -119,6 +123,7 @@ class Fresh {
  private:
   Lifted& lifted_;
   Module& module_;
+  bool any_keyword_;  // also one that no source can hold
   Order order_;
   std::vector<bool> blocked_;  // sites
   std::size_t base_values_;
@@ -669,7 +674,7 @@ class Fresh {
   bool keywords(ValueId id, std::vector<ConstId>& names, std::vector<ValueId>& values) const {
     return text_keys(id, names, values) && lifted_[find(id)].block == block_ &&
            std::all_of(names.begin(), names.end(),
-                       [&](ConstId name) { return is_name(module_[name].text); });
+                       [&](ConstId name) { return any_keyword_ || is_name(module_[name].text); });
   }
 
   /// An ASCII identifier that is no keyword and that a class body would not mangle.
@@ -863,8 +868,8 @@ class Fresh {
 
 }  // namespace
 
-void resolve_fresh_sequences(Lifted& lifted, Module& module) {
-  Fresh fresh(lifted, module);
+void resolve_fresh_sequences(Lifted& lifted, Module& module, bool any_keyword) {
+  Fresh fresh(lifted, module, any_keyword);
   if (fresh.anything_to_do()) fresh.run();
 }
 

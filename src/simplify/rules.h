@@ -95,9 +95,10 @@ void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promo
 void remove_trivial_params(Lifted& lifted);
 void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t iter_object);
 void forget_names_of_called(Lifted& lifted, const Module& module);
-void resolve_fresh_sequences(Lifted& lifted, Module& module);
+void resolve_fresh_sequences(Lifted& lifted, Module& module, bool any_keyword);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);
+void read_odd_names(Lifted& lifted, Module& module);
 void write_out_displays(Lifted& lifted, const Module& module);
 void order_local_stores(Lifted& lifted, const Module& module);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);

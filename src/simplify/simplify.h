@@ -29,6 +29,8 @@ struct SimplifyOptions {
   std::span<const std::string> own_locals;
   bool slices = false;    // subscripts with slices as the slice and a subscript: for comparing only
   bool displays = false;  // sets of constants in one order, large dicts at once: for comparing only
+  bool odd_names =
+      false;  // what the printer writes for names that no source can hold: for comparing only
   bool late_loads = true;  // loads without effect stand right before the expression that reads them
 };
 

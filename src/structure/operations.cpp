@@ -386,14 +386,18 @@ struct Maker {
     if (mapping) {
       const Expr& m = ast[mapping];
       bool pairs = m.kind == ExprKind::Dict && !m.kids.empty() && !(m.op & kWhole), unpacks = false;
+      bool unnamed = false;
       for (std::size_t i = 0; pairs && i < m.kids.size(); i += 2) {
         if (!m.kids[i]) {
           unpacks = true;
         } else if (const Const* key = constant(m.kids[i]);
                    !key || key->kind != ConstKind::Str || !identifier(key->text)) {
-          pairs = false;
+          unnamed = true;
         }
       }
+      // A key that is no identifier stands in a dict of its own, `**{"a b": 1}`, where others are
+      // unpacked beside it: one display would not refuse a name that comes twice.
+      if (unnamed && !unpacks) pairs = false;
       // f(a, k=1) would be no unpacking call, unless it has too many arguments for the stack.
       const bool too_many = all.size() - 1 + m.kids.size() > kStackGuideline &&
                             (!(m.op & kKeyed) || m.kids.size() <= kStackGuideline);

@@ -673,6 +673,7 @@ class Verifier {
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
       simplify_a.own_locals = simplify_b.own_locals = options_.own_locals;
       simplify_a.slices = simplify_b.slices = true;
+      simplify_a.odd_names = simplify_b.odd_names = options_.decompiled && !options_.live;
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);

@@ -1,0 +1,241 @@
+// Rule "name that no source can hold": what rewrite/odd_names.cpp writes for an attribute or a
+// variable whose name is a keyword, `0`, `a b` … is the operation on that name:
+//   getattr(o, "if") · setattr(o, "if", v) · delattr(o, "if") · (lambda value, to: setattr(to,
+//   "if", value))(v, o) · globals()["if"] = v · locals()["if"] = v · eval(compile("x", "",
+//   "eval").replace(co_names=("if",)), globals()), or without `globals()`
+//
+// Premises: the name is one that no source can hold, so that the text has no other way to say it;
+// the builtins are what the names say: no code of the module binds the name that is used (of
+// `__import__('builtins').getattr`, that is `__import__`), and nobody binds it from outside, which
+// the printer trusts too; all that is called is made for this alone. Proof: getattr, setattr and
+// delattr with an exact str are PyObject_GetAttr, PyObject_SetAttr and PyObject_DelAttr, as the
+// operations are. `globals()` is the dict of the frame that STORE_GLOBAL stores into, `locals()`
+// in a module or class the mapping of STORE_NAME. The code that eval() runs is the load itself, in
+// the same namespaces.
+#include <algorithm>
+#include <optional>
+
+#include "bytecode/bound_names.h"
+#include "flow/cfg.h"
+#include "pyc/identifier.h"
+#include "simplify/rules.h"
+#include "support/error.h"
+
+namespace depyf::simplifying {
+
+namespace {
+
+class Reader {
+ public:
+  Reader(Lifted& lifted, Module& module) : lifted_(lifted), module_(module) {}
+
+  void run() {
+    if (!any()) return;
+    uses_ = count_uses(lifted_);
+    gone_.assign(lifted_.values.size(), false);
+    for (LiftedBlock& block : lifted_.blocks)
+      for (ValueId id : block.body)
+        if (!gone_[id.index]) read(id);
+    for (LiftedBlock& block : lifted_.blocks)
+      std::erase_if(block.body, [&](ValueId id) { return gone_[id.index]; });
+  }
+
+ private:
+  Lifted& lifted_;
+  Module& module_;
+  BoundNames bound_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<bool> gone_;
+
+  const Value* operation(const Lifted& lifted, ValueId id, Op op) const {
+    const Value& value = lifted[id];
+    return value.kind == ValueKind::Operation && value.op == op ? &value : nullptr;
+  }
+
+  const Const* constant(const Lifted& lifted, ValueId id, ConstKind kind) const {
+    const Value* value = operation(lifted, id, Op::LOAD_CONST);
+    if (!value || value->arg >= module_.consts.size()) return nullptr;
+    const Const& found = module_[ConstId(value->arg)];
+    return found.kind == kind ? &found : nullptr;
+  }
+
+  bool is_text(const Lifted& lifted, ValueId id, std::string_view text) const {
+    const Const* found = constant(lifted, id, ConstKind::Str);
+    return found && found->text == text;
+  }
+
+  /// The text, when it is a name that no source can hold.
+  std::optional<std::string_view> odd(const Const* text) const {
+    if (!text || text->kind != ConstKind::Str) return std::nullopt;
+    const std::string_view name = text->text;
+    if (is_writable_name(name, module_.version)) return std::nullopt;
+    return name;
+  }
+
+  /// Is there a constant that may be such a name?
+  bool any() const {
+    return std::any_of(lifted_.values.begin(), lifted_.values.end(), [&](const Value& value) {
+      if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST ||
+          value.arg >= module_.consts.size())
+        return false;
+      const Const& found = module_[ConstId(value.arg)];
+      if (found.kind == ConstKind::Code) return true;
+      if (found.kind == ConstKind::Tuple)
+        return found.items.size() == 1 && odd(&module_[found.items[0]]);
+      return odd(&found).has_value();
+    });
+  }
+
+  /// Loads the builtin `name`?
+  bool is_builtin(const Lifted& lifted, ValueId id, std::string_view name) {
+    const Value& value = lifted[id];
+    if (value.kind != ValueKind::Operation) return false;
+    if (value.op == Op::LOAD_GLOBAL || value.op == Op::LOAD_NAME)
+      return module_[StrId(value.arg)] == name && !may_be_bound(module_, bound_, name);
+    if ((value.op != Op::LOAD_ATTR && value.op != Op::LOAD_METHOD) ||
+        module_[StrId(value.arg)] != name)
+      return false;
+    const Value* import = operation(lifted, value.operands[0], Op::CALL);
+    return import && import->operands.size() == 2 &&
+           lifted[import->operands[0]].op != Op::LOAD_ATTR &&
+           is_builtin(lifted, import->operands[0], "__import__") &&
+           is_text(lifted, import->operands[1], "builtins");
+  }
+
+  /// A call of the builtin with so many arguments.
+  bool is_call(const Lifted& lifted, ValueId id, std::string_view name, std::size_t arguments) {
+    const Value* call = operation(lifted, id, Op::CALL);
+    return call && call->operands.size() == arguments + 1 &&
+           is_builtin(lifted, call->operands[0], name);
+  }
+
+  /// Is `id`, and all that it is made of, read by nobody else? Then it is noted in `out`.
+  bool collect(ValueId id, std::vector<ValueId>& out) const {
+    std::vector<ValueId> work{id};
+    while (!work.empty()) {
+      const ValueId at = work.back();
+      work.pop_back();
+      const Value& value = lifted_[at];
+      if (value.kind == ValueKind::Null) continue;
+      if (value.kind != ValueKind::Operation || uses_[at.index] != 1) return false;
+      out.push_back(at);
+      work.insert(work.end(), value.operands.begin(), value.operands.end());
+    }
+    return true;
+  }
+
+  /// `id` becomes `op` on the name; `parts` were only there for it.
+  void become(ValueId id, Op op, std::string_view name, std::span<const ValueId> operands,
+              std::span<const ValueId> parts) {
+    std::vector<ValueId> gone;
+    for (ValueId part : parts)
+      if (!collect(part, gone)) return;
+    for (ValueId part : gone) gone_[part.index] = true;
+    Value& value = lifted_[id];
+    value.op = op;
+    value.arg = module_.intern(name).index;
+    value.aux = 0;
+    value.operands = lifted_.arena.copy(operands);
+  }
+
+  void read(ValueId id) {
+    const Value value = lifted_[id];
+    if (value.kind != ValueKind::Operation) return;
+    if (value.op == Op::STORE_SUBSCR) return store_variable(id, value);
+    if (value.op != Op::CALL) return;
+    const std::span<const ValueId> all = value.operands;
+    if (all.size() == 3) {
+      const auto name = odd(constant(lifted_, all[2], ConstKind::Str));
+      const ValueId object[] = {all[1]}, parts[] = {all[0], all[2]};
+      if (name && is_call(lifted_, id, "getattr", 2))
+        return become(id, Op::LOAD_ATTR, *name, object, parts);
+      if (name && uses_[id.index] == 0 && is_call(lifted_, id, "delattr", 2))
+        return become(id, Op::DELETE_ATTR, *name, object, parts);
+      if (uses_[id.index] == 0)
+        if (const auto stored = stores_argument(all[0])) {
+          const ValueId operands[] = {all[1], all[2]}, function[] = {all[0]};
+          return become(id, Op::STORE_ATTR, *stored, operands, function);
+        }
+    }
+    if (all.size() == 4 && uses_[id.index] == 0 && is_call(lifted_, id, "setattr", 3)) {
+      const auto name = odd(constant(lifted_, all[2], ConstKind::Str));
+      const ValueId operands[] = {all[3], all[1]}, parts[] = {all[0], all[2]};
+      if (name) return become(id, Op::STORE_ATTR, *name, operands, parts);
+    }
+    load_variable(id, value);
+  }
+
+  bool has_own_namespace() const { return !(module_[lifted_.code].flags & kOptimized); }
+
+  void store_variable(ValueId id, const Value& value) {
+    const auto name = odd(constant(lifted_, value.operands[2], ConstKind::Str));
+    if (!name) return;
+    const bool global = is_call(lifted_, value.operands[1], "globals", 0);
+    if (!global && !(has_own_namespace() && is_call(lifted_, value.operands[1], "locals", 0)))
+      return;
+    const ValueId stored[] = {value.operands[0]}, parts[] = {value.operands[1], value.operands[2]};
+    become(id, global ? Op::STORE_GLOBAL : Op::STORE_NAME, *name, stored, parts);
+  }
+
+  void load_variable(ValueId id, const Value& value) {
+    const bool global = value.operands.size() == 3;
+    if (!is_call(lifted_, id, "eval", global ? 2 : 1)) return;
+    if (global ? !is_call(lifted_, value.operands[2], "globals", 0) : !has_own_namespace()) return;
+    const Value* replaced = operation(lifted_, value.operands[1], Op::CALL_KW);
+    if (!replaced || replaced->operands.size() != 3) return;
+    const Const* keywords = constant(lifted_, replaced->operands[2], ConstKind::Tuple);
+    const Const* names = constant(lifted_, replaced->operands[1], ConstKind::Tuple);
+    if (!keywords || keywords->items.size() != 1 || !names || names->items.size() != 1) return;
+    const Const& keyword = module_[keywords->items[0]];
+    const auto name = odd(&module_[names->items[0]]);
+    if (keyword.kind != ConstKind::Str || keyword.text != "co_names" || !name) return;
+    const Value& method = lifted_[replaced->operands[0]];
+    if (method.kind != ValueKind::Operation ||
+        (method.op != Op::LOAD_ATTR && method.op != Op::LOAD_METHOD) ||
+        module_[StrId(method.arg)] != "replace" ||
+        !is_call(lifted_, method.operands[0], "compile", 3))
+      return;
+    const std::span<const ValueId> compiled = lifted_[method.operands[0]].operands;
+    if (!is_text(lifted_, compiled[1], "x") || !is_text(lifted_, compiled[2], "") ||
+        !is_text(lifted_, compiled[3], "eval"))
+      return;
+    become(id, global ? Op::LOAD_GLOBAL : Op::LOAD_NAME, *name, {}, value.operands);
+  }
+
+  /// `lambda value, to: setattr(to, 'if', value)`: the name.
+  std::optional<std::string_view> stores_argument(ValueId function) {
+    const Value* made = operation(lifted_, function, Op::MAKE_FUNCTION);
+    if (!made || made->arg != 0 || made->operands.empty()) return std::nullopt;
+    const Const* code = constant(lifted_, made->operands[0], ConstKind::Code);
+    if (!code) return std::nullopt;
+    const CodeObject& object = module_[code->code];
+    if (object.argcount != 2 || object.kwonlyargcount != 0 || object.slots.size() != 2 ||
+        (object.flags & (kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator)))
+      return std::nullopt;
+    try {
+      const Lifted inner =
+          lift(module_, code->code, build_cfg(module_, code->code, decode(module_, code->code)));
+      const LiftedBlock& block = inner[inner.entry];
+      if (block.term != TermKind::Return || block.region.valid() ||
+          !is_call(inner, block.value, "setattr", 3) || block.body.back() != block.value)
+        return std::nullopt;
+      const std::span<const ValueId> all = inner[block.value].operands;
+      const auto loads = [&](ValueId id, std::uint32_t slot) {
+        const Value* load = operation(inner, id, Op::LOAD_FAST);
+        return load && load->arg == slot;
+      };
+      const std::size_t callee = inner[all[0]].op == Op::LOAD_GLOBAL ? 1 : 4;
+      if (!loads(all[1], 1) || !loads(all[3], 0) || block.body.size() != callee + 4)
+        return std::nullopt;
+      return odd(constant(inner, all[2], ConstKind::Str));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+};
+
+}  // namespace
+
+void read_odd_names(Lifted& lifted, Module& module) { Reader(lifted, module).run(); }
+
+}  // namespace depyf::simplifying
