@@ -106,8 +106,8 @@ def library(arguments, folder):
         .strip()
     )
     out = os.path.join(folder, "out")
-    one = [arguments.depyf, "decompile", "--no-check", "-j", "1", pycs, "-o", out]
-    two = [arguments.depyf, "decompile", "--no-check", "-j", "2", pycs, "-o", out]
+    one = [arguments.depyf, "decompile", "--no-check", "-j", "1", pycs, "--force", "-o", out]
+    two = [arguments.depyf, "decompile", "--no-check", "-j", "2", pycs, "--force", "-o", out]
     compiler = [arguments.python, "-W", "ignore", "-c", COMPILE]
     Run(one)  # warm files
     ours, both, peer, empty = interleaved(
@@ -273,7 +273,10 @@ def linear(arguments, folder):
             paths.append((size, path))
         base = median([Run([arguments.depyf, "--help"]) for _ in range(5)], "cpu")
         for size, path in paths:
-            runs = [Run([arguments.depyf, "decompile", "--no-check", path]) for _ in range(arguments.rounds)]
+            runs = [
+                Run([arguments.depyf, "decompile", "--no-check", path])
+                for _ in range(arguments.rounds)
+            ]
             times.append((max(median(runs, "cpu") - base, 1e-4) / size, size))
         if times:
             yield (

@@ -28,8 +28,8 @@ namespace {
 using cli::Input;
 
 constexpr std::string_view kHelp =
-    R"(usage: depyf decompile PATH... [-m MODULE] [-o DIR] [-j N] [--check] [--format text|json]
-                       [--python 3.X]
+    R"(usage: depyf decompile PATH... [-m MODULE] [-o DIR] [--force] [-j N] [--no-check]
+                       [--format text|json] [--python 3.X]
        depyf dis PATH... [-m MODULE] [--code NAME] [--python 3.X]
        depyf dump --stage STAGE PATH... [-m MODULE] [--code NAME] [--format text|dot|json]
                   [--python 3.X]
@@ -38,8 +38,8 @@ constexpr std::string_view kHelp =
 
 Python source from the bytecode of @SUPPORTED@.
 
-decompile   source of .pyc files, of every .pyc below a folder or in a zip file, or of
-            modules by name; of one file to standard output, of several into the
+decompile   source of .pyc files, of standard input (-), of every .pyc below a folder or in a
+            zip file, or of modules by name; of one file to standard output, of several into the
             folder given with -o
 dis         the instructions, in version-free notation
 dump        what one stage made of each code object
@@ -51,6 +51,8 @@ completion  a script that completes this command in a shell
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
   -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
+  --force                 replace files of another content in DIR; without it they are left as
+                          they are, and that is exit code 1
   -j, --jobs N            files at a time (default: one for each processor)
   --no-check              do not prove that the source is the same program (about four times as
                           fast)
@@ -96,7 +98,7 @@ struct Options {
   std::string output;
   unsigned jobs = 0;
   Format format = Format::Text;
-  bool check = true;
+  bool check = true, force = false;
   std::optional<PyVersion> marshal_version;
   std::optional<Stage> stage;
   std::string code;
@@ -190,6 +192,8 @@ Options parse_options(std::span<const std::string> arguments) {
       options.check = true;
     else if (name == "--no-check")
       options.check = false;
+    else if (name == "--force" && options.verb == Verb::Decompile)
+      options.force = true;
     else if (name == "--python")
       options.marshal_version = cli::parse_version(value());
     else if (name == "--indentation")
@@ -297,7 +301,9 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
       module.version, decompiled.source.text, path.filename().string(), optimization_of(path));
   if (!compiled) {
     check.outcome = Check::NoInterpreter;
-    check.detail = python_name(module.version) + " was not found";
+    const std::string number = "3." + std::to_string(module.version.minor);
+    check.detail = python_name(module.version) + " was not found (DEPYF_PYTHONS=/path/to/python" +
+                   number + " gives one)";
     return check;
   }
   check.outcome = Check::NotCompiled;
@@ -466,8 +472,9 @@ std::string to_json(const Module& module, const Decompiled& result, const Check&
 }
 
 struct FileResult {
-  bool read = false;      // the input was a module
-  bool complete = false;  // and every code object of it came through
+  bool read = false;       // the input was a module
+  bool complete = false;   // and every code object of it came through
+  bool unwritten = false;  // there was a result, and no way to write it
   Check check;
   std::vector<std::string> unproven;  // code objects, where they are known
   std::vector<std::string> fallen;    // code objects below the plain form, with their rungs
@@ -522,7 +529,9 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     if (to_folder) {
       std::filesystem::path output = std::filesystem::path(options.output) / input.output;
       if (as_json) output.replace_extension(".json");
-      cli::write_file(output, text);
+      result.unwritten = true;
+      cli::write_file(output, text, options.force);
+      result.unwritten = false;
     } else {
       write_all(stdout, text);
     }
@@ -530,6 +539,7 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
   } catch (const std::exception& error) {  // std::bad_alloc and errors of the standard library too:
                                            // the other files go on
     result.complete = false;
+    if (result.unwritten) result.check = {};
     std::string message = error.what();
     std::string path = input.path.string();
     report(message.starts_with(path) ? message : path + ": " + message);
@@ -558,13 +568,14 @@ std::string named(const std::string& path, const std::vector<std::string>& names
 void report_summary(const Options& options, const std::vector<Input>& inputs,
                     const std::vector<FileResult>& results) {
   constexpr std::size_t most_names = 20;
-  std::size_t read = 0, complete = 0, proven = 0;
+  std::size_t read = 0, complete = 0, unwritten = 0, proven = 0;
   std::map<std::string, std::size_t> unchecked;  // by the reason
   std::vector<std::string> refuted, fallen, own_names;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const FileResult& result = results[i];
     read += result.read;
     complete += result.complete;
+    unwritten += result.unwritten;
     proven += result.check.proven();
     const std::string path = inputs[i].path.string();
     if (result.check.refuted()) refuted.push_back(named(path, result.unproven));
@@ -576,7 +587,8 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   std::string summary = std::to_string(results.size()) +
                         (results.size() == 1 ? " file: " : " files: ") + std::to_string(complete) +
                         " decompiled";
-  add_count(summary, read - complete, "in part");
+  add_count(summary, read - complete - unwritten, "in part");
+  add_count(summary, unwritten, "not written");
   add_count(summary, results.size() - read, "could not be read");
   std::string checked;
   add_count(checked, proven, "proven");
@@ -661,7 +673,7 @@ bool dump_graph_or_text(const Options& options, Module& module, CodeId code,
 
 int run_dump(const Options& options) {
   Stage stage = options.stage.value_or(Stage::Bytecode);
-  bool failed = false, read = false;
+  bool failed = false, read = false, found = false;
   for (const Input& input :
        cli::collect_inputs(options.paths, options.modules, options.host.program)) {
     try {
@@ -673,6 +685,7 @@ int run_dump(const Options& options) {
         bool wanted =
             options.code.empty() || path == options.code || path.ends_with("." + options.code);
         if (!wanted) continue;
+        found = true;
         if (options.format != Format::Text) {
           failed |= !dump_graph_or_text(options, module, CodeId(id), input.path.string());
           continue;
@@ -694,12 +707,26 @@ int run_dump(const Options& options) {
       report(input.path.string() + ": " + error.what());
     }
   }
+  if (read && !found) {
+    report("--code " + options.code + ": there is no code object of that name");
+    return 2;
+  }
   return !read ? 2 : failed ? 1 : 0;
 }
 
 int run_compare(const Options& options) {
-  Module a = cli::read_input({options.paths[0], {}, nullptr, 0, {}}, options.marshal_version);
-  Module b = cli::read_input({options.paths[1], {}, nullptr, 0, {}}, options.marshal_version);
+  const auto read = [&](const std::string& path) {
+    try {
+      return cli::read_input({path, {}, nullptr, 0, {}}, options.marshal_version);
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      throw Error(message.starts_with(path) ? message : path + ": " + message);
+    }
+  };
+  Module a = read(options.paths[0]), b = read(options.paths[1]);
+  if (a.version != b.version)
+    throw Error("files of different versions cannot be compared: " + options.paths[0] + " is of " +
+                python_name(a.version) + ", " + options.paths[1] + " of " + python_name(b.version));
   VerifyOptions how;
   how.decompiled = false;
   Verdict verdict = verify(a, a.root, b, b.root, how);

@@ -26,7 +26,7 @@ _depyf() {
     esac
     case $command in
         decompile)
-            options="-m --module -o --output -j --jobs --check --no-check --format --python"
+            options="-m --module -o --output --force -j --jobs --check --no-check --format --python"
             options="$options --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
         dump) options="--stage -m --module --code --format --python --help" ;;
@@ -62,6 +62,7 @@ _depyf() {
             {-m,--module}'[module by name]:module:' \
             {-o,--output}'[folder]:folder:_files -/' \
             {-j,--jobs}'[files at a time]:number:' \
+            '--force[replace files in the folder]' \
             '--check[prove the output, the default]' \
             '--no-check[do not prove the output]' \
             '--code[qualified name]:name:' '--indentation[columns]:number:' \
@@ -82,6 +83,7 @@ complete -c depyf -l python -x -a "@VERSIONS@"
 complete -c depyf -s m -l module -x
 complete -c depyf -s o -l output -r -a "(__fish_complete_directories)"
 complete -c depyf -s j -l jobs -x
+complete -c depyf -l force
 complete -c depyf -l check
 complete -c depyf -l no-check
 complete -c depyf -l code -x

@@ -32,9 +32,19 @@ fs::path output_of(const fs::path& relative) {
 }
 
 struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
 };
 using File = std::unique_ptr<std::FILE, Closer>;
+
+std::shared_ptr<const Archive> archive_of(std::vector<std::uint8_t>& bytes, const fs::path& path) {
+  const bool known = bytes.size() >= 2 &&
+                     ((bytes[0] == 'P' && bytes[1] == 'K') || (bytes[0] == '#' && bytes[1] == '!'));
+  return known && Archive::is_archive(bytes)
+             ? std::make_shared<const Archive>(std::move(bytes), path.string())
+             : nullptr;
+}
 
 /// Null for a file that is no zip file; a .pyc never is, whatever stands at its end.
 std::shared_ptr<const Archive> open_archive(const fs::path& path) {
@@ -46,9 +56,7 @@ std::shared_ptr<const Archive> open_archive(const fs::path& path) {
                      ((start[0] == 'P' && start[1] == 'K') || (start[0] == '#' && start[1] == '!'));
   if (!known) return nullptr;
   std::vector<std::uint8_t> bytes = read_file(path);
-  return Archive::is_archive(bytes)
-             ? std::make_shared<const Archive>(std::move(bytes), path.string())
-             : nullptr;
+  return archive_of(bytes, path);
 }
 
 /// Every `.pyc` in it whose name stays below the folder it is unpacked to.
@@ -64,6 +72,16 @@ void add_members(std::vector<Input>& inputs, const fs::path& path,
             [](const Input& a, const Input& b) { return a.path < b.path; });
   inputs.insert(inputs.end(), std::make_move_iterator(found.begin()),
                 std::make_move_iterator(found.end()));
+}
+
+/// What can be read only once: its start must not be lost to a look at what it is.
+void add_stream(std::vector<Input>& inputs, const fs::path& path) {
+  std::vector<std::uint8_t> bytes = read_file(path);
+  const fs::path name = path == "-" ? fs::path("stdin") : path;
+  if (const std::shared_ptr<const Archive> archive = archive_of(bytes, name))
+    add_members(inputs, name, archive);
+  else
+    inputs.push_back({name, output_of(name.filename()), nullptr, 0, std::move(bytes), true});
 }
 
 void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& modules,
@@ -96,11 +114,17 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
   std::vector<Input> inputs;
   for (const std::string& text : paths) {
     fs::path path(text);
+    if (text == "-") {
+      add_stream(inputs, path);
+      continue;
+    }
     std::error_code error;
     fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) throw Error(text + ": there is no such file or folder");
     if (!fs::is_directory(status)) {
-      if (std::shared_ptr<const Archive> archive = open_archive(path))
+      if (!fs::is_regular_file(status))
+        add_stream(inputs, path);
+      else if (std::shared_ptr<const Archive> archive = open_archive(path))
         add_members(inputs, path, archive);
       else
         inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
@@ -141,9 +165,9 @@ struct FileBytes {
 };
 
 FileBytes read_bytes(const fs::path& path) {
-  File file(open_file(path, "rb"));
+  File file(path == "-" ? binary_stdin() : open_file(path, "rb"));
   if (!file) throw Error(path.string() + ": cannot be opened: " + std::strerror(errno));
-  std::setvbuf(file.get(), nullptr, _IONBF, 0);
+  if (file.get() != stdin) std::setvbuf(file.get(), nullptr, _IONBF, 0);
   std::error_code unknown;
   std::uintmax_t size = fs::file_size(
       path, unknown);  // no more than a hint: it need not be a regular file, and may grow
@@ -170,8 +194,21 @@ std::vector<std::uint8_t> read_file(const fs::path& path) {
   return {all.bytes.get(), all.bytes.get() + all.size};
 }
 
-void write_file(const fs::path& path, std::string_view text) {
+void write_file(const fs::path& path, std::string_view text, bool replace) {
   std::error_code error;
+  if (!replace && fs::exists(fs::symlink_status(path, error))) {
+    // Only an ordinary file is looked into: a link or a pipe there is not what depyf writes.
+    if (fs::is_regular_file(fs::symlink_status(path, error))) {
+      const FileBytes there = read_bytes(path);
+      if (there.size == text.size() &&
+          std::equal(text.begin(), text.end(), there.bytes.get(),
+                     [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
+        return;
+    }
+    throw Error(path.string() +
+                " exists and holds something else; it is left as it is: give another folder with"
+                " -o, or --force to replace it");
+  }
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   fs::path temporary = path;
   temporary += ".part";
@@ -196,11 +233,12 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
-  if (!input.bytes.empty()) return read_pyc(input.bytes);
+  if (!input.stream && !input.bytes.empty()) return read_pyc(input.bytes);
   const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
     return marshal_version ? read_marshal(bytes, *marshal_version, lasting)
                            : read_pyc(bytes, lasting);
   };
+  if (input.stream) return read(input.bytes, false);
   if (input.archive)
     return read(input.archive->read(input.archive->members()[input.member]), false);
   FileBytes file = read_bytes(input.path);

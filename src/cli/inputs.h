@@ -17,10 +17,12 @@ struct Input {
   std::filesystem::path output;  // relative to the output folder
   std::shared_ptr<const Archive> archive;  // none: `path` is a file, or `bytes` holds it
   std::uint32_t member = 0;
-  std::vector<std::uint8_t> bytes;  // of a module that was asked for by name
+  std::vector<std::uint8_t> bytes;  // of a module that was asked for by name, or of a stream
+  bool stream = false;              // `bytes` was read from a pipe or standard input
 };
 
-/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order.
+/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order. Pipes
+/// and `-`, standard input, are read here, once.
 /// `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where several would, the
 /// later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last:
 /// `a.b` goes to `a/b.py`. Throws Error for a path or module that is not there.
@@ -28,10 +30,11 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
                                   const std::vector<std::string>& modules = {},
                                   const std::string& interpreter = {});
 
-/// The whole file. Throws Error where it cannot be read.
+/// The whole file, or of `-` the whole standard input. Throws Error where it cannot be read.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
-/// Writes through a temporary file beside it, so that nothing half-written is left. Throws Error.
-void write_file(const std::filesystem::path& path, std::string_view text);
+/// Writes through a temporary file beside it, so that nothing half-written is left. What stands
+/// there with another content stays unless `replace`. Throws Error.
+void write_file(const std::filesystem::path& path, std::string_view text, bool replace);
 
 /// `.pyc`, or marshal data of the given version.
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version);

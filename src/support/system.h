@@ -42,6 +42,8 @@ bool is_executable(const std::filesystem::path& path);
 
 /// As std::fopen, for a path of any characters; binary modes only ("rb", "wb").
 std::FILE* open_file(const std::filesystem::path& path, const char* mode);
+/// Standard input, with its bytes as they are.
+std::FILE* binary_stdin();
 
 /// Between paths in PATH.
 #ifdef _WIN32

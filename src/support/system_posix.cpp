@@ -127,4 +127,6 @@ std::FILE* open_file(const std::filesystem::path& path, const char* mode) {
   return std::fopen(path.c_str(), mode);
 }
 
+std::FILE* binary_stdin() { return stdin; }
+
 }  // namespace depyf

@@ -1,5 +1,6 @@
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
+#include <fcntl.h>
 #include <io.h>
 #include <windows.h>
 
@@ -147,6 +148,11 @@ bool is_executable(const std::filesystem::path& path) {
 
 std::FILE* open_file(const std::filesystem::path& path, const char* mode) {
   return _wfopen(path.c_str(), wide(mode).c_str());
+}
+
+std::FILE* binary_stdin() {
+  _setmode(_fileno(stdin), _O_BINARY);
+  return stdin;
 }
 
 }  // namespace depyf

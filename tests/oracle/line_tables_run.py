@@ -92,7 +92,7 @@ def replaced(code, consts, table, first):
 
 def decompiled(depyf, folder, *options):
     """What depyf says of each file; the sources lie in FOLDER.out."""
-    command = [depyf, "decompile", folder, "-o", folder + ".out", "-j", "1", *options]
+    command = [depyf, "decompile", folder, "-o", folder + ".out", "--force", "-j", "1", *options]
     environment = dict(os.environ, DEPYF_PYTHONS=sys.executable)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     said = {}

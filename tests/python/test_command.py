@@ -338,3 +338,89 @@ def test_zip_bombs_are_refused_before_they_are_unpacked(tmp_path):
     done = run("decompile", str(bomb), "-o", str(tmp_path / "out"))
     assert done.returncode == 2 and "lie in one another" in done.stderr, done
     assert not (tmp_path / "out").exists()
+
+
+def test_somebody_elses_file_is_not_overwritten(pyc, tmp_path):
+    """`-o .` beside the user's own sources: they stay, and the other files go on."""
+    folder = tmp_path / "package"
+    (folder / "__pycache__").mkdir(parents=True)
+    tag = sys.implementation.cache_tag
+    for name in ("mine", "other"):
+        shutil.copy(pyc, str(folder / "__pycache__" / ("%s.%s.pyc" % (name, tag))))
+    (folder / "mine.py").write_text("# with a comment\n")
+    done = run("decompile", str(folder), "-o", str(folder))
+    assert done.returncode == 1, done
+    assert str(folder / "mine.py") in done.stderr and "--force" in done.stderr
+    assert "2 files: 1 decompiled, 1 not written; 1 proven" in done.stderr
+    assert (folder / "mine.py").read_text() == "# with a comment\n"
+    assert "return a + b" in (folder / "other.py").read_text()
+    assert sorted(os.listdir(str(folder))) == ["__pycache__", "mine.py", "other.py"]
+    assert run("decompile", str(folder), "-o", str(folder), "--force").returncode == 0
+    assert (folder / "mine.py").read_text() == (folder / "other.py").read_text()
+    # what depyf wrote before is no obstacle
+    assert run("decompile", str(folder), "-o", str(folder)).returncode == 0
+    (folder / "mine.py").unlink()
+    (folder / "mine.py").symlink_to(tmp_path / "elsewhere.py")
+    assert run("decompile", str(folder), "-o", str(folder)).returncode == 1
+    assert (folder / "mine.py").is_symlink() and not (tmp_path / "elsewhere.py").exists()
+
+
+def test_pipes_and_standard_input_are_read(pyc, tmp_path):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(str(archive), "w") as file:
+        file.write(pyc, "mod.pyc", zipfile.ZIP_STORED)
+    long = tmp_path / "long.py"  # longer than a pipe holds
+    long.write_text(
+        "def f(a, b):\n    return a + b\n" + "".join("x%d = 1\n" % i for i in range(9999))
+    )
+    long_pyc = py_compile.compile(str(long), cfile=str(tmp_path / "long.pyc"), doraise=True)
+    command = '"$0" -m depyf %s'
+    for given in (pyc, str(archive), long_pyc):
+        for how in (
+            "cat '%s' | " + command % "decompile -",
+            command % "decompile - < '%s'",
+            "cat '%s' | " + command % "decompile /dev/stdin",
+            "mkfifo pipe && { cat '%s' > pipe & " + command % "decompile pipe; }; rm pipe",
+            "cat '%s' | "
+            + command % ("compare - '%s'" % given if given != str(archive) else "dis -"),
+        ):
+            done = subprocess.run(
+                ["sh", "-c", "set -e; " + how % given, sys.executable],
+                cwd=str(tmp_path),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, (how, done.stderr)
+            words = ("return a + b", "identical", "LOAD_")
+            assert any(word in done.stdout for word in words), how
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "decompile", "-"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert done.returncode == 2 and b"stdin: " in done.stderr
+
+
+def test_a_name_that_no_code_object_has_is_wrong_usage(pyc):
+    for verb in (["dis"], ["dump", "--stage", "lift"]):
+        done = run(*verb, "--code", "nosuch", pyc)
+        assert done.returncode == 2 and "nosuch" in done.stderr and not done.stdout, done
+
+
+def test_compare_names_what_it_cannot_read_or_compare(pyc, tmp_path):
+    bad = tmp_path / "bad.pyc"
+    bad.write_bytes(b"not a pyc")
+    done = run("compare", pyc, str(bad))
+    assert done.returncode == 2 and str(bad) in done.stderr, done
+    # of another version whose code objects have the same fields
+    magics = {8: 3425, 9: 3413, 10: 3425, 11: 3531, 12: 3495, 13: 3531, 14: 3571, 15: 3627}
+    if sys.version_info[1] not in magics:
+        return
+    with open(pyc, "rb") as file:
+        bad.write_bytes(struct.pack("<H", magics[sys.version_info[1]]) + file.read()[2:])
+    done = run("compare", pyc, str(bad))
+    assert done.returncode == 2 and "cannot be compared" in done.stderr, done
+    assert str(bad) in done.stderr and not done.stdout
