@@ -61,7 +61,7 @@ def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0")
     code = page.locator(".pane").nth(1)
     assert code.locator("select").input_value() == "code"
-    code.locator(".ln", has_text="graph_out_0[0]").hover()
+    code.locator(".ln", has_text="graph_out[0]").hover()
     assert "if b.sum() < 0:" in "\n".join(
         page.locator(".pane").nth(0).locator(".ln.lit").all_inner_texts()
     )

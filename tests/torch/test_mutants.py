@@ -64,7 +64,7 @@ def share_a_list(text):
 
 def drop_a_del(text):
     """Leaves a result of the graph alive for longer."""
-    return re.sub(r"(?m)^ *del graph_out_0\n", "", text)
+    return re.sub(r"(?m)^ *del graph_out(?:_\d+)?\n", "", text)
 
 
 def exchange_outputs(text):
@@ -73,7 +73,7 @@ def exchange_outputs(text):
 
 
 #: what not every torch writes: a change -> the text that it is made to
-NOT_EVERYWHERE = {share_a_list: "([], [], ", drop_a_del: "del graph_out_0"}
+NOT_EVERYWHERE = {share_a_list: "([], [], ", drop_a_del: "del graph_out"}
 
 #: a statement that has an effect and no result
 EFFECT = r"(?m)^( *[ab]\.mark = .\n)"
@@ -107,7 +107,7 @@ MUTANTS = [
     ("0.0 for -0.0", constants, substitute(r"(?<![\d.])0\.0", "-0.0")),
     ("True for 1", constants, substitute(r"0\.0, 1\b", "0.0, True")),
     ("another string", constants, substitute("'text'|\"text\"", "'texts'")),
-    ("a tuple for a list", constants, substitute(r"\[(graph_out_0\[0\], 0\.0, .*?\))\]", r"(\1)")),
+    ("a tuple for a list", constants, substitute(r"\[(graph_out(?:_\d+)?\[0\], 0\.0, .*?\))\]", r"(\1)")),
     ("another key", constants, substitute("'k'|\"k\"", "'q'")),
     (
         "stores to attributes swapped",

@@ -431,7 +431,7 @@ function* relate(view) {
     if (capturedGraph) for (const node of capturedGraph.order) if (node.group !== undefined) all.add(node.group);
     linesOf(code.text).forEach((line, index) => {
       if (view.graph && line.includes(view.graph + "_") || view.graph && line.includes(view.graph + "(")) for (const group of all) link(code.text, index, group, near);
-      if (capturedGraph && capturedGraph.result) for (const match of line.matchAll(/graph_out_\d+\[(\d+)\]/g)) {
+      if (capturedGraph && capturedGraph.result) for (const match of line.matchAll(/\bgraph_out(?:_\d+)?\[(\d+)\]/g)) {
         const node = capturedGraph.nodes.get(capturedGraph.result.outputs[Number(match[1])]);
         if (node) token(code.text, index, "c:" + node.name);
         if (node && node.group !== undefined) link(code.text, index, node.group);
