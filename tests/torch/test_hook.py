@@ -1,7 +1,6 @@
 """The bytecode hook: nothing that goes wrong in it reaches torch or the program, and unproven code is not used."""
 
 import sys
-import types
 
 import depyf
 import depyf.torch.model
@@ -108,17 +107,7 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(
 
     def doubt(*arguments, **keywords):
         found = real(*arguments, **keywords)
-        copy = types.SimpleNamespace(
-            code=None,
-            source=found.source,
-            path=found.path,
-            verdict=verdict,
-            detail="first difference: test",
-            function_name=found.function_name,
-            line_map=found.line_map,
-            constants=found.constants,
-        )
-        return copy
+        return found._replace(code=None, verdict=verdict, detail="first difference: test")
 
     monkeypatch.setattr(recompile_module, "recompile", doubt)
     with pytest.warns(DepyfWarning, match="keeps its own bytecode"):
@@ -141,16 +130,7 @@ def test_a_replacement_with_another_frame_is_not_given_to_torch(
         found = real(*arguments, **keywords)
         names = found.code.co_varnames
         code = found.code.replace(co_varnames=tuple(reversed(names[:2])) + names[2:])
-        return types.SimpleNamespace(
-            code=code,
-            source=found.source,
-            path=found.path,
-            verdict="equivalent",
-            detail="",
-            function_name="",
-            line_map=found.line_map,
-            constants=found.constants,
-        )
+        return found._replace(code=code, verdict="equivalent", detail="")
 
     monkeypatch.setattr(recompile_module, "recompile", reorder)
     with pytest.warns(DepyfWarning, match="another frame"):
