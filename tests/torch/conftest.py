@@ -11,8 +11,16 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(autouse=True)
 def fresh_dynamo():
+    """A Dynamo without compiled code, and with its settings as they are for the next test."""
     torch._dynamo.reset()
+    config = torch._dynamo.config
+    settings = getattr(config, "get_config_copy", config.shallow_copy_dict)
+    before = settings()
     yield
+    after = settings()
+    for name, value in before.items():
+        if after[name] != value:
+            setattr(config, name, value)
     torch._dynamo.reset()
 
 
