@@ -512,7 +512,8 @@ class Session:
         if not function.is_resume:
             try:
                 found = origin_of(code, compat.frame_locals(), scope)
-            except Exception:  # names are for reading only
+            except Exception as error:  # names are for reading only
+                self.problem("naming %s" % function.name, "%s: %s" % (type(error).__name__, error))
                 return
             function.qualname, function.module, function.through = found
             return
