@@ -107,7 +107,11 @@ MUTANTS = [
     ("0.0 for -0.0", constants, substitute(r"(?<![\d.])0\.0", "-0.0")),
     ("True for 1", constants, substitute(r"0\.0, 1\b", "0.0, True")),
     ("another string", constants, substitute("'text'|\"text\"", "'texts'")),
-    ("a tuple for a list", constants, substitute(r"\[(graph_out(?:_\d+)?\[0\], 0\.0, .*?\))\]", r"(\1)")),
+    (
+        "a tuple for a list",
+        constants,
+        substitute(r"\[(graph_out(?:_\d+)?\[0\], 0\.0, .*?\))\]", r"(\1)"),
+    ),
     ("another key", constants, substitute("'k'|\"k\"", "'q'")),
     (
         "stores to attributes swapped",
