@@ -6,7 +6,6 @@ depyf.torch asks here and never imports from torch's private modules itself.
 
 import contextlib
 import functools
-import importlib
 import logging
 import os
 import re
@@ -265,7 +264,8 @@ def _skip_code() -> Any:
 
 def _skip_what_is_called() -> Any:
     def find() -> Any:
-        native = importlib.import_module("torch._C._dynamo.eval_frame")
+        from torch._C._dynamo import eval_frame as native
+
         action = native._FrameAction.SKIP
         strategy = native._FrameExecStrategy(action, action)
         return lambda code: native.set_code_exec_strategy(code, strategy)
@@ -286,7 +286,8 @@ def hide_debuggers() -> None:
 
     What is compiled there takes numbers of graphs, and can fail where the debugger must not.
     """
-    importlib.import_module("bdb")  # a debugger may be loaded later, by breakpoint()
+    import bdb  # noqa: F401  a debugger may be loaded later, by breakpoint()
+
     skip = _skip_what_is_called()
     for module, owner, names in _STOPS if skip is not None else ():
         found = getattr(sys.modules.get(module), owner, None)
