@@ -390,8 +390,9 @@ struct Maker {
       for (std::size_t i = 0; pairs && i < m.kids.size(); i += 2) {
         if (!m.kids[i]) {
           unpacks = true;
-        } else if (const Const* key = constant(m.kids[i]);
-                   !key || key->kind != ConstKind::Str || !identifier(key->text)) {
+        } else if (const Const* key = constant(m.kids[i]); !key || key->kind != ConstKind::Str) {
+          pairs = false;
+        } else if (!identifier(key->text)) {
           unnamed = true;
         }
       }

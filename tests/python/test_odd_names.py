@@ -268,3 +268,14 @@ def test_what_the_printer_writes_for_odd_names_is_proven(version, tmp_path):
     )  # fmt: skip
     said = done.stdout.decode()
     assert done.returncode == 0 and "%d proven" % count in said, (seed, said)
+
+
+def test_computed_keys_beside_another_mapping_stay_in_a_display_of_their_own():
+    def calls(f, k, m, o):
+        f(**{k: 1}, **m)
+        f(**{1: 2, "a": 3}, **m)
+        f(*o, **{k: 1, "b": 2}, **m)
+
+    found = depyf.decompile(calls)
+    assert found.proven, found
+    assert "f(**{k: 1}, **m)" in found
