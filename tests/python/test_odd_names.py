@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import depyf
 from pythons import INTERPRETERS, VERSIONS, path_of, run
 
 # What the programs below start with: `renamed(code, {"name": "odd name"})` edits a code object and
