@@ -19,7 +19,7 @@ Change = namedtuple("Change", "seconds kind file line words advice patch")
 
 
 def changes(document, most=3):
-    """The changes worth most in a run, the one that saves most first.
+    """The changes worth most in a run, the one that saves most first; failures are among them.
 
     Args:
         document: see `depyf.summary.load`.
@@ -42,7 +42,7 @@ def changes(document, most=3):
         advice, patch = _first_patch(said, file, line, document)
         found.append(Change(cause["cost"], cause["kind"], file, line, words, advice, patch))
     found.sort(key=lambda one: (one.kind != "failure", -one.seconds))
-    return found[:most]
+    return sorted(found[:most], key=lambda one: -one.seconds)
 
 
 def text(document, links=False, most=3):

@@ -152,8 +152,14 @@ def _failed_function(entry):
     return found if all(found) else None
 
 
+def _by_a_block(entry):
+    return str(entry.get("replaced_by") or "").startswith("the block that writes to ")
+
+
 def counts(document):
-    """Numbers of a run: compiles, functions, breaks, recompiles, cache hits and misses, seconds, replaced, proven."""
+    """Numbers of a run: compiles, functions, breaks, recompiles, failures, cache hits and misses,
+    seconds, decompiled code, replaced, replaced by an inner block, proven.
+    """
     entries = list(all_entries(document))
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
     with_code = [entry for _, entry in entries if entry.get("name")]
@@ -175,6 +181,7 @@ def counts(document):
         "seconds": sum(seconds(entry) for _, entry in entries),
         "code": len(with_code),
         "replaced": sum(1 for entry in with_code if entry["replaced"]),
+        "inner": sum(1 for entry in with_code if _by_a_block(entry)),
         "proven": sum(1 for entry in with_code if entry["verdict"] in ("exact", "equivalent")),
     }
 
@@ -188,10 +195,11 @@ def over_budget(document, breaks=None, recompiles=None, compile_seconds=None):
     """
     number = counts(document)
     over = []
-    if breaks is not None and number["breaks"] > breaks:
+    counted = _breaks_to_mend(document)
+    if breaks is not None and counted > breaks:
+        text = breaks_text(document, on_purpose=False)
         over.append(
-            "%s, %d allowed:\n%s"
-            % (_many(number["breaks"], "graph break"), breaks, _indented(breaks_text(document)))
+            "%s, %d allowed:\n%s" % (_many(counted, "graph break"), breaks, _indented(text))
         )
     if recompiles is not None and number["recompiles"] > recompiles:
         text = recompiles_text(document)
@@ -202,6 +210,15 @@ def over_budget(document, breaks=None, recompiles=None, compile_seconds=None):
     if compile_seconds is not None and number["seconds"] > compile_seconds:
         over.append("%.2f s of compiling, %g allowed" % (number["seconds"], compile_seconds))
     return over
+
+
+def _breaks_to_mend(document):
+    """How many graph breaks a run has without those that torch makes by design."""
+    from depyf import advice
+    from depyf.report import words
+
+    found = [one for _, entry in all_entries(document) for one in entry.get("breaks") or ()]
+    return sum(words.of_break(one)["row"] not in advice.NORMAL for one in found)
 
 
 def _indented(text):
@@ -244,15 +261,27 @@ def summary(document, report=None, links=False):
     if number["code"]:  # a log of TORCH_TRACE has none
         code = _many(number["code"], "decompiled code object")
         lines.append(
-            "       %d of %s proven equal to torch's, %d replaced by it"
-            % (number["proven"], code, number["replaced"])
+            "       %d of %s proven equal to torch's, %d replaced by it%s"
+            % (
+                number["proven"],
+                code,
+                number["replaced"],
+                ", %d by an inner block of the program" % number["inner"]
+                if number["inner"]
+                else "",
+            )
         )
     from depyf.report import overview
 
     most = overview.causes(overview.nodes_of([document]))
     # what cost nothing stands behind what did, and takes no place of it
-    most.sort(key=lambda cause: cause["kind"] != "failure" and cause["cost"] < 0.005)
-    for cause in most[:3]:
+    most.sort(
+        key=lambda cause: (
+            overview.is_normal(cause),
+            cause["kind"] != "failure" and cause["cost"] < 0.005,
+        )
+    )
+    for cause in sorted(most[:3], key=lambda cause: (overview.is_normal(cause), -cause["cost"])):
         line, advice = _cause(cause, links)
         lines.append("  " + line)
         if advice and len(lines) < 9:
@@ -305,14 +334,19 @@ def _cause(cause, links):
     return line, textwrap.shorten(_plain(told[0]), 166, placeholder=" …") if told else ""
 
 
-def breaks_text(document, links=False):
-    """Each graph break once: the user's line, torch's name for it, the compiles that met it, why it breaks and what helps."""
+def breaks_text(document, links=False, on_purpose=True):
+    """Each graph break once: the user's line, torch's name for it, the compiles that met it, why
+    it breaks and what helps; `on_purpose`: also those that torch makes by design.
+    """
+    from depyf import advice
     from depyf.report import words
 
     found = {}
     for _, entry in all_entries(document):
         for graph_break in entry.get("breaks") or ():
             said = words.of_break(graph_break)
+            if not on_purpose and said["row"] in advice.NORMAL:
+                continue
             where = (
                 (said["file"], said["line"])
                 if said["line"]
@@ -358,11 +392,14 @@ def recompiles_text(document, links=False):
         for said in node.reasons:
             _, made = reason_parts(said["raw"], node.place[0])
             lines.append(
-                "    %s%s (%s)%s"
+                "    %s%s%s%s"
                 % (
                     said["tried"] + ": " if said["tried"] else "",
                     _plain(said["words"]),
-                    shown(said["failed"]),
+                    # once where the words hold the guard itself
+                    ""
+                    if "`%s`" % said["failed"] in said["words"]
+                    else " (%s)" % shown(said["failed"]),
                     ", guarded at " + place(made[0], made[1], links) if made else "",
                 )
             )

@@ -14,7 +14,7 @@ import torch._dynamo  # noqa: E402
 from programs import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
-from depyf import advice  # noqa: E402
+from depyf import advice, advise, summary  # noqa: E402
 from depyf.advice import breaks, recompiles  # noqa: E402
 from depyf.report import overview, words  # noqa: E402
 
@@ -164,8 +164,99 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
     assert said["row"] == key
     assert bool(said["help"]) == bool(key)
     if key.startswith("size"):
-        wanted = "mark_dynamic(x, 0)" if key == "size" else "mark_unbacked(x, 0)"
-        assert wanted in said["help"][0]
+        wanted = "mark_dynamic(x, 0)" if key == "size" else "needs no action; padding"
+        assert wanted in said["help"][0] and "mark_unbacked" not in said["help"][0]
+        unbacked = [text for text in said["help"] if "mark_unbacked(x, 0)" in text]
+        assert len(unbacked) == (key != "size")
+        assert all(text.startswith("Only if the code does not branch") for text in unbacked)
+
+
+def test_an_expression_is_not_advised_to_be_marked_unbacked():
+    size = "tensor 'kwargs['input_ids']' size mismatch at index 1. expected 5, actual 1"
+    for guard in (size, "2 <= kwargs['input_ids'].size()[1]"):
+        said = words.of_reason("0/0: " + guard)
+        assert "needs no action" in said["help"][0]
+        assert "mark_unbacked" not in str(said["help"] + said["patches"])
+
+
+@pytest.mark.parametrize(
+    "line, key",
+    [
+        ("history.append(loss.item())", "growing list"),
+        ("for tensor in tensors:", "length"),
+        ("torch.stack(tensors)", "other length"),
+    ],
+)
+def test_a_loop_is_named_only_where_the_line_has_one(line, key):
+    said = words.of_reason("0/1: len(xs) == 1  # %s  # a.py:7 in f" % line)
+    assert said["row"] == key
+    assert ("loop" in said["help"][0]) == (key == "length")
+
+
+def test_the_first_step_of_an_optimizer_is_told_as_such():
+    program = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+step = torch.compile(optimizer.step, backend="eager")
+for _ in range(3):
+    weight.grad = torch.ones(3)
+    step()
+"""
+    said = [one for node in run(program, "momentum")[1] for one in node.reasons]
+    if PINNED:
+        assert said
+    assert not [one["failed"] for one in said if one["row"] != "optimizer's state"]
+
+
+def test_what_torch_does_by_design_is_no_problem_of_the_program():
+    guard = "len(self.state[list(dict.keys(self.state))[0]]) != 0"
+    state = words.of_reason("0/0: " + guard)
+    assert "optimizer's state; one more compile is normal" in state["words"]
+    assert guard not in state["words"] and state["help"] == []
+    found = {
+        "reason": "Call to `torch._dynamo.graph_break()`",
+        "location": "/t/torch/optim/optimizer.py:70",
+        "hints": ["Remove the `torch._dynamo.graph_break()` call."],
+    }
+    entry = {"compile_id": "0/0", "metrics": {}, "artifacts": [], "guards": [], "reasons": []}
+    first = dict(entry, name="", breaks=[found])
+    document = {"functions": [], "unattributed": [first]}
+    assert "hint" not in summary.breaks_text(document)
+    assert summary.over_budget(document, breaks=0) == []
+    first["breaks"].append(dict(found, location="/a/b.py:3"))
+    (told,) = summary.over_budget(document, breaks=0)
+    assert told.startswith("1 graph break, 0 allowed") and "b.py:3" in told
+    assert "optimizer.py" not in told
+    # however long it took, it stands behind what can be mended
+    again = dict(entry, name="", breaks=[], reasons=["0/0: " + guard])
+    again["metrics"] = {"duration_us": 3e6}
+    size = dict(again, reasons=["0/0: tensor 'x' rank mismatch. expected 1, actual 2"])
+    size["metrics"] = {"duration_us": 1e6}
+    causes = overview.causes(overview.nodes_of([dict(document, unattributed=[again, size])]))
+    assert [one["reason"]["row"] for one in causes] == ["rank", "optimizer's state"]
+
+
+def test_changes_stand_in_the_order_of_what_they_save():
+    entries = []
+    for number, cost in enumerate((0.1, 3.4, 1.0)):
+        metrics = {"duration_us": cost * 1e6, "co_name": "f", "co_filename": "/a/b.py"}
+        metrics["co_firstlineno"] = number + 1
+        one = {"compile_id": "%d/1" % number, "metrics": metrics, "name": "", "breaks": []}
+        entries.append(dict(one, artifacts=[], guards=[], reasons=["0/0: x == 2"]))
+    entries[0].update(reasons=[], failure="Unsupported: Call to `torch._dynamo.graph_break()`")
+    document = {"functions": [], "unattributed": entries}
+    assert [one.seconds for one in advise.changes(document)] == [3.4, 1.0, 0.1]
+    lines = [line for line in summary.summary(document).splitlines() if " s  " in line]
+    assert [line.split()[0] for line in lines] == ["3.40", "1.00", "0.10"]
+
+
+def test_code_that_an_inner_block_replaced_is_counted_as_such():
+    one = {"compile_id": "0/0", "metrics": {}, "name": "f", "replaced": False, "verdict": "exact"}
+    one["replaced_by"] = "the block that writes to /tmp/inner"
+    document = {"functions": [], "unattributed": [one]}
+    told = summary.summary(document)
+    assert "0 replaced by it, 1 by an inner block of the program" in told
+    assert "inner" not in summary.summary(dict(document, unattributed=[dict(one, replaced_by="")]))
 
 
 def test_names_that_torch_gave_stand_in_the_words():

@@ -17,6 +17,9 @@ Help = namedtuple("Help", "text before after patch")
 #: `words` say what happened, in plain words.
 Row = namedtuple("Row", "key ids reason where names words help")
 
+#: rows of what torch does by design: nothing to mend, so they stand behind all else
+NORMAL = ("optimizer's break", "optimizer's state")
+
 
 def helps(text, before, after, patch=""):
     """One piece of advice with its pair."""

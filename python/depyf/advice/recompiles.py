@@ -1,7 +1,8 @@
 """Guards that failed: what a changed size, type, value or object asks for, and the pairs.
 
 Which row a guard has is decided by its text in `depyf.report.words`, by the row's key. `{name}` is
-the thing as torch names it, `{index}` a dimension, `{before}` a value.
+the thing as torch names it, `{variable}` the same where it is one plain name, `{index}` a
+dimension, `{before}` a value.
 """
 
 from depyf.advice import helps, row
@@ -118,6 +119,24 @@ def f(x, function):
 
 result = [f(torch.ones(3), eval("lambda x: x * 2")) for _ in range(3)]
 """
+_STACK = """
+@torch.compile(backend="eager")
+def f(tensors):
+    return torch.stack(tensors).sum(0)
+
+result = [f([torch.ones(3)] * count) for count in (2, 3, 4)]
+"""
+_HISTORY = """
+history = []
+
+@torch.compile(backend="eager")
+def f(x):
+    total = x.sum()
+    history.append(total)
+    return total
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _LENGTH = """
 @torch.compile(backend="eager")
 def f(tensors):
@@ -208,6 +227,17 @@ def f(x, mask):
 result = [f(torch.ones(3), None), f(torch.ones(3), torch.ones(3))]
 """
 
+_SMALL_TEXT = (
+    "torch compiles the sizes 0 and 1 by themselves, so one compile for size 1 and one for the "
+    "others is normal and needs no action; padding to a size of at least 2 before the call "
+    "avoids it."
+)
+# without a patch: where the code branches on the size, the mark makes breaks and more compiles
+_UNBACKED_TEXT = (
+    "Only if the code does not branch on the size: "
+    "torch._dynamo.decorators.mark_unbacked({variable}, {index}) before the call."
+)
+
 ROWS = (
     row(
         "size",
@@ -243,26 +273,7 @@ for size in (4, 5, 6):
         "",
         [
             helps(
-                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call: "
-                "without it "
-                "torch compiles the sizes 0 and 1 by themselves, also with mark_dynamic and "
-                "dynamic=True.",
-                _SMALL,
-                """
-@torch.compile(backend="eager")
-def f(x):
-    return x + 1
-
-result = []
-for size in (4, 1):
-    x = torch.ones(size, 3)
-    torch._dynamo.decorators.mark_unbacked(x, 0)
-    result.append(f(x))
-""",
-                "torch._dynamo.decorators.mark_unbacked({name}, {index})",
-            ),
-            helps(
-                "Or pad to a size of at least 2 before the call.",
+                _SMALL_TEXT,
                 _SMALL,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -276,6 +287,21 @@ for size in (4, 1):
     result.append(f(padded)[:size])
 """,
             ),
+            helps(
+                _UNBACKED_TEXT,
+                _SMALL,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = []
+for size in (4, 1):
+    x = torch.ones(size, 3)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    result.append(f(x))
+""",
+            ),
         ],
     ),
     row(
@@ -283,10 +309,22 @@ for size in (4, 1):
         "",
         [
             helps(
-                "torch._dynamo.decorators.mark_unbacked({name}, {index}) before the call: "
-                "without it "
-                "torch compiles the sizes 0 and 1 by themselves; the program need not branch "
-                "on it.",
+                _SMALL_TEXT,
+                _RANGE,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x.view(x.shape[0], -1) + 1
+
+result = []
+for size in (2, 1):
+    x = torch.ones(size, 3, 3)
+    padded = torch.cat([x, x]) if size < 2 else x
+    result.append(f(padded)[:size])
+""",
+            ),
+            helps(
+                _UNBACKED_TEXT,
                 _RANGE,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -299,8 +337,7 @@ for size in (2, 1):
     torch._dynamo.decorators.mark_unbacked(x, 0)
     result.append(f(x))
 """,
-                "torch._dynamo.decorators.mark_unbacked({name}, {index})",
-            )
+            ),
         ],
     ),
     row(
@@ -535,6 +572,49 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
             )
         ],
     ),
+    row(
+        "growing list",
+        "",
+        [
+            helps(
+                "A list that grows at each call is guarded by its length: append outside of the "
+                "compiled function.",
+                _HISTORY,
+                """
+history = []
+
+@torch.compile(backend="eager")
+def f(x):
+    return x.sum()
+
+result = []
+for _ in range(4):
+    total = f(torch.ones(3))
+    history.append(total)
+    result.append(total)
+""",
+            )
+        ],
+    ),
+    row(
+        "other length",
+        "",
+        [
+            helps(
+                "A container is guarded by its length, so each length is a compile: stack the "
+                "elements into one tensor before the call, or pad to one length.",
+                _STACK,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(stacked):
+    return stacked.sum(0)
+
+result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
+""",
+            )
+        ],
+    ),
+    row("optimizer's state", "", []),
     row(
         "learning rate",
         "",

@@ -2,6 +2,7 @@
 
 import re
 
+from depyf import advice
 from depyf.report import words
 
 _RESUME = re.compile(
@@ -286,7 +287,10 @@ def _key(prefix, entry, used):
 
 
 def causes(nodes):
-    """What to look at first: breaks, recompiles and failures, each with the seconds it cost, the costliest first."""
+    """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
+
+    Failures come first, then the costliest; what torch does by design comes last.
+    """
     found = {}
 
     def add(identity, node, cost, cause):
@@ -327,7 +331,16 @@ def causes(nodes):
             identity = ("failure", filename, line, node.failure["what"], node.failure["line"])
             add(identity, node, node.seconds, {"kind": "failure", "failure": node.failure})
     order = {"failure": 0, "break": 1, "recompile": 1}
-    return sorted(found.values(), key=lambda cause: (order[cause["kind"]], -cause["cost"]))
+    return sorted(
+        found.values(),
+        key=lambda cause: (is_normal(cause), order[cause["kind"]], -cause["cost"]),
+    )
+
+
+def is_normal(cause):
+    """Whether one of `causes` is what torch does by design."""
+    said = cause.get("reason") or cause.get("break") or cause["failure"]
+    return said["row"] in advice.NORMAL
 
 
 def _spent(entry, *names):

@@ -53,7 +53,8 @@ def of_break(found):
         "then": _then(raw),
         "help": [text for text, _ in _advice(row, names)] + [one.text for one in looped],
         "patches": [patch for _, patch in _advice(row, names)] + ["" for _ in looped],
-        "hints": _hints(found.get("hints") or ()),
+        # a hint against what is done on purpose would only mislead
+        "hints": [] if row and row.key in advice.NORMAL else _hints(found.get("hints") or ()),
         "file": filename,
         "line": line,
         "source": _last_code(found.get("user_stack") or ()),
@@ -159,6 +160,8 @@ _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
+#: how torch's optimizers ask whether a parameter has its state yet
+_OPTIMIZER_STATE = re.compile(r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\))")
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
 _PLACE = re.compile(
     r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<function>[^\s(]+)", re.DOTALL
@@ -249,6 +252,11 @@ def _describe(found, guard):
         found["words"] = "`%s` is another object than before" % found["name"]
         _advise(found, "object")
         return
+    if _OPTIMIZER_STATE.search(guard):
+        found.update(kind="container")
+        found["words"] = "the first step() makes the optimizer's state; one more compile is normal"
+        _advise(found, "optimizer's state")
+        return
     match = _LENGTH.match(guard)
     if match is not None:
         name = match.group("name") or match.group("empty")
@@ -258,7 +266,7 @@ def _describe(found, guard):
             found["before"],
             "" if found["before"] == "1" else "s",
         )
-        _advise(found, "length")
+        _advise(found, _length_row(found["source"]))
         return
     if "___dict_contains" in guard or "not in" in guard:
         found.update(kind="container")
@@ -300,8 +308,18 @@ def _article(name):
 def _advise(found, key, **names):
     row = guard_rows.BY_KEY[key]
     names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
+    if names["name"] and names["name"].isidentifier():
+        names["variable"] = names["name"]
     given = _advice(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def _length_row(source):
+    """The row of a changed length, by the source line that asked for it."""
+    if re.search(r"\bfor\b.*\bin\b", source):
+        return "length"
+    grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
+    return "growing list" if grows else "other length"
 
 
 def _value_row(name, before):
