@@ -10,20 +10,10 @@ import time
 
 import pytest
 from kernel_compiler import install as install_kernel_compiler
+from scheduling import scheduler
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# The tests of one file share what is slow to make, so that one worker of pytest-xdist runs them all.
-# Files whose tests have nothing in common are shared out.
-SHARED_OUT = {
-    "test_compiling.py",
-    "test_failures.py",
-    "test_flow_run.py",
-    "test_lift.py",
-    "test_totality.py",
-}
-# Files of tests/report that need neither its dumps nor the browser; the others are one group.
-ALONE = {"test_readme.py", "test_torchrun.py", "test_words.py"}
 # What takes longest begins first, so that no worker is left alone with it at the end.
 FIRST = ["report", "torch", "python", "oracle", "golden"]
 
@@ -42,27 +32,9 @@ def pytest_collection_modifyitems(items):
         items.sort(key=lambda item: rank.get(item.path.parent.name, len(FIRST)))
 
 
-def group_of(nodeid):
-    """What one worker runs without interruption."""
-    path = nodeid.split("::")[0]
-    folder, _, name = path.rpartition("/")
-    if name in SHARED_OUT:
-        return nodeid
-    return folder if folder.endswith("report") and name not in ALONE else path
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    from xdist.scheduler import LoadScopeScheduling
-
-    if config.getvalue("dist") != "loadscope":
-        return None
-
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return group_of(nodeid)
-
-    return Scheduling(config, log)
+    return scheduler(config, log)
 
 
 def _start(executable, folder):
