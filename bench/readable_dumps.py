@@ -78,7 +78,140 @@ def whisper():
     return WhisperForConditionalGeneration(config), inputs, None
 
 
+def mamba():
+    from transformers import MambaConfig, MambaForCausalLM
+
+    config = MambaConfig(vocab_size=64, hidden_size=32, state_size=4, num_hidden_layers=2)
+    return MambaForCausalLM(config), tokens(), "labels"
+
+
+def clip():
+    import torch
+    from transformers import CLIPConfig, CLIPModel
+
+    text = dict(SMALL, vocab_size=64, max_position_embeddings=16, eos_token_id=2)
+    vision = dict(SMALL, image_size=32, patch_size=16)
+    config = CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
+    return CLIPModel(config), dict(tokens(), pixel_values=torch.randn(2, 3, 32, 32)), None
+
+
+def wav2vec2():
+    import torch
+    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
+
+    config = Wav2Vec2Config(
+        vocab_size=16, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3),
+        num_feat_extract_layers=2, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2,
+        apply_spec_augment=False, layerdrop=0.0, **SMALL,
+    )  # fmt: skip
+    return Wav2Vec2ForCTC(config), {"input_values": torch.randn(2, 800)}, None
+
+
+def mixtral():
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    config = MixtralConfig(
+        vocab_size=64, num_key_value_heads=2, num_local_experts=2, num_experts_per_tok=1, **SMALL
+    )
+    return MixtralForCausalLM(config), tokens(), "labels"
+
+
+def written(cls, inputs):
+    """A model that stands in this file, and its inputs."""
+    from types import SimpleNamespace
+
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = cls()
+
+        def forward(self, **inputs):
+            return SimpleNamespace(logits=self.inner(**inputs))
+
+    return Model(), inputs, None
+
+
+def resnet():
+    """A residual network with blocks of two convolutions, as in torchvision."""
+    import torch
+    from torch import nn
+
+    class BasicBlock(nn.Module):
+        def __init__(self, width, out, stride=1):
+            super().__init__()
+            self.conv1 = nn.Conv2d(width, out, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(out)
+            self.relu = nn.ReLU(inplace=True)
+            self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(out)
+            self.downsample = None
+            if stride != 1:
+                layers = [nn.Conv2d(width, out, 1, stride, bias=False), nn.BatchNorm2d(out)]
+                self.downsample = nn.Sequential(*layers)
+
+        def forward(self, x):
+            identity = x if self.downsample is None else self.downsample(x)
+            x = self.relu(self.bn1(self.conv1(x)))
+            return self.relu(self.bn2(self.conv2(x)) + identity)
+
+    class ResNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv2d(3, 8, 7, 2, 3, bias=False)
+            self.bn1 = nn.BatchNorm2d(8)
+            self.layer1 = nn.Sequential(BasicBlock(8, 8), BasicBlock(8, 8))
+            self.layer2 = nn.Sequential(BasicBlock(8, 16, 2), BasicBlock(16, 16))
+            self.self_attention_pool = nn.AdaptiveAvgPool2d(1)
+            self.fc = nn.Linear(16, 10)
+
+        def forward(self, pixels):
+            x = torch.relu(self.bn1(self.conv1(pixels)))
+            x = self.layer2(self.layer1(x))
+            return self.fc(self.self_attention_pool(x).flatten(1))
+
+    return written(ResNet, {"pixels": torch.randn(2, 3, 32, 32)})
+
+
+def dlrm():
+    """Embeddings of categories, dense features and their products, as recommenders have them."""
+    import torch
+    from torch import nn
+
+    class InteractionAttention(nn.Module):
+        def forward(self, features):
+            products = features @ features.transpose(1, 2)
+            rows, columns = torch.tril_indices(features.shape[1], features.shape[1], -1)
+            return products[:, rows, columns]
+
+    class DLRM(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding_bag_collection = nn.ModuleDict(
+                {
+                    "categorical_feature_number_%d" % i: nn.EmbeddingBag(20, 8, mode="sum")
+                    for i in range(6)
+                }
+            )
+            self.bottom_mlp = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8))
+            self.interaction = InteractionAttention()
+            self.top_mlp = nn.Sequential(nn.Linear(29, 16), nn.ReLU(), nn.Linear(16, 1))
+
+        def forward(self, dense, categories):
+            features = [self.bottom_mlp(dense)]
+            for name, bag in self.embedding_bag_collection.items():
+                features.append(bag(categories[name]))
+            pairs = self.interaction(torch.stack(features, 1))
+            return torch.sigmoid(self.top_mlp(torch.cat([features[0], pairs], 1)))
+
+    names = ["categorical_feature_number_%d" % i for i in range(6)]
+    categories = {name: torch.randint(0, 20, (3, 2)) for name in names}
+    return written(DLRM, {"dense": torch.randn(3, 4), "categories": categories})
+
+
 MODELS = {f.__name__: f for f in (llama, bert, gpt2, whisper, vit, t5)}
+OTHERS = {f.__name__: f for f in (mamba, clip, wav2vec2, mixtral, resnet, dlrm)}
 
 
 def tokens():
@@ -100,7 +233,7 @@ def break_inside(model):
 
     seen = 0
     for name, module in model.named_modules():
-        if re.search(r"(attn|attention|SelfAttention)$", name) and seen < 2:
+        if re.search(r"(attn|attention|SelfAttention|interaction|layer2|mixer)$", name) and seen < 2:
             module.forward = with_break(module.forward)
             seen += 1
     return model
@@ -113,7 +246,7 @@ def run(name, mode, folder):
     import depyf
 
     torch.manual_seed(0)
-    model, inputs, labels = MODELS[name]()
+    model, inputs, labels = dict(MODELS, **OTHERS)[name]()
     with depyf.prepare_debug(folder):
         if mode == "training":
             model.train()
@@ -121,7 +254,8 @@ def run(name, mode, folder):
             if labels:
                 inputs[labels] = inputs["input_ids"]
             out = compiled(**inputs)
-            loss = out.loss if labels else out.logits.sum()
+            first = out.logits if hasattr(out, "logits") else out[0]
+            loss = out.loss if labels else first.sum()
             loss.backward()
         else:
             model.eval()
@@ -190,11 +324,19 @@ def measure(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument(
+        "--models",
+        default=",".join(MODELS),
+        help="default: %%(default)s; there are %s, too" % ", ".join(OTHERS),
+    )
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--keep", help="write the dumps here and leave them")
+    parser.add_argument("--count", help="count in this dump, and compile nothing")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.count:
+        print(summary(measure(options.count)))
+        return 0
     if options.one:
         return run(*options.one)
     total = {}

@@ -74,8 +74,17 @@ void Printer::flush_sequence() {
 }
 
 void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
-  if (write_simple(id, Prec::Test)) return;
   const Expr& e = ast_[id];
+  if (optional && options_.breaks_paths && is_path(e)) {
+    open_group(e.kind == ExprKind::Call ? Group::Call : Group::Path, Row::Free);
+    if (!write_simple(id, Prec::Test)) {
+      visit({TaskKind::Compound, Prec::Test, allow, kPath, id.index, {}});
+      if (!at_cursor()) run();
+    }
+    close_group();
+    return;
+  }
+  if (write_simple(id, Prec::Test)) return;
   bool group = optional && takes_optional_group(id);
   bool tuple =
       optional && (allow & kAllowTuple) && precedence(ast_, id) == Prec::Lowest &&
@@ -93,6 +102,11 @@ void Printer::write_expr(ExprId id, std::uint8_t allow, bool optional) {
   if (tuple || group) close_group();
 }
 
+bool Printer::is_path(const Expr& e) const {
+  return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute ||
+         e.kind == ExprKind::Subscript || e.kind == ExprKind::Call;
+}
+
 bool Printer::takes_optional_group(ExprId id) const {
   const Expr& e = ast_[id];
   switch (e.kind) {
@@ -108,9 +122,6 @@ bool Printer::takes_optional_group(ExprId id) const {
              binary_operator(static_cast<BinaryOp>(left.op)).prec ==
                  binary_operator(static_cast<BinaryOp>(e.op)).prec;
     }
-    case ExprKind::Attribute:
-    case ExprKind::Subscript:
-      return options_.breaks_paths;
     default:
       return false;  // every other kind stays on its line
   }
@@ -288,7 +299,7 @@ void Printer::visit(const Task& task) {
   add_site(e);
   if (e.kind == ExprKind::Call &&
       task.min <= Prec::Primary) {  // the most frequent one, never in parentheses
-    visit_call(e);
+    visit_call(e, task.flag);
     return;
   }
   if (e.kind == ExprKind::Constant) {
@@ -331,14 +342,15 @@ void Printer::visit(const Task& task) {
                     module_[ConstId(value.a)].kind == ConstKind::Int &&
                     precedence(ast_, e.kids[0]) == Prec::Atom;
       if (digits) add_open('(', Group::NoComma);
-      add_expr(e.kids[0], Prec::Primary);
+      add_expr(e.kids[0], Prec::Primary, 0, task.flag & kPath);
       if (digits) add_close(')');
+      if (task.flag & kPath) add_part();
       add_text(".");
       add_name(StrId(e.a));
       break;
     }
     case ExprKind::Subscript:
-      add_expr(e.kids[0], Prec::Primary);
+      add_expr(e.kids[0], Prec::Primary, 0, task.flag & kPath);
       add_open('[', Group::NoComma);
       add_expr(e.kids[1], Prec::Test,
                static_cast<std::uint8_t>(kAllowTuple | kAllowSlices |
@@ -366,7 +378,7 @@ void Printer::visit(const Task& task) {
       add_expr(e.kids[0], Prec::BitOr);
       break;
     case ExprKind::Call:
-      visit_call(e);
+      visit_call(e, task.flag);
       break;
     case ExprKind::Keyword:
       if (e.a == UINT32_MAX) {
@@ -788,8 +800,8 @@ void Printer::add_arguments(std::span<const ExprId> kids, bool lone_generator) {
   add_close(')');
 }
 
-void Printer::visit_call(const Expr& e) {
-  add_expr(e.kids[0], Prec::Primary);
+void Printer::visit_call(const Expr& e, std::uint8_t flag) {
+  add_expr(e.kids[0], Prec::Primary, 0, flag & kPath);
   add_arguments(e.kids.subspan(1));
 }
 

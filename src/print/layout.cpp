@@ -66,9 +66,15 @@ void Layout::blank_line() {
 
 namespace {
 
+/// Parentheses appear when it is broken.
+bool is_optional(Group group) {
+  return group == Group::Optional || group == Group::OptionalTuple || group == Group::Path ||
+         group == Group::Call;
+}
+
 /// While flat.
 bool has_brackets(Group group) {
-  return group != Group::Optional && group != Group::OptionalTuple && group != Group::Soft;
+  return !is_optional(group) && group != Group::Soft;
 }
 
 }  // namespace
@@ -231,7 +237,19 @@ void Layout::reflow() {
           copy_to(marks_[i].at);
           break;
         }
-        bool optional = mark.group == Group::Optional || mark.group == Group::OptionalTuple;
+        if (mark.group == Group::Call && demand == Demand::None && !fits) {
+          std::uint32_t last = mark.at;  // where the last bracket in it opens
+          for (std::uint32_t k = i + 1; k < mark.partner; ++k)
+            if (marks_[k].kind == MarkKind::Open) {
+              last = marks_[k].at;
+              k = marks_[k].partner;
+            }
+          if (last > mark.at && column() + (last - mark.at) <= width_) {
+            frames.push_back({Mode::Flat, line_indent, line_indent + kStep});
+            break;
+          }
+        }
+        bool optional = is_optional(mark.group);
         std::uint32_t base = line_indent;
         if (mark.group == Group::Soft) {
           bool at_line_start = column() == line_indent;
@@ -248,14 +266,15 @@ void Layout::reflow() {
           if (optional) out_ += ')';
           break;
         }
-        frames.push_back(
-            {mark.group == Group::Fill && !must_break ? Mode::Fill : Mode::Explode, base, inner});
+        const bool fills = mark.group == Group::Fill || mark.group == Group::Path ||
+                           mark.group == Group::Call;
+        frames.push_back({fills && !must_break ? Mode::Fill : Mode::Explode, base, inner});
         break;
       }
       case MarkKind::Part: {
         const Frame& frame = frames.back();
         if (frame.mode == Mode::Flat) {
-          if (demands_[i] == Demand::Break) newline(frame.inner);
+          if (!demands_.empty() && demands_[i] == Demand::Break) newline(frame.inner);
           break;
         }
         if (frame.mode == Mode::Rows && mark.row != Row::Free) {
@@ -275,7 +294,7 @@ void Layout::reflow() {
                      mark.group == Group::OptionalTuple;
         if (comma && out_.back() != ',') out_ += ',';
         newline(frame.base);
-        if (mark.group == Group::Optional || mark.group == Group::OptionalTuple) out_ += ')';
+        if (is_optional(mark.group)) out_ += ')';
         break;
       }
     }

@@ -21,6 +21,8 @@ enum class Group : std::uint8_t {
   OptionalTuple,  // the same with a comma after the last item
   Rows,  // brackets; broken where a Row says so and otherwise as in Fill, behind the bracket never;
          // no comma after the last item
+  Path,  // `a.b['c'].d`: as Optional; where that is not enough, as many parts a line as fit
+  Call,  // `a.b(c)`: as Path, but only where its last bracket opens beyond the width
   Soft,  // no brackets at all: operands inside brackets that are there anyway
 };
 

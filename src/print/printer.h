@@ -66,6 +66,7 @@ class Printer {
   enum TaskFlag : std::uint8_t {
     kChain = 1,   // an inner link of a chain of operators
     kOneRow = 2,  // a target: its items stay together
+    kPath = 4,    // a part of a path that may be broken in front of its dots
   };
 
   void run();
@@ -174,7 +175,7 @@ class Printer {
   bool write_simple_constant(ConstId id, Prec min);
   void visit(const Task& task);  // Compound
   void visit_constant(const Task& task);
-  void visit_call(const Expr& e);
+  void visit_call(const Expr& e, std::uint8_t flag);
   void visit_comprehension(const Expr& e, char open, char close);
   void visit_formatted_string(ExprId id, const Expr& e, Prec min);
   void visit_pattern(const Task& task);
@@ -196,6 +197,8 @@ class Printer {
   bool is_constant_display(const Expr& e) const;
   /// Of a BoolOp: up to which operand no row may end (see kOnSameRow), 0 where any may.
   std::size_t operands_on_first_row(const Expr& e) const;
+  /// That begins with a name, most often, and goes on with attributes, keys and calls.
+  bool is_path(const Expr& e) const;
   bool takes_optional_group(ExprId id) const;
   bool parenthesised(const Task& task, const Expr& e, Prec prec) const;
   bool has_starred(std::span<const ExprId> kids) const;

@@ -5,7 +5,8 @@
 namespace depyf {
 namespace {
 
-constexpr std::size_t kLongest = 50;  // of a name
+constexpr std::size_t kLongest = 50;      // of a name
+constexpr std::size_t kLongestWord = 36;  // of a part of one
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -25,7 +26,7 @@ std::string_view without_number(std::string_view text, std::string_view& number)
 
 std::string plain_word(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < text.size() && out.size() < kLongest; ++i) {
+  for (std::size_t i = 0; i < text.size() && out.size() <= kLongestWord; ++i) {
     const char c = text[i];
     if (is_upper(c)) {
       const bool begins =
@@ -39,6 +40,10 @@ std::string plain_word(std::string_view text) {
     } else if (!out.empty() && out.back() != '_') {
       out += '_';
     }
+  }
+  if (out.size() > kLongestWord) {  // whole words, where there are any
+    const std::size_t end = out.rfind('_');
+    out.resize(end != out.npos && end > kLongestWord / 2 ? end : kLongestWord);
   }
   while (!out.empty() && out.back() == '_') out.pop_back();
   return out;
@@ -93,26 +98,28 @@ std::string global_word(std::string_view global) {
 
 std::string name_of(const Words& words, std::size_t length) {
   std::size_t from = words.size() - std::min(length, words.size());
-  std::string out;
+  std::string prefix, out;
   // Without a number in it, the name would be that of the same thing in each layer.
   const bool numbered =
       std::any_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ends_in_number);
   if (length > 1 && !numbered)
     for (std::size_t i = from; i-- > 0;)
       if (ends_in_number(words[i])) {
-        out = words[i];
+        prefix = words[i];
         break;
       }
   for (std::size_t i = from; i < words.size(); ++i) {
     if (!out.empty()) out += '_';
     out += words[i];
   }
-  if (out.size() > kLongest) {  // the end says most
-    out = out.substr(out.size() - kLongest);
+  const std::size_t most = kLongest - (prefix.size() < kLongest / 2 ? prefix.size() : 0);
+  if (out.size() > most) {  // the end says most
+    out = out.substr(out.size() - most);
     const std::size_t word = out.find('_');
     if (word != out.npos && word + 1 < out.size()) out = out.substr(word + 1);
     if (is_digit(out[0])) out = "item_" + out;
   }
+  if (!prefix.empty() && prefix.size() < kLongest / 2) out = prefix + "_" + out;
   return out.empty() ? "value" : out;
 }
 

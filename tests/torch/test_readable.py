@@ -1,0 +1,84 @@
+"""Transformed code of models reads as a person would write it; bench/readable_dumps.py counts more models."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import depyf
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import readable_dumps  # noqa: E402
+
+
+class ALongNameOfAnOutputWithPoolingAndCrossAttentionsAndHiddenStatesAndMuchMore:
+    def __init__(self, **found):
+        self.__dict__.update(found)
+
+
+class LongInner(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a_projection_of_the_queries_and_keys_for_all_heads_together = torch.nn.Linear(3, 3)
+        self.b_projection_of_the_queries_and_keys_for_all_heads_together = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        first = self.a_projection_of_the_queries_and_keys_for_all_heads_together(x)
+        return first + self.b_projection_of_the_queries_and_keys_for_all_heads_together(x)
+
+
+class LongNames(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        blocks = {"feature_number_%d_of_the_first_group_of_all_features" % i: i for i in range(2)}
+        for name in blocks:
+            blocks[name] = torch.nn.Sequential(LongInner(), LongInner())
+        self.blocks_with_a_name_that_is_longer_than_what_anybody_writes = torch.nn.ModuleDict(
+            blocks
+        )
+
+    def forward(self, x):
+        for block in self.blocks_with_a_name_that_is_longer_than_what_anybody_writes.values():
+            x = block(x)
+        with torch.no_grad():
+            if x is not None:
+                torch._dynamo.graph_break()
+        return ALongNameOfAnOutputWithPoolingAndCrossAttentionsAndHiddenStatesAndMuchMore(
+            a_keyword_for_the_sum_of_all_the_values_of_what_comes_out_at_the_end=x.sum(), logits=x
+        )
+
+
+def layers_of_attention():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    return torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+
+@pytest.mark.parametrize(
+    "model, x",
+    [(LongNames, (2, 3)), (layers_of_attention, (2, 5, 16)), (None, (2, 3, 32, 32))],
+    ids=["long names", "attention", "convolutions"],
+)
+def test_no_line_is_too_wide_and_no_name_is_generic(tmp_path, model, x):
+    torch._dynamo.reset()
+    inputs = {"pixels": torch.randn(x)} if model is None else {}
+    model = readable_dumps.resnet()[0] if model is None else model()
+    arguments = () if inputs else (torch.randn(x),)
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(model, backend="aot_eager")(*arguments, **inputs)
+    found = readable_dumps.measure(str(tmp_path))
+    assert found["codes"] and found["locals"] > 5
+    assert found["unproven"] == found["kept"] == 0
+    assert found["wide"] == found["targets"] == found["walruses"] == found["generic"] == 0, found
+    for path in tmp_path.glob("__transformed_code_*.py"):
+        wide = [line for line in path.read_text().splitlines() if len(line) > 100]
+        assert not [line for line in wide if not line.startswith("#")]
+
+
+def test_what_is_counted():
+    found = readable_dumps.count(
+        "def f(x):\n    tmp_1 = value = (y := x)\n    a, b, c, d, e = x\n    return %s\n" % ("z" * 99)
+    )
+    assert (found["wide"], found["targets"], found["walruses"]) == (1, 1, 1)
+    assert found["generic_names"] == ["tmp_1", "value"] and found["locals"] == 8
