@@ -233,7 +233,10 @@ def break_inside(model):
 
     seen = 0
     for name, module in model.named_modules():
-        if re.search(r"(attn|attention|SelfAttention|interaction|layer2|mixer)$", name) and seen < 2:
+        if (
+            re.search(r"(attn|attention|SelfAttention|interaction|layer2|mixer)$", name)
+            and seen < 2
+        ):
             module.forward = with_break(module.forward)
             seen += 1
     return model

@@ -102,6 +102,7 @@ def recompile(
     scope: Optional[Dict[str, Any]] = None,
     own_locals: Iterable[str] = (),
     callee_results: Any = None,
+    about: str = "",
 ) -> Recompiled:
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -115,7 +116,7 @@ def recompile(
     `scope`, the globals of the frame, that is looked up. `own_locals` are names of locals that the
     program has itself, which count also where they look like torch's. `callee_parameters` and
     `callee_results` map global names of functions to names of their parameters, and of graphs to
-    names of their outputs.
+    names of their outputs. `about` stands in the first line, as a comment.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -175,6 +176,7 @@ def recompile(
             names,
             own_locals,
             readable,
+            about,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -218,6 +220,7 @@ def _attempt(
     names: Optional[Dict[str, str]] = None,
     own_locals: Iterable[str] = (),
     readable: Sequence[Tuple[str, str, bool]] = (),
+    about: str = "",
 ) -> Any:
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
@@ -228,12 +231,13 @@ def _attempt(
     cells, frees = _spelt_variables(reference, source, names)
     globals_of_torch = {given: real for given, real, is_global in readable if is_global}
     try:
-        if readable:
+        if dynamo:
             source, line_map = _without_nonlocals(source, line_map)
         source, added_lines = _as_module(source, frees, filename, flags, indentation)
         if added_lines:
             line_map = _shifted(line_map, added_lines)
-        head = _table_of_globals(globals_of_torch)
+        head = _wrapped(shown(about)) if about else ""
+        head += _table_of_globals(globals_of_torch)
         if dynamo and frees and not added_lines:
             head += _wrapped("free variables of the function: %s" % ", ".join(frees))
         source = head + source

@@ -68,7 +68,7 @@ StructureOptions structure_options(bool dynamo, const DecompileOptions& options)
           dynamo && !options.keep_temporaries, options.program_locals};
 }
 
-PrintOptions print_options(const Module& module, const DecompileOptions& options) {
+PrintOptions print_options(const Module& module, const Ast& ast, const DecompileOptions& options) {
   PrintOptions print;
   print.indentation = options.indentation;
   print.grammar = module.version;
@@ -76,6 +76,8 @@ PrintOptions print_options(const Module& module, const DecompileOptions& options
   print.signature = &options.signature;
   print.renames_keywords = options.renames;
   print.breaks_paths = options.readable;
+  // The file has a function around it, so that what it declares has a scope.
+  if (options.readable && declares_nonlocals(ast, module.root)) print.width -= options.indentation;
   return print;
 }
 
@@ -568,7 +570,7 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
   if (options.scopes)
     result.scopes = to_text(find_scopes(ast, module.root, is_function), module, options.scopes_of);
   tell_own_names(ast, options.temp_prefix, options);
-  PrintOptions print = print_options(module, options);
+  PrintOptions print = print_options(module, ast, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print)
                                    : print_module(ast, print);
   if (!ast.separated.empty()) {
@@ -627,7 +629,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
     out += " at " + std::to_string(diagnostic.offset) + ": " + diagnostic.message + '\n';
   }
   if (stage != Stage::Print) return out + to_text(ast, code);
-  PrintOptions print = print_options(module, options);
+  PrintOptions print = print_options(module, ast, options);
   bool body = code == module.root && !options.function;
   return out +
          (body ? print_module(ast, print) : print_function(ast, code, options.name, print)).text;

@@ -73,9 +73,7 @@ bool is_optional(Group group) {
 }
 
 /// While flat.
-bool has_brackets(Group group) {
-  return !is_optional(group) && group != Group::Soft;
-}
+bool has_brackets(Group group) { return !is_optional(group) && group != Group::Soft; }
 
 }  // namespace
 
@@ -266,8 +264,8 @@ void Layout::reflow() {
           if (optional) out_ += ')';
           break;
         }
-        const bool fills = mark.group == Group::Fill || mark.group == Group::Path ||
-                           mark.group == Group::Call;
+        const bool fills =
+            mark.group == Group::Fill || mark.group == Group::Path || mark.group == Group::Call;
         frames.push_back({fills && !must_break ? Mode::Fill : Mode::Explode, base, inner});
         break;
       }

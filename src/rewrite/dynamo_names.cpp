@@ -738,8 +738,9 @@ class Naming {
     ListRefs refs;
     collect_lists(ast_, body(), refs);
     std::unordered_map<std::uint32_t, std::uint32_t> depth;  // of the statements of a list
+    const std::uint32_t outer = declares_nonlocals(ast_, code_) ? 2 : 1;
     for (const ListRef& ref : refs) {
-      const std::uint32_t level = ref.owner ? depth[ref.owner.index] + 1 : 1;
+      const std::uint32_t level = ref.owner ? depth[ref.owner.index] + 1 : outer;
       const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
       for (StmtId id : old) depth[id.index] = level;
       if (ref.which == ListRef::Arms) continue;
@@ -812,6 +813,12 @@ class Naming {
 };
 
 }  // namespace
+
+bool declares_nonlocals(const Ast& ast, CodeId code) {
+  const std::span<const StmtId> list = ast.bodies[code.index].stmts;
+  return std::any_of(list.begin(), list.end(),
+                     [&](StmtId id) { return ast[id].kind == StmtKind::Nonlocal; });
+}
 
 void name_values(Ast& ast, CodeId code, const DynamoNaming& naming) {
   Naming(ast, code, naming).run();

@@ -23,4 +23,7 @@ struct DynamoNaming {
 /// they become; a value has one name; statements that only take results apart or delete are joined.
 void name_values(Ast& ast, CodeId code, const DynamoNaming& naming);
 
+/// Whether the body begins with `nonlocal`.
+bool declares_nonlocals(const Ast& ast, CodeId code);
+
 }  // namespace depyf

@@ -1,5 +1,6 @@
 """Transformed code of models reads as a person would write it; bench/readable_dumps.py counts more models."""
 
+import functools
 import sys
 from pathlib import Path
 
@@ -78,7 +79,131 @@ def test_no_line_is_too_wide_and_no_name_is_generic(tmp_path, model, x):
 
 def test_what_is_counted():
     found = readable_dumps.count(
-        "def f(x):\n    tmp_1 = value = (y := x)\n    a, b, c, d, e = x\n    return %s\n" % ("z" * 99)
+        "def f(x):\n    tmp_1 = value = (y := x)\n    a, b, c, d, e = x\n    return %s\n"
+        % ("z" * 99)
     )
     assert (found["wide"], found["targets"], found["walruses"]) == (1, 1, 1)
     assert found["generic_names"] == ["tmp_1", "value"] and found["locals"] == 8
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def without_wraps(function):
+    def wrapped(self, x):
+        return function(self, x)
+
+    return wrapped
+
+
+class First(torch.nn.Module):
+    @decorated
+    def forward(self, x):
+        return x + 1
+
+
+class Second(torch.nn.Module):
+    @without_wraps
+    def forward(self, x):
+        return x + 2
+
+
+class Third(torch.nn.Module):
+    @torch.no_grad()
+    def forward(self, x):
+        return x + 3
+
+
+class Called:
+    def __init__(self, function):
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args):
+        return self.function(*args)
+
+
+@Called
+def called(x):
+    return x + 4
+
+
+@decorated
+def plain(x):
+    return x + 5
+
+
+@decorated
+def breaking(x):
+    torch._dynamo.graph_break()
+    return x + 6
+
+
+@pytest.mark.parametrize(
+    "make, title",
+    [
+        (First, "First.forward, through wrapper"),
+        (Second, "Second.forward, through wrapped"),
+        (Third, "Third.forward, through "),
+        (lambda: called, "called, through "),
+        (lambda: functools.partial(called), "called, through "),
+        (lambda: plain, "plain, through wrapper"),
+    ],
+    ids=["wraps", "no wraps", "torch's", "callable", "partial", "function"],
+)
+def test_a_decorated_function_is_called_by_its_own_name(tmp_path, capsys, make, title):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(make(), backend="eager")(torch.ones(3))
+    (entry,) = run.entries()
+    name = title.partition(",")[0].replace(".", "_")
+    assert entry.name == "__transformed_code_0_for_" + name
+    assert entry.source.startswith("# " + title)
+    assert run.functions[0].title.startswith(title)
+    assert name in run.functions[0].path
+    assert title.partition(",")[0] in (tmp_path / "README.md").read_text()
+
+
+def test_a_wrapper_of_two_functions_is_called_by_each(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(plain, backend="eager")(torch.ones(3))
+        torch.compile(breaking, backend="eager")(torch.ones(3))
+    (wrapper,) = [one for one in run.functions if one.name == "wrapper"]
+    assert wrapper.title == "plain and breaking, through wrapper"
+    assert [one.name.partition("_for_")[2] for one in wrapper.entries] == ["plain", "breaking"]
+    assert wrapper.to_json()["entries"][1]["qualname"] == "breaking"
+    names = sorted(path.name for path in tmp_path.glob("__transformed_code_*"))
+    assert "__transformed_code_0_for_plain.py" in names
+    assert "__transformed_code_0_for_breaking.py" in names
+
+
+def test_a_function_that_rebinds_a_free_variable_has_no_wide_line(tmp_path):
+    torch._dynamo.reset()
+    count_of_all_the_calls_so_far = 0
+
+    def consume(x, the_first_argument, the_second_argument, another_one):
+        torch._dynamo.graph_break()
+        return x + the_first_argument + the_second_argument + another_one
+
+    def function(x, arguments):
+        nonlocal count_of_all_the_calls_so_far
+        count_of_all_the_calls_so_far += 1
+        torch._dynamo.graph_break()
+        return consume(
+            x,
+            the_first_argument=arguments["one"],
+            the_second_argument=1,
+            another_one=arguments["b"],
+        )
+
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(function, backend="eager")(torch.ones(3), {"one": 1, "b": 2})
+    assert count_of_all_the_calls_so_far == 1 and all(one.replaced for one in run.entries())
+    assert any("__depyf_factory__" in one.source for one in run.entries())
+    assert not [row for one in run.entries() for row in one.source.splitlines() if len(row) > 100]

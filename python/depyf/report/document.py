@@ -161,6 +161,7 @@ _FUNCTION = {
 _ENTRY = {
     "compile_id": "?",
     "name": "",
+    "qualname": "",
     "graph_name": "",
     "path": "",
     "source": "",

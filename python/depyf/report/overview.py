@@ -131,7 +131,8 @@ class Node:
             metrics = self.entry.get("metrics") or {}
             known = str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
         else:
-            known = self.function.get("qualname") or self.function.get("name") or "?"
+            known = self.entry.get("qualname") or self.function.get("qualname")
+            known = known or self.function.get("name") or "?"
         return resumed(known)[0] or known
 
     @property

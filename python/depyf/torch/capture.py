@@ -41,7 +41,7 @@ from depyf.torch.model import (
     Problem,
     Run,
 )
-from depyf.torch.origin import origin_of
+from depyf.torch.origin import Origin, origin_of
 
 log = logging.getLogger("depyf")
 
@@ -506,16 +506,29 @@ class Session:
             self._by_context[id(context)] = (LiveObject(context), entry)
         return entry
 
+    def _origin(self, code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Optional[Origin]:
+        try:
+            return origin_of(code, compat.frame_locals(), scope)
+        except Exception as error:  # names are for reading only
+            self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
+            return None
+
+    def _entry_qualname(
+        self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> str:
+        """What a wrapper was compiled for this time, where that is another function than before."""
+        if function.is_resume or not function.through:
+            return ""
+        found = self._origin(code, scope)
+        return found.qualname if found is not None and found.qualname != function.qualname else ""
+
     def _name_function(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
     ) -> None:
         if not function.is_resume:
-            try:
-                found = origin_of(code, compat.frame_locals(), scope)
-            except Exception as error:  # names are for reading only
-                self.problem("naming %s" % function.name, "%s: %s" % (type(error).__name__, error))
-                return
-            function.qualname, function.module, function.through = found
+            found = self._origin(code, scope)
+            if found is not None:
+                function.qualname, function.module, function.through = found
             return
         # It goes on with a function that was compiled before, or that broke at once.
         name = resumed(code.co_name)[0]
@@ -552,7 +565,7 @@ class Session:
         known = self._resume_names.get(id(code))
         if known is not None and known[0].get() is code:
             function.global_name, function._installed_as = known[1], known[2]
-        function.index = self._number("full", safe_name(function.stem))
+        function.index = self._number("full", safe_name(function.stem()))
         self._functions[id(code)] = function
         self.run.functions.append(function)
         return function
@@ -586,7 +599,8 @@ class Session:
             function = self._function(code, scope)
             if scope is not None and not function._globals_name:
                 function._globals_name = str(scope.get("__name__") or "")
-            name = safe_name(function.stem)
+            entry.qualname = self._entry_qualname(function, code, scope)
+            name = safe_name(function.stem(entry.qualname))
             entry.index = self._number("transformed", name)
             entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
             entry.attempt = max(entry.attempt, attempt)
@@ -674,6 +688,7 @@ class Session:
             template = self.writer.template() if self.writer is not None else None
             from depyf.recompile import recompile
 
+            about = self._functions[id(code)].title_of(entry)
             try:
                 names = compat.resume_parameters(new_code, shared.get("scope"))
                 outputs = compat.graph_outputs(new_code, shared.get("scope"))
@@ -687,6 +702,7 @@ class Session:
                         dynamo=True,
                         scope=shared.get("scope"),
                         own_locals=code.co_varnames,
+                        about=about,
                     )
                 except OSError as error:
                     if template is None:
@@ -702,6 +718,7 @@ class Session:
                         dynamo=True,
                         scope=shared.get("scope"),
                         own_locals=code.co_varnames,
+                        about=about,
                     )
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)

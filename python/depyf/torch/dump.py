@@ -400,7 +400,7 @@ class DumpWriter:
         for function in run.functions:
             if function.is_resume and function.global_name in called:
                 continue
-            name = "full_code_for_%s_%d" % (_safe(function.stem), function.index)
+            name = "full_code_for_%s_%d" % (_safe(function.stem()), function.index)
             try:
                 text = renderer.render(function)
             except Exception as error:

@@ -183,6 +183,8 @@ class Entry:
     graph_name: Optional[str] = None  # __compiled_fn_N, without the UUID that torch appends
     global_name: Optional[str] = None  # the name under which torch installed the graph
     name: str = ""  # __transformed_code_K_for_<function>
+    qualname: str = ""  # of what it was compiled for, where that is not the function's: one wrapper
+    # of a decorator, compiled for several functions
     source: str = ""  # decompiled transformed code
     verdict: str = "refused"
     detail: str = ""
@@ -297,6 +299,7 @@ class Entry:
             "compile_id": self.compile_id,
             "index": self.index,
             "name": self.name,
+            "qualname": self.qualname,
             "graph_name": self.graph_name,
             "global_name": self.global_name,
             "path": self.path,
@@ -374,13 +377,29 @@ class Function:
     def title(self) -> str:
         """Its name for people: qualified, and with the wrapper that it runs in."""
         name = self.name if self.is_resume or not self.qualname else self.qualname
+        others = {one.qualname: None for one in self.entries if one.qualname}
+        if others and not self.is_resume:
+            second = next(iter(others)) if len(others) == 1 else "%d others" % len(others)
+            name = "%s and %s" % (name, second)
         return name + (", through " + self.through if self.through else "")
 
-    @property
-    def stem(self) -> str:
-        """Its part of the names of files, which tells two methods of one name apart."""
+    def title_of(self, entry: Entry) -> str:
+        """What the code of an entry does, where the name of its file does not say it all; or ""."""
+        if not self.through:
+            return ""
+        name = self.name if self.is_resume else entry.qualname or self.qualname
+        if self.is_resume:
+            name = "%s, from line %d" % (self.qualname or self.name, self.firstlineno)
+        return "%s, through %s" % (name, self.through)
+
+    def stem(self, qualname: str = "") -> str:
+        """Its part of the names of files, which tells two methods of one name apart.
+
+        Args:
+            qualname: that of the entry, see `Entry`.
+        """
         if not self.is_resume or not self.qualname:
-            return (self.qualname or self.name).replace(".", "_")
+            return (qualname or self.qualname or self.name).replace(".", "_")
         plain = self.qualname.rpartition(".")[2]
         return self.name.replace(
             "_in_" + (self.through or plain), "_in_" + self.qualname, 1

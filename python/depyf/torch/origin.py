@@ -5,8 +5,9 @@ Its qualified name, its module, and the wrapper that a decorator put around it.
 Nothing of the program is called: only dictionaries of classes and modules are looked into.
 """
 
+import functools
 import types
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 #: decorators around one function
@@ -29,13 +30,14 @@ def origin_of(
 ) -> Origin:
     """`held` are the variables of a frame of `code`, `scope` its globals; both may be unknown."""
     held, scope = held or {}, scope or {}
-    outermost = _attribute_with(code, held) or _with_code(scope.get(code.co_name), code)
-    if outermost is None:
-        outermost = _wrapped_by(code, held)
-    if outermost is not None:
-        name = _without_locals(outermost.__qualname__)
+    found = _attribute_with(code, held)
+    if found is None:
+        function = _with_code(scope.get(code.co_name), code)
+        found = _named(function) if function is not None else _wrapped_by(code, held)
+    if found is not None:
+        name, module = found
         through = code.co_name if name.rpartition(".")[2] != code.co_name else ""
-        return Origin(name, str(outermost.__module__ or ""), through)
+        return Origin(name, module, through)
     name = _without_locals(getattr(code, "co_qualname", code.co_name))
     return Origin(name, str(scope.get("__name__") or ""), "")
 
@@ -68,27 +70,70 @@ def _with_code(value: Any, code: types.CodeType) -> Optional[types.FunctionType]
     return layers[0] if any(layer.__code__ is code for layer in layers) else None
 
 
-def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[types.FunctionType]:
-    """The method of the first argument's class that runs `code`."""
+def _named(function: types.FunctionType) -> Tuple[str, str]:
+    return _without_locals(function.__qualname__), str(function.__module__ or "")
+
+
+def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
+    """Name and module of the method of the first argument's class that runs `code`."""
     if not code.co_argcount or code.co_varnames[0] not in held:
         return None
     first = held[code.co_varnames[0]]
     for kind in type.__dict__["__mro__"].__get__(first if isinstance(first, type) else type(first)):
-        for value in list(type.__dict__["__dict__"].__get__(kind).values()):
+        for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
             found = _with_code(value, code)
-            if found is not None:
-                return found
+            if found is None:
+                continue
+            name, module = _named(found)
+            if "." not in name and key != name and isinstance(key, str):
+                # a decorator's wrapper, whose name says nothing of the method
+                name, module = "%s.%s" % (_class_name(kind), key), str(kind.__module__)
+            return name, module
     return None
 
 
-def _wrapped_by(code: types.CodeType, held: Dict[str, Any]) -> Optional[types.FunctionType]:
-    """The only function among the free variables of a wrapper, which takes any arguments."""
+def _class_name(kind: type) -> str:
+    return _without_locals(type.__dict__["__qualname__"].__get__(kind))
+
+
+def _callable_named(value: Any) -> Optional[Tuple[str, str]]:
+    """Name and module of a function, of what `partial` holds, or of an object that is called."""
+    for _ in range(_MOST_LAYERS):
+        layers = _functions_in(value)
+        if layers:
+            return _named(layers[0])
+        kind = type(value)
+        if kind is functools.partial:
+            value = functools.partial.__dict__["func"].__get__(value)
+            continue
+        if issubclass(kind, type):
+            return None
+        kept = _dictionary(value)
+        if type(kept.get("__wrapped__")) is types.FunctionType:
+            value = kept["__wrapped__"]  # functools.update_wrapper(self, function)
+            continue
+        for one in type.__dict__["__mro__"].__get__(kind):
+            members = type.__dict__["__dict__"].__get__(one)
+            # torch's modules are called by `__call__` of their base, which runs `forward`
+            if "forward" in members or type(members.get("__call__")) is types.FunctionType:
+                method = "forward" if "forward" in members else "__call__"
+                return "%s.%s" % (_class_name(kind), method), str(kind.__module__)
+        return None
+    return None
+
+
+def _dictionary(value: Any) -> Dict[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _wrapped_by(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
+    """The only callable among the free variables of a wrapper, which takes any arguments."""
     if not (code.co_flags & _VARARGS and code.co_flags & _VARKEYWORDS):
         return None
-    functions = [
-        layers[0]
-        for name in code.co_freevars
-        for layers in [_functions_in(held.get(name))]
-        if layers
-    ]
-    return functions[0] if len(functions) == 1 else None
+    found = [_callable_named(held[name]) for name in code.co_freevars if name in held]
+    names = [one for one in found if one is not None]
+    return names[0] if len(names) == 1 else None
