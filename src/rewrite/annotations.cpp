@@ -614,6 +614,32 @@ void place_annotations(Rewriter& r, CodeId code) { Placer(r, code).run(); }
 
 namespace {
 
+/// `(_): ...` above the body: the compiler sees an annotation and keeps nothing of it.
+/// `conditional`: under a test that is never true.
+void insert_empty_annotation(Rewriter& r, bool conditional) {
+  std::string name = "_";
+  const auto taken = [&](const Slot& slot) { return r.text(slot.name) == name; };
+  while (std::any_of(r.object.slots.begin(), r.object.slots.end(), taken)) name += '_';
+  Stmt s;
+  s.kind = StmtKind::AnnAssign;
+  s.flag = 1;
+  s.e = {r.ast.name(r.module.intern(name)), r.ast.constant(r.make_constant(ConstKind::Ellipsis)),
+         ExprId::none()};
+  StmtId added = r.ast.add(s);
+  if (conditional) {
+    Stmt test;
+    test.kind = StmtKind::If;
+    test.e[0] = r.ast.constant(r.make_constant(ConstKind::False));
+    test.body = r.one(added);
+    added = r.ast.add(test);
+  }
+  std::vector<StmtId> body(r.body.begin(), r.body.end());
+  std::size_t at = 0;
+  while (at < body.size() && compiler_assigns(r, r.ast[body[at]])) ++at;
+  body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), added);
+  r.body = r.ast.arena.copy(body);
+}
+
 /// The compiler makes the set of marks for every annotation of a module, and for those in a class
 /// that may not be executed, also of what is no plain name (`x.y: int = 2`), of which it keeps
 /// nothing else. One such gets an annotation again.
@@ -648,22 +674,23 @@ void make_marks(Rewriter& r) {
     return;
   }
   // `(_): ...` under a test that is never true leaves nothing but the set.
-  std::string name = "_";
-  const auto taken = [&](const Slot& slot) { return r.text(slot.name) == name; };
-  while (std::any_of(r.object.slots.begin(), r.object.slots.end(), taken)) name += '_';
-  Stmt s;
-  s.kind = StmtKind::AnnAssign;
-  s.flag = 1;
-  s.e = {r.ast.name(r.module.intern(name)), unknown(), ExprId::none()};
-  Stmt test;
-  test.kind = StmtKind::If;
-  test.e[0] = r.ast.constant(r.make_constant(ConstKind::False));
-  test.body = r.one(r.ast.add(s));
-  std::vector<StmtId> body(r.body.begin(), r.body.end());
-  std::size_t at = 0;
-  while (at < body.size() && compiler_assigns(r, r.ast[body[at]])) ++at;
-  body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), r.ast.add(test));
-  r.body = r.ast.arena.copy(body);
+  insert_empty_annotation(r, true);
+}
+
+/// A class keeps its namespace in a cell for annotations, type parameters and each `def` inside.
+/// Where it has none of those, all that it annotates is no plain name, of which nothing is left.
+bool lacks_class_dictionary(const Rewriter& r) {
+  const auto has = [&](const CodeObject& code, std::uint8_t kind) {
+    return std::any_of(code.slots.begin(), code.slots.end(), [&](const Slot& slot) {
+      return (slot.kind & kind) && r.text(slot.name) == "__classdict__";
+    });
+  };
+  if (!has(r.object, kCell) || future_annotations(r.object)) return false;
+  for (std::uint32_t id = 0; id < r.code.index; ++id)
+    if (const CodeObject& inner = r.module[CodeId(id)]; inner.parent == r.code)
+      if (has(inner, kFree) || ((inner.flags & kOptimized) && !r.text(inner.name).starts_with('<')))
+        return false;
+  return true;
 }
 
 /// 3.14+: the function that makes the annotations, and the set that says which were reached.
@@ -686,6 +713,10 @@ void restore_deferred_annotations(Rewriter& r) {
     inside = nested;
     return true;
   };
+  if (!module && !r.may_hold(ExprKind::Set) && lacks_class_dictionary(r)) {
+    insert_empty_annotation(r, false);
+    return;
+  }
   if (!r.may_hold(ExprKind::Set) && !r.may_hold(ExprKind::FunctionValue)) return;
   std::vector<StmtId> rest;
   for (StmtId id : r.body)
@@ -699,6 +730,46 @@ void restore_deferred_annotations(Rewriter& r) {
     throw Error("rewrite: the annotations of the class are made in the middle of its body");
   if (annotate) place_annotations(r, annotate);
   if (marks) make_marks(r);
+  if (!marks && !module && lacks_class_dictionary(r)) insert_empty_annotation(r, false);
+}
+
+/// Up to 3.13 what a body annotates besides plain names is evaluated behind the assignment:
+/// `x.y: int = 2`, `(z): int = 2`. It stands on the row of that, and left of the value.
+bool annotate_other_targets(Rewriter& r) {
+  bool any = false;
+  const auto annotates = [&](const Stmt& before, const Stmt& s) {
+    if (before.kind != StmtKind::Assign || before.list.size() != 1 || s.kind != StmtKind::Expr)
+      return false;
+    const ExprKind kind = r.ast[before.list[0]].kind;
+    if (kind != ExprKind::Attribute && kind != ExprKind::Subscript && kind != ExprKind::Name)
+      return false;
+    const Origin &value = r.ast[before.e[0]].origin, &annotation = r.ast[s.e[0]].origin,
+                 &target = r.ast[before.list[0]].origin;
+    if (annotation.line <= 0 || annotation.line != value.line) return false;
+    if (annotation.columns == 0 || value.columns == 0) return true;
+    return annotation.columns >> 16 < value.columns >> 16 &&
+           (target.columns == 0 || target.columns >> 16 < annotation.columns >> 16);
+  };
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    std::vector<StmtId> out;
+    for (StmtId id : list) {
+      if (out.empty() || !annotates(r.ast[out.back()], r.ast[id])) {
+        out.push_back(id);
+        continue;
+      }
+      Stmt& s = r.ast[out.back()];
+      s.kind = StmtKind::AnnAssign;
+      s.flag = r.ast[s.list[0]].kind == ExprKind::Name;
+      s.e = {s.list[0], r.ast[id].e[0], s.e[0]};
+      s.list = {};
+      r.absorb(out.back(), id);
+    }
+    const bool changed = out.size() != list.size();
+    any = any || changed;
+    list.swap(out);
+    return changed;
+  });
+  return any;
 }
 
 }  // namespace
@@ -738,6 +809,7 @@ void restore_annotations(Rewriter& r) {
       any = any || changed;
       return changed;
     });
+    if (!text && annotate_other_targets(r)) any = true;
     r.empty_annotations = !any;
   }
   if (r.role == Role::Module || r.role == Role::Class) restore_deferred_annotations(r);

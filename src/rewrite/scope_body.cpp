@@ -42,6 +42,11 @@ void take_docstring(Rewriter& r) {
   if (r.body.empty()) return;
   const Stmt& s = r.ast[r.body[0]];
   if (!r.assigns(s, "__doc__") || !r.is_constant(s.e[0], ConstKind::Str)) return;
+  // An assignment begins left of its value (3.11+). With -OO it is no docstring, which would go.
+  const Origin &store = r.ast[s.list[0]].origin, &value = r.ast[s.e[0]].origin;
+  if (store.columns != 0 && value.columns != 0 && store.line == value.line &&
+      store.columns >> 16 < value.columns >> 16)
+    return;
   r.docstring = s.e[0];
   r.body = r.body.subspan(1);
 }

@@ -1344,6 +1344,29 @@ class Matcher {
     return !stack.empty() && stack.back() && resolve(stack.back()) == subject;
   }
 
+  /// The least column (3.11+) of a block's operations on rows below the subject's; 0: none.
+  std::uint32_t least_column(BlockId b, ValueId subject) {
+    std::uint32_t least = 0;
+    for (ValueId v : s_.nodes[b.index].body) {
+      const Value& value = s_.at(v);
+      if (value.kind != ValueKind::Operation || value.columns == 0 ||
+          value.line <= s_.at(subject).line)
+        continue;
+      const std::uint32_t column = value.columns >> 16;
+      least = least == 0 ? column : std::min(least, column);
+    }
+    return least;
+  }
+
+  /// Does a statement behind the `match` begin here? It stands further left than a pattern, and a
+  /// guard further right.
+  bool left_of_patterns(BlockId b, const std::vector<Found>& cases, ValueId subject) {
+    const std::uint32_t column = least_column(b, subject);
+    for (const Found& found : cases)
+      if (column != 0 && column < least_column(found.block, subject)) return true;
+    return false;
+  }
+
   /// The cases from the block `head` on, which computes the subject or tests it first.
   void chain(BlockId head, ValueId subject) {
     if (failures_ > kMaxFailures) return;
@@ -1418,7 +1441,9 @@ class Matcher {
       }
       leading_stores(at, subject, &found.stores);
       const BlockId next = case_behind_guard(at, subject);
-      if (found.stores.empty() && !keeps(at, subject, home) && !holds_subject(at, subject)) break;
+      if (found.stores.empty() && !keeps(at, subject, home) &&
+          (!holds_subject(at, subject) || left_of_patterns(at, cases, subject)))
+        break;
       certain |= !found.stores.empty() || next;
       cases.push_back(found);
       at = next;

@@ -285,8 +285,8 @@ std::uint32_t Canon::slot(Which side, CodeId code, std::uint32_t index, bool der
 
 std::uint32_t Canon::content(Which side, CodeId code, std::uint32_t index) {
   const std::span<const Slot> slots = module(side)[code].slots;
-  return slot(side, code, index,
-              index < slots.size() && (slots[index].kind & (kCell | kFree)) != 0);
+  const bool cell = index < slots.size() && (slots[index].kind & (kCell | kFree)) != 0;
+  return slot(side, code, index, cell && !(index < bare[side].size() && bare[side][index]));
 }
 
 ArgKind arg_kind(Op op) {

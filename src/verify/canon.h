@@ -1,6 +1,7 @@
 #pragma once
 // One numbering of names and constants for two modules: equal numbers mean equal names, or
 // constants that no program can tell apart.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -98,6 +99,9 @@ class Canon {
 
   /// Locals of B (by number of the name) that count as locals of A with another name.
   std::unordered_map<std::uint32_t, std::uint32_t> renamed;
+
+  /// Slots of each side's code whose cells count as locals. Empty: none.
+  std::array<std::vector<bool>, 2> bare;
 
  private:
   std::uint32_t singleton(ConstKind kind);

@@ -634,6 +634,14 @@ class Lockstep {
           set(side, id, tokens_.consed(TokenKind::Pure, value.op, is_not, 0, items));
         return true;
       }
+      case Op::UNARY: {
+        if (value.arg != static_cast<std::uint32_t>(UnaryOp::Not)) return false;
+        operands();
+        const int known = truth(items[0]);
+        if (known < 0) return false;
+        set(side, id, constant(canon_.boolean(known == 0)));
+        return true;
+      }
       case Op::COMPARE: {
         // Comparing small integers runs no code: the dispatch loops of irreducible code depend on
         // it.
@@ -779,7 +787,6 @@ class Lockstep {
       case Op::DELETE_SUBSCR:
       case Op::LOAD_SLICE:
       case Op::STORE_SLICE:
-      case Op::UNARY:
       case Op::BINARY:
       case Op::INPLACE:
       case Op::CONTAINS:

@@ -601,13 +601,17 @@ class Verifier {
       return part(" (and one side leaves its stack)");
 
     const bool dynamo = root && options_.dynamo;
+    const bool live = root && options_.lifetimes;
+    canon_.bare = {};
+    const Cfg locals_a = live ? std::move(cfg_a) : cells_as_locals(kA, x, std::move(cfg_a));
+    const Cfg locals_b = live ? std::move(cfg_b) : cells_as_locals(kB, y, std::move(cfg_b));
     for (const bool rename : {false, true}) {
       canon_.nan_pairs = nan_pairs;
       canon_.orders_differ = canon_.nan_objects_differ = false;
       Pairs lifted_nested;
       std::string what;
       std::optional<Verdict> refused =
-          equivalent(x, y, cfg_a, cfg_b, dynamo, rename, *first, lifted_nested, what);
+          equivalent(x, y, locals_a, locals_b, dynamo, rename, *first, lifted_nested, what);
       if (!refused) {
         canon_.renamed.clear();
         adopt(lifted_nested);
@@ -636,6 +640,36 @@ class Verifier {
 
   void adopt(const Pairs& nested) {
     for (const auto& [x, y] : nested.list()) pairs_.many(x, y);
+  }
+
+  /// A cell that no function captures is a local of its function: what reads, stores or deletes the
+  /// one does so with the other, and raises the same where it is unset. Not where the code asks for
+  /// its locals, whose order differs.
+  Cfg cells_as_locals(Which side, CodeId id, Cfg cfg) {
+    const Module& module = canon_.module(side);
+    const CodeObject& code = module[id];
+    std::vector<bool>& local = canon_.bare[side];
+    local.clear();
+    if (!(code.flags & kOptimized) || asks_for_locals(module, cfg)) return cfg;
+    local.resize(code.slots.size(), false);
+    for (std::size_t i = 0; i < local.size(); ++i)
+      local[i] = (code.slots[i].kind & kCell) != 0 && (code.slots[i].kind & kFree) == 0;
+    const auto fast = [](Op op) {
+      return op == Op::LOAD_DEREF     ? Op::LOAD_FAST
+             : op == Op::STORE_DEREF  ? Op::STORE_FAST
+             : op == Op::DELETE_DEREF ? Op::DELETE_FAST
+                                      : op;
+    };
+    for (const Instr& instr : cfg.instrs) {
+      const ArgKind kind = arg_kind(instr.op);
+      if ((kind == ArgKind::Local || kind == ArgKind::Deref) && fast(instr.op) == instr.op &&
+          instr.arg < local.size())
+        local[instr.arg] = false;
+    }
+    for (Instr& instr : cfg.instrs)
+      if (fast(instr.op) != instr.op && instr.arg < local.size() && local[instr.arg])
+        instr.op = fast(instr.op);
+    return cfg;
   }
 
   /// Nothing when the two are equivalent. `dynamo`: torch wrote the first of them. `rename`: locals
@@ -849,8 +883,10 @@ class Verifier {
     kind = VerdictKind::Different;
     const CodeObject &x = a_[id_a], &y = b_[id_b];
     // Where the function stands, and its docstring, are names of the root.
+    // Whether there are cells is said by the slots.
     const std::uint32_t ignored =
-        options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod;
+        (root && options_.lifetimes ? 0 : kNoFree) |
+        (options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod);
     if (auto difference = arguments_difference(id_a, id_b, ~ignored)) return difference;
     kind = VerdictKind::Unproven;
     // A function is made with one cell for each free variable, in this order.

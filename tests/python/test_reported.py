@@ -94,6 +94,13 @@ PROGRAMS = {
     "annotated global of a function": (
         7, 15, "x: int = {}\ndef f():\n    global x\n    if not x:\n        for a in x: x[a] = 1\n    return x.get(1)\nprint(f())\n",
     ),
+    "cell that nothing captures": (
+        7, 15, "def f(a): return lambda b: (b, 0 and (lambda: b), a)\nprint(f(1)(2))\ndef g(a):\n    if 0: (lambda: a)\n    return a\nprint(g(1))\n",
+    ),
+    "negated constants": (7, 15, "print(not not not 2.0, not not 1, not None, not ())\n"),
+    "annotations that nothing keeps": (
+        7, 15, "class A:\n    (x): int = 5\nclass B:\n    (x): int\n    def f(self): return 1\nprint(A.x, B().f())\n",
+    ),
     "chained walrus as a base": (8, 15, "class A(x := (y := object)):\n    z = 1\nprint(A.z, x is y)\n"),
     "chained walrus in a generator": (
         8, 15, "def f():\n    if any((k := (v := x)) for x in ['ok']):\n        print(k, v)\nf()\n",
