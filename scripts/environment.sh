@@ -117,8 +117,27 @@ check_compiler() {
       "Debian, Ubuntu: apt-get install python3-dev   Fedora: dnf install python3-devel"
 }
 
+# Node.js 20 or later with npm, which bundle the report's page; PyPI has it where the system has not.
+install_node() {
+  local major
+  major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/') || true
+  if [ "${major:-0}" -ge 20 ] && command -v npm >/dev/null; then return; fi
+  install_requirements requirements-node.txt "Node.js"
+}
+
+# What builds, tests and checks the page: exactly what the lock file says.
+install_web_tools() {
+  install_node
+  if [ "$root/web/package-lock.json" -nt "$root/web/node_modules/.installed" ] || [ ! -x "$root/web/node_modules/.bin/vitest" ]; then
+    say "Installing the page's tools (web/package-lock.json)"
+    npm --prefix "$root/web" ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null || return 1
+    touch "$root/web/node_modules/.installed"
+  fi
+}
+
 install_build_tools() {
   install_requirements requirements-build.txt "the build tools"
+  install_node
   if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
   command -v ninja >/dev/null || pip_install "ninja==1.13.2"
   command -v cmake >/dev/null && cmake -P "$root/scripts/cmake_version.cmake" >/dev/null 2>&1 ||

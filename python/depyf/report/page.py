@@ -10,7 +10,7 @@ import re
 
 from depyf import schema
 from depyf.files import write_atomically
-from depyf.report import MARK, flow, overview
+from depyf.report import MARK, ReportError, flow, overview
 from depyf.report.texts import Pool, visible
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
@@ -78,7 +78,10 @@ def _template():
         else value,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename, data=_data)
-    script, style = _asset("page.js"), _asset("page.css")
+    try:
+        script, style = _asset("page.js"), _asset("page.css")
+    except FileNotFoundError:
+        raise ReportError("this depyf was installed without its page: build it with pip")
     from markupsafe import Markup
 
     policy = (

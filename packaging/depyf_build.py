@@ -1,0 +1,138 @@
+"""The build backend: scikit-build-core, after the report page's script and style were bundled.
+
+The bundle is not committed. A source distribution and a wheel contain it, so that whoever installs
+one needs no Node.js. A build from a checkout takes Node.js from the system, else from PyPI.
+
+    python packaging/depyf_build.py    bundle now, where the bundle is not that of the sources
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from scikit_build_core import build as _backend
+from scikit_build_core.build import *  # noqa: F401,F403
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_WEB = os.path.join(_ROOT, "web")
+_ASSETS = os.path.join(_ROOT, "python", "depyf", "report", "assets")
+#: what the bundle is made of, beside web/src
+_INPUTS = ("build.mjs", "package.json", "package-lock.json")
+_MARK = "\n// made of "
+_OLDEST_NODE = 18
+
+
+def _sources():
+    """A digest of all that the bundle is made of."""
+    digest = hashlib.sha256()
+    folder = os.path.join(_WEB, "src")
+    names = [os.path.join("src", name) for name in sorted(os.listdir(folder))]
+    for name in names + list(_INPUTS):
+        with open(os.path.join(_WEB, name), "rb") as stream:
+            text = stream.read().replace(b"\r\n", b"\n")
+        digest.update(b"%s %d\n" % (name.replace(os.sep, "/").encode(), len(text)))
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def _is_bundled(sources):
+    try:
+        with open(os.path.join(_ASSETS, "page.js"), encoding="utf-8") as stream:
+            made_of = stream.read().rpartition(_MARK)[2].strip()
+    except OSError:
+        return False
+    return made_of == sources and os.path.exists(os.path.join(_ASSETS, "page.css"))
+
+
+def _system_node():
+    """Whether this system has a Node.js with npm that is new enough."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return False
+    try:
+        shown = subprocess.check_output([node, "--version"]).decode()
+        return int(shown.strip().lstrip("v").split(".")[0]) >= _OLDEST_NODE
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return False
+
+
+def _node_requirement():
+    """The line of requirements-node.txt."""
+    with open(os.path.join(_ROOT, "requirements-node.txt"), encoding="utf-8") as stream:
+        return [line.strip() for line in stream if line.strip() and line[0] != "#"]
+
+
+def _run(*command):
+    program = shutil.which(command[0])
+    subprocess.check_call([program, *command[1:]], cwd=_WEB)
+
+
+def _has_packages():
+    """Whether node_modules holds what the bundle needs in the versions of package-lock.json."""
+    try:
+        with open(os.path.join(_WEB, "package-lock.json"), encoding="utf-8") as stream:
+            wanted = json.load(stream)["packages"]
+        for name in wanted[""]["dependencies"]:
+            path = "node_modules/" + name
+            with open(os.path.join(_WEB, path, "package.json"), encoding="utf-8") as stream:
+                if json.load(stream)["version"] != wanted[path]["version"]:
+                    return False
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def bundle():
+    """Makes page.js and page.css of web/ where they are not those of the sources."""
+    sources = _sources()
+    if _is_bundled(sources):
+        return
+    if not _system_node():
+        raise SystemExit(
+            "the report's page is bundled by Node.js %d or later with npm, which was not found: "
+            "install it, or run `%s -m pip install %s`"
+            % (_OLDEST_NODE, sys.executable, " ".join(_node_requirement()))
+        )
+    if not _has_packages():
+        _run("npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
+    _run("node", "build.mjs")
+    with open(os.path.join(_ASSETS, "page.js"), "a", encoding="utf-8") as stream:
+        stream.write(_MARK + sources + "\n")
+
+
+def _extra():
+    return [] if _is_bundled(_sources()) or _system_node() else _node_requirement()
+
+
+def get_requires_for_build_sdist(config_settings=None):
+    return _backend.get_requires_for_build_sdist(config_settings) + _extra()
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return _backend.get_requires_for_build_wheel(config_settings) + _extra()
+
+
+def get_requires_for_build_editable(config_settings=None):
+    return _backend.get_requires_for_build_editable(config_settings) + _extra()
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    bundle()
+    return _backend.build_sdist(sdist_directory, config_settings)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    bundle()
+    return _backend.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    bundle()
+    return _backend.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+if __name__ == "__main__":
+    bundle()

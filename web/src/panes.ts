@@ -1,0 +1,468 @@
+// Panes of code: lines that light what they became, from keyboard and mouse.
+import { make, say, stored } from "./dom";
+import { type Highlighting, paint } from "./highlight";
+import { relate, relationCache, relations } from "./relations";
+import { state } from "./state";
+import { idle } from "./steps";
+import { linesOf, textOf } from "./texts";
+import type { Place, Relations, Text, View } from "./types";
+import { spans } from "./words";
+
+interface OtherPlace extends Place {
+  group: number;
+  heads: boolean;
+}
+export interface Pane {
+  view: View;
+  text: Text;
+  label: string;
+  element: HTMLElement;
+  box?: HTMLElement;
+  first: number;
+  lines: string[];
+  marks: Map<number, string>;
+  byGroup: Map<number, number[]>;
+  byNear: Map<number, number[]>;
+  byName: Map<string, number[]>;
+  cursor: number;
+  related: boolean;
+  count(): number;
+  finish(): void;
+  row(number: number): HTMLElement | null;
+  place(number: number): OtherPlace | null;
+  mark(number: number, style: string): void;
+  relate(related: Relations): void;
+}
+
+// A text is cut into parts of so many lines. What is seen is built at once, the rest when nothing else is to be done or when it is needed.
+export const LONGEST = 4000,
+  PART = 100,
+  SEEN = 50;
+
+// Where the parts of a text of so many lines begin: the first one holds no more than a pane shows.
+export function partsOf(count: number): number[] {
+  const begins: number[] = [];
+  for (let at = 0; at < count; at += at ? PART : SEEN) begins.push(at);
+  return begins;
+}
+
+// The kind of string that is open where a part begins, found as far as it is asked for.
+export function openStrings(
+  lines: string[],
+  begins: number[],
+  isKernel: boolean,
+  wrapper: boolean,
+): (part: number) => Highlighting {
+  const starts: Highlighting[] = [];
+  let quote = "",
+    cpp = false,
+    number = 0;
+  return (part: number) => {
+    for (; starts.length <= part; number++) {
+      if (number === begins[starts.length]) starts.push({ quote, cpp });
+      const line = lines[number];
+      for (let at = 0; at >= 0; ) {
+        const found = quote
+          ? line.indexOf(quote, at)
+          : Math.min(
+              ...['"""', "'''"]
+                .map((one) => line.indexOf(one, at))
+                .map((one) => (one < 0 ? Infinity : one)),
+            );
+        if (found < 0 || found === Infinity) break;
+        if (quote) quote = "";
+        else {
+          quote = line.slice(found, found + 3);
+          cpp = isKernel && (wrapper || line.includes("cpp"));
+        }
+        at = found + 3;
+      }
+    }
+    return starts[part];
+  };
+}
+
+export function codePane(view: View, text: Text, label: string): Pane {
+  const lines = linesOf(text.text),
+    own = text.text ?? -1;
+  let groups = new Map<number, Set<number>>(),
+    near = new Map<number, Set<number>>(),
+    names = new Map<number, Set<string>>();
+  let others: OtherPlace[] = []; // others: lines of other functions, numbered behind those of the text
+  const isSource = text.role === "source",
+    isKernel = text.kind === "kernel";
+  const first = isSource && view.first ? view.first : 1;
+  const links = new Map(view.calls);
+  const element = make("div", {
+    class: "code" + (text.kind === "bytecode" || !stored<boolean>("wrap", true) ? " nowrap" : ""),
+    tabindex: "0",
+    role: "region",
+    "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines",
+  });
+  const wrapper = isKernel && lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
+  const wholeCpp = isKernel && !/^(import|from|# AOT|\w+ = )/m.test(lines.slice(0, 40).join("\n"));
+  const begins = partsOf(lines.length),
+    startOf = openStrings(lines, begins, isKernel, wrapper);
+  const rows: HTMLElement[] = new Array(lines.length),
+    parts: HTMLElement[] = [];
+  const marks = new Map<number, string>(),
+    byGroup = new Map<number, number[]>(),
+    byNear = new Map<number, number[]>(),
+    byName = new Map<string, number[]>();
+  const breaks = isSource ? view.breaks : [];
+  const count = () => lines.length + others.length;
+  function row(number: number, from: Highlighting): HTMLElement {
+    const line = lines[number];
+    const shown = line.length > LONGEST ? line.slice(0, LONGEST) : line;
+    const body = make("span");
+    paint(body, shown, text.kind, from, text.role === "code" ? links : null);
+    if (shown !== line)
+      body.append(
+        make(
+          "button",
+          {
+            type: "button",
+            class: "cutoff",
+            onclick: (event: MouseEvent) => {
+              event.stopPropagation();
+              (event.target as HTMLElement).replaceWith(line.slice(LONGEST));
+            },
+          },
+          "… " + (line.length - LONGEST).toLocaleString("en") + " more characters",
+        ),
+      );
+    const found = make(
+      "div",
+      { class: /\S{30}/.test(shown) ? "ln long" : "ln" },
+      make("i", { "aria-hidden": "true" }, String(first + number)),
+      body,
+    );
+    for (const item of breaks)
+      if (item.line === first + number && item.file === view.file) {
+        found.firstChild?.replaceWith(
+          make(
+            "i",
+            { title: item.why },
+            make("span", { class: "cut", "aria-hidden": "true" }, "✂ "),
+            String(first + number),
+          ),
+        );
+        body.append(
+          make(
+            "a",
+            { class: "scissors", href: "#compile/" + view.key + "/why", title: item.why },
+            "✂ graph break: " + item.what,
+          ),
+        );
+      }
+    return found;
+  }
+  function otherRow(place: OtherPlace): HTMLElement {
+    const body = make("span");
+    paint(body, place.code, "python", { quote: "" }, null);
+    return make(
+      "div",
+      { class: "ln" },
+      make("i", { "aria-hidden": "true" }, String(place.line)),
+      body,
+    );
+  }
+  function tie(found: HTMLElement, number: number): void {
+    const set = groups.get(number),
+      tokens = names.get(number);
+    if (!set && !tokens && !near.has(number)) return;
+    found.dataset.g = set ? [...set].join(" ") : "";
+    if (tokens) found.dataset.n = [...tokens].join(" ");
+  }
+  function build(at: number): void {
+    if (parts[at].firstChild) return;
+    const mine = begins[at] < lines.length,
+      end = at + 1 < begins.length ? begins[at + 1] : count(),
+      inside = document.createDocumentFragment();
+    const from: Highlighting = mine ? { ...startOf(at), wrapper, wholeCpp } : { quote: "" };
+    for (let number = begins[at]; number < end; number++) {
+      const place = mine ? null : others[number - lines.length];
+      if (place?.heads)
+        inside.append(
+          make(
+            "div",
+            { class: "ln head" },
+            make("i"),
+            make("span", { title: place.file }, "in " + place.file),
+          ),
+        );
+      const found = place ? otherRow(place) : row(number, from);
+      found.dataset.l = String(number);
+      rows[number] = found;
+      tie(found, number);
+      const style = marks.get(number);
+      if (style) found.classList.add(style);
+      inside.append(found);
+    }
+    parts[at].append(inside);
+  }
+  // gives parts of the text, or of the lines behind it, their places in the pane
+  function lay(from: number): void {
+    for (let at = from; at < begins.length; at++) {
+      const part = make("div", { class: "part" }),
+        end = at + 1 < begins.length ? begins[at + 1] : count();
+      part.style.containIntrinsicHeight = "auto " + (end - begins[at]) * 18.75 + "px";
+      parts.push(part);
+    }
+    element.append(...parts.slice(from));
+  }
+  let built = 1,
+    waiting = false;
+  const later = () => {
+    if (waiting || built >= parts.length) return;
+    waiting = true;
+    idle(() => {
+      waiting = false;
+      if (element.isConnected) {
+        build(built++);
+        later();
+      }
+    });
+  };
+  const pane: Pane = {
+    view,
+    text,
+    label,
+    element,
+    first,
+    lines,
+    marks,
+    byGroup,
+    byNear,
+    byName,
+    count,
+    cursor: -1,
+    related: false,
+    finish: () => parts.forEach((_part, at) => build(at)),
+    row(number: number) {
+      if (number >= 0 && number < count()) build(begins.findLastIndex((begin) => begin <= number));
+      return rows[number] || null;
+    },
+    place: (number: number) => (number < lines.length ? null : others[number - lines.length]),
+    mark(number: number, style: string) {
+      if (marks.has(number)) return;
+      marks.set(number, style);
+      if (rows[number]) rows[number].classList.add(style);
+    },
+    relate(related: Relations) {
+      pane.related = true;
+      groups = related.of.get(own) ?? groups;
+      near = related.near.get(own) ?? near;
+      names = related.names.get(own) ?? names;
+      if (isSource) others = elsewhere(view, related);
+      if (others.length)
+        groups = new Map([
+          ...groups,
+          ...others.map((place, index): [number, Set<number>] => [
+            lines.length + index,
+            new Set([place.group]),
+          ]),
+        ]);
+      invert(groups, byGroup);
+      invert(near, byNear);
+      invert(names, byName);
+      rows.forEach(tie);
+      const laid = begins.length;
+      begins.push(...partsOf(others.length).map((begin) => lines.length + begin));
+      lay(laid);
+      later();
+    },
+  };
+  lay(0);
+  if (parts.length) build(0);
+  if (relationCache.has(view.key)) pane.relate(relations(view));
+  later();
+  element.addEventListener("mouseover", (event) => {
+    if (!state.pinned) light(pane, lineOf(event));
+  });
+  element.addEventListener("mouseleave", () => {
+    if (!state.pinned) light(null, null);
+  });
+  element.addEventListener("click", (event) => {
+    if ((event.target as Element).closest("a, button") || String(getSelection())) return;
+    pin(pane, lineOf(event));
+  });
+  element.addEventListener("keydown", (event) => walk(pane, event));
+  return pane;
+}
+
+// Lines of other functions that the graph was made of, by file: they stand below the source.
+function lineOf(event: Event): HTMLElement | null {
+  return (event.target as Element).closest<HTMLElement>(".ln");
+}
+function invert<T>(table: Map<number, Set<T>>, back: Map<T, number[]>): void {
+  for (const [number, found] of table)
+    for (const one of found) {
+      const numbers = back.get(one);
+      if (numbers) numbers.push(number);
+      else back.set(one, [number]);
+    }
+}
+export function elsewhere(view: View, related: Relations): OtherPlace[] {
+  const own = view.first
+    ? linesOf(view.texts.find((text) => text.role === "source")?.text ?? null).length
+    : 0;
+  const others = related.places
+    .map((place, group) => ({ ...place, group, heads: false }))
+    .filter(
+      (place) =>
+        place.code &&
+        !(
+          place.file === view.file &&
+          view.first &&
+          place.line >= view.first &&
+          place.line < view.first + own
+        ),
+    );
+  others.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
+  others.forEach((place, index) => {
+    place.heads = !index || place.file !== others[index - 1].file;
+  });
+  return others;
+}
+
+// Calls back when it is known which lines of a compile belong together: at once, or, where its texts are large, after they are shown.
+export const SLOW = 400000;
+export function whenRelated(view: View, done: () => void): void {
+  const work = () => {
+    if (!state.panes.some((pane) => pane.view === view)) return;
+    for (const pane of state.panes)
+      if (pane.view === view && !pane.related) pane.relate(relations(view));
+    done();
+  };
+  const size = view.texts.reduce(
+    (sum, text) =>
+      sum + (text.kind === "graph" || text.kind === "kernel" ? textOf(text.text).length : 0),
+    0,
+  );
+  if (relationCache.has(view.key) || size < SLOW) {
+    work();
+    return;
+  }
+  const steps = relate(view);
+  const slice = () => {
+    if (relationCache.has(view.key) || !state.panes.some((pane) => pane.view === view)) {
+      work();
+      return;
+    }
+    for (const end = performance.now() + 8; performance.now() < end; ) {
+      const step = steps.next();
+      if (step.done) {
+        relationCache.set(view.key, step.value);
+        idle(work);
+        return;
+      }
+    }
+    idle(slice);
+  };
+  idle(slice);
+}
+
+export function groupsOf(line: HTMLElement): number[] {
+  return line.dataset.g ? line.dataset.g.split(" ").map(Number) : [];
+}
+export function light(pane: Pane | null, line: HTMLElement | null): void {
+  for (const one of document.querySelectorAll(".ln.lit, .ln.near, .ln.pin, .gn.lit"))
+    one.classList.remove("lit", "near", "pin");
+  for (const one of state.panes) one.marks.clear();
+  if (!pane || !line || line.dataset.g === undefined) return;
+  const groups = groupsOf(line),
+    names = line.dataset.n ? line.dataset.n.split(" ") : [],
+    number = Number(line.dataset.l);
+  pane.mark(number, "lit");
+  for (const other of state.panes) {
+    // a node lights the nodes that it became; where that is not known, what belongs to the same source line is only marked as near
+    const rows = (wanted: string[]) => wanted.flatMap((name) => other.byName.get(name) || []);
+    let exact = rows(names.filter((name) => !name.startsWith("c:")));
+    if (!exact.length) exact = rows(names.filter((name) => name.startsWith("c:")));
+    for (const found of exact) other.mark(found, "lit");
+    const style = exact.length || (names.length && other.byName.size) ? "near" : "lit";
+    for (const group of groups) {
+      for (const found of other.byGroup.get(group) || []) other.mark(found, style);
+      for (const found of other.byNear.get(group) || []) other.mark(found, "near");
+    }
+    if (!groups.length)
+      for (const [group, found] of pane.byNear)
+        if (found.includes(number)) {
+          for (const one of other.byGroup.get(group) || []) other.mark(one, "near");
+        }
+  }
+  line.classList.add("lit");
+}
+export function pin(pane: Pane, line: HTMLElement | null): void {
+  const again = state.pinned !== null && state.pinned === line;
+  free();
+  if (!line || line.dataset.g === undefined || again) return;
+  light(pane, line);
+  state.pinned = line;
+  line.classList.add("pin");
+  const told: string[] = [];
+  for (const other of state.panes) {
+    const marked = (name: string) =>
+      [...other.marks]
+        .filter((one) => one[1] === name)
+        .map((one) => one[0])
+        .sort((a, b) => a - b);
+    const lit = marked("lit").length ? marked("lit") : marked("near");
+    if (other === pane || !lit.length) continue;
+    const box = other.element,
+      y = (other.row(lit[0])?.offsetTop ?? 0) - box.offsetTop;
+    if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40)
+      box.scrollTop = Math.max(0, y - box.clientHeight / 3);
+    const own = lit.filter((number) => !other.place(number)),
+      away = lit.flatMap((number) => other.place(number) ?? []).slice(0, 8);
+    if (own.length)
+      told.push(
+        other.label +
+          " line" +
+          (own.length > 1 ? "s " : " ") +
+          spans(own.map((number) => other.first + number)),
+      );
+    for (const place of away) told.push(place.file.split("/").pop() + " line " + place.line);
+  }
+  say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
+}
+export function free(): void {
+  state.pinned = null;
+  light(null, null);
+}
+export function walk(pane: Pane, event: KeyboardEvent): void {
+  if (event.target !== pane.element || event.ctrlKey || event.metaKey || event.altKey) return; // links and buttons in the text have keys of their own
+  const steps: Record<string, number> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: 20,
+    PageUp: -20,
+    Home: -Infinity,
+    End: Infinity,
+  };
+  const step = steps[event.key];
+  if (event.key === "Enter") {
+    pin(pane, pane.row(pane.cursor));
+    event.preventDefault();
+    return;
+  }
+  if (!step) return;
+  event.preventDefault();
+  const old = pane.row(pane.cursor);
+  if (old) old.classList.remove("cursor");
+  pane.cursor = Math.max(0, Math.min(pane.count() - 1, pane.cursor + step));
+  const line = pane.row(pane.cursor);
+  if (!line) return;
+  line.classList.add("cursor");
+  line.scrollIntoView({ block: "nearest" });
+  if (!state.pinned) {
+    light(pane, line);
+    say(
+      "line " +
+        (line.firstChild?.textContent ?? "").replace("✂ ", "") +
+        ": " +
+        (line.lastChild?.textContent ?? "").slice(0, 200),
+    );
+  }
+}

@@ -1,0 +1,14 @@
+// What is shown now. One object, so that every module reads and writes the same.
+import type { Pane } from "./panes";
+
+export const state: {
+  panes: Pane[];
+  /** The line whose relatives stay lit. */
+  pinned: HTMLElement | null;
+  /** Builds what is not yet built of the view that is shown. */
+  unfold: (() => void) | null;
+  /** Number of the search that is running; each change of the view ends it. */
+  searching: number;
+  /** Shows the view that the address names; main.ts sets it. */
+  route: () => void;
+} = { panes: [], pinned: null, unfold: null, searching: 0, route: () => {} };

@@ -1,0 +1,26 @@
+// Numbers and ranges as people say them.
+
+export function seconds(value: number): string {
+  return value >= 100
+    ? Math.round(value) + " s"
+    : value >= 1
+      ? value.toFixed(1) + " s"
+      : value >= 0.001
+        ? Math.round(value * 1000) + " ms"
+        : "<1 ms";
+}
+export function spans(numbers: number[]): string {
+  const parts: string[] = [];
+  for (let at = 0; at < numbers.length; at++) {
+    let stop = at;
+    while (numbers[stop + 1] === numbers[stop] + 1) stop++;
+    parts.push(stop > at ? numbers[at] + " to " + numbers[stop] : String(numbers[at]));
+    at = stop;
+  }
+  return parts.slice(0, 8).join(", ");
+}
+export function hash(text: string): number {
+  let value = 7;
+  for (let at = 0; at < text.length; at++) value = (value * 31 + text.charCodeAt(at)) >>> 0;
+  return value;
+}

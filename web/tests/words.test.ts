@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { seconds, spans } from "../src/words";
+
+test("seconds have as many digits as matter", () => {
+  expect([0.0001, 0.0123, 3.25, 250.4].map(seconds)).toEqual(["<1 ms", "12 ms", "3.3 s", "250 s"]);
+});
+
+test("numbers in a row are a range", () => {
+  expect(spans([1, 2, 3, 7, 9, 10])).toBe("1 to 3, 7, 9 to 10");
+  expect(spans([])).toBe("");
+});
