@@ -30,8 +30,8 @@ class Meter:
 
     def __enter__(self):
         for owner, name in (
-            (self._capture._Hub, "hooked"),
-            (self._capture._Hub, "traced"),
+            (self._capture.Hub, "hooked"),
+            (self._capture.Hub, "traced"),
             (self._capture.Session, "finish"),
         ):
             function = getattr(owner, name)

@@ -1,23 +1,16 @@
 """The CPython interpreters of this machine, as scripts/generate_opcode_tables finds them."""
 
-import importlib.machinery
-import importlib.util
 import os
 import shutil
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if os.path.join(ROOT, "scripts") not in sys.path:
+    sys.path.append(os.path.join(ROOT, "scripts"))
+from loading import load as load_script  # noqa: E402
 
-
-def _generator():
-    """scripts/generate_opcode_tables: it knows the versions, and where interpreters are."""
-    path = os.path.join(ROOT, "scripts", "generate_opcode_tables")
-    loader = importlib.machinery.SourceFileLoader("generate_opcode_tables", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-_scripts = _generator()
+#: scripts/generate_opcode_tables knows the versions, and where interpreters are
+_scripts = load_script("generate_opcode_tables")
 SUPPORTED = range(_scripts.FIRST, _scripts.LAST + 1)
 _found = None
 

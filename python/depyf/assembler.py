@@ -36,7 +36,10 @@ _PAIRS = {op: _pair(opcode.opname[op]) for op in _HAS_LOCAL if opcode.opname[op]
 
 
 class Instruction:
-    """One instruction, the one it jumps to, and its inline caches. A jump's argument is recomputed."""
+    """One instruction, the one it jumps to, and its inline caches.
+
+    A jump's argument is recomputed.
+    """
 
     __slots__ = ("op", "argument", "target", "caches", "unit", "end")
 
@@ -101,7 +104,10 @@ class Assembly:
         self.instructions = [one for current in self.instructions for one in change(current)]
 
     def put_before(self, additions: Dict[int, List[Instruction]]) -> None:
-        """Put `additions[id(instruction)]` before it; what jumped to it jumps to the first of them."""
+        """Put `additions[id(instruction)]` before it.
+
+        What jumped to it jumps to the first of them.
+        """
         for at in reversed(range(len(self.instructions))):
             current = self.instructions[at]
             added = additions.get(id(current))

@@ -1,4 +1,6 @@
-"""The `depyf` command: the core's own subcommands, reached through the extension, and those about torch.compile."""
+"""The `depyf` command: the core's own subcommands, reached through the extension, and those about
+torch.compile.
+"""
 
 import argparse
 import os
@@ -33,9 +35,11 @@ def _parser():
         allow_abbrev=False,
         help="run a program and look at what torch.compile makes of it",
         usage="depyf run [options] (SCRIPT | -m MODULE) [ARGUMENT...]",
-        description="Runs a program as python would, and leaves a dump and a summary of what torch.compile made. "
+        description="Runs a program as python would, and leaves a dump and a summary of what "
+        "torch.compile made. "
         "Exit code and exceptions are the program's own; the summary goes to standard error.",
-        epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes DIR/rank_N",
+        epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
+        "DIR/rank_N",
     )
     run.add_argument("--dump", metavar="DIR", help="where to write (default: depyf_dump)")
     run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
@@ -99,8 +103,10 @@ def _parser():
         allow_abbrev=False,
         help="build the page of a dump again",
         usage="depyf report [--open] [--text] DUMP...",
-        description="Builds index.html from dumps, or from a log of TORCH_TRACE, and says where ranks of a distributed "
-        "run were compiled differently. A folder with rank_0, rank_1, ... is one distributed run; so are several folders.",
+        description="Builds index.html from dumps, or from a log of TORCH_TRACE, and says where "
+        "ranks of a distributed "
+        "run were compiled differently. A folder with rank_0, rank_1, ... is one distributed run; "
+        "so are several folders.",
         epilog="exit code: 0 done; 1 ranks differ; 2 a dump could not be read",
     )
     report.add_argument("--open", action="store_true", help="open the page in a browser")
@@ -112,8 +118,10 @@ def _parser():
         allow_abbrev=False,
         help="compare two dumps",
         usage="depyf diff [--page FILE] [--lines N] DUMP_A DUMP_B",
-        description="What appeared, vanished or changed between two dumps: functions, graphs, breaks, guards, kernels. "
-        "Names with numbers that differ from run to run, addresses and paths of caches are no difference.",
+        description="What appeared, vanished or changed between two dumps: functions, graphs, "
+        "breaks, guards, kernels. "
+        "Names with numbers that differ from run to run, addresses and paths of caches are no "
+        "difference.",
         epilog="exit code: 0 the same; 1 different; 2 a dump could not be read",
     )
     diff.add_argument("--page", metavar="FILE", help="write the differences as an HTML page too")
@@ -219,7 +227,9 @@ def _core_command(arguments):
 
 
 def _quietly(command):
-    """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the interpreter must not try again at its end."""
+    """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
+    interpreter must not try again at its end.
+    """
     try:
         code = command()
         sys.stdout.flush()

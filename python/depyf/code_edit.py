@@ -17,7 +17,8 @@ _HAS_FREE = frozenset(dis.hasfree)
 _HAS_LOCAL = frozenset(dis.haslocal)
 # Where fast locals, cells and free variables share one array (3.11 on), an argument indexes it.
 _ONE_ARRAY = sys.version_info >= (3, 11)
-# LOAD_GLOBAL's lowest bit asks for a NULL beside the value: below it up to 3.12, above it from 3.13.
+# LOAD_GLOBAL's lowest bit asks for a NULL beside the value: below it up to 3.12, above it from
+# 3.13.
 _NULL_BIT = sys.version_info >= (3, 11)
 _NULL_ABOVE = sys.version_info >= (3, 13)
 

@@ -1,9 +1,10 @@
-"""Text parsed and compiled without a warning of CPython's, and without a look at the filters of `warnings`.
+"""Text parsed and compiled without a warning of CPython's, and without a look at the filters of
+`warnings`.
 
-The compiler warns of what is probably a mistake, such as `x is 1`; where the program has made warnings errors, it fails
-instead. The filters belong to the whole process and every thread of it, and a change of them makes Python show again what it
-has shown already. So they stay as they are, and code that CPython would warn of is given to it in another spelling that
-compiles to the same.
+The compiler warns of what is probably a mistake, such as `x is 1`; where the program has made
+warnings errors, it fails instead. The filters belong to the whole process and every thread of it,
+and a change of them makes Python show again what it has shown already. So they stay as they are,
+and code that CPython would warn of is given to it in another spelling that compiles to the same.
 """
 
 import ast
@@ -33,7 +34,8 @@ _IS_NONE = re.compile(
 _ESCAPE = re.compile(r"\\(?:\r\n|[0-7]{1,3}|[\s\S])")
 _NAMED = re.compile(r"\\N\{[^{}]*\}")
 
-#: expressions that are never folded to a constant, and that CPython calls and indexes without a word
+#: expressions that are never folded to a constant, and that CPython calls and indexes without a
+#: word
 _UNKNOWN = (ast.Name, ast.Attribute, ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
 #: CPython 3.7 only warns of an assertion of a tuple
 _WARNS_OF_EXPRESSIONS = sys.version_info >= (3, 8)
@@ -57,7 +59,8 @@ def parse(text, filename="<unknown>", flags=0, mode="exec"):
 def compile_tree(tree, filename, flags=0, to_run=True):
     """The code object of a module's tree, which is changed on the way.
 
-    With `to_run` false the code is to be looked at only. Raises what `parse` raises, and Loud where the code is to run.
+    With `to_run` false the code is to be looked at only. Raises what `parse` raises, and Loud where
+    the code is to run.
     """
     _quieten(tree, to_run)
     return compile(tree, filename, "exec", flags, True, 0)
@@ -194,7 +197,8 @@ def _quieten(tree, to_run):
 
 
 def _quieten_finally(statement, done, to_run):
-    # CPython does not warn of a `return` in a loop, and a loop without a condition that ends at once is no code
+    # CPython does not warn of a `return` in a loop, and a loop without a condition that ends at
+    # once is no code
     pending = [(statement.finalbody, False)]
     while pending:
         body, in_loop = pending.pop()

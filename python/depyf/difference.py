@@ -1,8 +1,8 @@
 """What differs between two dumps, and between the ranks of one distributed run.
 
-Both sides are documents of docs/run_schema.md. Functions are matched by name and file, compiles by what they made, and
-texts are compared after `normal` took out what differs from run to run: numbers in names that torch counts up, object ids,
-places in files, paths of caches.
+Both sides are documents of docs/run_schema.md. Functions are matched by name and file, compiles by
+what they made, and texts are compared after `normal` took out what differs from run to run: numbers
+in names that torch counts up, object ids, places in files, paths of caches.
 """
 
 import collections
@@ -45,7 +45,10 @@ _COLLECTIVE = re.compile(
 
 
 def normal(text, ranks=False):
-    """The text without what differs from run to run; with `ranks` also without the numbers of devices."""
+    """The text without what differs from run to run.
+
+    With `ranks` also without the numbers of devices.
+    """
     text = _HEADING.sub("", text)
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -78,7 +81,8 @@ class Difference:
 
     Attributes:
         a, b: names of the two sides.
-        notes: what is not the same and no difference: versions, seconds, stages that one side did not make.
+        notes: what is not the same and no difference: versions, seconds, stages that one side did
+            not make.
         changes: see `Change`.
     """
 
@@ -86,7 +90,8 @@ class Difference:
         self.a, self.b = a, b
         self.notes = []
         self.changes = []
-        self.absent = {}  # (side, reason) -> function -> stages that the side did not make, for that reason
+        # (side, reason) -> function -> stages that the side did not make, for that reason
+        self.absent = {}
 
     def __bool__(self):
         return bool(self.changes)
@@ -176,7 +181,9 @@ class _Texts:
         ]
 
     def reasons(self, entry):
-        """Why it was compiled again, for each earlier entry, in words that stay where a line moves or functions are counted otherwise."""
+        """Why it was compiled again, for each earlier entry, in words that stay where a line moves
+        or functions are counted otherwise.
+        """
         said = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
         return [
             normal(
@@ -218,7 +225,9 @@ def _function_name(function):
 
 
 def _pair_functions(a, b):
-    """Pairs of functions, (function, None) and (None, function) for those of one side, in the order of A, then of B."""
+    """Pairs of functions, (function, None) and (None, function) for those of one side, in the order
+    of A, then of B.
+    """
 
     def keyed(document, key):
         found = {}
@@ -397,8 +406,9 @@ def compare(a, b, ranks=False):
 
     Args:
         a, b: documents, see `depyf.summary.load`.
-        ranks: the two are ranks of one job: only what must be the same on all ranks is compared (which functions were
-            compiled how often, graphs, breaks, collectives), and the numbers of devices are not.
+        ranks: the two are ranks of one job: only what must be the same on all ranks is compared
+            (which functions were compiled how often, graphs, breaks, collectives), and the numbers
+            of devices are not.
     Returns:
         A `Difference`.
     """
@@ -470,7 +480,8 @@ class RankGroups:
 
     Attributes:
         groups: lists of rank numbers; ranks of one list agree. One list means that all agree.
-        differences: for each list but the first, the `Difference` between its first rank and that of the first list.
+        differences: for each list but the first, the `Difference` between its first rank and that
+            of the first list.
     """
 
     def __init__(self, groups, differences):
@@ -485,7 +496,8 @@ class RankGroups:
         if not self:
             return "all %d ranks compiled the same graphs" % len(self.groups[0])
         out = [
-            "RANKS DIFFER. A job hangs when its ranks do not meet in the same collectives; they compiled:",
+            "RANKS DIFFER. A job hangs when its ranks do not meet in the same collectives; they "
+            "compiled:",
         ]
         for group, difference in zip(self.groups[1:], self.differences):
             out.append(
@@ -523,7 +535,7 @@ def compare_ranks(documents):
     return RankGroups(groups, differences)
 
 
-# ---- the commands ------------------------------------------------------------------------------------------------------
+# ---- the commands --------------------------------------------------------------------------------
 
 
 def _load_any(path):
@@ -644,25 +656,39 @@ def report_command(options):
     return 1 if differ else 0
 
 
-# ---- the page ----------------------------------------------------------------------------------------------------------
+# ---- the page ------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; --bg: #f5f6f8; --card: #fff; --fg: #1c2126; --dim: #57606a; --line: #dde1e6; --accent: #0f766e;
+:root { color-scheme: light dark; --bg: #f5f6f8; --card: #fff; --fg: #1c2126; --dim: #57606a;
+    --line: #dde1e6; --accent: #0f766e;
   --add: #dafbe1; --add-fg: #14602f; --del: #ffebe9; --del-fg: #a3211a; --hunk: #eef2fb }
-@media (prefers-color-scheme: dark) { :root { --bg: #14181c; --card: #1b2026; --fg: #e4e8ec; --dim: #9ba5b0; --line: #333b44;
-  --accent: #4fd1c0; --add: #12361f; --add-fg: #7fdc9d; --del: #4a1b1b; --del-fg: #ffa198; --hunk: #232c3d } }
-body { font: 14.5px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); max-width: 76rem; margin: 0 auto; padding: 1rem }
-header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; margin-bottom: .6rem }
-h1 { font-size: 1.2rem; margin: 0 } h2 { font: 650 1rem ui-monospace, monospace; margin: 0; overflow-wrap: anywhere }
-.brand { font-weight: 750; letter-spacing: -.02em; background: var(--accent); color: var(--card); border-radius: 6px; padding: 1px 8px 2px }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; margin-top: .8rem }
-pre { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; padding: .4rem 0; margin: .3rem 0 .6rem; font-size: 12.5px; tab-size: 4 }
-pre span { display: block; min-height: 1.45em; width: max-content; min-width: calc(100% - 1.4rem); padding: 0 .7rem }
-pre .add { background: var(--add) } pre .del { background: var(--del) } pre .hunk { background: var(--hunk); color: var(--dim) }
+@media (prefers-color-scheme: dark) { :root { --bg: #14181c; --card: #1b2026; --fg: #e4e8ec;
+    --dim: #9ba5b0; --line: #333b44;
+  --accent: #4fd1c0; --add: #12361f; --add-fg: #7fdc9d; --del: #4a1b1b; --del-fg: #ffa198;
+    --hunk: #232c3d } }
+body { font: 14.5px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg);
+    max-width: 76rem; margin: 0 auto; padding: 1rem }
+header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem;
+    margin-bottom: .6rem }
+h1 { font-size: 1.2rem; margin: 0 } h2 { font: 650 1rem ui-monospace, monospace; margin: 0;
+    overflow-wrap: anywhere }
+.brand { font-weight: 750; letter-spacing: -.02em; background: var(--accent); color: var(--card);
+    border-radius: 6px; padding: 1px 8px 2px }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+    padding: .8rem 1rem; margin-top: .8rem }
+pre { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; padding: .4rem 0;
+    margin: .3rem 0 .6rem; font-size: 12.5px; tab-size: 4 }
+pre span { display: block; min-height: 1.45em; width: max-content; min-width: calc(100% - 1.4rem);
+    padding: 0 .7rem }
+pre .add { background: var(--add) } pre .del { background: var(--del) } pre .hunk {
+    background: var(--hunk); color: var(--dim) }
 p { margin: .3rem 0; overflow-wrap: anywhere } summary { cursor: pointer; overflow-wrap: anywhere }
-.place, .note { color: var(--dim); overflow-wrap: anywhere } .item { padding-left: 1.6em; text-indent: -1.6em }
-.sign { font: bold 1em ui-monospace, monospace; display: inline-block; width: 1.6em; text-indent: 0 } .plus { color: var(--add-fg) } .minus { color: var(--del-fg) }
-@media print { body { background: none } section { border: 0; padding: 0 } pre { white-space: pre-wrap } pre span { width: auto } }
+.place, .note { color: var(--dim); overflow-wrap: anywhere } .item { padding-left: 1.6em;
+    text-indent: -1.6em }
+.sign { font: bold 1em ui-monospace, monospace; display: inline-block; width: 1.6em;
+    text-indent: 0 } .plus { color: var(--add-fg) } .minus { color: var(--del-fg) }
+@media print { body { background: none } section { border: 0; padding: 0 } pre {
+    white-space: pre-wrap } pre span { width: auto } }
 """
 _WORDS = {"+": ("appeared", "plus"), "-": ("vanished", "minus"), "~": ("changed", "both")}
 _KINDS = {"+": " class=add", "-": " class=del", "@": " class=hunk"}
@@ -683,10 +709,11 @@ def page(results):
 
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+        "'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width"><title>depyf diff</title>',
-        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What changed</h1></header><main>"
-        % _STYLE,
+        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What "
+        "changed</h1></header><main>" % _STYLE,
     ]
     for result in results:
         out.append(

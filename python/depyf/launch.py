@@ -1,6 +1,7 @@
 """`depyf run`: a program that was not touched, run while depyf looks.
 
-The program sees what it would see without depyf: `sys.argv`, `sys.path`, a `__main__` module of its own, its own exit
+The program sees what it would see without depyf: `sys.argv`, `sys.path`, a `__main__` module of its
+own, its own exit
 code, its own traceback. What depyf has to say goes to standard error.
 """
 
@@ -27,7 +28,9 @@ class LaunchError(Exception):
 
 
 def _script(path):
-    """(code, attributes of __main__, first entry of sys.path) of a script, or of a folder or zip file with __main__.py."""
+    """(code, attributes of __main__, first entry of sys.path) of a script, or of a folder or zip
+    file with __main__.py.
+    """
     if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".whl")):
         spec = importlib.machinery.PathFinder.find_spec("__main__", [path])
         if spec is None or spec.loader is None:
@@ -95,7 +98,8 @@ def _trim(error):
 
 
 def _run_as_main(code, attributes, first_path, arguments):
-    # The module stays __main__ after its code has run: exit handlers and threads of the program still use it.
+    # The module stays __main__ after its code has run: exit handlers and threads of the program
+    # still use it.
     main = types.ModuleType("__main__")
     main.__dict__.update(attributes)
     main.__dict__["__builtins__"] = __builtins__
@@ -192,7 +196,8 @@ def run(options):
     Args:
         options: those of the command line, see depyf.cli.
     Returns:
-        The exit code when the program ended without one of its own; its exceptions, SystemExit too, pass through.
+        The exit code when the program ended without one of its own; its exceptions, SystemExit too,
+        pass through.
     """
     err = sys.stderr
     try:
@@ -269,7 +274,8 @@ def run(options):
     exceeded = []
     try:
         with opened, progress, follower or contextlib.nullcontext():
-            # the program imports torch when it wants to: what it does before, such as setting variables that torch reads, counts
+            # the program imports torch when it wants to: what it does before, such as setting
+            # variables that torch reads, counts
             waiting = WhenImported("torch", begin) if "torch" not in sys.modules else begin()
             try:
                 _run_as_main(code, attributes, first_path, arguments)
@@ -335,7 +341,8 @@ def _over_budget(run, options, workers, stream):
 
 
 def _install_hook(bare=None):
-    # the interpreter prints the traceback, with the program's own hook where it set one; that of `bare` has no frames
+    # the interpreter prints the traceback, with the program's own hook where it set one; that of
+    # `bare` has no frames
     def hook(kind, error, trace):
         _trim(error)
         if error is bare:

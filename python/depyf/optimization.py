@@ -10,9 +10,10 @@ __all__ = ["TorchCompileWrapperWithCustomDispatcher"]
 class TorchCompileWrapperWithCustomDispatcher:
     """A callable whose subclass decides itself which compiled code runs, instead of torch's guards.
 
-    A subclass sets its attributes, then calls `super().__init__(torch.compile(self.forward), use_custom_dispatcher=True)`,
-    defines `forward`, and chooses in `__call__`: `self.compiled_callable(...)` lets torch dispatch and compile,
-    `self.compiled_codes` lists what was compiled so far, and inside `with self.dispatch_to_code(index):` a call of
+    A subclass sets its attributes, then calls `super().__init__(torch.compile(self.forward),
+    use_custom_dispatcher=True)`, defines `forward`, and chooses in `__call__`:
+    `self.compiled_callable(...)` lets torch dispatch and compile, `self.compiled_codes` lists what
+    was compiled so far, and inside `with self.dispatch_to_code(index):` a call of
     `self.forward(...)` runs that code, with no guards and no torch.compile around it.
 
     Example:
@@ -50,13 +51,17 @@ class TorchCompileWrapperWithCustomDispatcher:
     def bytecode_hook(
         self, old_code: types.CodeType, new_code: types.CodeType
     ) -> Optional[types.CodeType]:
-        """Called by torch for every compiled frame; keeps the code of this object's own `forward`."""
+        """Called by torch for every compiled frame.
+
+        Keeps the code of this object's own `forward`.
+        """
         if old_code is self.original_code_object and self._is_mine():
             self.compiled_codes.append(new_code)
         return None
 
     def _is_mine(self) -> bool:
-        # all instances of a class share one code object; the frame that is compiled holds the instance
+        # all instances of a class share one code object; the frame that is compiled holds the
+        # instance
         from depyf.torch import compat
 
         scope = compat.frame_locals()
@@ -96,7 +101,9 @@ class TorchCompileWrapperWithCustomDispatcher:
 
 
 class _Dispatch:
-    """Puts a function on the instance (not on the class, so that other instances are not concerned) and takes it away."""
+    """Puts a function on the instance (not on the class, so that other instances are not concerned)
+    and takes it away.
+    """
 
     __slots__ = ("code", "function", "_bound", "_names", "_acquire", "_release", "_before")
 

@@ -1,9 +1,10 @@
-"""A pytest plugin: `pytest --depyf DIR` leaves a dump for each failing test that used torch.compile.
+"""A pytest plugin: `pytest --depyf DIR` leaves a dump for each failing test that used
+torch.compile.
 
-Each test starts with an empty torch._dynamo, so that what it uses is compiled in it and not taken over from an earlier test,
-and runs inside `depyf.capture`; what was captured is written only when the test fails. A test with
-the mark `@pytest.mark.depyf(breaks=0, recompiles=0)` fails where torch.compile does more than that.
-Without either nothing is imported.
+Each test starts with an empty torch._dynamo, so that what it uses is compiled in it and not taken
+over from an earlier test, and runs inside `depyf.capture`; what was captured is written only when
+the test fails. A test with the mark `@pytest.mark.depyf(breaks=0, recompiles=0)` fails where
+torch.compile does more than that. Without either nothing is imported.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ def pytest_addoption(parser):
         "--depyf",
         metavar="DIR",
         default=None,
-        help="leave a dump of what torch.compile made in DIR/<test> for each failing test that used it",
+        help="leave a dump of what torch.compile made in DIR/<test> for each failing test that "
+        "used it",
     )
 
 

@@ -1,11 +1,14 @@
-"""What a run of torch.compile comes to, in a few lines of text. Works on the document of docs/run_schema.md alone."""
+"""What a run of torch.compile comes to, in a few lines of text.
+
+Works on the document of docs/run_schema.md alone.
+"""
 
 import os
 import re
 import textwrap
 
 from depyf.files import MANIFEST_LIMIT, parse_json, read_text
-from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION
+from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, seconds
 from depyf.terminal import parse_place, place, shown
 
 
@@ -43,7 +46,8 @@ def load(folder):
         )
     if "functions" not in document:
         raise DumpError(
-            "%s: the dump is not complete, and nothing was compiled in it yet: the program was ended before its block, "
+            "%s: the dump is not complete, and nothing was compiled in it yet: the program was "
+            "ended before its block, "
             "or is still running" % path
         )
     document["folder"] = os.path.dirname(os.path.abspath(path))
@@ -62,7 +66,9 @@ def load(folder):
 
 
 def _by_rank(folder, pattern):
-    """(rank number, path) of each name in the folder that the pattern matches, its first group being the number; by rank."""
+    """(rank number, path) of each name in the folder that the pattern matches, its first group
+    being the number; by rank.
+    """
     try:
         names = os.listdir(folder)
     except OSError:
@@ -80,7 +86,10 @@ def rank_of(folder):
 
 
 def ranks(folder):
-    """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE; empty for the dump of one process."""
+    """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE.
+
+    Empty for the dump of one process.
+    """
     folders = _by_rank(folder, r"^rank_(\d+)$")
     return {
         rank: path for rank, path in folders if os.path.exists(os.path.join(path, MANIFEST))
@@ -88,32 +97,23 @@ def ranks(folder):
 
 
 def rank_logs(folder):
-    """The logs that TORCH_TRACE wrote for the ranks of one job, as rank number -> file; empty where a rank has several."""
+    """The logs that TORCH_TRACE wrote for the ranks of one job, as rank number -> file.
+
+    Empty where a rank has several.
+    """
     logs = _by_rank(folder, r"^dedicated_log_torch_trace_rank_(\d+)_.*\.log$")
     return dict(logs) if len(dict(logs)) == len(logs) else {}
 
 
 def all_entries(document):
-    """(function or None, entry) for every compile of a run, in order of compilation within each function."""
+    """(function or None, entry) for every compile of a run, in order of compilation within each
+    function.
+    """
     for function in document["functions"]:
         for entry in function["entries"]:
             yield function, entry
     for entry in document["unattributed"]:
         yield None, entry
-
-
-def seconds(entry):
-    """The seconds that torch spent on one compile, its backward included."""
-    total = 0.0
-    for metrics in (entry.get("metrics") or {}, entry.get("backward_metrics") or {}):
-        value = metrics.get("duration_us")
-        if isinstance(value, (int, float)) and value:
-            total += value / 1e6
-        else:
-            value = metrics.get("entire_frame_compile_time_s")
-            if isinstance(value, (int, float)):
-                total += value
-    return total
 
 
 def user_line(document_or_stack, fallback=None):
@@ -126,15 +126,18 @@ def user_line(document_or_stack, fallback=None):
 
 
 _GUARD_COMMENT = re.compile(r"\s+# .*$", re.DOTALL)
-#: where a guard was made, with the beginning of the path left out, which is all that torch tells up to 2.9
+#: where a guard was made, with the beginning of the path left out, which is all that torch tells up
+#: to 2.9
 _SHORTENED_PLACE = re.compile(r"# (?P<tail>[^\s#]+):(?P<line>\d+) in \S+\s*$")
 
 
 def reason_parts(reason, filename=""):
-    """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's line that made it.
+    """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's
+    line that made it.
 
     Args:
-        filename: of the function that was compiled again; where torch shortens paths, only lines of this file are found.
+        filename: of the function that was compiled again; where torch shortens paths, only lines of
+            this file are found.
     """
     frames = re.findall(r'File "([^"\n]+)", line (\d+)', reason)
     where = (frames[-1][0], int(frames[-1][1])) if frames else None
@@ -146,7 +149,9 @@ def reason_parts(reason, filename=""):
 
 
 def _failed_function(entry):
-    """(name, file, line) of the function of a compile that came to nothing, None where torch does not tell."""
+    """(name, file, line) of the function of a compile that came to nothing, None where torch does
+    not tell.
+    """
     metrics = entry.get("metrics") or {}
     found = metrics.get("co_name"), metrics.get("co_filename"), metrics.get("co_firstlineno")
     return found if all(found) else None
@@ -230,7 +235,8 @@ def _many(count, word):
 
 
 def summary(document, report=None, links=False):
-    """The run in ten lines or less: what was compiled, what it cost, the three most expensive causes, where the report is.
+    """The run in ten lines or less: what was compiled, what it cost, the three most expensive
+    causes, where the report is.
 
     Args:
         document: see `load`.
@@ -240,7 +246,8 @@ def summary(document, report=None, links=False):
     number = counts(document)
     if not number["compiles"]:
         return (
-            "depyf: torch compiled nothing. Is torch.compile reached, and not turned off by TORCHDYNAMO_DISABLE,\n"
+            "depyf: torch compiled nothing. Is torch.compile reached, and not turned off by "
+            "TORCHDYNAMO_DISABLE,\n"
             "       a stance, or an earlier compile of the same code in this process?"
         )
     lines = [
@@ -378,7 +385,9 @@ def breaks_text(document, links=False, on_purpose=True):
 
 
 def recompiles_text(document, links=False):
-    """Each recompile: the function, the guard that failed on each earlier entry, and what usually helps."""
+    """Each recompile: the function, the guard that failed on each earlier entry, and what usually
+    helps.
+    """
     from depyf.report import overview
 
     lines = []

@@ -22,7 +22,10 @@ def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
 
 
 def decompile_ensure(fn: object, overwite_fn_name: Optional[str] = None) -> str:
-    """The source of `fn`, or the text `'Failed to decompile.'` where there is none. Never raises."""
+    """The source of `fn`, or the text `'Failed to decompile.'` where there is none.
+
+    Never raises.
+    """
     try:
         from depyf.decompiler import Decompiler
 
@@ -67,7 +70,8 @@ def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[
 
 def get_code_owner(fn: Any) -> Any:
     """The object whose `__code__` runs when `fn` is called: the function behind a method, a
-    `functools.partial`, a module's `forward` or an object with `__call__`; `fn` itself otherwise."""
+    `functools.partial`, a module's `forward` or an object with `__call__`; `fn` itself otherwise.
+    """
     seen: Set[int] = set()
     while not hasattr(fn, "__code__") and id(fn) not in seen:
         seen.add(id(fn))

@@ -7,7 +7,7 @@ import sys
 import pytest
 from pythons import ROOT
 
-from tests.interpreters import native_command
+from tests.interpreters import load_script, native_command
 
 
 def test_figures_replace_those_of_the_file(tmp_path):
@@ -37,13 +37,7 @@ def test_figures_replace_those_of_the_file(tmp_path):
 
 
 def test_what_is_not_proven_is_named():
-    import importlib.machinery
-    import importlib.util
-
-    path = os.path.join(str(ROOT), "scripts", "figures")
-    loader = importlib.machinery.SourceFileLoader("figures", path)
-    figures = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", loader))
-    loader.exec_module(figures)
+    figures = load_script("figures")
     result = {"files": [{"pyc": "1", "source": "/lib/a/b.py"}, {"pyc": "2", "source": "/lib/c.py"}]}
     checks = {
         "1": {"proven": False, "verdict": "different", "detail": "in <module>/f: a `call`"},

@@ -1,23 +1,14 @@
 """What the last release promised is still there (docs/compatibility.md)."""
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 
 import pytest
-
 import pythons
 
+from tests.interpreters import load_script
+
 pytest.importorskip("torch")
-
-
-def _script():
-    path = os.path.join(pythons.ROOT, "scripts", "surface")
-    loader = importlib.machinery.SourceFileLoader("surface", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("surface", loader))
-    loader.exec_module(module)
-    return module
 
 
 with open(os.path.join(pythons.ROOT, "packaging", "surface.json"), encoding="utf-8") as _file:
@@ -25,7 +16,7 @@ with open(os.path.join(pythons.ROOT, "packaging", "surface.json"), encoding="utf
 
 
 def test_public_names_keep_their_parameters():
-    now = _script().public_names()
+    now = load_script("surface").public_names()
     for name, promised in PROMISED["names"].items():
         assert name in now, "%s was public in the last release" % name
         kept = now[name][: len(promised)]
@@ -35,10 +26,10 @@ def test_public_names_keep_their_parameters():
 
 
 def test_keys_of_the_manifest_stay():
-    assert set(PROMISED["schema_keys"]) <= set(_script().schema_keys())
+    assert set(PROMISED["schema_keys"]) <= set(load_script("surface").schema_keys())
 
 
 def test_options_of_the_command_stay():
-    now = _script().options()
+    now = load_script("surface").options()
     for verb, promised in PROMISED["options"].items():
         assert set(promised) <= set(now[verb]), verb

@@ -148,7 +148,7 @@ torch._dynamo.exc.Unsupported: Unsupported Tensor.item() call with capture_scala
 
 def test_a_break_at_which_torch_gives_the_function_up_is_the_first_of_its_chain():
     pytest.importorskip("torch")
-    from depyf.torch.capture import parse_break
+    from depyf.trace.breaks import parse_break
 
     parsed = parse_break(GIVEN_UP, 0)
     assert parsed.reason.startswith("Unsupported Tensor.item()") and parsed.explanation.startswith(

@@ -135,8 +135,8 @@ def test_a_limit_on_the_size_of_files(run_script):
     "module, name",
     [
         ("depyf.recompile", "recompile"),
-        ("depyf.torch.capture", "decompile_with_constants"),
-        ("depyf.torch.capture", "violation"),
+        ("depyf.torch.capture.session", "decompile_with_constants"),
+        ("depyf.torch.capture.session", "violation"),
         ("depyf.torch.guards", "guards_of"),
         ("depyf.torch.fullcode", "_section"),
         ("depyf.torch.compat", "graph_module_of"),

@@ -310,7 +310,7 @@ def test_objects_without_a_name_are_those_of_the_bytecode():
 
     replaced = outer.__code__.replace(co_consts=(None, (unnamed, outer.__code__)))
     from depyf.torch import fullcode
-    from depyf.torch.capture import findable
+    from depyf.torch.codes import findable
     from depyf.torch.model import LiveObject
 
     assert findable(torch.float32) == "torch.float32"

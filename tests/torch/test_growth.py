@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import importlib.machinery
 import importlib.util
 import os
 import time
@@ -13,9 +12,10 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
-from processes import function_of
 from depyf.torch.dump import dump_run
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, Guard, Run
+from interpreters import load_script
+from processes import function_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -213,9 +213,7 @@ def constants(code):
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc")
 def test_a_loop_of_compiles_breaks_and_resets_leaves_nothing_but_a_full_dump():
     # memory needs more rounds: scripts/soak
-    loader = importlib.machinery.SourceFileLoader("soak", str(ROOT / "scripts" / "soak"))
-    soak = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
-    loader.exec_module(soak)
+    soak = load_script("soak")
     found = soak.soak(0, every=1, modes=("limit",), bound=100000)["limit"]
     assert found["rounds"] >= 6 and found["calls"] > 50 and found["wrong"] == 0
     assert found["handles"][-1] <= found["handles"][1] and found["threads"] == 1

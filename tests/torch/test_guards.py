@@ -6,13 +6,8 @@ import depyf
 import pytest
 import torch
 from depyf.torch.compat import guard_root
-from depyf.torch.guards import (
-    check_no_aliasing,
-    check_tensor,
-    expression_of,
-    guards_of_tree_text,
-    split_comment,
-)
+from depyf.torch.guards import check_no_aliasing, check_tensor
+from depyf.trace.guard_text import expression_of, guards_of_tree_text, split_comment
 
 
 def captured(function, *arguments, **keywords):

@@ -6,7 +6,8 @@ import re
 import depyf
 import pytest
 import torch
-from depyf.torch import compat, numbers
+from depyf.torch import compat
+from depyf.torch.numbers import stages
 
 HERE = os.path.basename(__file__)
 slow = pytest.mark.skipif(
@@ -215,7 +216,7 @@ def test_errors_of_the_function_are_the_callers():
 
 @pytest.fixture
 def without_inductor(monkeypatch):
-    monkeypatch.setattr(numbers, "STAGES", numbers.STAGES[:3])
+    monkeypatch.setattr(stages, "STAGES", stages.STAGES[:3])
 
 
 def test_a_graph_that_differs_from_eager(without_inductor):

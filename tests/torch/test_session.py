@@ -430,7 +430,8 @@ def test_warnings_as_errors_do_not_reach_the_program(tmp_path):
 
 
 def test_what_torch_logs_stands_in_for_the_trace():
-    from depyf.torch.capture import parse_break, read_logged
+    from depyf.trace.breaks import parse_break
+    from depyf.trace.logged import read_logged
 
     graph = "TRACED GRAPH\n ===== %s =====\n <eval_with_key>.3 class GraphModule(torch.nn.Module):\n    pass\n"
     for name, record in (
@@ -481,11 +482,13 @@ def traced_kinds(monkeypatch):
     """The kinds of trace records that reach depyf."""
     import sys
 
-    hub, seen = sys.modules["depyf.torch.capture"]._Hub, []
+    from depyf.trace.vocabulary import record_kind
+
+    hub, seen = sys.modules["depyf.torch.capture"].Hub, []
     real = hub.traced
 
     def spy(self, record):
-        seen.append(sys.modules["depyf.torch.capture"].record_kind(record.metadata))
+        seen.append(record_kind(record.metadata))
         real(self, record)
 
     monkeypatch.setattr(hub, "traced", spy)
@@ -504,12 +507,13 @@ def test_records_that_nobody_reads_are_not_computed(run_script):
         """
 import logging, torch, depyf, depyf.torch
 import sys
+from depyf.trace.vocabulary import record_kind
 capture = sys.modules["depyf.torch.capture"]
-seen, real = [], capture._Hub.traced
+seen, real = [], capture.Hub.traced
 def spy(self, record):
-    seen.append(capture.record_kind(record.metadata))
+    seen.append(record_kind(record.metadata))
     real(self, record)
-capture._Hub.traced = spy
+capture.Hub.traced = spy
 with depyf.capture() as run:
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
 assert "dynamo_output_graph" in seen and "compilation_metrics" in seen, seen

@@ -6,13 +6,15 @@ __all__ = ["dump_src", "link"]
 
 
 def dump_src(original_code: Any, module: Any) -> str:
-    """The text of `full_code_for_<function>` for a function that torch.compile has compiled in this process.
+    """The text of `full_code_for_<function>` for a function that torch.compile has compiled in this
+    process.
 
     Args:
         original_code: the function, or its code object as it was before torch.compile.
         module: the module, or its globals, in which torch installed graphs and resume functions.
     Returns:
-        Python source: a dispatcher, and for each compiled entry its guards and its transformed code.
+        Python source: a dispatcher, and for each compiled entry its guards and its transformed
+        code.
     Raises:
         ImportError: torch is not installed.
         TypeError: the first argument has no code object.

@@ -1,32 +1,26 @@
 """The report: one self-contained page that says what torch.compile made of a run, and why.
 
-`build` takes a captured run, a dump's folder, a log of TORCH_TRACE, or several of them (the ranks of one job), and writes
-one HTML file. It needs Jinja2 and no torch. Importing this package loads neither.
+`build` takes a captured run, a dump's folder, a log of TORCH_TRACE, or several of them (the ranks
+of one job), and writes one HTML file. It needs Jinja2 and no torch. Importing this package loads
+neither.
 """
 
 import os
 import pathlib
 
+from depyf.report.base import ReportError
+
 __all__ = ["ReportError", "build"]
-
-#: the name of the page in a dump's folder
-PAGE = "index.html"
-#: what stands at the beginning of each page of ours; a file without it is not written over
-MARK = '<meta name="generator" content="depyf">'
-
-
-class ReportError(Exception):
-    """There is nothing that a report could be made of; the message says what was found and what to do."""
 
 
 def build(source, path=None):
     """Writes the report of one run.
 
     Args:
-        source: a `depyf.torch.model.Run`; the folder of a dump; a log that TORCH_TRACE wrote; or a list of these, which are
-            then the ranks of one job.
-        path: where to write the page. Without it the page is `index.html` in the folder of the dump, the folder that the
-            run was dumped to, or, for a log, `<log>.html` beside it.
+        source: a `depyf.torch.model.Run`; the folder of a dump; a log that TORCH_TRACE wrote; or a
+            list of these, which are then the ranks of one job.
+        path: where to write the page. Without it the page is `index.html` in the folder of the
+            dump, the folder that the run was dumped to, or, for a log, `<log>.html` beside it.
     Returns:
         The absolute path of the page, as a `pathlib.Path`.
     Raises:

@@ -1,11 +1,14 @@
-"""A run as plain data, wherever it comes from: the JSON of docs/run_schema.md with the text of each artifact in it."""
+"""A run as plain data, wherever it comes from: the JSON of docs/run_schema.md with the text of each
+artifact in it.
+"""
 
 import errno
 import os
 import re
 
 from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
-from depyf.report import MARK, PAGE, ReportError
+from depyf.report import tracelog
+from depyf.report.base import MARK, PAGE, ReportError
 from depyf.schema import MANIFEST
 from depyf.summary import rank_logs
 
@@ -13,7 +16,7 @@ _RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
 
 
 def load_all(source):
-    """The runs of a source: one, or those of its ranks where it is the folder of a distributed job."""
+    """The runs of a source: one, or those of the ranks of a distributed job's folder."""
     if not hasattr(source, "to_json"):
         folder = os.fspath(source)
         if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, MANIFEST)):
@@ -34,8 +37,8 @@ def load(source):
     """Reads a run from a `Run`, the folder of a dump, its depyf.json, or a log of TORCH_TRACE.
 
     Returns:
-        The run as documented in docs/run_schema.md; each artifact has a `text`, and the run `label`, `folder` (where its
-        files are, or None) and `place` (where its page goes, or None).
+        The run as documented in docs/run_schema.md; each artifact has a `text`, and the run
+        `label`, `folder` (where its files are, or None) and `place` (where its page goes, or None).
     Raises:
         ReportError: there is no run.
     """
@@ -57,7 +60,8 @@ def load(source):
                 MANIFEST,
                 "; it holds %d logs of TORCH_TRACE: name them one by one" % len(logs)
                 if logs
-                else "; depyf.prepare_debug(folder) around the first calls, or `depyf run`, makes one",
+                else "; depyf.prepare_debug(folder) around the first calls, or `depyf run`, makes "
+                "one",
             )
         )
     if os.path.basename(source) == MANIFEST:
@@ -100,7 +104,8 @@ def _of_folder(folder):
         raise ReportError("%s in %s was not written by depyf" % (MANIFEST, folder))
     if "functions" not in document:
         raise ReportError(
-            "the dump in %s is not finished, and nothing was compiled in it yet: the program with process id %s is inside "
+            "the dump in %s is not finished, and nothing was compiled in it yet: the program with "
+            "process id %s is inside "
             "prepare_debug, or was killed there" % (folder, document.get("process"))
         )
     earlier_blocks = document.get("earlier")
@@ -125,8 +130,6 @@ def _of_folder(folder):
 
 
 def _of_log(path):
-    from depyf.report import tracelog
-
     document = tracelog.read(path)
     document["folder"] = None
     document["label"] = os.path.basename(path)
@@ -144,8 +147,8 @@ def _read(folder, name, limit=FILE_LIMIT):
         return "not shown: %s\n" % error.strerror if error.errno == errno.EFBIG else ""
 
 
-#: the fields that the page reads, with what stands for one that is missing or of another type: a dump may be an older
-#: depyf's, or have been tampered with
+#: the fields that the page reads, with what stands for one that is missing or of another type: a
+#: dump may be an older depyf's, or have been tampered with
 _FUNCTION = {
     "name": "?",
     "qualname": "",
@@ -211,7 +214,9 @@ _ENTRY = {
 
 
 def _fit(value, shape):
-    """`value` in the form of `shape`: each field of the type of its default, each element of a list of the type of the first."""
+    """`value` in the form of `shape`: each field of the type of its default, each element of a list
+    of the type of the first.
+    """
     if isinstance(shape, dict) and shape:
         given = value if isinstance(value, dict) else {}
         return {key: _fit(given.get(key), default) for key, default in shape.items()}

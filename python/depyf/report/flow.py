@@ -1,6 +1,8 @@
-"""The picture of a run: function → graph → kernels → break → resume functions, as SVG, one compile a row.
+"""The picture of a run: function → graph → kernels → break → resume functions, as SVG, one compile
+a row.
 
-Rows are indented below the break that leads to them, so that a long chain of breaks stays a narrow picture.
+Rows are indented below the break that leads to them, so that a long chain of breaks stays a narrow
+picture.
 """
 
 ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 30, 34, 7.3
@@ -18,7 +20,8 @@ def draw(nodes, limit=60):
         nodes: those of `overview.nodes_of`.
         limit: rows that are drawn.
     Returns:
-        A dict for the template: `boxes`, `arrows`, `width`, `height`, `hidden` (rows that were not drawn).
+        A dict for the template: `boxes`, `arrows`, `width`, `height`, `hidden` (rows that were not
+        drawn).
     """
     rows = _order(nodes)
     shown = rows[:limit]

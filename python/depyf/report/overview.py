@@ -1,14 +1,13 @@
-"""What a run comes to: times, causes by what they cost, and how its functions, graphs and kernels follow each other."""
+"""What a run comes to: times, causes by what they cost, and how its functions, graphs and kernels
+follow each other.
+"""
 
 import re
 
 from depyf import advice
 from depyf.report import words
+from depyf.trace.names import resumed
 
-_RESUME = re.compile(
-    r"^(?:torch_dynamo_resume_in_(?P<old>.+)_at_(?P<line>\d+)|resume_in_(?P<new>.+)|<resume in (?P<later>.+)>)$",
-    re.DOTALL,
-)
 _KERNEL = re.compile(
     r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE
 )
@@ -67,16 +66,6 @@ def phases(entry):
 def seconds(entry):
     """Seconds of one compile, its backward included."""
     return sum(phases(entry).values())
-
-
-def resumed(name):
-    """(function, line) of which a resume function is the rest; ("", 0) for other names."""
-    match = _RESUME.match(name or "")
-    if match is None:
-        return "", 0
-    return match.group("old") or match.group("new") or match.group("later"), int(
-        match.group("line") or 0
-    )
 
 
 def count_kernels(entry):
@@ -142,7 +131,9 @@ class Node:
 
     @property
     def caller(self):
-        """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for functions of the reader's own."""
+        """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
+        functions of the reader's own.
+        """
         return (
             words.users_line(self.entry.get("user_stack") or ())
             if words.in_library(self.place[0])
@@ -181,7 +172,8 @@ class Node:
 
 
 def _fill_after(reason, entry):
-    # torch says what a value was; what it is now stands in the guards of the entry that was made for it
+    # torch says what a value was; what it is now stands in the guards of the entry that was made
+    # for it
     if (
         reason["after"]
         or not reason["name"]
@@ -264,7 +256,9 @@ def _code_name(entry):
 
 
 def _of_frame(run, entry):
-    """The function to which torch gave the number in front of a compile's id, for compiles of which it tells nothing else."""
+    """The function to which torch gave the number in front of a compile's id, for compiles of which
+    it tells nothing else.
+    """
     frame = str(entry.get("compile_id") or "").rpartition("/")[0]
     found = None
     for function in run.get("functions", ()):
@@ -284,7 +278,7 @@ def _key(prefix, entry, used):
     )  # ids start again after torch._dynamo.reset()
 
 
-# ---- what to look at first ---------------------------------------------------------------------------------------------
+# ---- what to look at first -----------------------------------------------------------------------
 
 
 def causes(nodes):
@@ -407,7 +401,7 @@ def avoidable(nodes):
     return sorted(rows, key=lambda row: -row["seconds"])
 
 
-# ---- ranks -------------------------------------------------------------------------------------------------------------
+# ---- ranks ---------------------------------------------------------------------------------------
 
 _UNIQUE = re.compile(
     r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|0x[0-9a-f]+|cuda:\d+|(?<=cuda)\d+"
@@ -415,9 +409,11 @@ _UNIQUE = re.compile(
 
 
 def divergence(runs):
-    """Where the ranks of a job part: rows of compile id, what differs, and each rank's side; empty where nothing does.
+    """Where the ranks of a job part: rows of compile id, what differs, and each rank's side; empty
+    where nothing does.
 
-    Ranks agree on a compile when they compiled the same function with the same captured graph and the same breaks.
+    Ranks agree on a compile when they compiled the same function with the same captured graph and
+    the same breaks.
     """
     sides = []
     for run in runs:

@@ -10,7 +10,8 @@ import re
 
 from depyf import schema
 from depyf.files import write_atomically
-from depyf.report import MARK, ReportError, flow, overview
+from depyf.report import flow, overview
+from depyf.report.base import MARK, ReportError
 from depyf.report.texts import Pool, visible
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")

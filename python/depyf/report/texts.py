@@ -2,10 +2,12 @@
 
 import re
 
-# Controls that HTML drops or changes, lone surrogates that UTF-8 has no form for, and marks that turn the direction of
-# writing, with which code can look like other code ("Trojan Source", CVE-2021-42574).
+# Controls that HTML drops or changes, lone surrogates that UTF-8 has no form for, and marks that
+# turn the direction of writing, with which code can look like other code ("Trojan Source",
+# CVE-2021-42574).
 _ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 
 

@@ -1,15 +1,19 @@
-"""A run from a log that TORCH_TRACE wrote, perhaps on a machine where depyf was not: without source and decompiled code.
+"""A run from a log that TORCH_TRACE wrote, perhaps on a machine where depyf was not: without source
+and decompiled code.
 
-The records are those that depyf reads from torch while a program runs, so they go through the same session.
+The records are those that depyf reads from torch while a program runs, so the same class joins
+them.
 """
 
 import re
 
 from depyf.files import parse_json
-from depyf.report import ReportError
-from depyf.torch import guards
-from depyf.torch.capture import Session, read_mark, record_kind
-from depyf.torch.compat import RESUME_CODE
+from depyf.report.base import ReportError
+from depyf.report.words import split_location
+from depyf.trace.guard_text import guards_of_tree_text
+from depyf.trace.names import RESUME_CODE, resumed
+from depyf.trace.records import Records
+from depyf.trace.vocabulary import SKIPPED, read_mark, record_kind
 
 #: characters of one record, and of all of a log, that are read; what a record takes beside its text
 PAYLOAD_LIMIT, LOG_LIMIT, _RECORD_COST = 1 << 26, 1 << 30, 512
@@ -24,7 +28,7 @@ def read(path):
     Raises:
         ReportError: the file is no such log.
     """
-    session = _LogSession()
+    session = _LogRecords()
     count, kept = 0, 0
     with open(path, encoding="utf-8", errors="replace", newline="\n") as stream:
         for metadata, payload, rank in _records(stream, session.problem):
@@ -40,8 +44,8 @@ def read(path):
                 break
     if not count:
         raise ReportError(
-            "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by TORCH_TRACE=folder python script.py"
-            % path
+            "%s is neither a dump nor a log of TORCH_TRACE; such a log is made by "
+            "TORCH_TRACE=folder python script.py" % path
         )
     return session.document()
 
@@ -88,8 +92,8 @@ def _records(stream, problem):
         yield metadata, "".join(lines).rstrip("\n") if lines else None, rank
 
 
-class _LogSession(Session):
-    """A session that is fed from a file."""
+class _LogRecords(Records):
+    """Records that come from a file."""
 
     def __init__(self):
         super().__init__()
@@ -133,13 +137,7 @@ class _LogSession(Session):
                 if mark is not None:
                     self.on_event(mark, None, compile_id)
                 return
-            if kind in (
-                "describe_tensor",
-                "describe_storage",
-                "describe_source",
-                "link",
-                "guard_added_fast",
-            ):
+            if kind in SKIPPED:
                 return
             self.on_trace(
                 kind, metadata, payload, None, compile_id, int(metadata.get("attempt") or 0)
@@ -158,7 +156,7 @@ class _LogSession(Session):
         functions, alone = {}, []
         for entry in self.order:
             if not entry.guards and entry.guard_tree:
-                entry.guards = guards.guards_of_tree_text(entry.guard_tree)
+                entry.guards = guards_of_tree_text(entry.guard_tree)
             metrics = entry.metrics
             name, filename, line = (
                 metrics.get("co_name"),
@@ -207,10 +205,9 @@ class _LogSession(Session):
 
 
 def _link(functions):
-    """Which resume functions a compile calls: those of its file and function that begin at the line of one of its breaks."""
-    from depyf.report.overview import resumed
-    from depyf.report.words import split_location
-
+    """Which resume functions a compile calls: those of its file and function that begin at the line
+    of one of its breaks.
+    """
     by_place = {}
     for function in functions:
         if function["is_resume"]:

@@ -1,7 +1,8 @@
-"""Graph breaks and recompiles in plain words: what happened, on which line of the user's, and what helps.
+"""Graph breaks and recompiles in plain words: what happened, on which line of the user's, and what
+helps.
 
-torch's own texts stay beside these words, complete; where a reason is not known here, torch's explanation is what is said.
-The words and the advice are rows of `depyf.advice`.
+torch's own texts stay beside these words, complete; where a reason is not known here, torch's
+explanation is what is said. The words and the advice are rows of `depyf.advice`.
 """
 
 import re
@@ -16,7 +17,10 @@ _LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
 _GIVEN_UP = re.compile(
     r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
 )
-_WHOLE = "torch gives the whole function up: it runs as plain Python, and only the functions that it calls are compiled."
+_WHOLE = (
+    "torch gives the whole function up: it runs as plain Python, and only the functions that "
+    "it calls are compiled."
+)
 _REPORT_HINT = re.compile(
     r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
 )
@@ -29,9 +33,11 @@ def of_break(found):
     Args:
         found: a graph break as in docs/run_schema.md.
     Returns:
-        A dict: `what` (torch's name for it), `code` (its number), `row` (that of `depyf.advice`, "" where there is none), `why`,
-        `then` (what it leads to where that is more than a cut), `help` (advice that is tested), `hints` (torch's own, word for
-        word), `file`, `line`, `source`, `caller` (the reader's own line that led into a library's, see `users_line`), `url`, `raw`.
+        A dict: `what` (torch's name for it), `code` (its number), `row` (that of `depyf.advice`, ""
+        where there is none), `why`,
+        `then` (what it leads to where that is more than a cut), `help` (advice that is tested),
+        `hints` (torch's own, word for word), `file`, `line`, `source`, `caller` (the reader's own
+        line that led into a library's, see `users_line`), `url`, `raw`.
     """
     reason = found.get("reason") or "unknown"
     raw = found.get("text") or reason
@@ -77,7 +83,10 @@ def _advice(row, names):
 
 
 def _hints(hints):
-    """torch's hints, each once; that something be reported to torch only where it says nothing else."""
+    """torch's hints, each once.
+
+    That something be reported to torch only where it says nothing else.
+    """
     kept = list(dict.fromkeys(hints))
     return [one for one in kept if not _REPORT_HINT.search(one)] or kept
 
@@ -89,20 +98,25 @@ def _then(raw):
 
 
 _LIBRARY = re.compile(
-    r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
+    r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli"
+    r"|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
 )
 _FRAME = re.compile(
-    r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+) in [^:]+: ?(?P<code>.*)$'
+    r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+)'
+    r" in [^:]+: ?(?P<code>.*)$"
 )
 
 
 def in_library(filename):
-    """Whether a file is Python's own, an installed package's or a dumped one, and so not what the reader wrote."""
+    """Whether a file is Python's own, an installed package's or a dumped one, and so not what the
+    reader wrote.
+    """
     return bool(_LIBRARY.search(filename))
 
 
 def users_line(stack):
-    """(file, line, code) of the innermost frame of a stack that is no library's; ("", 0, "") where there is none.
+    """(file, line, code) of the innermost frame of a stack that is no library's; ("", 0, "") where
+    there is none.
 
     Args:
         stack: lines as a traceback has them, or as the `user_stack` of an entry, outermost first.
@@ -140,12 +154,15 @@ def _last_code(stack):
 
 _TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
 _TENSOR = re.compile(
-    r"^tensor '(?P<name>.*?)' (?P<what>size|stride|rank|dtype|dispatch key set|requires_grad|device)(?: index)? mismatch"
+    r"^tensor '(?P<name>.*?)' (?P<what>size|stride|rank|dtype|dispatch key set|requires_grad"
+    r"|device)(?: index)? mismatch"
     r"(?: at index (?P<index>\d+))?\.\s*expected (?P<before>.*?)(?:, actual (?P<after>.*))?$",
     re.DOTALL | re.IGNORECASE,
 )
 _DEVICE = re.compile(
-    r"^tensor '(?P<name>.*?)' Tensor device index mismatch\. Expected device index to be (?P<before>.*?), but got (?P<after>.*)$"
+    r"^tensor '(?P<name>.*?)"
+    r"' Tensor device index mismatch\. Expected device index to be (?P<before>.*?)"
+    r", but got (?P<after>.*)$"
 )
 _TYPE = re.compile(
     r"^expected type of '(?P<name>.*?)' to be a tensor type, ?'? ?but found (?P<after>.*)$"
@@ -180,9 +197,11 @@ def of_reason(text):
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
     Args:
-        text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3".
+        text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0.
+            expected 2, actual 3".
     Returns:
-        A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`, `after`, `help`, `file`, `line`,
+        A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
+        `after`, `help`, `file`, `line`,
         `source`, `raw`.
     """
     match = _TRIED.match(text)
@@ -335,7 +354,9 @@ _CACHE = re.compile(r"cache|past_key_values|\.(keys|values)(\[|$)", re.IGNORECAS
 
 
 def _is_argument(name):
-    """Whether a program can pass something else for it: an argument by itself, and no attribute or element of one."""
+    """Whether a program can pass something else for it: an argument by itself, and no attribute or
+    element of one.
+    """
     return bool(re.match(r"^\w+$", _argument(name)))
 
 
@@ -453,6 +474,7 @@ def of_failure(text, breaks=()):
         found["why"] = "torch could not compile this: `%s`." % (lines[0] if lines else "unknown")
     elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
         found["then"] = (
-            "torch raised this to the program instead of cutting the graph, as it does with fullgraph=True."
+            "torch raised this to the program instead of cutting the graph, as it does with "
+            "fullgraph=True."
         )
     return found

@@ -1,4 +1,6 @@
-"""`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped files."""
+"""`depyf.debug`: run what was compiled, compile nothing, and stop at breakpoints in the dumped
+files.
+"""
 
 import sys
 import threading
@@ -6,12 +8,14 @@ import types
 from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.compiling import compile_text
+from depyf.model import LiveObject
 from depyf.torch import compat
-from depyf.torch.model import LiveObject
 
 
 class _Graph:
-    """A captured graph that can be stepped through: the live module, and where its text and its global are."""
+    """A captured graph that can be stepped through: the live module, and where its text and its
+    global are.
+    """
 
     def __init__(self, module: Any, path: str, home: str, name: str) -> None:
         self.module = LiveObject(module)
@@ -44,7 +48,9 @@ def remember_graph(module: Any, path: str, home: str, name: str) -> None:
 
 
 def forward_code(path: str) -> Optional[types.CodeType]:
-    """The code of `forward` of the first class in a dumped graph, compiled so that it names the file; None when absent."""
+    """The code of `forward` of the first class in a dumped graph, compiled so that it names the
+    file; None when absent.
+    """
     try:
         with open(path, encoding="utf-8") as stream:
             module = compile_text(stream.read(), path)
@@ -75,12 +81,14 @@ def same_graph(code: types.CodeType, other: types.CodeType) -> bool:
 
 
 class debug:
-    """Inside the block compiled code runs, nothing is compiled, and the dumped files can be stepped through.
+    """Inside the block compiled code runs, nothing is compiled, and the dumped files can be stepped
+    through.
 
-    Breakpoints in transformed code stop under every backend; in captured graphs with the backend "eager"; in inductor's
-    wrapper code in the file that torch runs, which the end of each kernel file in the dump names. What fits no compiled
-    entry runs as the user wrote it. After the block everything is as before; only a torch before 2.6 forgets the entries of
-    a function that was called in the block in a way that fits none.
+    Breakpoints in transformed code stop under every backend; in captured graphs with the backend
+    "eager"; in inductor's wrapper code in the file that torch runs, which the end of each kernel
+    file in the dump names. What fits no compiled entry runs as the user wrote it. After the block
+    everything is as before; only a torch before 2.6 forgets the entries of a function that was
+    called in the block in a way that fits none.
 
     Example:
         >>> with depyf.prepare_debug("dump"):
@@ -89,7 +97,8 @@ class debug:
         ...     main()
 
     Args:
-        pause: stop in the debugger on entry, so that breakpoints can be set in files that the run has just written.
+        pause: stop in the debugger on entry, so that breakpoints can be set in files that the run
+            has just written.
     Raises:
         ImportError: on entering, when torch is not installed.
     """
@@ -131,7 +140,8 @@ class debug:
         self._restore.append((function, function.__code__))
         compat.step_into(code)
         function.__code__ = code
-        # torch wraps the graph in functions of its own; without them one step leads from the transformed code into it
+        # torch wraps the graph in functions of its own; without them one step leads from the
+        # transformed code into it
         home = sys.modules.get(graph.home)
         names = vars(home) if home is not None else {}
         wrapped = names.get(graph.name)

@@ -1,7 +1,8 @@
-"""Writing a run to a folder: one file per graph, kernel and transformed code object, full_code files, depyf.json, README.md.
+"""Writing a run to a folder: one file per graph, kernel and transformed code object, full_code
+files, depyf.json, README.md.
 
-Each file is written beside its place and then renamed, so that a reader never sees half of one. A file that cannot be
-written becomes one warning and a row in the run's problems.
+Each file is written beside its place and then renamed, so that a reader never sees half of one. A
+file that cannot be written becomes one warning and a row in the run's problems.
 """
 
 import contextlib
@@ -13,14 +14,15 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.torch import compat
 from depyf import report
 from depyf.compiling import is_python
 from depyf.files import MANIFEST_LIMIT, parse_json, read_text, write_atomically
-from depyf.schema import MANIFEST, SCHEMA, STAGES
+from depyf.model import Artifact, Entry, Function, Problem, Run, sorted_artifacts
+from depyf.schema import MANIFEST, SCHEMA
+from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
-from depyf.torch.model import Artifact, Entry, Function, Problem, Run
+from depyf.trace.names import safe_name
 
 try:  # here and not when the first page is written, which is inside the user's block
     from depyf.report import document, page  # noqa: F401
@@ -33,14 +35,16 @@ OVERVIEW = "README.md"
 #: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
 DUMP_LIMIT = 1 << 30
 _OURS = re.compile(
-    r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)|full_code_for_.+_\d+\.py"
+    r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)"
+    r"|full_code_for_.+_\d+\.py"
     r"|depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
 )
 _TITLE = "# What torch.compile made"
 #: written again and again; what they hold is counted where it comes in
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
-#: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find it
+#: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find
+#: it
 DEBUG_NAMES = {
     "BEFORE_POST_GRAD": "fx_graph_readable",
     "AFTER_POST_GRAD": "fx_graph_transformed",
@@ -49,7 +53,9 @@ DEBUG_NAMES = {
 
 
 class _Shared:
-    """What the blocks that write to one folder in one process share: names and numbers in use, and whose depyf.json is."""
+    """What the blocks that write to one folder in one process share: names and numbers in use, and
+    whose depyf.json is.
+    """
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -104,7 +110,10 @@ def as_comment(text: str) -> str:
 
 
 def graph_as_python(text: str, heading: str) -> str:
-    """A graph as torch prints it, as a module that compiles; torch's `class <lambda>` gets a name."""
+    """A graph as torch prints it, as a module that compiles.
+
+    Torch's `class <lambda>` gets a name.
+    """
     body = _ANONYMOUS_CLASS.sub(r"\1class \2_graph(", text)
     module = "%simport torch\n\n%s" % (
         as_comment(heading),
@@ -119,16 +128,20 @@ def graph_as_python(text: str, heading: str) -> str:
 
 
 _TABLE_ROW = re.compile(
-    r'^\s*(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[^"]*)"'
+    r'^\s*(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)'
+    r'\])?(?P<device>[^"]*)"'
     r"(?: = (?P<target>[^#]*?)(?:;  .*)?|,.*|\)?)$"
 )
 _TABLE_ARGUMENT = re.compile(
-    r'(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[^"]*)"'
+    r'(?P<name>\w+): "(?P<dtype>[A-Za-z0-9_]+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)'
+    r'\])?(?P<device>[^"]*)"'
 )
 
 
 def graph_table(text: str) -> str:
-    """A graph as a table: name, dtype, shape, stride, device, and what computes it. Empty when no value has a shape."""
+    """A graph as a table: name, dtype, shape, stride, device, and what computes it. Empty when no
+    value has a shape.
+    """
     rows: List[Tuple[str, ...]] = [("name", "dtype", "shape", "stride", "device", "computed by")]
     for line in text.splitlines():
         if line.lstrip().startswith("def "):
@@ -168,7 +181,9 @@ def stage_file(prefix: str, artifact: Artifact) -> str:
 
 
 def entry_prefix(entry: Entry) -> str:
-    """What the names of an entry's files begin with: its graph's name, or its compile id where there is no graph."""
+    """What the names of an entry's files begin with: its graph's name, or its compile id where
+    there is no graph.
+    """
     return entry.graph_name or "__compile_%s" % re.sub(r"\W+", "_", entry.compile_id)
 
 
@@ -190,7 +205,10 @@ def _being_written(begun: float) -> Dict[str, Any]:
 
 @contextlib.contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """Holds a lock that other processes on this machine respect, where the system has such locks; leaves no file."""
+    """Holds a lock that other processes on this machine respect, where the system has such locks.
+
+    Leaves no file.
+    """
     descriptor = None
     try:
         import fcntl
@@ -204,6 +222,22 @@ def _locked(folder: str) -> Iterator[None]:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+class _Stored:
+    """Reads the text of an artifact back from its file; empty when that is gone."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __call__(self) -> str:
+        try:
+            with open(self._path, encoding="utf-8") as stream:
+                return stream.read()
+        except OSError:
+            return ""
 
 
 class EarlierDump(OSError):
@@ -239,10 +273,12 @@ class DumpWriter:
         self.numbers = self._shared.numbers
 
     def _take(self, existing: str, asked: Optional[str]) -> bool:
-        """Makes the folder this process's own; False when it is another one's, or its dump is to stay.
+        """Makes the folder this process's own; False when it is another one's, or its dump is to
+        stay.
 
-        `asked`: the folder in whose place this one is tried, since another process is at work there. What a process wrote beside it
-        since then, such as a worker that has ended already, belongs to the same run and stays.
+        `asked`: the folder in whose place this one is tried, since another process is at work
+        there. What a process wrote beside it since then, such as a worker that has ended already,
+        belongs to the same run and stays.
         """
         os.makedirs(self.folder, exist_ok=True)
         with tempfile.TemporaryFile(prefix=".depyf-", dir=self.folder):
@@ -362,8 +398,9 @@ class DumpWriter:
     def compile_ended(self, session: Any, entry: Entry) -> None:
         """Everything of a compile, or of its backward, is there."""
         self._write_artifacts(entry)
-        # A job that hangs or is killed never leaves its block, and is the one that somebody wants to look at. What is known is
-        # written at times, so that this stays a small part of the time that passes.
+        # A job that hangs or is killed never leaves its block, and is the one that somebody wants
+        # to look at. What is known is written at times, so that this stays a small part of the time
+        # that passes.
         if time.monotonic() >= self._next_snapshot:
             begin = time.monotonic()
             self._write_manifest(session.run, True)
@@ -371,12 +408,13 @@ class DumpWriter:
             self._next_snapshot = end + 50 * (end - begin)
 
     def late(self, session: Any, entry: Entry) -> None:
-        """Something arrived after the block: a backward that was compiled when it was first needed."""
+        """Something arrived after the block: a backward, compiled when it was first needed."""
         if not entry.backward_metrics:
             return
         self._write_artifacts(entry)
         self._late = True
-        # the whole run is written again, so for many late backwards only when that is a small part of the time that passed
+        # the whole run is written again, so for many late backwards only when that is a small part
+        # of the time that passed
         if time.monotonic() >= self._next_write:
             self.settle(session)
 
@@ -400,7 +438,7 @@ class DumpWriter:
         for function in run.functions:
             if function.is_resume and function.global_name in called:
                 continue
-            name = "full_code_for_%s_%d" % (_safe(function.stem()), function.index)
+            name = "full_code_for_%s_%d" % (safe_name(function.stem()), function.index)
             try:
                 text = renderer.render(function)
             except Exception as error:
@@ -441,7 +479,8 @@ class DumpWriter:
                 self._shared.written[self._block] = manifest
 
     def _write_page(self, run: Run) -> None:
-        # the blocks of one folder share one page; the earlier ones are read back from their manifests
+        # the blocks of one folder share one page; the earlier ones are read back from their
+        # manifests
         try:
             report.build(self.folder if self._shared.earlier else run)
         except ImportError as error:
@@ -542,7 +581,8 @@ class DumpWriter:
         artifact.path = self._write_claimed(base, ending, content)
         if artifact.path is None:
             return
-        artifact._folder, artifact._text = self.folder, None
+        artifact._text = None
+        artifact._stored = _Stored(os.path.join(self.folder, artifact.path))
         if artifact.stage in DEBUG_NAMES:
             self._write_claimed(
                 "%s.%s.%d" % (entry_prefix(entry), DEBUG_NAMES[artifact.stage], artifact.index),
@@ -561,25 +601,6 @@ class DumpWriter:
             table = graph_table(text)
             if table:
                 self._write_claimed(base + ".table", ".txt", table)
-
-
-def _safe(name: str) -> str:
-    from depyf.torch.capture import safe_name
-
-    return safe_name(name)
-
-
-def sorted_artifacts(entry: Entry) -> List[Artifact]:
-    """An entry's artifacts in the order in which torch makes the stages."""
-    order = {stage: position for position, stage in enumerate(STAGES)}
-    return sorted(
-        entry.artifacts,
-        key=lambda artifact: (
-            order.get(artifact.stage, len(order)),
-            artifact.stage,
-            artifact.index,
-        ),
-    )
 
 
 def overview(run: Run) -> str:

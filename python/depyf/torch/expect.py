@@ -3,8 +3,8 @@
 from typing import Any, Optional
 
 from depyf import summary
+from depyf.model import Run
 from depyf.torch.capture import capture
-from depyf.torch.model import Run
 
 
 class Exceeded(AssertionError):

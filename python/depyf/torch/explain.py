@@ -3,10 +3,11 @@
 import types
 from typing import Any, Dict, List, Tuple
 
+from depyf.model import LiveObject
 from depyf.torch import compat, guards
 from depyf.torch.capture import Session
+from depyf.torch.codes import resume_code
 from depyf.torch.fullcode import render
-from depyf.torch.model import LiveObject
 
 
 def _code_of(target: Any) -> types.CodeType:
@@ -47,9 +48,7 @@ def dump_src(original_code: Any, module: Any) -> str:
             entry.guards = guards.guards_of(manager)
             first = first or function
             for name in entry.calls:
-                from depyf.torch.capture import _resume_code
-
-                resumed = _resume_code(scope.get(name))
+                resumed = resume_code(scope.get(name))
                 if resumed is not None:
                     work.append(resumed)
     if first is None:

@@ -1,4 +1,6 @@
-"""full_code_for_<function>: one Python file that shows what torch's frame evaluation does for a compiled function."""
+"""full_code_for_<function>: one Python file that shows what torch's frame evaluation does for a
+compiled function.
+"""
 
 import ast
 import builtins
@@ -12,15 +14,20 @@ from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set
 
 from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
+from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
 from depyf.torch import compat, guards
-from depyf.torch.model import Constants, Entry, Function, Guard, LiveObject, Run
+from depyf.torch.codes import known_constants
+from depyf.trace.guard_text import parsed_expression, tensor_in_words
+from depyf.trace.names import safe_name
 
 _INDENT = "    "
 _tokens = itertools.count()
-#: guard managers by the token that a full_code file carries, so that the file can ask them while they live
+#: guard managers by the token that a full_code file carries, so that the file can ask them while
+#: they live
 _managers: Dict[str, LiveObject] = {}
 
-#: where the objects are that stand in transformed code, by the same token: code objects that hold them, and their ids by name
+#: where the objects are that stand in transformed code, by the same token: code objects that hold
+#: them, and their ids by name
 _holders: Dict[str, Tuple[LiveObject, LiveObject, Dict[str, int]]] = {}
 
 #: names that the guards of a full_code file call and this module supplies through `link`
@@ -33,11 +40,14 @@ _HELPERS = (
 )
 
 
-# ---- what a full_code file calls -------------------------------------------------------------------------------------
+# ---- what a full_code file calls -----------------------------------------------------------------
 
 
 def checked_by_torch(token: str, values: Dict[str, Any]) -> bool:
-    """Asks torch's own guard manager; guards that only it can check are taken to hold once it is gone."""
+    """Asks torch's own guard manager.
+
+    Guards that only it can check are taken to hold once it is gone.
+    """
     known = _managers.get(token)
     manager = known.get() if known is not None else None
     if manager is None:
@@ -120,12 +130,13 @@ def link(
     token: str = "",
     of_torch: Optional[Dict[str, str]] = None,
 ) -> None:
-    """Supplies what the code in a full_code file uses: guard helpers, and the globals of the module it came from.
+    """Supplies what the code in a full_code file uses: guard helpers, and the globals of the module
+    it came from.
 
     Args:
         names: the file's globals; what is there already stays.
-        module: name of the module in which the functions were defined. Its graphs and resume functions are there only in
-            the process that compiled them.
+        module: name of the module in which the functions were defined. Its graphs and resume
+            functions are there only in the process that compiled them.
         token: which guard manager knows those globals; not every function was defined in a module.
         of_torch: names in the file for globals that torch named, and torch's names.
     """
@@ -175,13 +186,7 @@ _MODULE_NAMES = frozenset(
 )
 
 
-# ---- text --------------------------------------------------------------------------------------------------------------
-
-
-def _identifier(name: str) -> str:
-    from depyf.torch.capture import safe_name
-
-    return safe_name(name)
+# ---- text ----------------------------------------------------------------------------------------
 
 
 def _comment(text: str) -> str:
@@ -189,18 +194,20 @@ def _comment(text: str) -> str:
 
 
 def _key(function: Function) -> str:
-    return function.global_name or _identifier(function.name)
+    return function.global_name or safe_name(function.name)
 
 
 def _shown_name(function: Function) -> str:
-    return function.global_name or _identifier(function.name)
+    return function.global_name or safe_name(function.name)
 
 
 def _defaults(function: Function) -> Dict[str, str]:
-    """`=value` by parameter, as far as the source has literals: a code object, unlike its function, knows no defaults."""
+    """`=value` by parameter, as far as the source has literals: a code object, unlike its function,
+    knows no defaults.
+    """
     if function.is_resume or function.source_origin != "file":
         return {}
-    text = function_text(function.source, _identifier(function.name), "f")
+    text = function_text(function.source, safe_name(function.name), "f")
     node = parse(text).body[0] if text is not None else None
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return {}
@@ -261,7 +268,10 @@ class _Signature:
         return shown
 
     def frame_locals(self, text_of_guards: str) -> str:
-        """A dict display of the frame's locals; free variables only where a guard reads them, they may be unbound."""
+        """A dict display of the frame's locals.
+
+        Free variables only where a guard reads them, they may be unbound.
+        """
         names = list(self.parameters)
         names += [
             name
@@ -289,7 +299,7 @@ def _known_names() -> FrozenSet[str]:
 
 
 def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
-    parsed = guards.parsed_expression(expression)
+    parsed = parsed_expression(expression)
     return parsed is not None and parsed[0] <= known
 
 
@@ -328,7 +338,7 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
             ("global " if one.startswith("G[") else "") + one[3:-2] for one in source.split(" ")
         )
     for guard in group:
-        tensor = guards.tensor_in_words(guard.expression or "")
+        tensor = tensor_in_words(guard.expression or "")
         if tensor:
             title += ": " + tensor
             break
@@ -427,12 +437,15 @@ def _guard_function(
 
 
 def _needs_parentheses(expression: str) -> bool:
-    parsed = guards.parsed_expression(expression)
+    parsed = parsed_expression(expression)
     return parsed is None or parsed[1] in (ast.Or, ast.IfExp, ast.Lambda, ast.Starred)
 
 
 def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
-    """The text of one function in a source, dedented, without decorators, under another name; None when it has none."""
+    """The text of one function in a source, dedented, without decorators, under another name.
+
+    None when it has none.
+    """
     try:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -454,7 +467,8 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
 
 
 def _fits(text: str, code: types.CodeType, name: str) -> bool:
-    # the user's own text is shown when it means the same here: no defaults to evaluate, no mangled names, same variables
+    # the user's own text is shown when it means the same here: no defaults to evaluate, no mangled
+    # names, same variables
     tree = parse(text)
     node = tree.body[0]
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -491,9 +505,7 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
 def _original(function: Function, name: str, signature: _Signature, token: str) -> str:
     code, constants = function.code, function._constants
     text = (
-        function_text(function.source, _identifier(function.name), name)
-        if function.source
-        else None
+        function_text(function.source, safe_name(function.name), name) if function.source else None
     )
     if text is not None and function.source_origin == "file":
         try:
@@ -503,8 +515,6 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
             pass
         text, constants = None, {}
         if code is not None:
-            from depyf.torch.capture import known_constants
-
             try:
                 decompiled, objects = decompile_with_constants(code)
                 text, constants = function_text(decompiled, None, name), known_constants(objects)
@@ -730,9 +740,12 @@ class Renderer:
             '"""What torch.compile made of %s (%s:%d), as Python.'
             % (_docstring(function.title), _docstring(function.filename), function.firstlineno),
             "",
-            "Each function below is what torch's frame evaluation, written in C, does at a call: it tries the compiled entries in",
-            "order and runs the first whose guards hold. torch moves the entry it used to the front; the order here is that of",
-            "the moment when this file was written. L and G in a guard are the frame's locals and its module's globals.",
+            "Each function below is what torch's frame evaluation, written in C, does at a call: "
+            "it tries the compiled entries in",
+            "order and runs the first whose guards hold. torch moves the entry it used to the "
+            "front; the order here is that of",
+            "the moment when this file was written. L and G in a guard are the frame's locals and "
+            "its module's globals.",
             '"""',
             "from __future__ import annotations",
             "",

@@ -1,171 +1,18 @@
-"""Guards of compiled entries: read from torch's guard tree, and turned into Python where they can be."""
+"""Guards of compiled entries: read from torch's guard tree, and what their expressions call."""
 
-import ast
 import functools
-import json
 import re
-from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
+from typing import Any, FrozenSet, Iterator, List
 
-from depyf.compiling import parse
+from depyf.model import Guard
 from depyf.torch import compat
-from depyf.torch.model import Guard
-
-_TREE_LINE = re.compile(r"^(?P<depth>(?:\| )*)\+- (?P<text>.*)$")
-_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.DOTALL)
-_MANAGER = re.compile(r"source=(?P<source>.*?), (?:accessed_by=|type=)")
-#: what torch appends to the text of a guard for the reader: the value's type, or the state it was compared with
-_TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.DOTALL)
-_STATE_NOTE = re.compile(
-    r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.DOTALL
-)
-_SAVED_HOOKS = re.compile(
-    r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$",
-    re.DOTALL,
-)
-#: everything before the first `#` that is in no string; stops at a quote that nothing closes
-_UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
-_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
+from depyf.trace.guard_text import make_guard
 
 
-def split_comment(text: str) -> Tuple[str, str]:
-    """Splits the text of a guard into its code and the comment that torch appends; a `#` inside a string is code."""
-    if "#" not in text:
-        return text.rstrip(), ""
-    end = _UP_TO_COMMENT.match(text).end()  # type: ignore[union-attr]
-    if end < len(text) and text[end] == "#":
-        return text[:end].rstrip(), text[end:].strip()
-    if end < len(text) and "  # " in text:  # an apostrophe that opens no string
-        code, _, comment = text.partition("  # ")
-        return code.rstrip(), "# " + comment.strip()
-    return text.rstrip(), ""
-
-
-@functools.lru_cache(maxsize=4096)
-def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
-    """The names that an expression reads and does not bind itself, and the class of its outermost node; None for others.
-
-    A guard's text is looked at several times, so each is parsed once.
-    """
-    try:
-        body = parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    read, bound = set(), set()
-    for node in ast.walk(body):
-        if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-    kind: type = type(body)
-    if isinstance(body, ast.BoolOp):
-        kind = type(body.op)
-    return frozenset(read - bound), kind
-
-
-def _is_expression(text: str) -> bool:
-    return parsed_expression(text) is not None
-
-
-def _split_arguments(text: str) -> List[str]:
-    parts, depth, quote, start = [], 0, "", 0
-    for position, char in enumerate(text):
-        if quote:
-            if char == quote and text[position - 1] != "\\":
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
-    tail = text[start:].strip()
-    return parts + [tail] if tail else parts
-
-
-def _tensor_expression(text: str) -> Optional[str]:
-    # check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, requires_grad=False,
-    #              size=[10], stride=[1]) names things that exist only in C++; as text they become arguments of a helper
-    match = _CHECK_TENSOR.match(text)
-    if match is None:
-        return None
-    arguments = _split_arguments(match.group("arguments"))
-    if len(arguments) < 4:
-        return None
-    keywords = [argument for argument in arguments[4:]]
-    if any("=" not in keyword for keyword in keywords):
-        return None
-    call = "__check_tensor(%s)" % ", ".join(
-        [arguments[0], repr(arguments[1]), repr(arguments[2]), arguments[3]] + keywords
-    )
-    return call if _is_expression(call) else None
-
-
-@functools.lru_cache(maxsize=4096)  # one function's entries have most of their guards in common
-def expression_of(text: str) -> Optional[str]:
-    """Python that decides what the guard decides, or None when its text names things that only torch's C++ knows.
-
-    Args:
-        text: the guard as torch prints it, without the comment.
-    """
-    text = text.strip()
-    tensor = _tensor_expression(text)
-    if tensor is not None:
-        return tensor
-    if text.startswith("check_tensor("):
-        return None
-    match = _STATE_NOTE.match(text)
-    if match is not None:
-        state = compat.global_state()
-        try:
-            wanted = json.loads(match.group("state"))
-        except ValueError:
-            wanted = None
-        if isinstance(state, dict) and isinstance(wanted, dict) and set(state) == set(wanted):
-            return "__global_state() == %r" % (wanted,)
-        return "___check_global_state()"
-    match = _TYPE_NOTE.match(text)
-    if match is not None:
-        text = match.group("code")
-    match = _SAVED_HOOKS.match(text)
-    if match is not None:
-        return (
-            "__saved_tensors_hooks() == %s" % match.group("ids")
-            if _is_expression(match.group("ids"))
-            else None
-        )
-    if text.startswith(("check_no_aliasing(", "___check_tensors(")):
-        names = text[text.index("(") + 1 : -1]
-        call = "__check_no_aliasing(%s)" % names
-        return call if text.startswith("check_no_aliasing(") and _is_expression(call) else None
-    if not _is_expression(text):
-        return None
-    return text
-
-
-def make_guard(text: str, kind: str = "", source: str = "", user_stack: Any = None) -> Guard:
-    """A `Guard` from the text that torch prints for it."""
-    code, comment = split_comment(text)
-    stack = []
-    for frame in user_stack or ():
-        stack.append(
-            "%s:%s in %s"
-            % (
-                getattr(frame, "filename", "?"),
-                getattr(frame, "lineno", "?"),
-                getattr(frame, "name", "?"),
-            )
-        )
-    return Guard(
-        text=code,
-        kind=kind,
-        source=source,
-        comment=comment,
-        expression=expression_of(code),
-        user_stack=stack,
-    )
+@functools.lru_cache(maxsize=None)
+def known_state() -> FrozenSet[str]:
+    """The parts of torch's global state that `compat.global_state` tells of."""
+    return frozenset(compat.global_state() or ())
 
 
 def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
@@ -181,7 +28,7 @@ def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
             except Exception:
                 stack = None
         for text in leaf.verbose_code_parts():
-            yield make_guard(text, type(leaf).__name__, source, stack)
+            yield make_guard(text, type(leaf).__name__, source, stack, known_state())
 
 
 def _children(manager: Any) -> List[Any]:
@@ -198,10 +45,12 @@ def _children(manager: Any) -> List[Any]:
 def walk(root: Any) -> List[Guard]:
     """Every guard of a tree in the order in which torch's own listing has them.
 
-    Contents of dicts and the guards over symbolic shapes are included; a guard over several things appears once.
+    Contents of dicts and the guards over symbolic shapes are included; a guard over several things
+    appears once.
     """
     found: List[Guard] = []
-    # pybind hands out the same Python object for one guard only while a reference to it lives, hence `alive`
+    # pybind hands out the same Python object for one guard only while a reference to it lives,
+    # hence `alive`
     seen: set = set()
     alive: List[Any] = []
     work = [root]
@@ -218,59 +67,21 @@ def walk(root: Any) -> List[Guard]:
     if hasattr(root, "get_epilogue_lambda_guards"):
         for leaf in root.get_epilogue_lambda_guards():
             for text in leaf.verbose_code_parts():
-                found.append(make_guard(text, type(leaf).__name__))
+                found.append(make_guard(text, type(leaf).__name__, state=known_state()))
     return found
 
 
 def guards_of(manager: Any) -> List[Guard]:
-    """The guards of a guard manager (2.4+) or of a check function (before), empty for one that torch has deleted."""
+    """The guards of a guard manager (2.4+) or of a check function (before), empty for one that
+    torch has deleted.
+    """
     root = compat.guard_root(manager)
     if root is not None and hasattr(root, "get_leaf_guards"):
         return walk(root)
     parts = (
         getattr(manager, "verbose_code_parts", None) or getattr(manager, "code_parts", None) or ()
     )
-    return [make_guard(text) for text in parts]
-
-
-def guards_of_tree_text(text: str) -> List[Guard]:
-    """The guards in the text of a guard tree, as the structured trace carries it (`dynamo_cpp_guards_str`).
-
-    Used where the guard manager itself has died.
-    """
-    found: List[Guard] = []
-    sources: Dict[int, str] = {}
-    relations = set()
-    for line in text.splitlines():
-        match = _TREE_LINE.match(line)
-        if match is None:
-            if (
-                found
-                and line.strip()
-                and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency"))
-            ):
-                found[-1] = make_guard(
-                    found[-1].text + "\n" + line, found[-1].kind, found[-1].source
-                )
-            continue
-        depth = len(match.group("depth")) // 2
-        body = match.group("text")
-        manager = _MANAGER.search(body)
-        leaf = _LEAF.match(body)
-        if leaf is not None and not (manager is not None and "Manager" in body.split(":", 1)[0]):
-            kind, guard = leaf.group("kind"), leaf.group("text")
-            if kind in compat.RELATIONAL_GUARDS:
-                # earlier torch prints it under each of its things
-                if (kind, guard) in relations:
-                    continue
-                relations.add((kind, guard))
-            found.append(make_guard(guard, kind, sources.get(depth - 1, "")))
-        elif manager is not None:
-            sources[depth] = manager.group("source")
-    return found
-
-
-# ---- what the expressions call, for a full_code file that is executed ---------------------------------------------------
+    return [make_guard(text, state=known_state()) for text in parts]
 
 
 def check_tensor(
@@ -324,27 +135,10 @@ def unmarked(value: Any, *marks: str) -> bool:
     return not any(hasattr(value, "_dynamo_%s_indices" % mark) for mark in marks)
 
 
-def tensor_in_words(expression: str) -> str:
-    """What a `__check_tensor(...)` asks, for people; "" for any other expression."""
-    if not expression.startswith("__check_tensor("):
-        return ""
-    parts = _split_arguments(expression[len("__check_tensor(") : -1])
-    if len(parts) < 4:
-        return ""
-    given = dict(part.split("=", 1) for part in parts[4:] if "=" in part)
-    keys = re.search(r"\((\w+)", parts[2])
-    device = keys.group(1) if keys else "?"
-    if given.get("device", "None") != "None":
-        device += " " + given["device"]
-    text = "%s %s on %s" % (parts[3].replace("torch.", ""), parts[1].strip("'\""), device)
-    if "size" in given:
-        text += ", size %s" % given["size"].replace("None", "any")
-    return text + (", with gradient" if given.get("requires_grad") == "True" else "")
-
-
 def _same_keys(have: str, want: str) -> bool:
-    # torch compares the key sets after the thread's included and excluded keys are applied, which changes functionality
-    # keys (autograd, autocast, ADInplaceOrView) and never the backend; the backend is what a tensor itself carries
+    # torch compares the key sets after the thread's included and excluded keys are applied, which
+    # changes functionality keys (autograd, autocast, ADInplaceOrView) and never the backend; the
+    # backend is what a tensor itself carries
     def backends(text: str) -> set:
         keys = set(re.findall(r"[A-Za-z0-9_]+", text.partition("(")[2]))
         return {key for key in keys if not key.startswith(("Auto", "ADInplace", "BackendSelect"))}
@@ -358,6 +152,8 @@ def check_no_aliasing(*values: Any) -> bool:
 
 
 def saved_tensors_hooks() -> Any:
-    """The ids of the innermost saved-tensor hooks as torch's guard compares them, None when there are none."""
+    """The ids of the innermost saved-tensor hooks as torch's guard compares them, None when there
+    are none.
+    """
     hooks = compat.saved_tensors_hooks()
     return None if hooks is None else tuple(id(hook) for hook in hooks)

@@ -1,7 +1,9 @@
-"""A run as it shows itself in a notebook: a function, one of its compiles and one of its texts to be picked from lists.
+"""A run as it shows itself in a notebook: a function, one of its compiles and one of its texts to
+be picked from lists.
 
-Plain HTML with a few lines of script and no widgets, so that it works in JupyterLab, Notebook, VS Code, Colab and in what
-nbconvert exports. Where scripts do not run, every text is there as a part that unfolds.
+Plain HTML with a few lines of script and no widgets, so that it works in JupyterLab, Notebook, VS
+Code, Colab and in what nbconvert exports. Where scripts do not run, every text is there as a part
+that unfolds.
 """
 
 import uuid
@@ -9,28 +11,35 @@ from html import escape
 from typing import Any, Dict, Iterator, List, Tuple
 
 from depyf import summary
+from depyf.model import sorted_artifacts
 from depyf.report import overview, words
 from depyf.terminal import shown
 
-#: characters of one text, and of all together, that go into a notebook; files of a dump are always complete
+#: characters of one text, and of all together, that go into a notebook; files of a dump are always
+#: complete
 TEXT_LIMIT = 200000
 TOTAL_LIMIT = 4000000
 
 _STYLE = """
 #ID { font-size: 13px; line-height: 1.45; margin: .3em 0 }
-#ID pre { max-height: 32em; overflow: auto; white-space: pre; margin: .4em 0; padding: .6em .8em; font: 12px/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 4px; background: transparent; color: inherit }
+#ID pre { max-height: 32em; overflow: auto; white-space: pre; margin: .4em 0; padding: .6em .8em;
+    font: 12px/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 4px;
+    background: transparent; color: inherit }
 #ID .depyf-summary { white-space: pre-wrap; overflow-wrap: anywhere }
-#ID select { font: inherit; margin: 0 1em .3em .3em; max-width: 24em; color: inherit; background: Canvas; color: CanvasText }
+#ID select { font: inherit; margin: 0 1em .3em .3em; max-width: 24em; color: inherit;
+    background: Canvas; color: CanvasText }
 #ID .depyf-picked > summary { display: none }
 #ID .depyf-pickers[hidden], #ID details[hidden] { display: none }
 """
 
-# Moves no text around: it fills three lists from what is there and shows the one part that they name.
+# Moves no text around: it fills three lists from what is there and shows the one part that they
+# name.
 _SCRIPT = """
 (function () {
   var script = document.currentScript;
-  var root = (script && script.closest && script.closest('.depyf-run')) || document.getElementById('ID');
+  var found = script && script.closest && script.closest('.depyf-run');
+  var root = found || document.getElementById('ID');
   if (!root || root.dataset.ready) return;
   root.dataset.ready = '1';
   var parts = Array.prototype.slice.call(root.querySelectorAll('details'));
@@ -92,8 +101,6 @@ def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
         for guard in entry.guards:
             lines.append(guard.text + ("  # " + guard.comment if guard.comment else ""))
         yield "guards (%d)" % len(entry.guards), "\n".join(lines)
-    from depyf.torch.dump import sorted_artifacts
-
     for artifact in sorted_artifacts(entry):
         if artifact.kind == "json":
             continue
@@ -131,7 +138,7 @@ def run_html(run: Any) -> str:
     """A run as HTML.
 
     Args:
-        run: a `depyf.torch.model.Run`.
+        run: a `depyf.model.Run`.
     """
     pairs = [(function, entry) for function in run.functions for entry in function.entries]
     return _html(
@@ -141,12 +148,12 @@ def run_html(run: Any) -> str:
 
 
 def function_html(function: Any) -> str:
-    """A `depyf.torch.model.Function` as HTML, with the texts of its compiles."""
+    """A `depyf.model.Function` as HTML, with the texts of its compiles."""
     return _html(repr(function), [(function, entry) for entry in function.entries])
 
 
 def entry_html(entry: Any) -> str:
-    """A `depyf.torch.model.Entry` as HTML, with its texts."""
+    """A `depyf.model.Entry` as HTML, with its texts."""
     return _html(repr(entry), [(None, entry)])
 
 
@@ -188,7 +195,8 @@ def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:
                 )
             total += min(len(text), room)
             out.append(
-                '<details data-function="%d" data-entry="%d" data-artifact="%s" data-function-name="%s"'
+                '<details data-function="%d" data-entry="%d" data-artifact="%s" '
+                'data-function-name="%s"'
                 ' data-entry-name="%s" data-artifact-name="%s"><summary>%s, %s: %s</summary>'
                 '<pre tabindex="0">%s</pre></details>'
                 % (

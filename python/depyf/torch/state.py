@@ -71,11 +71,13 @@ def unwrap(fn: Any) -> Any:
 
 
 class State:
-    """The state that a call of a function can read and write, remembered so that it can be put back.
+    """The state that a call of a function can read and write, remembered so that it can be put
+    back.
 
-    Tensors, modules with their buffers, gradients and attributes, optimizers, containers and objects that are reached from
-    the function's closure, its globals (modules, optimizers and tensors by name, plain values), its object and its
-    arguments; random number generators of torch, Python and NumPy.
+    Tensors, modules with their buffers, gradients and attributes, optimizers, containers and
+    objects that are reached from the function's closure, its globals (modules, optimizers and
+    tensors by name, plain values), its object and its arguments; random number generators of torch,
+    Python and NumPy.
 
     Args:
         roots: the function, its arguments and keyword arguments.
@@ -258,7 +260,9 @@ def _restore_random(state: Tuple[Any, ...]) -> None:
 
 
 class OwnCompiles:
-    """Compiles inside the block leave no entries on code that had none, so that the caller's own compiles go on as before."""
+    """Compiles inside the block leave no entries on code that had none, so that the caller's own
+    compiles go on as before.
+    """
 
     def __init__(self) -> None:
         self._codes: List[types.CodeType] = []
@@ -289,7 +293,9 @@ class OwnCompiles:
 
 
 def fresh_function(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls `fn` and whose code object torch has never seen, so that nothing compiled before is used."""
+    """A function that calls `fn` and whose code object torch has never seen, so that nothing
+    compiled before is used.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)

@@ -1,0 +1,332 @@
+"""The one bytecode hook and the one handler of the trace, which serve all open blocks.
+
+They are there only while a block is open, or a graph that was captured in one still waits for its
+backward."""
+
+import atexit
+import logging
+import os
+import threading
+import types
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from depyf.decompiler import decompile
+from depyf.torch import compat
+from depyf.torch.capture.session import Session
+from depyf.torch.capture.warned import log
+from depyf.trace.vocabulary import SKIPPED, compile_id_of, read_mark, record_kind
+
+
+class _TraceHandler(logging.Handler):
+    def __init__(self, hub: "Hub") -> None:
+        super().__init__(level=logging.DEBUG)
+        self._hub = hub
+
+    def handle(self, record: logging.LogRecord) -> bool:  # no lock: sessions have their own
+        compat.untraced(self._hub.traced, record)
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        compat.untraced(self._hub.traced, record)
+
+
+class _TakeText(logging.Filter):
+    """Takes the texts of a logger; those that somebody else listens to pass."""
+
+    def __init__(self, hub: "Hub", stage: str, was_enabled: bool) -> None:
+        super().__init__()
+        self._hub = hub
+        self._stage = stage
+        self._was_enabled = was_enabled
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        compat.untraced(self._hub.logged, self._stage, record)
+        return self._was_enabled
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: List[Session] = []  # outermost first
+        self._lingering: List[Session] = []
+        self._printing = 0
+        self._at_exit = False
+        self._hook: Any = None
+        self._handler: Optional[_TraceHandler] = None
+        self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
+        self._taken: set = set()  # kinds of texts that stand in for the trace
+        self._fusion_attached = False
+        self._in_child: Optional[Callable[[], None]] = None
+        self._formatted: Any = None  # takes away what watches graphs that a backend formats
+
+    def add(self, session: Session) -> None:
+        with self._lock:
+            session.open = True
+            self._sessions.append(session)
+            self._attach()
+            self._finish_at_exit()
+
+    def remove(self, session: Session) -> None:
+        with self._lock:
+            session.open = False
+            if session in self._sessions:
+                self._sessions.remove(session)
+            self._attach()
+
+    def linger(self, session: Session) -> None:
+        with self._lock:
+            self._lingering.append(session)
+            self._attach()
+            self._finish_at_exit()
+
+    def _finish_at_exit(self) -> None:
+        if not self._at_exit:
+            self._at_exit = True
+            atexit.register(self._finish)
+
+    def _finish(self) -> None:
+        # a block that was entered by hand and never left still gets its files
+        process = os.getpid()
+        for session in [one for one in self._sessions if one.process == process]:
+            self.remove(session)
+            session.finish()
+        for session in [one for one in self._lingering if one.process == process]:
+            self._settle(session)
+
+    @staticmethod
+    def _settle(session: Session) -> None:
+        try:
+            if session.writer is not None:
+                session.writer.settle(session)
+        except Exception as error:
+            session.failed("writing the dump", error)
+
+    def print_source(self, count: int) -> None:
+        with self._lock:
+            self._printing = max(0, self._printing + count)
+            self._attach()
+
+    def _attach(self) -> None:
+        wants_hook = bool(self._sessions) or bool(self._printing)
+        if wants_hook and self._hook is None:
+            self._hook = compat.register_bytecode_hook(self.hooked)
+        elif not wants_hook and self._hook is not None:
+            self._hook.remove()
+            self._hook = None
+        if self._sessions:
+            self._watch_formatted()
+        elif not self._sessions and self._formatted is not None:
+            self._formatted()
+            self._formatted = None
+        wants_trace = bool(self._sessions) or bool(self._lingering)
+        logger = compat.trace_logger() if wants_trace or self._handler is not None else None
+        if logger is None:
+            if wants_trace:
+                self._attach_artifacts()
+            else:
+                self._release_filters()
+            return
+        if wants_trace and self._handler is None:
+            self._handler = _TraceHandler(self)
+            compat.add_trace_handler(self._handler, SKIPPED)
+            self._attach_artifacts()
+        elif not wants_trace and self._handler is not None:
+            compat.remove_trace_handler(self._handler)
+            self._handler = None
+            self._release_filters()
+
+    def _watch_formatted(self) -> None:
+        if self._formatted is None:
+            self._formatted = compat.watch_formatted_graphs(self.formatted)
+
+    def _release_filters(self) -> None:
+        for logger, taker, level in self._filters:
+            logger.removeFilter(taker)
+            compat.stop_asking(logger, level)
+        self._filters, self._taken, self._fusion_attached = [], set(), False
+
+    def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
+        taker = _TakeText(self, kind, logger.isEnabledFor(level))
+        self._filters.append((logger, taker, level))
+        logger.addFilter(taker)
+        compat.ask_for(logger, level)
+
+    def _attach_artifacts(self) -> None:
+        for kind, logger in compat.artifact_loggers().items():
+            if kind not in self._taken:
+                self._taken.add(kind)
+                self._take(kind, logger, logging.DEBUG)
+
+    def _attach_fusion(self) -> None:
+        # inductor is imported when it is first used, which is after a block was opened
+        with self._lock:
+            if self._fusion_attached or self._handler is None:
+                return
+            self._fusion_attached = True
+            for stage, logger in compat.fusion_loggers().items():
+                self._take(stage, logger, logging.INFO)
+
+    def _active(self, lingering: bool = False) -> List[Session]:
+        # a forked process inherits the blocks of its parent; their folder and their run are the
+        # parent's
+        process = os.getpid()
+        if self._in_child is not None:
+            begin, self._in_child = self._in_child, None
+            begin()
+        sessions = self._sessions + self._lingering if lingering else self._sessions
+        return [session for session in sessions if session.process == process]
+
+    def hooked(self, code: types.CodeType, new_code: types.CodeType) -> Optional[types.CodeType]:
+        """The bytecode hook.
+
+        An exception must not reach torch, which would pass it on to the user's program.
+        """
+        replacement = None
+        try:
+            context, compile_id, attempt = compat.current_compile()
+            scope = compat.frame_globals()
+        except Exception as error:
+            self._tell("asking torch for the compile at hand", error)
+            context, compile_id, attempt, scope = None, None, 0, None
+        shared: Dict[str, Any] = {"scope": scope}
+        try:
+            shared["hooks_behind"] = compat.hooks_behind(self.hooked)
+        except Exception as error:
+            self._tell("asking torch for the other bytecode hooks", error)
+        # the innermost block that writes files owns the replacement; without one nothing is
+        # replaced
+        active = self._active()
+        owners = [session for session in reversed(active) if session.writer is not None]
+        for session in owners + [session for session in reversed(active) if session.writer is None]:
+            try:
+                found = session.on_bytecode(
+                    code, new_code, context, compile_id or "?", attempt, scope, shared
+                )
+                replacement = replacement if replacement is not None else found
+            except Exception as error:
+                session.failed("looking at the transformed code of %s" % code.co_name, error)
+        if self._printing:
+            try:
+                self._print(new_code, shared)
+            except Exception as error:
+                log.debug("depyf: printing source failed: %r", error)
+        return replacement
+
+    @staticmethod
+    def _print(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
+        logger = compat.evaluation_log()
+        if logger is None or not logger.isEnabledFor(logging.DEBUG):
+            return
+        recompiled = shared.get("recompiled")
+        if recompiled is not None and recompiled.source:
+            text = recompiled.source
+        else:
+            try:
+                text = decompile(new_code, check=False)
+            except Exception as error:
+                text = "# not decompiled: %s" % error
+        logger.debug("possible source code:\n%s", text)
+
+    def traced(self, record: logging.LogRecord) -> None:
+        """The handler of the structured trace; never raises."""
+        try:
+            metadata = getattr(record, "metadata", None)
+            if not isinstance(metadata, dict):
+                return
+            kind = record_kind(metadata)
+            if kind in SKIPPED or not kind:
+                return
+            sessions = self._active(lingering=True)
+            if not sessions:
+                return
+            context, compile_id, attempt = compat.current_compile()
+            if compile_id is None:
+                compile_id = compile_id_of(metadata)
+                attempt = int(metadata.get("attempt", 0))
+                context = None
+            if compile_id is None:
+                return
+            if kind == "dynamo_start":
+                with self._lock:
+                    self._attach_artifacts()
+                    self._watch_formatted()  # Dynamo is imported when it is first used
+            if not self._fusion_attached and compat.inductor_loaded():
+                self._attach_fusion()
+            payload = getattr(record, "payload", None)
+            if kind == "chromium_event":
+                mark = read_mark(payload)
+                if mark is not None:
+                    for session in sessions:
+                        session.on_event(mark, context, compile_id)
+                return
+        except Exception as error:
+            self._tell("reading torch's trace", error)
+            return
+        for session in sessions:
+            try:
+                session.on_trace(kind, metadata, payload, context, compile_id, attempt)
+            except Exception as error:
+                session.failed("reading torch's trace record %s" % kind, error)
+        if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
+            with self._lock:
+                done = [one for one in self._lingering if not one.awaits_backward()]
+                self._lingering = [one for one in self._lingering if one not in done]
+                self._attach()
+            for session in done:
+                if session.process == os.getpid():
+                    self._settle(session)
+
+    def follow_in_child(self, begin: Callable[[], None]) -> None:
+        """In a process that was forked: `begin` opens its block when it first compiles."""
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._in_child = begin
+
+    def formatted(self, name: str, graph_module: Any) -> None:
+        """Takes a graph that a backend formats; never raises."""
+        try:
+            context, compile_id, attempt = compat.current_compile()
+        except Exception as error:
+            self._tell("asking torch for the compile at hand", error)
+            return
+        for session in self._active() if compile_id is not None else ():
+            try:
+                session.on_formatted(name, graph_module, context, compile_id, attempt)
+            except Exception as error:
+                session.failed("reading the graph %r of a backend" % name, error)
+
+    def logged(self, stage: str, record: logging.LogRecord) -> None:
+        """Takes a text of torch's log; never raises."""
+        try:
+            if self._taken:
+                with self._lock:
+                    self._attach_artifacts()  # inductor is loaded when it is first used
+            context, compile_id, attempt = compat.current_compile()
+            if compile_id is None:
+                return
+            figures = compat.logged_metrics(record) if stage == compat.METRICS else {}
+            if figures is None:
+                return
+            text = compat.logged_text(record) if not figures else ""
+        except Exception as error:
+            self._tell("reading torch's log", error)
+            return
+        for session in self._active(lingering=True):
+            try:
+                if stage in self._taken:
+                    session.on_log(stage, text, figures, context, compile_id, attempt)
+                else:
+                    session.on_text(stage, text, context, compile_id, attempt)
+            except Exception as error:
+                session.failed("reading torch's log of %s" % stage, error)
+
+    def _tell(self, where: str, error: Exception) -> None:
+        for session in self._active():
+            session.failed(where, error)
+
+
+hub = Hub()
+
+
+def follow_in_child(begin: Callable[[], None]) -> None:
+    """Opens a block of a forked process when that first compiles; see depyf.follow."""
+    hub.follow_in_child(begin)

@@ -1,0 +1,510 @@
+"""One open block: what it sees of each compile, joined into a run."""
+
+import os
+import time
+import traceback
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+import depyf.recompile
+from depyf.decompiler import decompile_with_constants
+from depyf.frame_contract import violation
+from depyf.model import Artifact, Entry, Function, LiveObject, Problem
+from depyf.torch import compat, guards
+from depyf.torch.capture.warned import log, warn
+from depyf.torch.codes import bytecode_text, known_constants, resume_code, signature_of, source_of
+from depyf.torch.origin import Origin, origin_of
+from depyf.trace.breaks import parse_break
+from depyf.trace.guard_text import guards_of_tree_text, make_guard
+from depyf.trace.names import (
+    COMPILED_FUNCTION,
+    RESUME_CODE,
+    RESUME_FUNCTION,
+    resumed,
+    safe_name,
+    short_graph_name,
+)
+from depyf.trace.records import Records
+from depyf.trace.vocabulary import GRAPH_STAGES
+
+
+def _size(count: int) -> str:
+    return "%d MiB" % (count >> 20) if count >= 1 << 20 else "%d bytes" % count
+
+
+class Session(Records):
+    """One open block: collects events into its `run` and, when it has a folder, writes the dump."""
+
+    def __init__(self, writer: Any = None, log_bytecode: bool = False, caches: bool = True) -> None:
+        super().__init__()
+        self.writer = writer
+        self.log_bytecode = log_bytecode
+        self.caches = caches
+        self.process = os.getpid()
+        self._functions: Dict[int, Function] = {}
+        self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
+        self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
+        self._awaited: Optional[List[Entry]] = None
+        self._warned: set = set()
+        self._full: Optional[Problem] = None  # the dump has reached its limit
+        self._left_out = 0  # code objects that torch made since then
+
+    # -- problems
+
+    def problem(self, where: str, message: str, detail: str = "") -> None:
+        """Adds a row to the run's problems and warns once for each `where`."""
+        with self._lock:
+            self.run.problems.append(Problem(where, message, detail))
+            first = where not in self._warned
+            self._warned.add(where)
+        if first:
+            warn(
+                "depyf: %s: %s%s"
+                % (
+                    where,
+                    message,
+                    " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else "",
+                )
+            )
+
+    def interned_names(self) -> Dict[int, str]:
+        """What the numbers stand for with which torch's trace names files."""
+        return compat.interned_names()
+
+    def failed(self, where: str, error: Exception) -> None:
+        """Adds the exception that is being handled to the run's problems; never raises."""
+        try:
+            self.problem(where, "%s: %s" % (type(error).__name__, error), traceback.format_exc())
+        except Exception:
+            log.debug("depyf: %s failed: %r", where, error)
+
+    def origins(self, entry: Entry, name: str) -> Dict[str, str]:
+        """Node -> node of the captured graph, for the graph that is being traced under `name`."""
+        found: Dict[str, str] = {}
+        if GRAPH_STAGES[name] == "Captured_Graph":
+            return found
+        for node in compat.traced_graph(name):
+            if node.origin:
+                found[node.name] = node.origin
+                if not node.backward and node.sequence >= 0:
+                    # an operation without gradient has the number of the next one that has a
+                    # gradient
+                    entry.sequences[node.sequence] = node.origin
+            elif node.backward and node.sequence in entry.sequences:
+                found[node.name] = entry.sequences[node.sequence]
+        return found
+
+    def compile_ended(self, entry: Entry) -> None:
+        """Everything of a compile, or of its backward, is there."""
+        if self.writer is not None:
+            self.writer.compile_ended(self, entry)
+
+    def came_late(self, entry: Entry) -> None:
+        """A record came after the block: a backward that was compiled when it was first needed."""
+        if self.writer is not None:
+            self.writer.late(self, entry)
+
+    # -- the limit
+
+    def _closed_to_more(self) -> bool:
+        return self._full is not None
+
+    def has_room(self, context: Any, compile_id: str) -> bool:
+        """Whether the dump takes more of this compile: what is begun is finished."""
+        if self._full is None and self.writer is not None and self.writer.is_full():
+            self._full = Problem(
+                "the limit of the dump",
+                "its files and texts have reached %s: what is compiled from now on is not in it, "
+                "and torch runs its own code for that; prepare_debug(..., limit=BYTES) sets "
+                "another limit" % _size(self.writer.limit),
+            )
+            self.run.problems.append(self._full)
+            warn("depyf: %s: %s" % (self._full.where, self._full.message))
+        return self._full is None or self.is_begun(context, compile_id)
+
+    def _origin(self, code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Optional[Origin]:
+        try:
+            return origin_of(code, compat.frame_locals(), scope)
+        except Exception as error:  # names are for reading only
+            self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
+            return None
+
+    def _entry_qualname(
+        self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> str:
+        """What a wrapper was compiled for this time, where that is another function than before."""
+        if function.is_resume or not function.through:
+            return ""
+        found = self._origin(code, scope)
+        return found.qualname if found is not None and found.qualname != function.qualname else ""
+
+    def _name_function(
+        self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> None:
+        if not function.is_resume:
+            found = self._origin(code, scope)
+            if found is not None:
+                function.qualname, function.module, function.through = found
+            return
+        # It goes on with a function that was compiled before, or that broke at once.
+        name = resumed(code.co_name)[0]
+        whole = [
+            known
+            for known in self.run.functions
+            if (known.name, known.filename) == (name, code.co_filename) and not known.is_resume
+        ]
+        # Its first line is that of the break: the last function of the name that begins before.
+        before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
+        here = sorted(before, key=lambda known: -known.firstlineno)[:1]
+        outer = here[0].qualname if here else ""
+        if not here:  # the part in front of the break had nothing to compile
+            prefix = getattr(code, "co_qualname", "").rpartition("<locals>.")[2]
+            outer = prefix[: -len(code.co_name)] + name if "." in prefix else ""
+        if outer:
+            function.qualname = outer
+        if here:
+            function.module, function.through = here[0].module, here[0].through
+
+    def _function(self, code: types.CodeType, scope: Optional[Dict[str, Any]] = None) -> Function:
+        function = self._functions.get(id(code))
+        if function is not None and function.code is code:
+            return function
+        function = Function(
+            name=code.co_name,
+            filename=code.co_filename,
+            firstlineno=code.co_firstlineno,
+            is_resume=bool(RESUME_CODE.match(code.co_name)),
+        )
+        self._name_function(function, code, scope)
+        function._code = LiveObject(code)
+        function._signature = signature_of(code)
+        known = self._resume_names.get(id(code))
+        if known is not None and known[0].get() is code:
+            function.global_name, function._installed_as = known[1], known[2]
+        function.index = self._number("full", safe_name(function.stem()))
+        self._functions[id(code)] = function
+        self.run.functions.append(function)
+        return function
+
+    def _number(self, kind: str, name: str) -> int:
+        key = kind + ":" + name
+        number = self._numbers.get(key, 0)
+        self._numbers[key] = number + 1
+        return number
+
+    # -- events
+
+    def on_bytecode(
+        self,
+        code: types.CodeType,
+        new_code: types.CodeType,
+        context: Any,
+        compile_id: str,
+        attempt: int,
+        scope: Optional[Dict[str, Any]],
+        shared: Dict[str, Any],
+    ) -> Optional[types.CodeType]:
+        """Handles one transformed code object.
+
+        Returns the code that torch shall run instead, or None.
+        """
+        with self._lock:
+            if not self.has_room(context, compile_id):
+                self._left_out += 1
+                return None
+            entry = self.entry_of(context, compile_id)
+            if entry in self.run.unattributed:
+                self.run.unattributed.remove(entry)
+            function = self._function(code, scope)
+            if scope is not None and not function._globals_name:
+                function._globals_name = str(scope.get("__name__") or "")
+            entry.qualname = self._entry_qualname(function, code, scope)
+            name = safe_name(function.stem(entry.qualname))
+            entry.index = self._number("transformed", name)
+            entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
+            entry.attempt = max(entry.attempt, attempt)
+            entry.hooked = True
+            entry._home = str(scope.get("__name__") or "") if scope is not None else ""
+            function.entries.append(entry)
+            self._read_names(entry, new_code, scope)
+            if not entry.reasons:
+                entry.reasons = compat.recompile_reasons()
+            graph_break = compat.graph_break_at_hand() if not entry.breaks else None
+            if graph_break is not None:
+                entry.breaks.append(parse_break(graph_break, attempt))
+        if not function.source:
+            self._original_source(function, code)
+        if not function._bytecode:
+            function._bytecode = shared.get("original_bytecode") or bytecode_text(code)
+        entry.original_bytecode = function._bytecode
+        entry.transformed_bytecode = shared.setdefault(
+            "transformed_bytecode", None
+        ) or bytecode_text(new_code)
+        shared["original_bytecode"], shared["transformed_bytecode"] = (
+            entry.original_bytecode,
+            entry.transformed_bytecode,
+        )
+        try:
+            replacement = self._decompile(entry, code, new_code, shared)
+        except BaseException as error:
+            entry.detail = "interrupted by %s" % type(error).__name__
+            raise
+        entry._hooks_behind = list(shared.get("hooks_behind") or ())
+        owner = shared.get("owner")
+        if owner is None and entry.replaced and self.writer is not None:
+            shared["owner"] = (replacement, "the block that writes to %s" % self.writer.folder)
+        elif owner is not None:
+            entry.replaced_by, replacement = owner[1], owner[0]
+        entry._torch_code = LiveObject(new_code)
+        entry._code = LiveObject(replacement if replacement is not None else new_code)
+        if self.writer is not None:
+            self.writer.entry_seen(self, function, entry)
+        return replacement if owner is None else None
+
+    def _read_names(
+        self, entry: Entry, new_code: types.CodeType, scope: Optional[Dict[str, Any]]
+    ) -> None:
+        for name in new_code.co_names:
+            if COMPILED_FUNCTION.match(name):
+                entry.global_name = name
+                entry.graph_name = short_graph_name(name)
+                if scope is not None:
+                    module = compat.graph_module_of(scope.get(name))
+                    if module is not None:
+                        entry._graph_module = LiveObject(module)
+            elif RESUME_FUNCTION.match(name):
+                entry.calls.append(name)
+                installed = scope.get(name) if scope is not None else None
+                resumed = resume_code(installed)
+                if resumed is not None:
+                    kind = "code" if resumed is installed else "function"
+                    if getattr(installed, "__code__", resumed) is not resumed:
+                        kind = "factory"
+                    self._resume_names[id(resumed)] = (LiveObject(resumed), name, kind)
+
+    def _original_source(self, function: Function, code: types.CodeType) -> None:
+        if not function.is_resume:
+            function.source = source_of(code)
+            function.source_origin = "file" if function.source else ""
+        if not function.source:
+            try:
+                function.source, constants = decompile_with_constants(code)
+                function.source_origin = "decompiled"
+                function._constants = known_constants(constants)
+            except Exception as error:
+                self.problem(
+                    "decompiling the original of %s" % function.name,
+                    str(error) or type(error).__name__,
+                )
+
+    def _decompile(
+        self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
+    ) -> Optional[types.CodeType]:
+        recompiled = shared.get("recompiled")
+        owner = "recompiled" not in shared
+        if owner:
+            shared["recompiled"] = None
+            template = self.writer.template() if self.writer is not None else None
+            about = self._functions[id(code)].title_of(entry)
+            try:
+                names = compat.resume_parameters(new_code, shared.get("scope"))
+                outputs = compat.graph_outputs(new_code, shared.get("scope"))
+                try:
+                    recompiled = depyf.recompile.recompile(
+                        new_code,
+                        filename_template=template,
+                        name=entry.name,
+                        callee_parameters=names,
+                        callee_results=outputs,
+                        dynamo=True,
+                        scope=shared.get("scope"),
+                        own_locals=code.co_varnames,
+                        about=about,
+                    )
+                except OSError as error:
+                    if template is None:
+                        raise
+                    self.problem(
+                        "writing the dump", "%s.py was not written: %s" % (entry.name, error)
+                    )
+                    recompiled = depyf.recompile.recompile(
+                        new_code,
+                        name=entry.name,
+                        callee_parameters=names,
+                        callee_results=outputs,
+                        dynamo=True,
+                        scope=shared.get("scope"),
+                        own_locals=code.co_varnames,
+                        about=about,
+                    )
+            except Exception as error:
+                entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
+                self.problem("decompiling %s" % entry.name, entry.detail)
+                shared["refused"] = entry.detail
+                return None
+            shared["recompiled"] = recompiled
+        elif recompiled is None:
+            entry.verdict, entry.detail = "refused", shared.get("refused", "")
+            return None
+        entry.source = recompiled.source or ""
+        entry._constants = known_constants(recompiled.constants)
+        entry.names = dict(recompiled.readable)
+        # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
+        entry.verdict = {"identical": "exact", "failed": "refused"}.get(
+            recompiled.verdict, recompiled.verdict
+        )
+        entry.detail = recompiled.detail or ""
+        entry.line_map = [(row[0], row[2]) for row in recompiled.line_map if row[2]]
+        if entry.verdict not in ("exact", "equivalent"):
+            if owner:
+                self.problem(
+                    "proving %s" % entry.name,
+                    "%s; torch keeps its own bytecode" % entry.verdict,
+                    entry.detail,
+                )
+            return None
+        if owner and self.writer is not None and recompiled.path:
+            entry.code_path = recompiled.path
+        replacement = recompiled.code
+        # without a file there is nothing to step through, so torch may as well run its own
+        if replacement is None or not owner or self.writer is None or not recompiled.path:
+            return None
+        if compat.replaces_serialised_code():
+            entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
+            return None
+        # Torch fills the frame from one of the user's code. Where its own code does not fit that
+        # (it never should), it is the measure itself.
+        layout = violation(new_code if violation(code, new_code) else code, replacement)
+        if layout is not None:
+            entry.verdict, entry.detail = (
+                "refused",
+                "the recompiled code has another frame: " + layout,
+            )
+            self.problem("replacing %s" % entry.name, entry.detail)
+            return None
+        entry.replaced = True
+        return replacement
+
+    def on_formatted(
+        self, name: str, graph_module: Any, context: Any, compile_id: str, attempt: int
+    ) -> None:
+        """A backend asked torch to format a graph under its own name, as vLLM's does."""
+        with self._lock:
+            self._add(
+                self.entry_of(context, compile_id),
+                Artifact(safe_name(name), "graph", attempt=attempt, origin="backend"),
+                compat.readable_graph(graph_module),
+            )
+
+    # -- the end
+
+    def finish(self) -> None:
+        """Reads what is known only now and writes the rest of the dump; never raises."""
+        try:
+            if self._full is not None and self._left_out:
+                self._full.message += "; %d code objects were left out" % self._left_out
+            self.collect_guards()
+            for entry in self.run.unattributed:
+                entry.detail = entry.detail or _why_unattributed(entry)
+            self.run.unavailable = compat.unavailable()
+            self.run.finished = time.time()
+            if self.writer is not None:
+                self.writer.closed(self)
+        except Exception as error:
+            self.failed("finishing", error)
+
+    def awaits_backward(self) -> bool:
+        """True while a captured graph has a backward that inductor has not compiled yet.
+
+        To be asked after the block.
+        """
+        if self._awaited is None:
+            self._awaited = list(self.run.entries())
+        while self._awaited and not _awaits_backward(self._awaited[-1]):
+            self._awaited.pop()
+        return bool(self._awaited)
+
+    def _notice_other_code(self, entry: Entry, running: Any) -> None:
+        # another hook, which torch calls behind depyf's, has the last word
+        ours = entry.code
+        if running is None or running is ours or running is entry._torch_code.get():
+            return
+        if ours is None and not entry.replaced:
+            return
+        if not entry.replaced_by:
+            name = " or ".join(entry._hooks_behind) or "a bytecode hook that is not known here"
+            entry.replaced_by = "%s, from %s" % (name, running.co_filename)
+        entry.replaced, entry._code = False, LiveObject(running)
+
+    def collect_guards(self) -> None:
+        """Reads the guards of every entry from torch's caches, in torch's order, or from the trace
+        where they are gone.
+        """
+        with self._lock:
+            for function in self.run.functions:
+                code = function.code
+                found = (compat.cache_entries(code) if code is not None else None) or []
+                order: Dict[int, int] = {}
+                for position, cache_entry in enumerate(found):
+                    entry = _matching(function, cache_entry)
+                    if entry is None:
+                        continue
+                    order[id(entry)] = position
+                    self._notice_other_code(entry, getattr(cache_entry, "code", None))
+                    entry.invalidated = compat.is_invalidated(cache_entry)
+                    manager = compat.entry_guard_manager(cache_entry)
+                    entry._guard_manager = LiveObject(manager)
+                    try:
+                        entry.guards = guards.guards_of(manager)
+                    except Exception as error:
+                        self.problem(
+                            "reading the guards of %s" % entry.name,
+                            str(error) or type(error).__name__,
+                        )
+                for entry in function.entries:
+                    if not entry.guards and entry.guard_tree:
+                        entry.guards = guards_of_tree_text(entry.guard_tree, guards.known_state())
+                    elif not entry.guards:
+                        entry.guards = [
+                            make_guard(text, state=guards.known_state())
+                            for text in entry._logged_guards
+                            if text != "GUARDS:"
+                        ]
+                function._order = sorted(
+                    function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
+                )
+
+
+def _why_unattributed(entry: Entry) -> str:
+    if entry.failure:
+        return "the compile failed before torch made code for a function"
+    if entry.compile_id.startswith("!"):
+        return "compiled autograd: a backward as a whole, which is no function of the program"
+    if entry.metrics:
+        return "torch made no code for this frame: it was skipped, or nothing in it was captured"
+    return (
+        "torch told of this compile only in part: it began before the block, or has not ended in it"
+    )
+
+
+def _awaits_backward(entry: Entry) -> bool:
+    stages = [artifact.stage for artifact in entry.artifacts]
+    return (
+        "Backward_graph" in stages
+        and stages.count("kernel") == 1
+        and not entry.backward_metrics
+        and entry.code is not None
+    )
+
+
+def _matching(function: Function, cache_entry: Any) -> Optional[Entry]:
+    code = getattr(cache_entry, "code", None)
+    if code is not None:
+        for entry in function.entries:
+            if entry.code is code or entry._torch_code.get() is code:
+                return entry
+    compile_id = compat.entry_compile_id(cache_entry)
+    for entry in reversed(function.entries):
+        if compile_id is not None and entry.compile_id == compile_id:
+            return entry
+    return None

@@ -1,0 +1,170 @@
+"""Code objects: their source, bytecode and signature as text, and names for their constants."""
+
+import dis
+import inspect
+import linecache
+import sys
+import tokenize
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+from depyf.code_edit import rebuilt, with_consts
+from depyf.model import Constants
+from depyf.trace.names import RESUME_CODE
+
+
+def _lines_of(filename: str) -> List[str]:
+    # what linecache knows; a file that it has not read yet is not put into it, since it belongs to
+    # the program
+    known = linecache.cache.get(filename)
+    if known is not None and len(known) > 1:
+        return list(known[2])
+    if known is not None:  # a loader that has not been asked yet
+        return str(known[0]() or "").splitlines(True)
+    with tokenize.open(filename) as stream:
+        return stream.readlines()
+
+
+def source_of(code: types.CodeType) -> str:
+    """The source text of a code object from its file, empty when there is none."""
+    try:
+        lines = _lines_of(code.co_filename)
+        if not lines or not 1 <= code.co_firstlineno <= len(lines):
+            return ""
+        return (
+            inspect.cleandoc("\n" + "".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
+            + "\n"
+        )
+    except Exception:
+        return ""
+
+
+def bytecode_text(code: types.CodeType) -> str:
+    """The disassembly of a code object and of those inside it, with the line that names its
+    variables.
+    """
+    from io import StringIO
+
+    out = StringIO()
+    out.write(
+        "# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n"
+        % (
+            code.co_name,
+            code.co_flags,
+            code.co_argcount,
+            code.co_varnames,
+            code.co_cellvars,
+            code.co_freevars,
+        )
+    )
+    dis.dis(_with_shown_constants(code), file=out)
+    return out.getvalue()
+
+
+class _Shown:
+    """Stands for a constant in a disassembly.
+
+    The repr of an object that Dynamo puts there may be long, slow, or raise.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._text = "<%s at %#x>" % (type(value).__name__, id(value))
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def findable(value: Any) -> Optional[str]:
+    """An expression that finds this very object in a full_code file; None where it has no name."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) in (torch.dtype, torch.layout, torch.memory_format):
+        return repr(value)
+    if torch is not None and type(value) is torch.device:
+        return "torch.device(%r)" % str(value)
+    if type(value) is types.ModuleType:
+        name, parts = value.__name__, []
+    else:
+        if type(value) not in (type, types.FunctionType, types.BuiltinFunctionType):
+            return None
+        name, qualified = value.__module__, value.__qualname__
+        if not isinstance(name, str) or not isinstance(qualified, str) or name == "__main__":
+            return None
+        parts = qualified.split(".")
+    found: Any = sys.modules.get(name)
+    for part in parts:
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return "__find(%s)" % ", ".join(map(repr, [name] + parts)) if found is value else None
+
+
+def known_constants(constants: Dict[str, Any]) -> Constants:
+    """What a run keeps of the objects that decompiled source has names for: nothing that keeps them
+    alive.
+    """
+    return {name: (findable(value), id(value)) for name, value in constants.items()}
+
+
+def _with_shown_constants(root: types.CodeType) -> types.CodeType:
+    """The code object with constants that are no literals replaced, in the code objects inside it
+    too.
+    """
+
+    def literal(value: Any) -> bool:
+        pending = [value]
+        for item in pending:
+            if type(item) in (tuple, frozenset) and len(pending) < 10000:
+                pending.extend(item)
+            elif type(item) is slice:
+                pending += [item.start, item.stop, item.step]
+            elif type(item) not in _LITERALS:
+                return False
+        return True
+
+    def shown(code: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
+        return with_consts(
+            code,
+            tuple(
+                value if isinstance(value, types.CodeType) or literal(value) else _Shown(value)
+                for value in consts
+            ),
+        )
+
+    return rebuilt(root, shown)
+
+
+_LITERALS = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis)))
+
+
+def signature_of(code: types.CodeType) -> Dict[str, Any]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames
+    found: Dict[str, Any] = {
+        "positional_only": list(names[: getattr(code, "co_posonlyargcount", 0)]),
+        "positional": list(names[getattr(code, "co_posonlyargcount", 0) : code.co_argcount]),
+        "keyword_only": list(names[code.co_argcount : count]),
+        "varargs": None,
+        "varkeywords": None,
+        "free": list(code.co_freevars),
+    }
+    if code.co_flags & inspect.CO_VARARGS:
+        found["varargs"] = names[count]
+        count += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        found["varkeywords"] = names[count]
+    return found
+
+
+def resume_code(value: Any) -> Optional[types.CodeType]:
+    # a resume function, from 2.9 on a factory that holds the code in a cell when there are free
+    # variables, before that the bare code object
+    if isinstance(value, types.CodeType):
+        return value
+    code = getattr(value, "__code__", None)
+    if code is None or RESUME_CODE.match(code.co_name):
+        return code
+    for cell in getattr(value, "__closure__", None) or ():
+        try:
+            if isinstance(cell.cell_contents, types.CodeType):
+                return cell.cell_contents
+        except ValueError:
+            pass
+    return code

@@ -1,0 +1,142 @@
+"""What the frames of a running compile hold, to be asked inside a bytecode hook."""
+
+import sys
+import traceback
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+from depyf.torch.compat.probes import probe
+from depyf.trace.names import COMPILED_FUNCTION
+
+
+def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
+    frame: Optional[types.FrameType] = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith(
+            "convert_frame.py"
+        ):
+            found = frame.f_locals.get(name)
+            return found if isinstance(found, dict) else None
+        frame = frame.f_back
+    return None
+
+
+def resume_parameters(
+    code: types.CodeType, scope: Optional[Dict[str, Any]]
+) -> Dict[str, Tuple[str, ...]]:
+    """Parameter names of the resume functions that `code` calls by a global name, as torch
+    installed them in `scope`.
+
+    A resume function with closure variables stands behind a factory from torch 2.9 on; its
+    parameters stay unknown.
+    """
+    found: Dict[str, Tuple[str, ...]] = {}
+    for name in code.co_names if scope else ():
+        if not name.startswith("__resume_at_"):
+            continue
+        value = scope.get(name) if scope is not None else None
+        body = getattr(value, "__code__", value)
+        if isinstance(body, types.CodeType) and "resume_in_" in body.co_name:
+            found[name] = body.co_varnames[: body.co_argcount]
+    return found
+
+
+def graph_outputs(
+    code: types.CodeType, scope: Optional[Dict[str, Any]]
+) -> Dict[str, Tuple[str, ...]]:
+    """What the graphs that `code` calls by a global name call their outputs; "" for no node.
+
+    Known where the backend runs the captured graph as it is.
+    """
+    found: Dict[str, Tuple[str, ...]] = {}
+    for name in code.co_names if scope else ():
+        if not COMPILED_FUNCTION.match(name):
+            continue
+        module = graph_module_of(scope.get(name)) if scope is not None else None
+        try:
+            nodes = [node for node in module.graph.nodes if node.op == "output"] if module else []
+            if nodes and isinstance(nodes[0].args[0], (tuple, list)):
+                found[name] = tuple(str(getattr(v, "name", "")) for v in nodes[0].args[0])
+        except Exception:
+            continue
+    return found
+
+
+def frame_globals() -> Optional[Dict[str, Any]]:
+    """The globals of the frame that is being compiled, to be called from inside a bytecode hook.
+
+    None when not found.
+    """
+    return _compiled_frame("globals")
+
+
+def frame_locals() -> Optional[Dict[str, Any]]:
+    """The locals of the frame that is being compiled, to be called from inside a bytecode hook.
+
+    None when not found.
+    """
+    return _compiled_frame("locals")
+
+
+def find_innermost_function() -> Any:
+    def find() -> Any:
+        from torch._dynamo.eval_frame import innermost_fn
+
+        return innermost_fn
+
+    return probe("innermost function", find)
+
+
+def graph_module_of(compiled: Any) -> Any:
+    """The torch.fx.GraphModule behind an installed `__compiled_fn_N`, where the backend runs it as
+    it is; else None.
+    """
+    find = find_innermost_function()
+    try:
+        inner = find(compiled) if find is not None else compiled
+        owner = getattr(inner, "__self__", None) or inner
+        import torch
+
+        return owner if isinstance(owner, torch.fx.GraphModule) else None
+    except Exception:
+        return None
+
+
+def recompile_reasons() -> List[str]:
+    """Why the frame at hand is compiled again: for each entry that it has, the guard that failed.
+
+    To be called from inside a bytecode hook, for a torch that traces no reasons: they are a
+    variable of the function that
+    asks for the compile.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            found = frame.f_locals.get("recompile_reasons")
+            if isinstance(found, list):
+                return [str(reason) for reason in found]
+        frame = frame.f_back
+    return []
+
+
+def graph_break_at_hand() -> Optional[str]:
+    """Why the graph of the frame at hand ends before the frame does, as torch 2.2 logs a graph
+    break; None where it does not.
+
+    To be called from inside a bytecode hook, for breaks that torch neither traces nor logs: those
+    of branches up to 2.6, and
+    up to 2.4 the second one of a line. The compile's own reason is an attribute of what it has put
+    out.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            reason = getattr(frame.f_locals.get("output"), "compile_subgraph_reason", None)
+            if getattr(reason, "graph_break", False):
+                stack = "".join(traceback.format_list(reason.user_stack))
+                return "Graph break: %s from user code at:\n%s" % (
+                    " ".join(str(reason.reason).split()),
+                    stack,
+                )
+        frame = frame.f_back
+    return None

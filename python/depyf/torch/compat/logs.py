@@ -1,0 +1,188 @@
+"""Texts of torch's log that stand in for records of the structured trace."""
+
+import logging
+import sys
+from typing import Any, Dict, Optional
+
+from depyf.torch.compat.probes import DYNAMO_HOOKS, note_unavailable, probe
+from depyf.torch.compat.records import find_trace_structured
+from depyf.torch.compat.unseen import find_set_eval_frame
+
+
+class _AskedLevels(dict):
+    """What a logger remembers of which levels are enabled, with one that is, whatever the level of
+    the logger.
+
+    The level itself belongs to the program. Where Dynamo looks at each frame, those of logging
+    would be more of them, so there the answer is the logger's own.
+    """
+
+    def __init__(self, logger: logging.Logger, level: int) -> None:
+        super().__init__()
+        self.logger = logger
+        self.levels = {level}
+
+    def __getitem__(self, level: int) -> bool:
+        if level in self.levels and not self.logger.manager.disable >= level:
+            change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
+            before = change(None) if change is not None else None
+            if before is None:
+                return True
+            change(before)
+        return bool(super().__getitem__(level))
+
+
+def ask_for(logger: logging.Logger, level: int) -> None:
+    """Records of this level reach the logger's filters from now on.
+
+    Its level, which the program may ask for, stays.
+    """
+    known = getattr(logger, "_cache", None)
+    if isinstance(known, _AskedLevels):
+        known.levels.add(level)
+    elif isinstance(known, dict):
+        logger._cache = _AskedLevels(logger, level)  # type: ignore[attr-defined]
+    else:
+        note_unavailable("texts of torch's log", "logging keeps no record of enabled levels")
+
+
+def stop_asking(logger: logging.Logger, level: int) -> None:
+    """Ends what `ask_for` began."""
+    known = getattr(logger, "_cache", None)
+    if isinstance(known, _AskedLevels):
+        known.levels.discard(level)
+        if not known.levels:
+            logger._cache = {}  # type: ignore[attr-defined]
+
+
+#: loggers of inductor's scheduler -> stage; their text has no structured event
+FUSION_LOGGERS = {"ir_pre_fusion": "ir_pre_fusion", "ir_post_fusion": "ir_post_fusion"}
+
+
+def _fusion_loggers() -> Any:
+    def find() -> Any:
+        from torch._inductor import debug
+
+        return {stage: getattr(debug, name + "_log") for name, stage in FUSION_LOGGERS.items()}
+
+    return probe("inductor IR around fusion", find)
+
+
+def fusion_loggers() -> Dict[str, logging.Logger]:
+    """Stage -> logger for inductor's IR before and after fusion."""
+    return dict(_fusion_loggers() or {})
+
+
+#: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger
+#: it is. Later ones trace all of it, first without graph breaks.
+_ARTIFACT_LOGGERS = {
+    "guards": ("torch._dynamo.guards", "guards"),
+    "graph_code": ("torch._dynamo.output_graph", "graph_code"),
+    "graph_breaks": ("torch._dynamo.symbolic_convert", "graph_breaks"),
+    "aot_joint_graph": (
+        "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+        "aot_joint_graph",
+    ),
+    "aot_graphs": ("torch._functorch._aot_autograd.jit_compile_runtime_wrappers", "aot_graphs"),
+    "aot_inference_graph": (
+        "torch._functorch._aot_autograd.dispatch_and_compile_graph",
+        "aot_graphs",
+    ),
+    "ddp_graphs": ("torch._dynamo.backends.distributed", "ddp_graphs"),
+    "post_grad_graphs": ("torch._inductor.compile_fx", "post_grad_graphs"),
+    "output_code": ("torch._inductor.graph", "output_code"),
+}
+
+
+def artifact_loggers() -> Dict[str, logging.Logger]:
+    """What stands in for records that this torch does not trace: kind -> logger, of the modules
+    that are loaded.
+
+    To be asked again when a compile begins: Dynamo is not imported for it.
+    """
+
+    def find() -> Any:
+        from torch._functorch import (
+            aot_autograd,
+        )  # else its first graphs would come before anyone listens
+
+        return aot_autograd
+
+    traced, loaded = find_trace_structured() is not None, DYNAMO_HOOKS in sys.modules
+    if traced and not (loaded and _traced_breaks() is None):
+        return {}
+    if loaded and not traced:
+        probe("AOTAutograd", find)
+    found = {
+        kind: logging.getLogger("%s.__%s" % (module, artifact))
+        for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
+        if module in sys.modules and (kind == "graph_breaks" or not traced)
+    }
+    if not traced:
+        found[METRICS] = logging.getLogger("torch._utils_internal")
+    return found
+
+
+def _traced_breaks() -> Any:
+    def find() -> Any:
+        import inspect
+
+        from torch._dynamo import symbolic_convert
+
+        if "dynamo_graph_break_reason" not in inspect.getsource(symbolic_convert):
+            raise AttributeError(
+                "torch does not trace the reasons of graph breaks; its log has them"
+            )
+        return symbolic_convert
+
+    return probe("traced reasons of graph breaks", find)
+
+
+def logged_text(record: logging.LogRecord) -> str:
+    """The message of a record of torch's log.
+
+    The reason of a graph break may stand in the exception beside it.
+    """
+    text = record.getMessage()
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and text.startswith("Graph break: from user code"):
+        reason = " ".join(str(error).partition("\n\nfrom user code")[0].split())
+        text = text.replace("Graph break:", "Graph break: " + reason, 1)
+    return text
+
+
+#: the kind of a record that has the figures of one compile, and no text
+METRICS = "compilation_metrics"
+
+
+def logged_metrics(record: logging.LogRecord) -> Optional[Dict[str, Any]]:
+    """The figures of a compile by name, which torch logs at the compile's end.
+
+    None for what else its logger says.
+    """
+    metrics = record.args[0] if isinstance(record.args, tuple) and record.args else None
+    if not hasattr(metrics, "frame_key"):
+        return None
+    found = {
+        name: sorted(value) if isinstance(value, (set, frozenset)) else value
+        for name, value in vars(metrics).items()
+    }
+    if found.get("fail_reason") is not None:
+        found["fail_type"] = getattr(sys.exc_info()[0], "__name__", "Exception")
+    return found
+
+
+def inductor_loaded() -> bool:
+    """True once torch has loaded inductor; depyf does not load it itself, it is slow to import."""
+    return "torch._inductor.debug" in sys.modules
+
+
+def evaluation_log() -> Optional[logging.Logger]:
+    """The logger to which TORCH_LOGS=+bytecode writes, None where it is not found."""
+
+    def find() -> Any:
+        from torch._dynamo import convert_frame
+
+        return convert_frame.bytecode_log
+
+    return probe("bytecode log", find)

@@ -1,0 +1,250 @@
+"""Guards as torch prints them: one by one, and as the text of a tree; turned into Python where
+that is possible."""
+
+import ast
+import functools
+import json
+import re
+from typing import Any, Dict, FrozenSet, List, Optional, Tuple
+
+from depyf.compiling import parse
+from depyf.model import Guard
+from depyf.trace.names import RELATIONAL_GUARDS
+
+_TREE_LINE = re.compile(r"^(?P<depth>(?:\| )*)\+- (?P<text>.*)$")
+
+
+_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.DOTALL)
+
+
+_MANAGER = re.compile(r"source=(?P<source>.*?), (?:accessed_by=|type=)")
+
+
+#: what torch appends to the text of a guard for the reader: the value's type, or the state it was
+#: compared with
+_TYPE_NOTE = re.compile(r"^(?P<code>.*\)), type=<.*>$", re.DOTALL)
+
+
+_STATE_NOTE = re.compile(
+    r"^(?P<code>___check_global_state\(\)) against (?P<state>\{.*\})$", re.DOTALL
+)
+
+
+_SAVED_HOOKS = re.compile(
+    r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$",
+    re.DOTALL,
+)
+
+
+#: everything before the first `#` that is in no string; stops at a quote that nothing closes
+_UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
+
+
+_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
+
+
+def split_comment(text: str) -> Tuple[str, str]:
+    """Splits the text of a guard into its code and the comment that torch appends.
+
+    A `#` inside a string is code.
+    """
+    if "#" not in text:
+        return text.rstrip(), ""
+    end = _UP_TO_COMMENT.match(text).end()  # type: ignore[union-attr]
+    if end < len(text) and text[end] == "#":
+        return text[:end].rstrip(), text[end:].strip()
+    if end < len(text) and "  # " in text:  # an apostrophe that opens no string
+        code, _, comment = text.partition("  # ")
+        return code.rstrip(), "# " + comment.strip()
+    return text.rstrip(), ""
+
+
+@functools.lru_cache(maxsize=4096)
+def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
+    """The names that an expression reads and does not bind itself, and the class of its outermost
+    node; None for others.
+
+    A guard's text is looked at several times, so each is parsed once.
+    """
+    try:
+        body = parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    read, bound = set(), set()
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+    kind: type = type(body)
+    if isinstance(body, ast.BoolOp):
+        kind = type(body.op)
+    return frozenset(read - bound), kind
+
+
+def _is_expression(text: str) -> bool:
+    return parsed_expression(text) is not None
+
+
+def _split_arguments(text: str) -> List[str]:
+    parts, depth, quote, start = [], 0, "", 0
+    for position, char in enumerate(text):
+        if quote:
+            if char == quote and text[position - 1] != "\\":
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    tail = text[start:].strip()
+    return parts + [tail] if tail else parts
+
+
+def _tensor_expression(text: str) -> Optional[str]:
+    # check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None,
+    # requires_grad=False, size=[10], stride=[1]) names things that exist only in C++; as text they
+    # become arguments of a helper
+    match = _CHECK_TENSOR.match(text)
+    if match is None:
+        return None
+    arguments = _split_arguments(match.group("arguments"))
+    if len(arguments) < 4:
+        return None
+    keywords = [argument for argument in arguments[4:]]
+    if any("=" not in keyword for keyword in keywords):
+        return None
+    call = "__check_tensor(%s)" % ", ".join(
+        [arguments[0], repr(arguments[1]), repr(arguments[2]), arguments[3]] + keywords
+    )
+    return call if _is_expression(call) else None
+
+
+@functools.lru_cache(maxsize=4096)  # one function's entries have most of their guards in common
+def expression_of(text: str, state: FrozenSet[str] = frozenset()) -> Optional[str]:
+    """Python that decides what the guard decides; None where only torch's C++ knows the names.
+
+    Args:
+        text: the guard as torch prints it, without the comment.
+        state: the parts of torch's global state that can be asked for in this process.
+    """
+    text = text.strip()
+    tensor = _tensor_expression(text)
+    if tensor is not None:
+        return tensor
+    if text.startswith("check_tensor("):
+        return None
+    match = _STATE_NOTE.match(text)
+    if match is not None:
+        try:
+            wanted = json.loads(match.group("state"))
+        except ValueError:
+            wanted = None
+        if isinstance(wanted, dict) and wanted and state == set(wanted):
+            return "__global_state() == %r" % (wanted,)
+        return "___check_global_state()"
+    match = _TYPE_NOTE.match(text)
+    if match is not None:
+        text = match.group("code")
+    match = _SAVED_HOOKS.match(text)
+    if match is not None:
+        return (
+            "__saved_tensors_hooks() == %s" % match.group("ids")
+            if _is_expression(match.group("ids"))
+            else None
+        )
+    if text.startswith(("check_no_aliasing(", "___check_tensors(")):
+        names = text[text.index("(") + 1 : -1]
+        call = "__check_no_aliasing(%s)" % names
+        return call if text.startswith("check_no_aliasing(") and _is_expression(call) else None
+    if not _is_expression(text):
+        return None
+    return text
+
+
+def make_guard(
+    text: str,
+    kind: str = "",
+    source: str = "",
+    user_stack: Any = None,
+    state: FrozenSet[str] = frozenset(),
+) -> Guard:
+    """A `Guard` from the text that torch prints for it."""
+    code, comment = split_comment(text)
+    stack = []
+    for frame in user_stack or ():
+        stack.append(
+            "%s:%s in %s"
+            % (
+                getattr(frame, "filename", "?"),
+                getattr(frame, "lineno", "?"),
+                getattr(frame, "name", "?"),
+            )
+        )
+    return Guard(
+        text=code,
+        kind=kind,
+        source=source,
+        comment=comment,
+        expression=expression_of(code, state),
+        user_stack=stack,
+    )
+
+
+def guards_of_tree_text(text: str, state: FrozenSet[str] = frozenset()) -> List[Guard]:
+    """The guards in the text of a guard tree, as the trace carries it (`dynamo_cpp_guards_str`).
+
+    Used where the guard manager itself has died.
+    """
+    found: List[Guard] = []
+    sources: Dict[int, str] = {}
+    relations = set()
+    for line in text.splitlines():
+        match = _TREE_LINE.match(line)
+        if match is None:
+            if (
+                found
+                and line.strip()
+                and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency"))
+            ):
+                found[-1] = make_guard(
+                    found[-1].text + "\n" + line, found[-1].kind, found[-1].source, None, state
+                )
+            continue
+        depth = len(match.group("depth")) // 2
+        body = match.group("text")
+        manager = _MANAGER.search(body)
+        leaf = _LEAF.match(body)
+        if leaf is not None and not (manager is not None and "Manager" in body.split(":", 1)[0]):
+            kind, guard = leaf.group("kind"), leaf.group("text")
+            if kind in RELATIONAL_GUARDS:
+                # earlier torch prints it under each of its things
+                if (kind, guard) in relations:
+                    continue
+                relations.add((kind, guard))
+            found.append(make_guard(guard, kind, sources.get(depth - 1, ""), None, state))
+        elif manager is not None:
+            sources[depth] = manager.group("source")
+    return found
+
+
+def tensor_in_words(expression: str) -> str:
+    """What a `__check_tensor(...)` asks, for people; "" for any other expression."""
+    if not expression.startswith("__check_tensor("):
+        return ""
+    parts = _split_arguments(expression[len("__check_tensor(") : -1])
+    if len(parts) < 4:
+        return ""
+    given = dict(part.split("=", 1) for part in parts[4:] if "=" in part)
+    keys = re.search(r"\((\w+)", parts[2])
+    device = keys.group(1) if keys else "?"
+    if given.get("device", "None") != "None":
+        device += " " + given["device"]
+    text = "%s %s on %s" % (parts[3].replace("torch.", ""), parts[1].strip("'\""), device)
+    if "size" in given:
+        text += ", size %s" % given["size"].replace("None", "any")
+    return text + (", with gradient" if given.get("requires_grad") == "True" else "")

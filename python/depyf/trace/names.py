@@ -1,0 +1,62 @@
+"""Names that torch and depyf give to functions, graphs and files."""
+
+import hashlib
+import re
+from typing import Optional, Tuple
+
+#: what later versions of torch put behind a number, so that names of two processes differ
+_UUID = r"(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
+COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)" + _UUID + "$")
+RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+" + _UUID + "$")
+RESUME_CODE = re.compile(
+    r"^(?:torch_dynamo_resume_in_.*_at_\d+|resume_in_.+|<resume in .+>)$", re.DOTALL
+)
+#: kinds of guards over several things, each of which appears once under each of them
+RELATIONAL_GUARDS = (
+    "NO_TENSOR_ALIASING",
+    "OBJECT_ALIASING",
+    "STORAGE_OVERLAPPING",
+    "SYMBOLIC_SHAPE_GUARD",
+)
+_RESUMED = re.compile(
+    r"^(?:torch_dynamo_resume_in_(?P<old>.+)_at_(?P<line>\d+)|resume_in_(?P<new>.+)"
+    r"|<resume in (?P<later>.+)>)$",
+    re.DOTALL,
+)
+
+#: file systems allow 255 bytes for a name; the fixed parts of a file's name take the rest
+_NAME_BYTES = 120
+
+
+def safe_name(name: str) -> str:
+    """An identifier, short enough for a file's name, that stands for any name of a code object.
+
+    Names that already are short identifiers stay as they are; of long ones the tail is a hash, so
+    that two stay two.
+    """
+    cleaned = re.sub(r"\W", "_", name.encode("utf-8", "replace").decode("utf-8"))
+    if not cleaned or cleaned[0].isdigit():
+        cleaned = "_" + cleaned
+    if len(cleaned.encode("utf-8")) > _NAME_BYTES:
+        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+        cleaned = (
+            cleaned.encode("utf-8")[: _NAME_BYTES - 9].decode("utf-8", "ignore") + "_" + digest
+        )
+    return cleaned
+
+
+def short_graph_name(global_name: str) -> str:
+    """`__compiled_fn_1` of `__compiled_fn_1_<uuid>`."""
+    match = COMPILED_FUNCTION.match(global_name)
+    return match.group(1) if match else global_name
+
+
+def resumed(name: Optional[str]) -> Tuple[str, int]:
+    """(function, line) of which a resume function is the rest; ("", 0) for other names."""
+    match = _RESUMED.match(name or "")
+    if match is None:
+        return "", 0
+    return (
+        match.group("old") or match.group("new") or match.group("later"),
+        int(match.group("line") or 0),
+    )
