@@ -26,12 +26,14 @@ from depyf.code_edit import (
     rename_qualified,
     reorder_cells,
     replace,
+    with_consts,
     with_names,
     with_variables,
 )
 from depyf.terminal import shown
 from depyf.frame_contract import argument_names, violation
 from depyf.lifetimes import consume, used_locals
+from depyf.unpacking import without_copies
 
 _CO_NESTED = 0x10
 _CO_NOFREE = 0x40
@@ -226,6 +228,7 @@ def _attempt(
     names = {} if names is None else names
     verdict, detail, code = "failed", "", None
     consumed = ()
+    uncopied = False
     filename = path or "<decompiled %s>" % function_name
     flags = original.co_flags & _FUTURE_FLAGS
     cells, frees = _spelt_variables(reference, source, names)
@@ -254,14 +257,19 @@ def _attempt(
         candidate = with_variables(candidate, torchs, globals_of_torch)
         candidate = _fit(candidate, reference, constants)
         if dynamo:
+            candidate, uncopied = without_copies(candidate, original)
             candidate, consumed = consume(candidate, used_locals(original))
-        verdict, detail = _core.compare(
-            original,
-            _dressed(candidate, original),
-            dynamo=dynamo,
-            lifetimes=dynamo,
-            own_locals=own_locals,
-        )
+        for one in _with_own_functions(candidate, original) if dynamo else (candidate,):
+            candidate = one
+            verdict, detail = _core.compare(
+                original,
+                _dressed(candidate, original),
+                dynamo=dynamo,
+                lifetimes=dynamo,
+                own_locals=own_locals,
+            )
+            if verdict in PROVEN:
+                break
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}
         consumed = tuple(shown_names.get(name, name) for name in consumed)
@@ -285,7 +293,10 @@ def _attempt(
         line_map = _shifted(line_map, 1)
     return Recompiled(
         code,
-        source + _legend(source, constants, names) + _lifetime_note(consumed),
+        source
+        + _legend(source, constants, names)
+        + _lifetime_note(consumed)
+        + uncopied * _UNCOPIED,
         path,
         verdict,
         detail,
@@ -374,6 +385,12 @@ def _legend_of_constants(source, constants):
     shown = ((placeholder, _brief(value)) for placeholder, value in constants.items())
     title = "Objects that the bytecode itself holds, by the names that stand for them above:"
     return _rows_of_legend(source, title, shown)
+
+
+_UNCOPIED = """
+# Where torch's code passes a dict itself as keyword arguments, so does the bytecode that runs; what
+# `f(**d)` compiles to would pass a copy.
+"""
 
 
 def _lifetime_note(names):
@@ -625,6 +642,34 @@ def _fit(code, reference, constants):
     if wrong is not None:
         raise _Misfit("the recompiled code has another frame: " + wrong)
     return code
+
+
+def _with_own_functions(code: types.CodeType, original: types.CodeType) -> Iterable[types.CodeType]:
+    """`code` with the code objects of `original` for its functions; then `code` itself.
+
+    Torch compiles such a function for each code object that it has: with others, a program would
+    compile more often and a function would say another file. Each is proven to be the same first.
+    """
+    unused = [one for one in original.co_consts if isinstance(one, types.CodeType)]
+
+    def own(made: types.CodeType) -> types.CodeType:
+        for i, one in enumerate(unused):
+            if (
+                one.co_name == made.co_name
+                and one.co_freevars == made.co_freevars
+                and violation(one, made) is None
+                and _core.compare(one, _dressed(made, one))[0] in PROVEN
+            ):
+                return unused.pop(i)
+        return made
+
+    if unused:
+        consts = tuple(
+            own(one) if isinstance(one, types.CodeType) else one for one in code.co_consts
+        )
+        if any(one is not other for one, other in zip(consts, code.co_consts)):
+            yield with_consts(code, consts)
+    yield code
 
 
 def _dressed(code, like):

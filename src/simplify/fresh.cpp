@@ -104,7 +104,7 @@ class Fresh {
     for (std::uint32_t b : order_.blocks)
       for (ValueId id : lifted_.blocks[b].body)
         if (lifted_[id].op == Op::BUILD_LIST || lifted_[id].op == Op::BUILD_TUPLE ||
-            lifted_[id].op == Op::DICT_MERGE)
+            lifted_[id].op == Op::DICT_MERGE || lifted_[id].op == Op::CALL_EX)
           return true;
     return false;
   }
@@ -471,8 +471,14 @@ class Fresh {
     if (value.op == Op::LIST_TO_TUPLE) {
       Record* r = known(args[0]);
       if (!r || blocked_[id.index]) return false;
+      // The tuple is made here, and not where it is used: what comes between may be evaluated.
       std::vector<ValueId> items = r->items;
-      make_object(id, false, std::move(items), true);
+      Value tuple = value;
+      tuple.op = Op::BUILD_TUPLE;
+      tuple.arg = static_cast<std::uint32_t>(items.size());
+      change_operands(id, tuple, items);
+      make_object(id, false, std::move(items), false);
+      body_.push_back(id);
       return true;
     }
     if (value.op == Op::LOAD_SUBSCR || value.op == Op::LOAD_SLICE) {

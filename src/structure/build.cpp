@@ -139,12 +139,8 @@ void BlockBuilder::spill_through(std::size_t index) {
   }
   if (s_.options
           .made_by_dynamo) {  // in Dynamo's code no loop or comprehension implies `iter` later
-    for (std::size_t i = 0; i <= index; ++i) {
-      Value& value = s_.lifted[pending_[i].value];
-      if (value.kind != ValueKind::Operation || value.op != Op::GET_ITER) continue;
-      pending_[i].expr = call_of_iter(s_.ast, pending_[i].expr);
-      value.aux = kIteratorWritten;
-    }
+    for (std::size_t i = 0; i <= index; ++i)
+      pending_[i].expr = written(pending_[i].value, pending_[i].expr);
   }
   if (s_.options.statement_per_value) {  // what is made anew at each use needs none
     std::size_t kept = 0;
@@ -337,14 +333,40 @@ ExprId BlockBuilder::take_one(ValueId v) {
   return taken_[0];
 }
 
-ExprId BlockBuilder::take(ValueId v) { return take_one(s_.resolve(v)); }
+/// A loop or a comprehension implies the `iter` of what it runs over; everywhere else it is
+/// written.
+ExprId BlockBuilder::written(ValueId v, ExprId e) {
+  if (!e || !s_.is_op(v, Op::GET_ITER) || s_.at(v).aux == kIteratorWritten || s_.known(v).named)
+    return e;
+  s_.lifted[v].aux = kIteratorWritten;
+  return call_of_iter(s_.ast, e);
+}
+
+ExprId BlockBuilder::take(ValueId v) {
+  v = s_.resolve(v);
+  const ExprId e = take_one(v);
+  return failed ? e : written(v, e);
+}
 
 BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   SmallVector<ValueId, 8> list;
   for (ValueId v : values) list.push_back(s_.resolve(v));
   Operands out;
   out.append(take_operands(list));
+  if (s_.options.made_by_dynamo && !failed)
+    for (std::size_t i = 0; i < list.size(); ++i) out[i] = written(list[i], out[i]);
   return out;
+}
+
+/// Does a loop over `iterator` follow the node `from`, with nothing but jumps on the way?
+bool BlockBuilder::loop_follows(ValueId iterator, BlockId from) const {
+  for (int steps = 0; from.valid() && steps < 8; ++steps) {
+    const Node& node = s_.nodes[from.index];
+    if (node.term == TermKind::ForIter) return s_.resolve(node.value) == s_.resolve(iterator);
+    if (node.term != TermKind::Jump) return false;
+    from = node.edges[0].to;
+  }
+  return false;
 }
 
 /// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is
@@ -370,12 +392,13 @@ bool BlockBuilder::unseen(ExprId e) const {
   return true;
 }
 
-void BlockBuilder::finish() {
+void BlockBuilder::finish(BlockId from) {
   if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it;
                                     // simplify() moves that behind the iterator
     const std::reverse_iterator top(pending_.end()), bottom(pending_.begin());
-    const auto iterator = std::find_if(
-        top, bottom, [&](const Pending& p) { return s_.is_op(p.value, Op::GET_ITER); });
+    const auto iterator = std::find_if(top, bottom, [&](const Pending& p) {
+      return s_.is_op(p.value, Op::GET_ITER) && loop_follows(p.value, from);
+    });
     if (iterator != bottom && std::all_of(top, iterator, [&](const Pending& p) {
           return p.targets == 0 && unseen(p.expr);
         }))
@@ -391,7 +414,9 @@ void BlockBuilder::finish() {
     const bool is_constant = value.op == Op::LOAD_CONST;
     if (!is_constant) {
       const bool begins = value.op == Op::WITH_ENTER || value.op == Op::ASYNC_WITH_ENTER ||
-                          value.op == Op::GET_ITER || value.op == Op::GET_AITER;
+                          value.op == Op::GET_AITER ||
+                          (value.op == Op::GET_ITER &&
+                           (!s_.options.made_by_dynamo || loop_follows(entry.value, from)));
       if (!begins && !(value.op == Op::LOAD_FAST && entry.remaining == 1)) break;
       handed_on = entry;
     }
@@ -723,6 +748,7 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   const bool simple = simple_store(store_op);
   if (!pending_.empty() && pending_.back().value == value) {
     Pending& entry = pending_.back();
+    entry.expr = written(value, entry.expr);
     const Expr& e = s_.ast[entry.expr];
     const Expr& t = s_.ast[target];
     if (s_.is_op(value, Op::INPLACE) && e.kind == ExprKind::Binary && entry.is_once() &&
@@ -756,8 +782,9 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     emit(statement);
     return;
   }
-  const ExprId e = take_one(value);
+  ExprId e = take_one(value);
   if (failed) return;
+  e = written(value, e);
   if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
   spill_for_statement();
   emit(assignment(s_.ast, target, e, origin(store_op)));

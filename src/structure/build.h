@@ -29,9 +29,9 @@ class BlockBuilder {
   ExprId take(ValueId v);
   /// Several at once, in order of evaluation.
   Operands take_all(std::span<const ValueId> values);
-  /// Gives every value still pending a temporary (iterators and context managers are left in
-  /// Structurer::built).
-  void finish();
+  /// Gives every value still pending a temporary (context managers, and iterators of a loop that
+  /// follows the node `from`, are left in Structurer::built).
+  void finish(BlockId from);
   /// Likewise, and leaves nothing in Structurer::built.
   void finish_all();
   void emit(StmtId statement);
@@ -76,6 +76,8 @@ class BlockBuilder {
   void take_scattered(std::span<const ValueId> operands);
   ExprId take_one(ValueId v);
   ExprId use(const Pending& entry);
+  ExprId written(ValueId v, ExprId e);
+  bool loop_follows(ValueId iterator, BlockId from) const;
   Operands take_targets(const Pending& entry);
   bool movable(const Pending& entry) const;
   bool names_alone(const Pending& entry) const;

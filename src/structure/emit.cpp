@@ -1115,12 +1115,13 @@ class Emitter {
   }
 
   /// The end of a block's own statements: what a jump hands over is evaluated last.
-  void finish_and_hand_over(BlockBuilder& builder, const Edge& edge, std::uint32_t l) {
+  void finish_and_hand_over(BlockBuilder& builder, BlockId from, const Edge& edge,
+                            std::uint32_t l) {
     std::vector<ValueId> params, args;
     if (!edge.args.empty()) used_params(edge, params, args);
     BlockBuilder::Operands values;
     if (!args.empty()) values = builder.take_all(args);
-    builder.finish();
+    builder.finish(from);
     flush(builder, l);
     assign_params(params, values, l);
   }
@@ -1222,26 +1223,26 @@ class Emitter {
     build(b, builder);
     switch (node.term) {
       case TermKind::Jump: {
-        finish_and_hand_over(builder, node.edges[0], l);
+        finish_and_hand_over(builder, BlockId(b), node.edges[0], l);
         go(BlockId(b), 0, l, ctx, false);
         return;
       }
       case TermKind::Branch: {
         ExprId test = builder.take(node.value);
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         gen_if(b, test, l, ctx);
         return;
       }
       case TermKind::ForIter: {
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         gen_for(b, l, ctx);
         return;
       }
       case TermKind::Return: {
         ExprId value = builder.take(node.value);
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         StmtId st = statement(StmtKind::Return, end_origin(node));
         s_.ast[st].e[0] = value;
@@ -1251,7 +1252,7 @@ class Emitter {
       }
       case TermKind::Raise: {
         BlockBuilder::Operands args = builder.take_all(node.raise_args);
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         StmtId st = statement(StmtKind::Raise, end_origin(node));
         for (std::size_t i = 0; i < args.size() && i < 2; ++i) s_.ast[st].e[i] = args[i];
@@ -1260,7 +1261,7 @@ class Emitter {
         return;
       }
       case TermKind::Reraise: {
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         std::uint32_t t = targets_[std::size_t{b} * 2];
         if (t != kNone) {
@@ -1271,7 +1272,7 @@ class Emitter {
         return;
       }
       case TermKind::Unreachable:
-        builder.finish();
+        builder.finish(BlockId(b));
         flush(builder, l);
         return;
       case TermKind::Send:
@@ -1407,7 +1408,7 @@ class Emitter {
       return;
     }
     build(t, builder);
-    finish_and_hand_over(builder, node.edges[0], l);
+    finish_and_hand_over(builder, BlockId(t), node.edges[0], l);
     std::uint32_t next = targets_[std::size_t{t} * 2];
     if (next == ctx.follow || next == ctx.header || next == ctx.exit) {
       go_to(t, next, l, ctx, end_origin(node));
@@ -1691,7 +1692,7 @@ class Emitter {
     BlockBuilder builder(s_, false);
     build(n, builder);
     const ExprId subject = builder.take(s_.nodes[n].value);
-    builder.finish();
+    builder.finish(BlockId());
     flush(builder, l);
     StmtId st = statement(StmtKind::Match, end_origin(s_.nodes[n]));
     s_.ast[st].e[0] = subject;
@@ -2487,7 +2488,7 @@ class Emitter {
     builder.run(ops);
     const Value& match = s_.at(node.value);
     s_.ast[st].e[0] = builder.take(match.operands[1]);
-    builder.finish();
+    builder.finish(BlockId());
     if (!builder.out.empty())
       throw Error("structure: the type of an except clause needs statements");
     std::uint32_t next = target(t, 0);

@@ -662,6 +662,7 @@ ExprId Maker::expression() {
     return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
   }
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
+  spell_iterators();
   switch (v.op) {
     case Op::UNPACK_SEQUENCE:
       if (!is_starred_annotation(v)) break;
@@ -728,15 +729,12 @@ ExprId Maker::expression() {
           UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
 
     case Op::BUILD_TUPLE:
-      spell_iterators();
       return node(ExprKind::Tuple, kids);
     case Op::BUILD_LIST:
-      spell_iterators();
       return node(ExprKind::List, kids);
     case Op::BUILD_SET:
       return one_by_one();
     case Op::BUILD_MAP:
-      spell_iterators();
       return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
     case Op::BUILD_CONST_KEY_MAP: {
       need(1);
@@ -817,10 +815,8 @@ ExprId Maker::expression() {
 
     case Op::CALL:
       need(1);
-      spell_iterators();
       return node(ExprKind::Call, kids);
     case Op::CALL_KW:
-      spell_iterators();
       return call_with_names();
     case Op::CALL_EX:
       return call_unpacked();

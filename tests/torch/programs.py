@@ -1600,3 +1600,56 @@ def compiled_autograd(compiled):
         with autograd.enable(compiled):
             loss.backward()
     return [p.grad for p in model.parameters()]
+
+
+@program(3)
+def functions_of_a_class_in_a_function(compiled):
+    class Base:
+        def go(self, x):
+            stop(x)
+            return x + 1
+
+    def f(x, n):
+        stop(x)
+
+        class Inner(Base):
+            size = n
+
+            def go(self, x):
+                stop(x)
+                return super().go(x) + self.size
+
+        stop(x)
+        return Inner().go(x), (lambda y: stop(y) + n)(x)
+
+    g = compiled(f)
+    return [g(x_(), n) for n in (1, 2, 3)]
+
+
+@program(2)
+def a_call_with_everything_unpacked(compiled):
+    def f(x, n):
+        stop(x)
+        try:
+            if n == 2:
+                raise ValueError(n)
+        finally:
+            x = x + outside(*[x + 1], 3, *(1, 2), r=x.shape[0], **dict(s=n))
+        return [x, outside(*[x, stop(n)], **{"p": stop(n)}, **dict(q=2))]
+
+    g = compiled(f)
+    return [g(x_(), n) for n in (1, 3)]
+
+
+@program(2)
+def iterators_that_wait(compiled):
+    def f(x):
+        numbers, texts = iter((3, 5, 7)), iter("ab")
+        pair = [numbers, zip((1, 2), [3, 4])]
+        y = x + next(numbers)
+        stop(y)
+        y = y + next(pair[0]) + next(pair[1])[1]
+        stop(next(texts))
+        return y, list(numbers), list(texts), list(pair[1])
+
+    return compiled(f)(x_())

@@ -1,0 +1,412 @@
+"""Random programs with graph breaks inside everything that a function can hold: `text_of(seed)`.
+
+Each text has a function `f(x, n, log)` and what it needs; `python drawn.py SEED` shows one. Names
+with an underscore in front are loop counters, so that every loop ends.
+"""
+
+import random
+import sys
+
+HEAD = """import asyncio, collections, contextlib, dataclasses, functools, itertools, torch
+
+graph_out_0 = 5
+tmp_1 = [1]
+
+
+@torch._dynamo.disable
+def outside(value, *rest, **more):
+    return value * 2 + len(rest) + len(more)
+
+
+@torch._dynamo.disable
+def note(log, *what):
+    log.append(repr([tuple(w.shape) if isinstance(w, torch.Tensor) else w for w in what]))
+    return len(what)
+
+
+class Context:
+    def __init__(self, log, swallows=False):
+        self.log, self.swallows = log, swallows
+
+    def __enter__(self):
+        self.log.append("in")
+        return 2
+
+    def __exit__(self, kind, error, trace):
+        self.log.append("out" if kind is None else kind.__name__)
+        return self.swallows
+
+
+@contextlib.contextmanager
+def managed(log, value):
+    log.append("begin")
+    try:
+        yield value
+    finally:
+        log.append("end")
+
+
+@dataclasses.dataclass
+class Point:
+    a: object
+    b: int = 3
+
+    @property
+    def both(self):
+        torch._dynamo.graph_break()
+        return self.a + self.b
+
+    def __add__(self, other):
+        return Point(self.a + other, self.b + 1)
+
+
+class Base:
+    def __init__(self, k):
+        self.k = k
+
+    def go(self, x, *rest, scale=2):
+        torch._dynamo.graph_break()
+        return x * scale + self.k + len(rest)
+
+
+class Derived(Base):
+    def __init__(self, k):
+        super().__init__(k + 1)
+
+    def go(self, x, *rest, **more):
+        return super().go(x, *rest, **more) + 1
+
+
+def numbers(n):
+    for _i in range(n):
+        yield _i + 1
+
+
+async def later(x, k):
+    torch._dynamo.graph_break()
+    return x + k
+
+
+def now(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+"""
+
+
+class Program:
+    """One program that is being drawn."""
+
+    def __init__(self, seed, version=None):
+        self.draw = random.Random(seed)
+        self.version = version or sys.version_info[:2]
+        self.count = 0
+
+    def name(self, start="v"):
+        self.count += 1
+        return "%s%d" % (start, self.count)
+
+    def number(self):
+        return self.draw.choice(["n", "n + 1", "2", "len(log)", "0", "1.5", "x.shape[0]"])
+
+    def value(self, deep=2):
+        """An expression that is a tensor, or can be added to one."""
+        draw = self.draw
+        if deep == 0:
+            return draw.choice(["x", "x", "x + 1", "n", "x.sin()", "2.5"])
+        a, b = self.value(deep - 1), self.value(deep - 1)
+        _i = self.name("_i")
+        kinds = [
+            "(%s + %s)" % (a, b),
+            "outside(%s)" % a,
+            "outside(%s, %s, k=%s)" % (a, b, self.number()),
+            "outside(*(%s, %s), **{'p': %s, 'q': 1})" % (a, b, self.number()),
+            "outside(*[%s], 3, *(1, 2), r=%s, **dict(s=2))" % (a, self.number()),
+            "outside(**{'value': %s, 'w': %s})" % (a, self.number()),
+            "sum([outside(%s, %s) for %s in range(2)])" % (a, _i, _i),
+            "sum(outside(%s) for %s in (3, 5, 7))" % (a, _i),
+            "[%s, outside(%s)][0]" % (a, b),
+            "{'a': %s, **{'b': outside(%s)}}['a']" % (a, b),
+            "(lambda q, *r, w=%s: q + w + len(r))(%s, 1)" % (self.number(), a),
+            "(lambda: outside(%s))()" % a,
+            "(%s if n > 1 else outside(%s))" % (a, b),
+            "(%s if x.sum() > 1 else %s)" % (a, b),
+            "(n and outside(%s))" % a,
+            "Base(%s).go(%s, 1, scale=3)" % (self.number(), a),
+            "Derived(2).go(%s)" % a,
+            "Point(%s).both" % a,
+            "(Point(%s) + n).a" % a,
+            "functools.partial(outside, w=3)(%s)" % a,
+            "max(n, 2) * %s" % a,
+            "now(later(%s, n))" % a,
+            "len({1, n, outside(n)}) * %s" % a,
+            "len(f'{n!r:>4}|{outside(n)!s}|{x.shape[0]:03d}') * %s" % a,
+            "torch.cat([%s + x, outside(x)])[:3]" % a,
+            "(-%s if not n else %s[...])" % (a, "x"),
+            "next(iter([outside(%s), 2]))" % a,
+            "(lambda *a, **k: outside(*a, **k))(%s, z=1)" % a,
+            "[*map(outside, (%s, 2))][0]" % a,
+            "dict(zip('ab', [%s, outside(%s)]))['b']" % (a, b),
+        ]
+        if self.version >= (3, 8):
+            w = self.name("w")
+            kinds += ["((%s := outside(%s)) + %s)" % (w, a, w)]
+        return draw.choice(kinds)
+
+    def iterable(self):
+        return self.draw.choice(
+            [
+                "range(2)",
+                "(3, 5, 7)",
+                "[1, 2]",
+                "'ab'",
+                "{'a': 1, 'b': 2}.items()",
+                "zip((1, 2), [3, 4])",
+                "enumerate((4, 5))",
+                "numbers(2)",
+                "reversed([1, 2])",
+                "map(lambda v: v + 1, (1, 2))",
+                "itertools.chain((1,), [2])",
+                "filter(None, (0, 1, 2))",
+                "iter((n, 2))",
+            ]
+        )
+
+    def block(self, deep, loop=False):
+        lines = []
+        for _ in range(self.draw.randint(1, 3)):
+            lines += self.statement(deep, loop)
+        return ["    " + line for line in lines]
+
+    def statement(self, deep, loop):
+        draw = self.draw
+        simple = [self.stop, self.stop, self.assign, self.assign, self.effect, self.text]
+        simple += [self.unpack, self.iterator, self.display, self.swap]
+        compound = [self.with_, self.with_, self.try_, self.try_, self.for_, self.for_]
+        compound += [self.if_, self.function, self.while_, self.match, self.class_]
+        if loop and draw.random() < 0.15:
+            return ["if n > 2:", "    " + draw.choice(["break", "continue"])]
+        if draw.random() < 0.03:
+            return ["if n == %d:" % draw.randint(0, 3), "    return x, n, log"]
+        return draw.choice(simple if deep == 0 or draw.random() < 0.5 else compound)(
+            *(() if deep == 0 else ()), deep=deep
+        )
+
+    # ---- statements without others inside
+
+    def stop(self, deep):
+        return [
+            self.draw.choice(
+                [
+                    "torch._dynamo.graph_break()",
+                    "note(log, n, x)",
+                    "log.append(note(log, n))",
+                    "x = outside(x)",
+                ]
+            )
+        ]
+
+    def assign(self, deep):
+        left = self.draw.choice(["x = ", "x = ", "x += ", "y = x = "])
+        return [left + self.value() + " + x * 0"]
+
+    def effect(self, deep):
+        v = self.name()
+        return self.draw.choice(
+            [
+                ["log.append(n)"],
+                ["%s = Base(n)" % v, "%s.k += 1" % v, "x = %s.go(x)" % v],
+                ["%s = []" % v, "%s.append(x)" % v, self.stop(0)[0], "%s.append(outside(n))" % v]
+                + ["x = x + len(%s)" % v],
+                ["%s = {}" % v, "%s['k'] = outside(x)" % v, "x = %s['k']" % v],
+                ["setattr(HOLDER, '0', n)", self.stop(0)[0], "x = x + getattr(HOLDER, '0')"],
+                ["%s = x" % v, self.stop(0)[0], "del %s" % v],
+                ["assert n < 100, f'{n}'"],
+                ["assert n != 3, f'{n!r} is bad'"],
+                ["%s = collections.deque([n, 1])" % v, "%s.appendleft(outside(n))" % v]
+                + ["x = x + %s[0]" % v],
+            ]
+        )
+
+    def text(self, deep):
+        v = self.name("s")
+        form = self.draw.choice(
+            [
+                "f'{n!r}'",
+                "f'{n!r:>6}|{n!s}|{n!a}'",
+                "f'{n:>{n + 3}}{x.shape[0]!r}'",
+                "f'{log!r}{n}'",
+                "'%s|%d' % (n, outside(n))",
+                "'{}-{k}'.format(n, k=outside(n))",
+                "f'{outside(n)!r}{{}}'",
+                "f'{n!r}' + f'{outside(n)}'",
+            ]
+        )
+        return ["%s = %s" % (v, form), self.stop(0)[0], "x = x + len(%s)" % v]
+
+    def unpack(self, deep):
+        a, b, c = self.name(), self.name(), self.name()
+        return [
+            "%s, (%s, *%s) = outside(n), (n, x, *[2, 3])" % (a, b, c),
+            self.stop(0)[0],
+            "x = x + %s + %s + len(%s)" % (a, b, c),
+        ]
+
+    def swap(self, deep):
+        a, b = self.name(), self.name()
+        return ["%s, %s = outside(x), n" % (a, b), "%s, %s = %s, %s" % (a, b, b, a)] + [
+            self.stop(0)[0],
+            "x = %s + %s" % (a, b),
+        ]
+
+    def iterator(self, deep):
+        it = self.name("it")
+        return [
+            "%s = iter(%s)" % (it, self.draw.choice(["(3, 5, 7)", "[x, n, 2]", "range(5)"])),
+            "x = x + next(%s)" % it,
+            self.stop(0)[0],
+            "x = x + next(%s, 0) + outside(n)" % it,
+            self.draw.choice(["x = x + sum(%s)" % it, "pass"]),
+        ]
+
+    def display(self, deep):
+        v = self.name("d")
+        return [
+            "%s = %s"
+            % (
+                v,
+                self.draw.choice(
+                    [
+                        "{'a': n, **{'b': outside(n)}, 'c': 2}",
+                        "[n, *[1, outside(n)], *(2, 3)]",
+                        "{n, 1, *(2, outside(n))}",
+                        "(n, *[outside(n)])",
+                        "{str(_k): outside(_k) for _k in range(3)}",
+                        "{_k % 2 for _k in range(3) if outside(_k)}",
+                        "[(_k, _j) for _k in range(2) for _j in 'ab' if outside(_k) or True]",
+                        "{**{str(_k): n for _k in range(20)}, 'z': outside(n)}",
+                        "sorted({3, 1, 2}, key=lambda v: -v)",
+                    ]
+                ),
+            ),
+            self.stop(0)[0],
+            "x = x + len(%s)" % v,
+        ]
+
+    # ---- statements with others inside
+
+    def with_(self, deep):
+        c = self.name("c")
+        head = self.draw.choice(
+            [
+                "with Context(log) as %s:" % c,
+                "with Context(log, True):",
+                "with managed(log, n) as %s:" % c,
+                "with torch.no_grad():",
+                "with torch.enable_grad(), Context(log):",
+                "with torch.autocast('cpu', enabled=False):",
+                "with contextlib.nullcontext(x) as %s:" % c,
+                "with contextlib.suppress(ValueError):",
+                "with torch.set_grad_enabled(n > 1):",
+            ]
+        )
+        return [head] + self.block(deep - 1)
+
+    def raises(self):
+        return self.draw.choice(
+            [
+                ["    if n == %d:" % self.draw.randint(0, 3), "        raise ValueError(n)"],
+                ["    {}[n]" if self.draw.random() < 0.5 else "    int('z')"],
+                [],
+                [],
+            ]
+        )
+
+    def try_(self, deep):
+        lines = ["try:"] + self.block(deep - 1) + self.raises()
+        kind = self.draw.randrange(5)
+        if kind != 0:
+            clause = self.draw.choice(
+                ["except ValueError:", "except (ValueError, KeyError) as e:", "except Exception:"]
+            )
+            lines += [clause] + self.block(deep - 1)
+            if " as e" in clause:
+                lines += ["    log.append(type(e).__name__)"]
+            if self.draw.random() < 0.1:
+                lines += ["    raise"]
+            if kind == 1:
+                lines += ["else:"] + self.block(deep - 1)
+        if kind in (0, 2):
+            lines += ["finally:"] + self.block(deep - 1)
+        return lines
+
+    def for_(self, deep):
+        i = self.name("i")
+        lines = ["for %s in %s:" % (i, self.iterable())] + self.block(deep - 1, loop=True)
+        if self.draw.random() < 0.2:
+            lines += ["else:"] + self.block(deep - 1)
+        return lines
+
+    def while_(self, deep):
+        i = self.name("_n")
+        return ["%s = 0" % i, "while %s < 2:" % i, "    %s += 1" % i] + self.block(deep - 1, True)
+
+    def if_(self, deep):
+        test = self.draw.choice(
+            ["n > 1", "x.sum() > 2", "outside(n) > 2 and x.max() > 0", "not n", "n in (1, 2)"]
+        )
+        lines = ["if %s:" % test] + self.block(deep - 1)
+        if self.draw.random() < 0.6:
+            lines += ["else:"] + self.block(deep - 1)
+        return lines
+
+    def function(self, deep):
+        g, k = self.name("g"), self.name("k")
+        head = self.draw.choice(["x, *r, w=n", "x, q=2", "x"])
+        lines = ["%s = n" % k, "def %s(%s):" % (g, head)]
+        if self.draw.random() < 0.5:
+            lines += ["    nonlocal %s" % k, "    %s += 1" % k]
+        else:
+            lines += ["    x = x + %s" % k]
+        lines += self.block(deep - 1) + ["    return x"]
+        return lines + [
+            self.draw.choice(["x = %s(x)" % g, "x = outside(%s(x)) + %s" % (g, k)]),
+            "x = x[0] if isinstance(x, tuple) else x",
+        ]
+
+    def match(self, deep):
+        if self.version < (3, 10):
+            return self.if_(deep)
+        lines = ["match %s:" % self.draw.choice(["n", "(n, 1)", "{'a': n}", "Point(x, n)"])]
+        for case in ("1", "(2, _)", "{'a': 3, **rest}", "Point(b=2)", "_"):
+            if case == "_" or self.draw.random() < 0.5:
+                lines += ["    case %s:" % case]
+                lines += ["    " + line for line in self.block(deep - 1)]
+        return lines
+
+    def class_(self, deep):
+        c = self.name("C")
+        return [
+            "class %s(Base):" % c,
+            "    size = n",
+            "    def go(self, x):",
+            "        torch._dynamo.graph_break()",
+            "        return super().go(x) + self.size",
+            "x = %s(1).go(x)" % c,
+        ]
+
+
+def text_of(seed, version=None):
+    """The text of the program `seed`, for CPython `version` (default: the running one)."""
+    program = Program(seed, version)
+    body = []
+    for _ in range(3):
+        body += program.statement(3, False)
+    body += ["return x, n, log"]
+    lines = ["def f(x, n, log):"] + ["    " + line for line in body]
+    return HEAD + "\n\nHOLDER = Base(0)\n\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(text_of(int(sys.argv[1]))[len(HEAD) :])
