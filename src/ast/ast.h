@@ -17,18 +17,27 @@
 namespace depyf {
 
 enum class ExprKind : std::uint8_t {
-#define EXPR(name) name,
-#define PATTERN(name) name,
+#define EXPR(name, a) name,
+#define PATTERN(name, a) name,
 #include "ast/ast.def"
-#undef EXPR
-#undef PATTERN
 };
 
 enum class StmtKind : std::uint8_t {
 #define STMT(name) name,
 #include "ast/ast.def"
-#undef STMT
 };
+
+/// What field `a` of an expression holds: an id, or nothing but a mark.
+enum class FieldA : std::uint8_t { Nothing, Const, Str, Code, Function };
+
+constexpr FieldA field_a(ExprKind kind) {
+  constexpr FieldA fields[] = {
+#define EXPR(name, a) FieldA::a,
+#define PATTERN(name, a) FieldA::a,
+#include "ast/ast.def"
+  };
+  return fields[static_cast<std::uint8_t>(kind)];
+}
 
 /// Which operation loads, stores or deletes a Name: rewrite/ derives `global` and `nonlocal` from
 /// it.

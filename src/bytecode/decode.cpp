@@ -491,7 +491,7 @@ class Decoder {
   /// of the exception table.
   bool never_raises(std::uint32_t i) const {
     const Op op = out_.instrs[i].op;
-    return scratch_.removed[i] || cannot_raise(out_.instrs[i]) ||
+    return scratch_.removed[i] || cannot_raise(out_.instrs[i].op) ||
            (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
   }
 

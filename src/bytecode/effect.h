@@ -56,18 +56,4 @@ inline bool ends_block(Op op) {
   return ends[op];
 }
 
-/// No exception comes from executing `instr`, whatever the values are. What can strike anywhere
-/// (MemoryError, an asynchronous exception, a signal handler's) is not counted, and neither are
-/// errors in finalizers, which Python does not propagate.
-inline bool cannot_raise(const Instr& instr) {
-  static constexpr OpSet quiet{Op::POP_TOP,     Op::COPY,          Op::SWAP,
-                               Op::ROT,         Op::PUSH_NULL,     Op::END_FOR,
-                               Op::LOAD_CONST,  Op::LOAD_COMMON,   Op::LOAD_FAST_AND_CLEAR,
-                               Op::STORE_FAST,  Op::STORE_DEREF,   Op::LOAD_CLOSURE,
-                               Op::IS,          Op::PUSH_EXC_INFO, Op::POP_EXCEPT,
-                               Op::JUMP,        Op::BRANCH_NONE,   Op::BRANCH_NOT_NONE,
-                               Op::RETURN_VALUE};
-  return quiet[instr.op];
-}
-
 }  // namespace depyf

@@ -160,70 +160,32 @@ std::string_view pick(std::initializer_list<std::string_view> names, std::uint32
 std::string_view binary_text(std::uint32_t arg) {
   return pick({"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"}, arg);
 }
-std::string layout_text(std::uint32_t aux) {
-  return std::string(pick({"", ", NULL below", ", NULL above"}, aux));
+std::string_view layout_text(std::uint32_t aux) {
+  return pick({"", ", NULL below", ", NULL above"}, aux);
 }
 
 void pad(std::string& out, std::size_t from, std::size_t width) {
   while (out.size() - from < width) out += ' ';
 }
 
-}  // namespace
-
-std::string constant_text(const Module& module, ConstId id, std::size_t limit) {
-  std::string out;
-  append_constant(out, module, id, limit, kMaxNesting);
-  return out;
+/// What is said of an operation besides the name that it takes.
+std::string_view name_detail(const Instr& instr) {
+  if (instr.op == Op::IMPORT_NAME) return pick({"", ", lazy", ", eager"}, instr.aux);
+  if (instr.op == Op::LOAD_METHOD) return layout_text(instr.aux);
+  if (instr.op != Op::LOAD_SUPER_ATTR) return "";
+  return pick({", super()", ", method, NULL below, super()", ", super(a, b)",
+               ", method, NULL below, super(a, b)", ", super()", ", method, NULL above, super()",
+               ", super(a, b)", ", method, NULL above, super(a, b)"},
+              instr.aux & 7);
 }
 
-std::string operand_text(const Instr& instr, const Module& module, const CodeObject& code) {
-  const auto name = [&] { return std::string(module[StrId(instr.arg)]); };
-  const auto slot = [&] {
-    const Slot& found = code.slots[instr.arg];
-    return std::string(module[found.name]) + ((found.kind & kCell) != 0   ? " (cell)"
-                                              : (found.kind & kFree) != 0 ? " (free)"
-                                                                          : "");
-  };
+/// What the operand of an operation says that takes no name and no constant.
+std::string plain_operand_text(const Instr& instr) {
   switch (instr.op) {
-    case Op::LOAD_CONST:
-      return constant_text(module, ConstId(instr.arg));
     case Op::LOAD_COMMON:
-      return std::string(pick({"AssertionError", "NotImplementedError", "tuple", "all", "any",
-                               "list", "set", "frozenset"},
-                              instr.arg));
-    case Op::LOAD_FAST:
-    case Op::LOAD_FAST_AND_CLEAR:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::LOAD_DEREF:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::LOAD_CLOSURE:
-      return slot();
-    case Op::LOAD_CLASSDEREF:
-      return slot() + (instr.aux != 0 ? ", from the dict on the stack" : "");
-    case Op::LOAD_GLOBAL:
-    case Op::STORE_GLOBAL:
-    case Op::DELETE_GLOBAL:
-    case Op::LOAD_NAME:
-    case Op::STORE_NAME:
-    case Op::DELETE_NAME:
-    case Op::LOAD_FROM_DICT_OR_GLOBALS:
-    case Op::LOAD_ATTR:
-    case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
-    case Op::IMPORT_FROM:
-      return name();
-    case Op::IMPORT_NAME:
-      return name() + std::string(pick({"", ", lazy", ", eager"}, instr.aux));
-    case Op::LOAD_METHOD:
-      return name() + layout_text(instr.aux);
-    case Op::LOAD_SUPER_ATTR:
-      return name() +
-             ((instr.aux & 1) != 0
-                  ? ((instr.aux & 4) != 0 ? ", method, NULL above" : ", method, NULL below")
-                  : "") +
-             ((instr.aux & 2) != 0 ? ", super(a, b)" : ", super()");
+      return std::string(instr.arg < 8
+                             ? common_constant_text(static_cast<CommonConstant>(instr.arg))
+                             : std::string_view("?"));
     case Op::UNARY:
       return std::string(pick({"~", "not", "+", "-"}, instr.arg));
     case Op::BINARY:
@@ -246,9 +208,10 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
              (instr.aux != 0 ? ", with spec" : "");
     case Op::CALL:
     case Op::CALL_KW:
-      return number(instr.arg) + layout_text(instr.aux);
+      return number(instr.arg) + std::string(layout_text(instr.aux));
     case Op::CALL_EX:
-      return std::string(instr.arg != 0 ? "with mapping" : "positional") + layout_text(instr.aux);
+      return std::string(instr.arg != 0 ? "with mapping" : "positional") +
+             std::string(layout_text(instr.aux));
     case Op::MAKE_FUNCTION:
     case Op::SET_FUNCTION_ATTRIBUTE: {
       std::string out;
@@ -322,13 +285,8 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
       return instr.aux != 0 ? "async" : "";
     case Op::POP_TOP:
     case Op::PUSH_NULL:
+    case Op::LOAD_CONST:
     case Op::LOAD_BUILD_CLASS:
-    case Op::LOAD_LOCALS:
-    case Op::LOAD_SUBSCR:
-    case Op::STORE_SUBSCR:
-    case Op::DELETE_SUBSCR:
-    case Op::LOAD_SLICE:
-    case Op::STORE_SLICE:
     case Op::TO_BOOL:
     case Op::LIST_TO_TUPLE:
     case Op::BUILD_TEMPLATE:
@@ -336,25 +294,17 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::GET_YIELD_FROM_ITER:
     case Op::GET_AITER:
     case Op::GET_ANEXT:
-    case Op::FOR_ITER:
     case Op::YIELD_VALUE:
     case Op::YIELD_FROM:
-    case Op::SEND:
     case Op::END_SEND:
     case Op::CLEANUP_THROW:
-    case Op::IMPORT_STAR:
-    case Op::PUSH_EXC_INFO:
-    case Op::EXC_MATCH:
-    case Op::CHECK_EXC_MATCH:
-    case Op::CHECK_EG_MATCH:
-    case Op::PREP_RERAISE_STAR:
-    case Op::SETUP_ANNOTATIONS:
-    case Op::PRINT_EXPR:
     case Op::MATCH_MAPPING:
     case Op::MATCH_SEQUENCE:
     case Op::GET_LEN:
     case Op::COPY_DICT_WITHOUT_KEYS:
     case Op::JUMP:
+    case Op::FOR_ITER:
+    case Op::SEND:
     case Op::BRANCH_FALSE:
     case Op::BRANCH_TRUE:
     case Op::BRANCH_NONE:
@@ -371,7 +321,41 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
     case Op::END_FINALLY:
     case Op::WITH_CLEANUP_START:
     case Op::WITH_CLEANUP_FINISH:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_LOADS | OP_STORES | OP_IMPORTS | OP_EXCEPTIONS | OP_MODULES)
+#include "opcode/op.def"
       return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string constant_text(const Module& module, ConstId id, std::size_t limit) {
+  std::string out;
+  append_constant(out, module, id, limit, kMaxNesting);
+  return out;
+}
+
+std::string operand_text(const Instr& instr, const Module& module, const CodeObject& code) {
+  const auto slot = [&] {
+    const Slot& found = code.slots[instr.arg];
+    return std::string(module[found.name]) + ((found.kind & kCell) != 0   ? " (cell)"
+                                              : (found.kind & kFree) != 0 ? " (free)"
+                                                                          : "");
+  };
+  switch (arg_kind(instr.op)) {
+    case ArgKind::Const:
+      return constant_text(module, ConstId(instr.arg));
+    case ArgKind::Local:
+    case ArgKind::Deref:
+      return slot() + (instr.aux != 0 && instr.op == Op::LOAD_CLASSDEREF
+                           ? ", from the dict on the stack"
+                           : "");
+    case ArgKind::Str:
+      return std::string(module[StrId(instr.arg)]).append(name_detail(instr));
+    case ArgKind::Plain:
+      return plain_operand_text(instr);
   }
   return "";
 }

@@ -89,7 +89,7 @@ class CleanupCheck {
   }
 
   bool raises(const Instr& instr) const {
-    return !cannot_raise(instr) &&
+    return !cannot_raise(instr.op) &&
            !(branches_on_bools_ && (instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE));
   }
 

@@ -184,8 +184,7 @@ class Expansion {
           if (instr.target != kNoTarget) targeted[instr.target] = true;
       }
       std::size_t end = s + 4;
-      while (end < n && !targeted[end] && instrs[end].op < Op::JUMP)
-        ++end;  // operations before JUMP in op.def neither branch nor act on blocks
+      while (end < n && !targeted[end] && acts_on_values_alone(instrs[end].op)) ++end;
       if (end >= n || targeted[end] || instrs[end].op != Op::POP_BLOCK || targeted[s + 1] ||
           targeted[s + 2] || targeted[s + 3])
         continue;
@@ -308,31 +307,21 @@ class Expansion {
   /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
   std::uint32_t goes_on(std::uint32_t index) const {
     for (int hops = 0; hops < 16 && index < list_.instrs.size(); ++hops) {
+      static constexpr OpSet begins_statement{Op::LOAD_CONST, Op::LOAD_FAST,       Op::LOAD_GLOBAL,
+                                              Op::LOAD_NAME,  Op::LOAD_DEREF,      Op::LOAD_CLOSURE,
+                                              Op::FOR_ITER,   Op::SETUP_FINALLY,   Op::BUILD_LIST,
+                                              Op::BUILD_MAP,  Op::LOAD_BUILD_CLASS};
       const Instr& instr = list_.instrs[index];
-      switch (instr.op) {
-        case Op::JUMP:
-          if (role(index) != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
-          index = instr.target;
-          continue;
-        case Op::SETUP_LOOP:
-          if (begins_two_loops(index)) return instr.offset;
-          ++index;
-          continue;
-        case Op::LOAD_CONST:
-          return marks_normal_entry(index) ? kNoOffset : instr.offset;
-        case Op::LOAD_FAST:
-        case Op::LOAD_GLOBAL:
-        case Op::LOAD_NAME:
-        case Op::LOAD_DEREF:
-        case Op::LOAD_CLOSURE:
-        case Op::FOR_ITER:
-        case Op::SETUP_FINALLY:
-        case Op::BUILD_LIST:
-        case Op::BUILD_MAP:
-        case Op::LOAD_BUILD_CLASS:
-          return instr.offset;
-        default:
-          return kNoOffset;
+      if (instr.op == Op::JUMP) {
+        if (role(index) != JumpRole::Plain || instr.target == kNoTarget) return kNoOffset;
+        index = instr.target;
+      } else if (instr.op == Op::SETUP_LOOP && !begins_two_loops(index)) {
+        ++index;
+      } else if (instr.op == Op::LOAD_CONST && marks_normal_entry(index)) {
+        return kNoOffset;
+      } else {
+        const bool begins = begins_statement[instr.op] || instr.op == Op::SETUP_LOOP;
+        return begins ? instr.offset : kNoOffset;
       }
     }
     return kNoOffset;
@@ -1074,45 +1063,13 @@ class Expansion {
         go(next);
         return;
       }
-      // clang-format off: it does not come to rest on rows of macros
-#define OP(name) case Op::name:
-        // every other operation, as it is
-        OP(POP_TOP)
-        OP(COPY)
-        OP(SWAP)
-        OP(ROT) OP(PUSH_NULL) OP(END_FOR) OP(LOAD_COMMON) OP(LOAD_BUILD_CLASS) OP(LOAD_FAST) OP(
-            LOAD_FAST_AND_CLEAR) OP(STORE_FAST) OP(DELETE_FAST) OP(LOAD_DEREF) OP(STORE_DEREF)
-            OP(DELETE_DEREF) OP(LOAD_CLASSDEREF) OP(LOAD_CLOSURE) OP(LOAD_GLOBAL) OP(
-                STORE_GLOBAL) OP(DELETE_GLOBAL) OP(LOAD_NAME) OP(STORE_NAME) OP(DELETE_NAME)
-                OP(LOAD_LOCALS) OP(LOAD_FROM_DICT_OR_GLOBALS) OP(LOAD_ATTR) OP(LOAD_METHOD) OP(
-                    LOAD_SUPER_ATTR) OP(STORE_ATTR) OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR)
-                    OP(DELETE_SUBSCR) OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY) OP(
-                        INPLACE) OP(COMPARE) OP(IS) OP(CONTAINS) OP(TO_BOOL) OP(BUILD_TUPLE)
-                        OP(BUILD_LIST) OP(BUILD_SET) OP(BUILD_MAP) OP(BUILD_CONST_KEY_MAP) OP(
-                            BUILD_STRING) OP(BUILD_SLICE) OP(BUILD_TUPLE_UNPACK)
-                            OP(BUILD_LIST_UNPACK) OP(BUILD_SET_UNPACK) OP(BUILD_MAP_UNPACK) OP(
-                                LIST_APPEND) OP(SET_ADD) OP(MAP_ADD) OP(LIST_EXTEND) OP(SET_UPDATE)
-                                OP(DICT_UPDATE) OP(DICT_MERGE) OP(LIST_TO_TUPLE) OP(FORMAT) OP(
-                                    CONVERT) OP(BUILD_INTERPOLATION) OP(BUILD_TEMPLATE) OP(CALL)
-                                    OP(CALL_KW) OP(CALL_EX) OP(MAKE_FUNCTION) OP(
-                                        SET_FUNCTION_ATTRIBUTE) OP(INTRINSIC_1) OP(INTRINSIC_2)
-                                        OP(GET_ITER) OP(GET_YIELD_FROM_ITER) OP(GET_AITER) OP(
-                                            GET_ANEXT) OP(GET_AWAITABLE) OP(YIELD_VALUE)
-                                            OP(YIELD_FROM) OP(END_SEND) OP(CLEANUP_THROW) OP(
-                                                UNPACK_SEQUENCE) OP(UNPACK_EX) OP(IMPORT_NAME)
-                                                OP(IMPORT_FROM) OP(IMPORT_STAR) OP(WITH_ENTER) OP(
-                                                    ASYNC_WITH_ENTER) OP(WITH_EXCEPT_START)
-                                                    OP(LOAD_SPECIAL) OP(PUSH_EXC_INFO) OP(EXC_MATCH)
-                                                        OP(CHECK_EXC_MATCH) OP(CHECK_EG_MATCH) OP(
-                                                            PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS)
-                                                            OP(PRINT_EXPR) OP(MATCH_MAPPING)
-                                                                OP(MATCH_SEQUENCE) OP(MATCH_KEYS)
-                                                                    OP(MATCH_CLASS) OP(GET_LEN)
-                                                                        OP(COPY_DICT_WITHOUT_KEYS)
-                                                                            OP(UNKNOWN)
-#undef OP
-            // clang-format on
-            walk_plain(index);
+      case Op::LOAD_COMMON:
+      case Op::LOAD_BUILD_CLASS:
+      case Op::UNKNOWN:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~(OP_CONSTANTS | OP_CONTROL | OP_MARKERS))
+#include "opcode/op.def"
+        walk_plain(index);
         return;
     }
   }

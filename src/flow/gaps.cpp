@@ -60,7 +60,7 @@ bool is_inert(const Cfg& cfg, const Block& block, bool branches_on_bools) {
     if (last && branches_on_bools && (instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE))
       return true;
     if (last && (instr.op == Op::BRANCH_NONE || instr.op == Op::BRANCH_NOT_NONE)) return true;
-    if (!cannot_raise(instr)) return false;
+    if (!cannot_raise(instr.op)) return false;
     const StackEffect effect = stack_effect(instr);
     if (effect.pops > above) return false;
     above += effect.pushes - effect.pops;

@@ -45,13 +45,8 @@ struct Steps {
 [[noreturn]] void fail_target(const Module& module, CodeId code, const InstrList& list,
                               const Instr& instr);
 
-/// Neither branches nor acts on blocks or handlers. (What does so stands from JUMP on in op.def,
-/// but for these.)
-inline bool acts_on_values_alone(Op op) {
-  static constexpr OpSet others{Op::POP_EXCEPT, Op::END_ASYNC_FOR, Op::FOR_ITER,
-                                Op::SEND,       Op::RAISE,         Op::RERAISE};
-  return op < Op::JUMP && !others[op];
-}
+/// Neither branches nor acts on blocks or handlers: the groups of op.def before OP_CONTROL.
+inline bool acts_on_values_alone(Op op) { return op < Op::JUMP; }
 
 /// ≤ 3.10: walks the code with its block stack and gives each (instruction, block stack) its own
 /// steps, so that SETUP_*, POP_BLOCK and all that acts on the block stack is resolved. In 3.9

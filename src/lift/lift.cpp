@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "bytecode/effect.h"
 #include "flow/dominators.h"
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
@@ -24,57 +25,23 @@ constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096,
 constexpr unsigned kOptimisticRounds = 3;
 constexpr std::size_t kHighest = 0x3FFF;  // Value::height
 
-/// Stack shuffles, constants, plain stores: whatever is not here may raise.
-constexpr OpSet kNeverRaises{Op::POP_TOP,
-                             Op::COPY,
-                             Op::SWAP,
-                             Op::ROT,
-                             Op::PUSH_NULL,
-                             Op::END_FOR,
-                             Op::END_SEND,
-                             Op::LOAD_CONST,
-                             Op::LOAD_COMMON,
-                             Op::STORE_FAST,
-                             Op::LOAD_FAST_AND_CLEAR,
-                             Op::LOAD_CLOSURE,
-                             Op::JUMP,
-                             Op::RETURN_VALUE,
-                             Op::POP_EXCEPT,
-                             Op::PUSH_EXC_INFO};
-/// What is nothing but an operation, with so many operands whatever the instruction says: nearly
+/// What is nothing but an operation, with as many operands as it pops and no result or one: nearly
 /// all there is.
-struct Fixed {
-  bool is = false;
-  std::uint8_t operands = 0;
-  bool has_result = false;
-};
-constexpr std::array<Fixed, 256> kFixed = [] {
-  std::array<Fixed, 256> table;
-  const auto add = [&](std::uint8_t operands, bool has_result, std::initializer_list<Op> ops) {
-    for (Op op : ops) table[static_cast<std::uint8_t>(op)] = {true, operands, has_result};
-  };
-  add(0, true,
-      {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_BUILD_CLASS, Op::LOAD_FAST,
-       Op::LOAD_FAST_AND_CLEAR, Op::LOAD_DEREF, Op::LOAD_CLOSURE, Op::LOAD_GLOBAL, Op::LOAD_NAME,
-       Op::LOAD_LOCALS});
-  add(1, true,
-      {Op::LOAD_FROM_DICT_OR_GLOBALS, Op::LOAD_ATTR, Op::UNARY, Op::LIST_TO_TUPLE, Op::CONVERT,
-       Op::GET_ITER, Op::GET_YIELD_FROM_ITER, Op::GET_AITER, Op::GET_AWAITABLE, Op::YIELD_VALUE});
-  add(2, true,
-      {Op::LOAD_SUBSCR, Op::BINARY, Op::INPLACE, Op::IS, Op::CONTAINS, Op::BUILD_TEMPLATE,
-       Op::YIELD_FROM, Op::IMPORT_NAME, Op::PREP_RERAISE_STAR});
-  add(3, true, {Op::LOAD_SLICE});
-  add(0, false,
-      {Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL, Op::DELETE_NAME,
-       Op::SETUP_ANNOTATIONS});
-  add(1, false,
-      {Op::STORE_FAST, Op::STORE_DEREF, Op::STORE_GLOBAL, Op::STORE_NAME, Op::DELETE_ATTR,
-       Op::IMPORT_STAR, Op::PRINT_EXPR});
-  add(2, false, {Op::STORE_ATTR, Op::DELETE_SUBSCR});
-  add(3, false, {Op::STORE_SUBSCR});
-  add(4, false, {Op::STORE_SLICE});
-  return table;
-}();
+// clang-format off: rows of macros
+#define PLAIN_OPERATIONS(OP) \
+  OP(LOAD_CONST) OP(LOAD_COMMON) OP(LOAD_BUILD_CLASS) OP(LOAD_FAST) OP(LOAD_FAST_AND_CLEAR) \
+  OP(LOAD_DEREF) OP(LOAD_CLOSURE) OP(LOAD_GLOBAL) OP(LOAD_NAME) OP(LOAD_LOCALS) \
+  OP(LOAD_FROM_DICT_OR_GLOBALS) OP(STORE_FAST) OP(STORE_DEREF) OP(STORE_GLOBAL) OP(STORE_NAME) \
+  OP(DELETE_FAST) OP(DELETE_DEREF) OP(DELETE_GLOBAL) OP(DELETE_NAME) OP(LOAD_ATTR) \
+  OP(STORE_ATTR) OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR) OP(DELETE_SUBSCR) \
+  OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY) OP(INPLACE) OP(IS) OP(CONTAINS) \
+  OP(LIST_TO_TUPLE) OP(CONVERT) OP(BUILD_TEMPLATE) OP(GET_ITER) OP(GET_YIELD_FROM_ITER) \
+  OP(GET_AITER) OP(GET_AWAITABLE) OP(YIELD_VALUE) OP(YIELD_FROM) OP(IMPORT_NAME) OP(IMPORT_STAR) \
+  OP(PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS) OP(PRINT_EXPR)
+// clang-format on
+#define OP(name) Op::name,
+constexpr OpSet kPlainOperations{PLAIN_OPERATIONS(OP)};
+#undef OP
 constexpr OpSet kBuildsCollection{
     Op::BUILD_LIST,        Op::BUILD_SET,        Op::BUILD_MAP,       Op::BUILD_CONST_KEY_MAP,
     Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK};
@@ -502,14 +469,14 @@ class Lifter {
     const Instr* const instrs = cfg_->instrs.data();
     for (std::uint32_t i = source.first, end = source.end; i < end; ++i) {
       instr_ = instrs + i;
-      if (is_protected && !kNeverRaises[instr_->op]) record_handler_view();
-      const Fixed& fixed = kFixed[static_cast<std::uint8_t>(instr_->op)];
-      if (!fixed.is) {
+      if (is_protected && !cannot_raise(instr_->op)) record_handler_view();
+      if (!kPlainOperations[instr_->op]) {
         ended = step(i + 1 == end);
         continue;
       }
-      const ValueId id = emit(instr_->op, instr_->arg, instr_->aux, take(fixed.operands));
-      if (fixed.has_result) push(id);
+      const FixedEffect& effect = kFixedEffects[static_cast<std::uint8_t>(instr_->op)];
+      const ValueId id = emit(instr_->op, instr_->arg, instr_->aux, take(effect.pops));
+      if (effect.pushes != 0) push(id);
     }
     lifted.body.resize(body_.size());  // and not assign(), which goes one by one
     std::copy(body_.begin(), body_.end(), lifted.body.begin());
@@ -642,7 +609,7 @@ class Lifter {
     if (!last) fail_here("a control instruction inside a block");
   }
 
-  /// Interprets *instr_, which is not of kFixed. True when it ended the block.
+  /// Interprets *instr_, which is none of kPlainOperations. True when it ended the block.
   [[gnu::noinline]] bool step(bool last) {
     const Instr& in = *instr_;
     const Block& source = (*cfg_)[block_];
@@ -693,53 +660,10 @@ class Lifter {
         drop(n);
         return false;
 
-      case Op::LOAD_CONST:
-      case Op::LOAD_COMMON:
-      case Op::LOAD_BUILD_CLASS:
-      case Op::LOAD_FAST:
-      case Op::LOAD_FAST_AND_CLEAR:
-      case Op::LOAD_DEREF:
-      case Op::LOAD_CLOSURE:
-      case Op::LOAD_GLOBAL:
-      case Op::LOAD_NAME:
-      case Op::LOAD_LOCALS:
-      case Op::LOAD_FROM_DICT_OR_GLOBALS:
-      case Op::STORE_FAST:
-      case Op::STORE_DEREF:
-      case Op::STORE_GLOBAL:
-      case Op::STORE_NAME:
-      case Op::DELETE_FAST:
-      case Op::DELETE_DEREF:
-      case Op::DELETE_GLOBAL:
-      case Op::DELETE_NAME:
-      case Op::LOAD_ATTR:
-      case Op::STORE_ATTR:
-      case Op::DELETE_ATTR:
-      case Op::LOAD_SUBSCR:
-      case Op::STORE_SUBSCR:
-      case Op::DELETE_SUBSCR:
-      case Op::LOAD_SLICE:
-      case Op::STORE_SLICE:
-      case Op::UNARY:
-      case Op::BINARY:
-      case Op::INPLACE:
-      case Op::IS:
-      case Op::CONTAINS:
-      case Op::LIST_TO_TUPLE:
-      case Op::CONVERT:
-      case Op::BUILD_TEMPLATE:
-      case Op::GET_ITER:
-      case Op::GET_YIELD_FROM_ITER:
-      case Op::GET_AITER:
-      case Op::GET_AWAITABLE:
-      case Op::YIELD_VALUE:
-      case Op::YIELD_FROM:
-      case Op::IMPORT_NAME:
-      case Op::IMPORT_STAR:
-      case Op::PREP_RERAISE_STAR:
-      case Op::SETUP_ANNOTATIONS:
-      case Op::PRINT_EXPR:
-        break;  // of kFixed: they do not come here
+#define OP(name) case Op::name:
+        PLAIN_OPERATIONS(OP)
+#undef OP
+        break;  // they do not come here
 
       case Op::LOAD_CLASSDEREF:
         takes = in.aux == 1 ? 1 : 0;

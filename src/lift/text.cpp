@@ -116,20 +116,6 @@ void constant(std::string& out, const Module& module, ConstId id, int depth = 0)
   }
 }
 
-bool names_slot(Op op) {
-  return op == Op::LOAD_FAST || op == Op::LOAD_FAST_AND_CLEAR || op == Op::STORE_FAST ||
-         op == Op::DELETE_FAST || op == Op::LOAD_DEREF || op == Op::STORE_DEREF ||
-         op == Op::DELETE_DEREF || op == Op::LOAD_CLASSDEREF || op == Op::LOAD_CLOSURE;
-}
-
-bool names_string(Op op) {
-  return op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL || op == Op::DELETE_GLOBAL ||
-         op == Op::LOAD_NAME || op == Op::STORE_NAME || op == Op::DELETE_NAME ||
-         op == Op::LOAD_FROM_DICT_OR_GLOBALS || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD ||
-         op == Op::LOAD_SUPER_ATTR || op == Op::STORE_ATTR || op == Op::DELETE_ATTR ||
-         op == Op::IMPORT_NAME || op == Op::IMPORT_FROM;
-}
-
 class Writer {
  public:
   Writer(const Lifted& lifted, const Module& module) : lifted_(lifted), module_(module) {}
@@ -197,14 +183,15 @@ class Writer {
     const Value& value = lifted_[id];
     out_ += "  v" + std::to_string(id.index) + " = " + std::string(op_name(value.op));
     const CodeObject& code = module_[lifted_.code];
-    if (value.op == Op::LOAD_CONST) {
+    const ArgKind kind = arg_kind(value.op);
+    if (kind == ArgKind::Const) {
       out_ += ' ';
       constant(out_, module_, ConstId(value.arg));
-    } else if (names_slot(value.op)) {
+    } else if (kind == ArgKind::Local || kind == ArgKind::Deref) {
       out_ += ' ';
       out_ += value.arg < code.slots.size() ? module_[code.slots[value.arg].name]
                                             : "<slot " + std::to_string(value.arg) + ">";
-    } else if (names_string(value.op)) {
+    } else if (kind == ArgKind::Str) {
       out_ += ' ';
       out_ += value.arg < module_.strings.size() ? module_[StrId(value.arg)]
                                                  : "<name " + std::to_string(value.arg) + ">";

@@ -24,4 +24,23 @@ class OpSet {
   bool has_[256] = {};
 };
 
+/// A kind for each operation, made at compile time: that of its row, T{} where no row names it. A
+/// switch over the kinds names those that it tells apart.
+template <typename T>
+class OpTable {
+ public:
+  struct Row {
+    T kind;
+    std::initializer_list<Op> ops;
+  };
+  constexpr OpTable(std::initializer_list<Row> rows) {
+    for (const Row& row : rows)
+      for (Op op : row.ops) kinds_[static_cast<std::uint8_t>(op)] = row.kind;
+  }
+  constexpr T operator[](Op op) const { return kinds_[static_cast<std::uint8_t>(op)]; }
+
+ private:
+  T kinds_[256] = {};
+};
+
 }  // namespace depyf

@@ -16,16 +16,8 @@ constexpr std::uint8_t pack_literal(Quote quote, Braces braces, bool plain) {
 }
 
 std::string_view conversion_text(std::uint8_t conversion) {
-  switch (conversion) {
-    case 1:
-      return "!s";
-    case 2:
-      return "!r";
-    case 3:
-      return "!a";
-    default:
-      return "";  // a number from the bytecode, not an enumerator
-  }
+  constexpr std::string_view texts[] = {"", "!s", "!r", "!a"};
+  return conversion < std::size(texts) ? texts[conversion] : std::string_view();
 }
 
 /// An order of the constants that a set can hold: by kind, then by value; containers stay as they
@@ -109,22 +101,14 @@ bool Printer::is_path(const Expr& e) const {
 
 bool Printer::takes_optional_group(ExprId id) const {
   const Expr& e = ast_[id];
-  switch (e.kind) {
-    case ExprKind::BoolOp:
-    case ExprKind::Compare:
-    case ExprKind::IfExp:
-      return true;
-    case ExprKind::Binary: {
-      // A chain of operators parts between its operands; a single operator leaves the breaking to
-      // the brackets of its operands.
-      const Expr& left = ast_[e.kids[0]];
-      return left.kind == ExprKind::Binary &&
-             binary_operator(static_cast<BinaryOp>(left.op)).prec ==
-                 binary_operator(static_cast<BinaryOp>(e.op)).prec;
-    }
-    default:
-      return false;  // every other kind stays on its line
-  }
+  if (e.kind == ExprKind::BoolOp || e.kind == ExprKind::Compare || e.kind == ExprKind::IfExp)
+    return true;
+  if (e.kind != ExprKind::Binary) return false;
+  // A chain of operators parts between its operands; a single operator leaves the breaking to the
+  // brackets of its operands.
+  const Expr& left = ast_[e.kids[0]];
+  return left.kind == ExprKind::Binary && binary_operator(static_cast<BinaryOp>(left.op)).prec ==
+                                              binary_operator(static_cast<BinaryOp>(e.op)).prec;
 }
 
 void Printer::run() {
@@ -207,20 +191,14 @@ bool Printer::has_starred(std::span<const ExprId> kids) const {
 
 bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
   if (prec != Prec::Lowest) return prec < task.min;
-  switch (e.kind) {
-    case ExprKind::Tuple:
-      return !(task.allow & kAllowTuple) ||
-             (!(task.allow & kAllowStarredTuple) && has_starred(e.kids));
-    case ExprKind::Constant:
-      return !(task.allow & kAllowTuple);
-    case ExprKind::Yield:
-    case ExprKind::YieldFrom:
-      return !(task.allow & kAllowYield);
-    case ExprKind::NamedExpr:
-      return !(task.allow & kAllowWalrus);
-    default:
-      return true;  // Raw text of unknown structure
-  }
+  if (e.kind == ExprKind::Tuple)
+    return !(task.allow & kAllowTuple) ||
+           (!(task.allow & kAllowStarredTuple) && has_starred(e.kids));
+  if (e.kind == ExprKind::Constant) return !(task.allow & kAllowTuple);
+  if (e.kind == ExprKind::Yield || e.kind == ExprKind::YieldFrom)
+    return !(task.allow & kAllowYield);
+  if (e.kind == ExprKind::NamedExpr) return !(task.allow & kAllowWalrus);
+  return true;  // Raw text of unknown structure
 }
 
 std::size_t Printer::operands_on_first_row(const Expr& e) const {
@@ -1290,7 +1268,8 @@ void Printer::visit_pattern(const Task& task) {
       if (parens) add_close(')');
       break;
     }
-    default:
+#define EXPR(name, a) case ExprKind::name:
+#include "ast/ast.def"
       add_expr(ExprId(task.a), Prec::Arith);  // an expression where a pattern belongs
   }
 }
@@ -1366,53 +1345,16 @@ void Printer::visit_raw(const Expr& e) {
       add_name(StrId(e.a));
       break;
     case ExprKind::Common:
-      switch (static_cast<CommonConstant>(e.op)) {
-        case CommonConstant::AssertionError:
-          add_text("AssertionError");
-          break;
-        case CommonConstant::NotImplementedError:
-          add_text("NotImplementedError");
-          break;
-        case CommonConstant::BuiltinTuple:
-          add_text("tuple");
-          break;
-        case CommonConstant::BuiltinAll:
-          add_text("all");
-          break;
-        case CommonConstant::BuiltinAny:
-          add_text("any");
-          break;
-        case CommonConstant::BuiltinList:
-          add_text("list");
-          break;
-        case CommonConstant::BuiltinSet:
-          add_text("set");
-          break;
-        case CommonConstant::BuiltinFrozenset:
-          add_text("frozenset");
-          break;
-        case CommonConstant::None_:
-          add_text("None");
-          break;
-        case CommonConstant::EmptyString:
-          add_text("''");
-          break;
-        case CommonConstant::True_:
-          add_text("True");
-          break;
-        case CommonConstant::False_:
-          add_text("False");
-          break;
-        case CommonConstant::MinusOne:
-          add_text("(-1)");
-          break;
-      }
+      add_text(common_constant_text(static_cast<CommonConstant>(e.op)));
       break;
     case ExprKind::LocalsDict:
       add_text("locals()");
       break;
-    default:
-      break;  // only the kinds above come here
+#define EXPR(name, a) case ExprKind::name:
+#define RAW(name, a)
+#define PATTERN(name, a) case ExprKind::name:
+#include "ast/ast.def"
+      break;  // they do not come here
   }
 }
 

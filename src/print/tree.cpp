@@ -9,48 +9,15 @@ namespace depyf {
 namespace {
 
 constexpr std::string_view kExprNames[] = {
-#define EXPR(name) #name,
-#define PATTERN(name) #name,
+#define EXPR(name, a) #name,
+#define PATTERN(name, a) #name,
 #include "ast/ast.def"
-#undef EXPR
-#undef PATTERN
 };
 
 constexpr std::string_view kStmtNames[] = {
 #define STMT(name) #name,
 #include "ast/ast.def"
-#undef STMT
 };
-
-enum class Use : std::uint8_t { Nothing, Constant, Name, Code, Function };
-
-/// What field `a` of an expression holds (ast.def).
-Use use_of_a(ExprKind kind) {
-  switch (kind) {
-    case ExprKind::Constant:
-    case ExprKind::MatchSingleton:
-    case ExprKind::Interpolation:
-      return Use::Constant;
-    case ExprKind::Name:
-    case ExprKind::Attribute:
-    case ExprKind::Keyword:
-    case ExprKind::CellRef:
-    case ExprKind::ImportModule:
-    case ExprKind::ImportedName:
-    case ExprKind::Super:
-    case ExprKind::Raw:
-    case ExprKind::MatchMapping:
-    case ExprKind::MatchStar:
-    case ExprKind::MatchAs:
-      return Use::Name;
-    case ExprKind::FunctionValue:
-      return Use::Code;
-    case ExprKind::Lambda:
-      return Use::Function;
-    default:
-      return Use::Nothing;  // the others hold no id
-  }
-}
 
 class Writer {
  public:
@@ -188,22 +155,22 @@ class Writer {
       out_ += kExprNames[static_cast<std::uint8_t>(e.kind)];
       if (e.op) out_ += '.' + std::to_string(e.op);
       if (e.a != UINT32_MAX) {
-        switch (use_of_a(e.kind)) {
-          case Use::Nothing:
+        switch (field_a(e.kind)) {
+          case FieldA::Nothing:
             break;
-          case Use::Constant:
+          case FieldA::Const:
             out_ += ' ';
             constant(ConstId(e.a));
             break;
-          case Use::Name:
+          case FieldA::Str:
             out_ += ' ';
             name(e.a);
             break;
-          case Use::Code:
+          case FieldA::Code:
             (out_ += ' ') += e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name]
                                                         : std::string_view("code?");
             break;
-          case Use::Function:
+          case FieldA::Function:
             out_ += ' ' + std::to_string(e.a);
             break;
         }

@@ -120,36 +120,21 @@ struct Uses {
   }
 
   void expression(ExprId id, const Expr& e, bool in_comprehension) {
-    switch (e.kind) {
-      case ExprKind::Name:
-        if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global)
-          add_name(e, false);
-        break;
-      case ExprKind::CellRef:
-        add(e.a, kCaptured);
-        break;
-      case ExprKind::NamedExpr:
-      case ExprKind::Comprehension:
-        add_target(e.kids[0]);
-        break;
-      case ExprKind::MatchAs:
-      case ExprKind::MatchStar:
-      case ExprKind::MatchMapping:
-        if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
-        break;
-      case ExprKind::Yield:
-      case ExprKind::YieldFrom:
-        yields = true;
-        break;
-      case ExprKind::FunctionValue:
-      case ExprKind::Await:
-        r.makers.push_back(id);
-        break;
-      case ExprKind::Call:
-        if (r.function_code(e.kids[0])) r.makers.push_back(id);
-        break;
-      default:
-        break;  // no other kind says anything of names
+    if (e.kind == ExprKind::Name) {
+      if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global)
+        add_name(e, false);
+    } else if (e.kind == ExprKind::CellRef) {
+      add(e.a, kCaptured);
+    } else if (e.kind == ExprKind::NamedExpr || e.kind == ExprKind::Comprehension) {
+      add_target(e.kids[0]);
+    } else if (e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchStar ||
+               e.kind == ExprKind::MatchMapping) {
+      if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
+    } else if (e.kind == ExprKind::Yield || e.kind == ExprKind::YieldFrom) {
+      yields = true;
+    } else if (e.kind == ExprKind::FunctionValue || e.kind == ExprKind::Await ||
+               (e.kind == ExprKind::Call && r.function_code(e.kids[0]))) {
+      r.makers.push_back(id);
     }
   }
 

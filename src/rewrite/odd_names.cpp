@@ -92,64 +92,39 @@ class Reaching {
   }
 
   void find_targets(const Stmt& s) {
-    switch (s.kind) {
-      case StmtKind::Assign:
-        for (ExprId target : s.list) add_targets(target, kFree);
-        break;
-      case StmtKind::Delete:
-        for (ExprId target : s.list) add_targets(target, kFixed);
-        break;
-      case StmtKind::AugAssign:
-      case StmtKind::AnnAssign:
-      case StmtKind::TypeAlias:
-        add_targets(s.e[0], kFixed);
-        break;
-      case StmtKind::For:
-        add_targets(s.e[0], kFree);
-        break;
-      case StmtKind::With:
-        for (std::size_t i = 1; i < s.list.size(); i += 2) add_targets(s.list[i], kFree);
-        break;
-      default:
-        break;
-    }
+    if (s.kind == StmtKind::Assign || s.kind == StmtKind::Delete)
+      for (ExprId target : s.list) add_targets(target, s.kind == StmtKind::Assign ? kFree : kFixed);
+    if (s.kind == StmtKind::AugAssign || s.kind == StmtKind::AnnAssign ||
+        s.kind == StmtKind::TypeAlias)
+      add_targets(s.e[0], kFixed);
+    if (s.kind == StmtKind::For) add_targets(s.e[0], kFree);
+    if (s.kind == StmtKind::With)
+      for (std::size_t i = 1; i < s.list.size(); i += 2) add_targets(s.list[i], kFree);
   }
 
   void statement(StmtId id) {
     const Stmt s = ast_[id];
     const bool fast = s.flag == static_cast<std::uint8_t>(NameScope::Fast) ||
                       s.flag == static_cast<std::uint8_t>(NameScope::Deref);
-    switch (s.kind) {
-      case StmtKind::FunctionDef:
-      case StmtKind::ClassDef:
-        // The name is the function's own, too.
-        if (odd(s.a) && !r_.text(StrId(s.a)).starts_with('<')) refuse("a function or a class");
-        if (s.kind == StmtKind::FunctionDef) refuse_parameters(s.function);
-        break;
-      case StmtKind::Handler:
-        if (odd(s.a) && !fast) refuse("what an `except` binds");
-        break;
-      case StmtKind::Import:
-      case StmtKind::ImportFrom:
-        if (s.kind == StmtKind::ImportFrom && s.a != UINT32_MAX && !dotted(s.a)) refuse("a module");
-        for (std::size_t i = 0; i + 1 < s.extra.size(); i += 2) {
-          const bool star = r_.text(StrId(s.extra[i])) == "*";
-          if (!star && !(s.kind == StmtKind::Import ? dotted(s.extra[i]) : !odd(s.extra[i])))
-            refuse("an import");
-          if (s.extra[i + 1] != UINT32_MAX && odd(s.extra[i + 1])) refuse("an import");
-        }
-        break;
-      case StmtKind::Assign:
-        if (s.list.size() == 1 && is_odd_attribute(s.list[0])) store(id);
-        break;
-      case StmtKind::Delete:
-        if (s.list.size() == 1 && is_odd_attribute(s.list[0])) {
-          const Expr target = ast_[s.list[0]];
-          to_call(id, call("delattr", {target.kids[0], text(target.a)}, target.origin));
-        }
-        break;
-      default:
-        break;
+    if (s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) {
+      // The name is the function's own, too.
+      if (odd(s.a) && !r_.text(StrId(s.a)).starts_with('<')) refuse("a function or a class");
+      if (s.kind == StmtKind::FunctionDef) refuse_parameters(s.function);
+    } else if (s.kind == StmtKind::Handler) {
+      if (odd(s.a) && !fast) refuse("what an `except` binds");
+    } else if (s.kind == StmtKind::Import || s.kind == StmtKind::ImportFrom) {
+      if (s.kind == StmtKind::ImportFrom && s.a != UINT32_MAX && !dotted(s.a)) refuse("a module");
+      for (std::size_t i = 0; i + 1 < s.extra.size(); i += 2) {
+        const bool star = r_.text(StrId(s.extra[i])) == "*";
+        if (!star && !(s.kind == StmtKind::Import ? dotted(s.extra[i]) : !odd(s.extra[i])))
+          refuse("an import");
+        if (s.extra[i + 1] != UINT32_MAX && odd(s.extra[i + 1])) refuse("an import");
+      }
+    } else if (s.kind == StmtKind::Assign) {
+      if (s.list.size() == 1 && is_odd_attribute(s.list[0])) store(id);
+    } else if (s.kind == StmtKind::Delete && s.list.size() == 1 && is_odd_attribute(s.list[0])) {
+      const Expr target = ast_[s.list[0]];
+      to_call(id, call("delattr", {target.kids[0], text(target.a)}, target.origin));
     }
   }
 
@@ -194,47 +169,35 @@ class Reaching {
     const Expr e = ast_[id];
     const auto target = targets_.find(id.index);
     const bool stored = target != targets_.end();
-    switch (e.kind) {
-      case ExprKind::Attribute:
-        if (!odd(e.a)) return;
-        if (!stored)
-          become(id, call("getattr", {e.kids[0], text(e.a)}, e.origin));
-        else
-          refuse("an attribute that is stored with others");
-        return;
-      case ExprKind::Name:
-        if (is_variable(e) || !odd(e.a)) return;
-        if (e.op == static_cast<std::uint8_t>(NameScope::ClassDeref))
-          refuse("a variable of a class");
-        if (!stored)
-          become(id, load(e));
-        else if (target->second == kFree)
-          become(id, ast_.expr(ExprKind::Subscript, {call(space(e), {}, e.origin), text(e.a)},
-                               UINT32_MAX, 0, e.origin));
-        else
-          refuse("what is bound or deleted so");
-        return;
-      case ExprKind::Lambda:
-        refuse_parameters(e.a);
-        return;
-      case ExprKind::MatchStar:
-      case ExprKind::MatchAs:
-      case ExprKind::MatchMapping:
-        if (odd(e.a) && e.op != static_cast<std::uint8_t>(NameScope::Fast) &&
-            e.op != static_cast<std::uint8_t>(NameScope::Deref))
-          refuse("what a pattern binds");
-        return;
-      case ExprKind::MatchClass:
-        for (std::uint32_t name : e.extra)
-          if (odd(name)) refuse("an attribute in a pattern");
-        return;
-      case ExprKind::Super:
-      case ExprKind::ImportedName:
-      case ExprKind::ImportModule:
-        if (e.a != UINT32_MAX && odd(e.a) && !dotted(e.a)) refuse("this");
-        return;
-      default:
-        return;
+    if (e.kind == ExprKind::Attribute) {
+      if (!odd(e.a)) return;
+      if (!stored)
+        become(id, call("getattr", {e.kids[0], text(e.a)}, e.origin));
+      else
+        refuse("an attribute that is stored with others");
+    } else if (e.kind == ExprKind::Name) {
+      if (is_variable(e) || !odd(e.a)) return;
+      if (e.op == static_cast<std::uint8_t>(NameScope::ClassDeref)) refuse("a variable of a class");
+      if (!stored)
+        become(id, load(e));
+      else if (target->second == kFree)
+        become(id, ast_.expr(ExprKind::Subscript, {call(space(e), {}, e.origin), text(e.a)},
+                             UINT32_MAX, 0, e.origin));
+      else
+        refuse("what is bound or deleted so");
+    } else if (e.kind == ExprKind::Lambda) {
+      refuse_parameters(e.a);
+    } else if (e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs ||
+               e.kind == ExprKind::MatchMapping) {
+      if (odd(e.a) && e.op != static_cast<std::uint8_t>(NameScope::Fast) &&
+          e.op != static_cast<std::uint8_t>(NameScope::Deref))
+        refuse("what a pattern binds");
+    } else if (e.kind == ExprKind::MatchClass) {
+      for (std::uint32_t name : e.extra)
+        if (odd(name)) refuse("an attribute in a pattern");
+    } else if (e.kind == ExprKind::Super || e.kind == ExprKind::ImportedName ||
+               e.kind == ExprKind::ImportModule) {
+      if (e.a != UINT32_MAX && odd(e.a) && !dotted(e.a)) refuse("this");
     }
   }
 

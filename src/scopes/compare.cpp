@@ -1,6 +1,7 @@
 // What the bytecode says of its names against what the text would say.
 #include <algorithm>
 
+#include "opcode/op_set.h"
 #include "opcode/tables.h"
 #include "scopes/scopes.h"
 
@@ -35,37 +36,25 @@ FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
     const std::uint32_t operand = extended << 8 | code.code[at + 1];
     extended = info.name == "EXTENDED_ARG" ? operand : 0;
     at += std::size_t{2} * info.caches;
-    std::uint8_t access = 0;
     std::uint32_t name = operand;
-    switch (info.op) {
-      case Op::LOAD_NAME:
-      case Op::LOAD_FROM_DICT_OR_GLOBALS:
-        access = kLoadsName;
-        break;
-      case Op::STORE_NAME:
-      case Op::DELETE_NAME:
-        access = kStoresName;
-        break;
-      case Op::LOAD_GLOBAL:
-        access = kLoadsGlobal;
-        if (info.action == Action::LoadGlobal) name = operand >> 1;
-        break;
-      case Op::STORE_GLOBAL:
-      case Op::DELETE_GLOBAL:
-        access = kStoresGlobal;
-        break;
-      case Op::STORE_DEREF:
-      case Op::DELETE_DEREF: {
-        const std::uint32_t slot =
-            info.action == Action::Deref
-                ? (operand < code.deref_slots.size() ? code.deref_slots[operand] : UINT32_MAX)
-                : operand;
-        if (slot < code.slots.size()) accesses[code.slots[slot].name.index] |= kStoresCell;
-        continue;
-      }
-      default:
-        continue;
+    static constexpr OpTable<std::uint8_t> kAccess{
+        {kLoadsName, {Op::LOAD_NAME, Op::LOAD_FROM_DICT_OR_GLOBALS}},
+        {kStoresName, {Op::STORE_NAME, Op::DELETE_NAME}},
+        {kLoadsGlobal, {Op::LOAD_GLOBAL}},
+        {kStoresGlobal, {Op::STORE_GLOBAL, Op::DELETE_GLOBAL}},
+        {kStoresCell, {Op::STORE_DEREF, Op::DELETE_DEREF}},
+    };
+    const std::uint8_t access = kAccess[info.op];
+    if (access == 0) continue;
+    if (access == kStoresCell) {
+      const std::uint32_t slot =
+          info.action == Action::Deref
+              ? (operand < code.deref_slots.size() ? code.deref_slots[operand] : UINT32_MAX)
+              : operand;
+      if (slot < code.slots.size()) accesses[code.slots[slot].name.index] |= kStoresCell;
+      continue;
     }
+    if (info.op == Op::LOAD_GLOBAL && info.action == Action::LoadGlobal) name = operand >> 1;
     if (name < by_name.size()) by_name[name] |= access;
   }
   for (std::size_t i = 0; i < by_name.size(); ++i)

@@ -359,31 +359,48 @@ class Collector {
       case ExprKind::Common:
         use_global(scope, common_name(static_cast<CommonConstant>(e.op)));
         break;
-      default:
+      case ExprKind::Constant:
+      case ExprKind::Attribute:
+      case ExprKind::Subscript:
+      case ExprKind::Slice:
+      case ExprKind::Starred:
+      case ExprKind::Call:
+      case ExprKind::Keyword:
+      case ExprKind::Binary:
+      case ExprKind::Unary:
+      case ExprKind::BoolOp:
+      case ExprKind::Compare:
+      case ExprKind::IfExp:
+      case ExprKind::Tuple:
+      case ExprKind::List:
+      case ExprKind::Set:
+      case ExprKind::Dict:
+      case ExprKind::Comprehension:
+      case ExprKind::Await:
+      case ExprKind::Yield:
+      case ExprKind::YieldFrom:
+      case ExprKind::JoinedStr:
+      case ExprKind::FormattedValue:
+      case ExprKind::TemplateStr:
+      case ExprKind::Interpolation:
+      case ExprKind::FunctionValue:
+      case ExprKind::Intrinsic:
+      case ExprKind::ImportedName:
+      case ExprKind::Raw:
+      case ExprKind::MatchValue:
+      case ExprKind::MatchSingleton:
+      case ExprKind::MatchSequence:
+      case ExprKind::MatchClass:
+      case ExprKind::MatchOr:
         break;
     }
     for (std::size_t i = e.kids.size(); i-- > 0;) visit(e.kids[i], scope);
   }
 
+  /// The builtin that the text of a constant names; of those that are written otherwise, none.
   static std::string_view common_name(CommonConstant which) {
-    switch (which) {
-      case CommonConstant::NotImplementedError:
-        return "NotImplementedError";
-      case CommonConstant::BuiltinTuple:
-        return "tuple";
-      case CommonConstant::BuiltinAll:
-        return "all";
-      case CommonConstant::BuiltinAny:
-        return "any";
-      case CommonConstant::BuiltinList:
-        return "list";
-      case CommonConstant::BuiltinSet:
-        return "set";
-      case CommonConstant::BuiltinFrozenset:
-        return "frozenset";
-      default:
-        return "AssertionError";  // a constant otherwise
-    }
+    return which > CommonConstant::BuiltinFrozenset ? "AssertionError"
+                                                    : common_constant_text(which);
   }
 
   void name(const Expr& e, std::uint32_t scope) {

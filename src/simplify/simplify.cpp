@@ -23,11 +23,7 @@ bool shows_locals(const Module& module, Op op, std::uint32_t arg) {
                                            "breakpoint", "set_trace", "f_back"};
     return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
   };
-  constexpr Op kNamed[] = {Op::LOAD_GLOBAL, Op::LOAD_NAME,   Op::LOAD_FROM_DICT_OR_GLOBALS,
-                           Op::LOAD_ATTR,   Op::LOAD_METHOD, Op::LOAD_SUPER_ATTR,
-                           Op::IMPORT_NAME, Op::IMPORT_FROM};
-  if (std::find(std::begin(kNamed), std::end(kNamed), op) != std::end(kNamed))
-    return shows(module[StrId(arg)]);
+  if (arg_kind(op) == ArgKind::Str && !binds_or_deletes(op)) return shows(module[StrId(arg)]);
   if (op != Op::LOAD_CONST) return false;
   const Const& value = module[ConstId(arg)];
   return (value.kind == ConstKind::Object && value.integer == -1) ||

@@ -538,40 +538,53 @@ inline void BlockBuilder::push(ValueId v, ExprId e) {
 /// Operations that are part of a statement's or assignment's shape. True when the operation is
 /// dealt with.
 bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
-  switch (value.op) {
-    case Op::POP_EXCEPT:
-    case Op::POP_TOP:
-    case Op::LOAD_CONST:
+  enum class Shape : std::uint8_t {
+    None,
+    Dropped,
+    Unpack,
+    InPlace,
+    Load,
+    Store,
+    Enter,
+    Awaitable,
+    YieldFrom,
+    Import
+  };
+  static constexpr OpTable<Shape> kShapes{
+      {Shape::Dropped, {Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST}},
+      {Shape::Unpack, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
+      {Shape::InPlace, {Op::INPLACE}},
+      {Shape::Load, {Op::LOAD_ATTR, Op::LOAD_SUBSCR, Op::LOAD_SLICE}},
+      {Shape::Store,
+       {Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR,
+        Op::STORE_SUBSCR, Op::STORE_SLICE}},
+      {Shape::Enter, {Op::WITH_ENTER, Op::ASYNC_WITH_ENTER}},
+      {Shape::Awaitable, {Op::GET_AWAITABLE}},
+      {Shape::YieldFrom, {Op::YIELD_FROM}},
+      {Shape::Import, {Op::IMPORT_NAME}},
+  };
+  switch (kShapes[value.op]) {
+    case Shape::Dropped:
       return true;  // a constant that nobody reads
-    case Op::UNPACK_SEQUENCE:
-    case Op::UNPACK_EX:
+    case Shape::Unpack:
       return (unpacks_.empty() && pending_.size() >= 2 && !expression_only_ &&
               parallel_assignment(position)) ||
              unpack(position);
-    case Op::INPLACE:
+    case Shape::InPlace:
       inplace(position);
       return true;
-    case Op::LOAD_ATTR:
-    case Op::LOAD_SUBSCR:
-    case Op::LOAD_SLICE:
+    case Shape::Load:
       return !expression_only_ && !pending_.empty() && pending_.back().remaining == 2 &&
              augmented_load(position);
-    case Op::STORE_FAST:
-    case Op::STORE_NAME:
-    case Op::STORE_GLOBAL:
-    case Op::STORE_DEREF:
-    case Op::STORE_ATTR:
-    case Op::STORE_SUBSCR:
-    case Op::STORE_SLICE:
+    case Shape::Store:
       store(position);
       return true;
-    case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER: {
+    case Shape::Enter: {
       const std::span<const ExprId> kids = take_operands(value.operands);
       pending_.push_back({v, kids[0], 1});
       return true;
     }
-    case Op::GET_AWAITABLE: {  // of an `async with`: the awaitable is the result of entering
+    case Shape::Awaitable: {  // of an `async with`: the awaitable is the result of entering
       const Value& operand = s_.at(value.operands[0]);
       if (operand.kind != ValueKind::Result ||
           !s_.is_op(operand.operands[0], Op::ASYNC_WITH_ENTER) || pending_.empty() ||
@@ -580,7 +593,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       s_.note(v).built = pending_.back().expr;
       return true;
     }
-    case Op::YIELD_FROM: {
+    case Shape::YieldFrom: {
       const Value& operand = s_.at(value.operands[0]);
       if (operand.kind != ValueKind::Operation || operand.op != Op::GET_AWAITABLE ||
           !s_.known(value.operands[0]).built)
@@ -588,7 +601,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       if (!pending_.empty() && s_.is_const(pending_.back().value)) pending_.pop_back();
       return true;
     }
-    case Op::IMPORT_NAME: {
+    case Shape::Import: {
       // An import that IMPORT_FROM reads stays on the stack: every name imported from it shares the
       // one node.
       if (position + 1 >= body_->size()) return false;
@@ -600,9 +613,10 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
       s_.note(v).built = make_expression(s_.ast, s_.lifted, v, kids);
       return true;
     }
-    default:
+    case Shape::None:
       return false;
   }
+  return false;
 }
 
 /// The value is dropped behind the last store: what assigns is an expression, `(b := (a := 1))`.

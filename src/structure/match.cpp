@@ -319,46 +319,22 @@ class Matcher {
   bool takes_apart(ValueId v) const {
     const Value& value = s_.at(v);
     if (value.kind != ValueKind::Operation) return false;
-    switch (value.op) {
-      case Op::LOAD_CONST:
-      case Op::BUILD_TUPLE:
-      case Op::UNPACK_SEQUENCE:
-      case Op::UNPACK_EX:
-      case Op::GET_LEN:
-      case Op::BINARY:
-      case Op::LOAD_SUBSCR:
-      case Op::COPY_DICT_WITHOUT_KEYS:
-      case Op::BUILD_MAP:
-      case Op::DICT_UPDATE:
-      case Op::DELETE_SUBSCR:
-        return true;
-      default:  // every other operation
-        return false;
-    }
+    static constexpr OpSet takes{
+        Op::LOAD_CONST, Op::BUILD_TUPLE, Op::UNPACK_SEQUENCE, Op::UNPACK_EX,
+        Op::GET_LEN,    Op::BINARY,      Op::LOAD_SUBSCR,     Op::COPY_DICT_WITHOUT_KEYS,
+        Op::BUILD_MAP,  Op::DICT_UPDATE, Op::DELETE_SUBSCR};
+    return takes[value.op];
   }
 
   bool pattern_op(ValueId v) const {
     if (takes_apart(v)) return true;
     const Value& value = s_.at(v);
     if (value.kind != ValueKind::Operation) return false;
-    switch (value.op) {
-      case Op::LOAD_FAST:
-      case Op::LOAD_GLOBAL:
-      case Op::LOAD_NAME:
-      case Op::LOAD_DEREF:
-      case Op::LOAD_CLASSDEREF:
-      case Op::LOAD_ATTR:
-      case Op::UNARY:
-      case Op::COMPARE:
-      case Op::IS:
-      case Op::MATCH_SEQUENCE:
-      case Op::MATCH_MAPPING:
-      case Op::MATCH_KEYS:
-      case Op::MATCH_CLASS:
-        return true;
-      default:  // every other operation
-        return false;
-    }
+    static constexpr OpSet tests{
+        Op::LOAD_FAST,     Op::LOAD_GLOBAL, Op::LOAD_NAME,  Op::LOAD_DEREF, Op::LOAD_CLASSDEREF,
+        Op::LOAD_ATTR,     Op::UNARY,       Op::COMPARE,    Op::IS,         Op::MATCH_SEQUENCE,
+        Op::MATCH_MAPPING, Op::MATCH_KEYS,  Op::MATCH_CLASS};
+    return tests[value.op];
   }
 
   bool same_edge(const Edge& a, const Edge& b) {
@@ -576,25 +552,14 @@ class Matcher {
     const Value value = s_.at(v);
     if (depth > kMaxDepth || value.kind != ValueKind::Operation) throw Failed();
     mark(v);
-    switch (value.op) {
-      case Op::LOAD_CONST:
-        return s_.ast.constant(ConstId(value.arg), s_.origin(v));
-      case Op::LOAD_FAST:
-      case Op::LOAD_GLOBAL:
-      case Op::LOAD_NAME:
-      case Op::LOAD_DEREF:
-      case Op::LOAD_CLASSDEREF:
-        return make_expression(s_.ast, s_.lifted, v, {});
-      case Op::LOAD_ATTR:
-      case Op::BINARY:
-      case Op::UNARY: {
-        std::vector<ExprId> kids;
-        for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
-        return make_expression(s_.ast, s_.lifted, v, kids);
-      }
-      default:  // no part of a pattern
-        throw Failed();
-    }
+    static constexpr OpSet parts{
+        Op::LOAD_FAST,       Op::LOAD_GLOBAL, Op::LOAD_NAME, Op::LOAD_DEREF,
+        Op::LOAD_CLASSDEREF, Op::LOAD_ATTR,   Op::BINARY,    Op::UNARY};
+    if (value.op == Op::LOAD_CONST) return s_.ast.constant(ConstId(value.arg), s_.origin(v));
+    if (!parts[value.op]) throw Failed();
+    std::vector<ExprId> kids;
+    for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
+    return make_expression(s_.ast, s_.lifted, v, kids);
   }
 
   /// What the grammar has for values in patterns: numbers, strings, and names with a dot.
@@ -644,27 +609,53 @@ class Matcher {
       const Value value = s_.at(v);
       if (value.kind != ValueKind::Operation) throw Failed();
       auto subject = [&]() -> Facts& { return scope.facts[resolve(value.operands[0]).index]; };
-      switch (value.op) {
-        case Op::MATCH_SEQUENCE:
+      enum class Says : std::uint8_t {
+        Nothing,  // operands: marked by what uses them
+        Sequence,
+        Mapping,
+        Keys,
+        Class,
+        Unpacks,
+        Item,
+        Rest,
+        RestByUpdate,
+        RestLosesKey,
+        Compares,
+        Is,
+      };
+      static constexpr OpTable<Says> kSays{
+          {Says::Sequence, {Op::MATCH_SEQUENCE}},
+          {Says::Mapping, {Op::MATCH_MAPPING}},
+          {Says::Keys, {Op::MATCH_KEYS}},
+          {Says::Class, {Op::MATCH_CLASS}},
+          {Says::Unpacks, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
+          {Says::Item, {Op::LOAD_SUBSCR}},
+          {Says::Rest, {Op::COPY_DICT_WITHOUT_KEYS}},
+          {Says::RestByUpdate, {Op::DICT_UPDATE}},
+          {Says::RestLosesKey, {Op::DELETE_SUBSCR}},
+          {Says::Compares, {Op::COMPARE}},
+          {Says::Is, {Op::IS}},
+      };
+      switch (kSays[value.op]) {
+        case Says::Sequence:
           subject().sequence = true;
           mark(v);
           break;
-        case Op::MATCH_MAPPING:
+        case Says::Mapping:
           subject().mapping = true;
           mark(v);
           break;
-        case Op::MATCH_KEYS:
+        case Says::Keys:
           if (subject().keys) throw Failed();
           subject().keys = v;
           mark(v);
           break;
-        case Op::MATCH_CLASS:
+        case Says::Class:
           if (subject().type) throw Failed();
           subject().type = v;
           mark(v);
           break;
-        case Op::UNPACK_SEQUENCE:
-        case Op::UNPACK_EX: {
+        case Says::Unpacks: {
           mark(v);
           const ValueId from_value = resolve(value.operands[0]);
           if (keys_.count(from_value.index)) break;  // those that **rest does without
@@ -673,16 +664,16 @@ class Matcher {
           facts.unpacked = v;
           break;
         }
-        case Op::LOAD_SUBSCR:
+        case Says::Item:
           subject().items.push_back(v);
           mark(v);
           break;
-        case Op::COPY_DICT_WITHOUT_KEYS:
+        case Says::Rest:
           subject().rest = v;
           mark(v);
           mark(resolve(value.operands[1]));
           break;
-        case Op::DICT_UPDATE: {
+        case Says::RestByUpdate: {
           const ValueId fresh = resolve(value.operands[0]);
           if (!s_.is_op(fresh, Op::BUILD_MAP) || !s_.at(fresh).operands.empty()) throw Failed();
           mark(fresh);
@@ -690,10 +681,10 @@ class Matcher {
           scope.facts[resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
           break;
         }
-        case Op::DELETE_SUBSCR:
+        case Says::RestLosesKey:
           mark(v);
           break;
-        case Op::COMPARE: {
+        case Says::Compares: {
           const ValueId left = resolve(value.operands[0]);
           mark(v);
           if (s_.is_op(left, Op::GET_LEN)) {
@@ -708,7 +699,7 @@ class Matcher {
           }
           break;
         }
-        case Op::IS: {
+        case Says::Is: {
           const ValueId left = resolve(value.operands[0]);
           mark(v);
           mark(resolve(value.operands[1]));
@@ -716,8 +707,8 @@ class Matcher {
             subject().is.push_back(v);
           break;
         }
-        default:
-          break;  // operands: marked by what uses them
+        case Says::Nothing:
+          break;
       }
     }
     for (std::size_t i = from; i < to; ++i) blocks_read_.push_back(node.body[i]);

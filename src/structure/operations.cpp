@@ -127,21 +127,12 @@ struct Maker {
     e.kind = v.op == Op::LOAD_CONST ? ExprKind::Constant : ExprKind::Name;
     e.origin = origin();
     e.a = v.arg;
-    switch (v.op) {
-      case Op::LOAD_FAST:
-      case Op::LOAD_DEREF:
-        e.op =
-            static_cast<std::uint8_t>(v.op == Op::LOAD_FAST ? NameScope::Fast : NameScope::Deref);
-        e.a = slot_name(v.arg).index;
-        break;
-      case Op::LOAD_GLOBAL:
-        e.op = static_cast<std::uint8_t>(NameScope::Global);
-        break;
-      case Op::LOAD_NAME:
-        e.op = static_cast<std::uint8_t>(NameScope::Name);
-        break;
-      default:
-        break;
+    if (v.op == Op::LOAD_FAST || v.op == Op::LOAD_DEREF) {
+      e.op = static_cast<std::uint8_t>(v.op == Op::LOAD_FAST ? NameScope::Fast : NameScope::Deref);
+      e.a = slot_name(v.arg).index;
+    } else if (v.op != Op::LOAD_CONST) {
+      e.op =
+          static_cast<std::uint8_t>(v.op == Op::LOAD_GLOBAL ? NameScope::Global : NameScope::Name);
     }
     return ExprId(static_cast<std::uint32_t>(ast.exprs.size() - 1));
   }
@@ -875,74 +866,16 @@ ExprId Maker::expression() {
 
     // No expression by themselves: shuffles and control (gone after lift), stores (statements), and
     // parts of for, with, try and match.
-    case Op::POP_TOP:
-    case Op::COPY:
-    case Op::SWAP:
-    case Op::ROT:
-    case Op::PUSH_NULL:
-    case Op::END_FOR:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::STORE_GLOBAL:
-    case Op::DELETE_GLOBAL:
-    case Op::STORE_NAME:
-    case Op::DELETE_NAME:
-    case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
-    case Op::STORE_SUBSCR:
-    case Op::DELETE_SUBSCR:
-    case Op::STORE_SLICE:
     case Op::GET_ANEXT:
-    case Op::FOR_ITER:
-    case Op::SEND:
     case Op::END_SEND:
     case Op::CLEANUP_THROW:
-    case Op::END_ASYNC_FOR:
     case Op::UNPACK_EX:
     case Op::IMPORT_STAR:
-    case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER:
-    case Op::WITH_EXCEPT_START:
-    case Op::LOAD_SPECIAL:
-    case Op::RAISE:
-    case Op::RERAISE:
-    case Op::PUSH_EXC_INFO:
-    case Op::POP_EXCEPT:
-    case Op::EXC_MATCH:
-    case Op::CHECK_EXC_MATCH:
-    case Op::CHECK_EG_MATCH:
-    case Op::PREP_RERAISE_STAR:
-    case Op::SETUP_ANNOTATIONS:
-    case Op::PRINT_EXPR:
-    case Op::MATCH_MAPPING:
-    case Op::MATCH_SEQUENCE:
-    case Op::MATCH_KEYS:
-    case Op::MATCH_CLASS:
-    case Op::GET_LEN:
-    case Op::COPY_DICT_WITHOUT_KEYS:
-    case Op::JUMP:
-    case Op::BRANCH_FALSE:
-    case Op::BRANCH_TRUE:
-    case Op::BRANCH_NONE:
-    case Op::BRANCH_NOT_NONE:
-    case Op::BRANCH_FALSE_OR_POP:
-    case Op::BRANCH_TRUE_OR_POP:
-    case Op::RETURN_VALUE:
-    case Op::SETUP_FINALLY:
-    case Op::SETUP_WITH:
-    case Op::SETUP_LOOP:
-    case Op::POP_BLOCK:
-    case Op::BREAK_LOOP:
-    case Op::CONTINUE_LOOP:
-    case Op::BEGIN_FINALLY:
-    case Op::CALL_FINALLY:
-    case Op::POP_FINALLY:
-    case Op::END_FINALLY:
-    case Op::WITH_CLEANUP_START:
-    case Op::WITH_CLEANUP_FINISH:
-    case Op::UNKNOWN:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS                                                                               \
+  (OP_STACK | OP_STORES | OP_MANAGERS | OP_EXCEPTIONS | OP_MODULES | OP_PATTERNS | OP_CONTROL | \
+   OP_MARKERS)
+#include "opcode/op.def"
       break;
   }
   no_source_form(v, "an expression");
@@ -973,9 +906,12 @@ ExprId Maker::target() {
     case Op::STORE_SLICE:
       need(3);
       return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
-    default:
-      no_source_form(v, "an assignment target");
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~OP_STORES)
+#include "opcode/op.def"
+      break;
   }
+  no_source_form(v, "an assignment target");
 }
 
 StmtId Maker::statement() {

@@ -123,10 +123,6 @@ class Canon {
   std::uint32_t sequence(ConstKind kind, std::span<const std::uint32_t> items);
 };
 
-/// What `Instr::arg` and `Value::arg` of an operation number.
-enum class ArgKind : std::uint8_t { Plain, Const, Str, Local, Deref };
-ArgKind arg_kind(Op op);
-
 /// arg of `op`, comparable between the sides.
 std::uint32_t canonical_arg(Canon& canon, Which side, CodeId code, Op op, std::uint32_t arg);
 

@@ -764,29 +764,16 @@ class Lockstep {
       case Op::END_FOR:
       case Op::LOAD_BUILD_CLASS:
       case Op::LOAD_FAST_AND_CLEAR:
-      case Op::STORE_FAST:
-      case Op::DELETE_FAST:
       case Op::LOAD_DEREF:
-      case Op::STORE_DEREF:
-      case Op::DELETE_DEREF:
       case Op::LOAD_CLASSDEREF:
-      case Op::STORE_GLOBAL:
-      case Op::DELETE_GLOBAL:
       case Op::LOAD_NAME:
-      case Op::STORE_NAME:
-      case Op::DELETE_NAME:
       case Op::LOAD_LOCALS:
       case Op::LOAD_FROM_DICT_OR_GLOBALS:
       case Op::LOAD_ATTR:
       case Op::LOAD_METHOD:
       case Op::LOAD_SUPER_ATTR:
-      case Op::STORE_ATTR:
-      case Op::DELETE_ATTR:
       case Op::LOAD_SUBSCR:
-      case Op::STORE_SUBSCR:
-      case Op::DELETE_SUBSCR:
       case Op::LOAD_SLICE:
-      case Op::STORE_SLICE:
       case Op::BINARY:
       case Op::INPLACE:
       case Op::CONTAINS:
@@ -804,71 +791,9 @@ class Lockstep {
       case Op::CONVERT:
       case Op::BUILD_INTERPOLATION:
       case Op::BUILD_TEMPLATE:
-      case Op::CALL:
-      case Op::CALL_KW:
-      case Op::CALL_EX:
-      case Op::MAKE_FUNCTION:
-      case Op::SET_FUNCTION_ATTRIBUTE:
-      case Op::INTRINSIC_1:
-      case Op::INTRINSIC_2:
-      case Op::GET_ITER:
-      case Op::GET_YIELD_FROM_ITER:
-      case Op::GET_AITER:
-      case Op::GET_ANEXT:
-      case Op::GET_AWAITABLE:
-      case Op::FOR_ITER:
-      case Op::YIELD_VALUE:
-      case Op::YIELD_FROM:
-      case Op::SEND:
-      case Op::END_SEND:
-      case Op::CLEANUP_THROW:
-      case Op::END_ASYNC_FOR:
-      case Op::UNPACK_SEQUENCE:
-      case Op::UNPACK_EX:
-      case Op::IMPORT_NAME:
-      case Op::IMPORT_FROM:
-      case Op::IMPORT_STAR:
-      case Op::WITH_ENTER:
-      case Op::ASYNC_WITH_ENTER:
-      case Op::WITH_EXCEPT_START:
-      case Op::LOAD_SPECIAL:
-      case Op::RAISE:
-      case Op::RERAISE:
-      case Op::PUSH_EXC_INFO:
-      case Op::POP_EXCEPT:
-      case Op::EXC_MATCH:
-      case Op::CHECK_EXC_MATCH:
-      case Op::CHECK_EG_MATCH:
-      case Op::PREP_RERAISE_STAR:
-      case Op::SETUP_ANNOTATIONS:
-      case Op::PRINT_EXPR:
-      case Op::MATCH_MAPPING:
-      case Op::MATCH_SEQUENCE:
-      case Op::MATCH_KEYS:
-      case Op::MATCH_CLASS:
-      case Op::GET_LEN:
-      case Op::COPY_DICT_WITHOUT_KEYS:
-      case Op::JUMP:
-      case Op::BRANCH_FALSE:
-      case Op::BRANCH_TRUE:
-      case Op::BRANCH_NONE:
-      case Op::BRANCH_NOT_NONE:
-      case Op::BRANCH_FALSE_OR_POP:
-      case Op::BRANCH_TRUE_OR_POP:
-      case Op::RETURN_VALUE:
-      case Op::SETUP_FINALLY:
-      case Op::SETUP_WITH:
-      case Op::SETUP_LOOP:
-      case Op::POP_BLOCK:
-      case Op::BREAK_LOOP:
-      case Op::CONTINUE_LOOP:
-      case Op::BEGIN_FINALLY:
-      case Op::CALL_FINALLY:
-      case Op::POP_FINALLY:
-      case Op::END_FINALLY:
-      case Op::WITH_CLEANUP_START:
-      case Op::WITH_CLEANUP_FINISH:
-      case Op::UNKNOWN:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~(OP_STACK | OP_CONSTANTS | OP_LOADS | OP_OPERATORS | OP_DISPLAYS))
+#include "opcode/op.def"
         return false;
     }
     return false;

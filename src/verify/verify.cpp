@@ -280,7 +280,7 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
       const StackEffect effect = stack_effect(instr);
       if (effect.pops > depth) return false;
       const std::uint64_t least = depth - effect.pops + std::min(effect.pops, effect.pushes);
-      if (region && !cannot_raise(instr) && least < region->depth) {
+      if (region && !cannot_raise(instr.op) && least < region->depth) {
         std::uint8_t& known = shallow[block.region.index];
         if (known == 0) known = handler_stays_above(cfg, *region) ? 1 : 2;
         if (known == 2) return false;
@@ -347,45 +347,38 @@ std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
     for (ValueId id : block.body) {
       const Value& value = lifted[id];
       if (value.kind != ValueKind::Operation) continue;
-      switch (value.op) {
-        case Op::STORE_FAST:
+      // who sees the locals while the operation runs
+      enum class Sees : std::uint8_t { Inner, Nothing, Bound, Unbound, Callee, Frame };
+      static constexpr OpTable<Sees> kSees{
+          {Sees::Bound, {Op::STORE_FAST}},
+          {Sees::Unbound, {Op::DELETE_FAST, Op::LOAD_FAST_AND_CLEAR}},
+          {Sees::Nothing,
+           {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_FAST, Op::LOAD_CLOSURE, Op::STORE_DEREF,
+            Op::BUILD_TUPLE, Op::BUILD_LIST, Op::BUILD_SLICE, Op::LIST_APPEND, Op::LIST_TO_TUPLE,
+            Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE, Op::IS, Op::POP_TOP, Op::POP_EXCEPT}},
+          {Sees::Callee, {Op::CALL, Op::CALL_KW, Op::CALL_EX}},
+          {Sees::Frame, {Op::LOAD_LOCALS, Op::IMPORT_STAR, Op::PRINT_EXPR}},
+      };
+      switch (kSees[value.op]) {
+        case Sees::Bound:
           if (value.arg < slots) now[value.arg / 64] |= std::uint64_t{1} << (value.arg % 64);
           break;
-        case Op::DELETE_FAST:
-        case Op::LOAD_FAST_AND_CLEAR:
+        case Sees::Unbound:
           if (value.arg < slots) now[value.arg / 64] &= ~(std::uint64_t{1} << (value.arg % 64));
           break;
-        case Op::LOAD_CONST:
-        case Op::LOAD_COMMON:
-        case Op::LOAD_FAST:
-        case Op::LOAD_CLOSURE:
-        case Op::STORE_DEREF:
-        case Op::BUILD_TUPLE:
-        case Op::BUILD_LIST:
-        case Op::BUILD_SLICE:
-        case Op::LIST_APPEND:
-        case Op::LIST_TO_TUPLE:
-        case Op::MAKE_FUNCTION:
-        case Op::SET_FUNCTION_ATTRIBUTE:
-        case Op::IS:
-        case Op::POP_TOP:
-        case Op::POP_EXCEPT:
+        case Sees::Nothing:
           break;
-        case Op::CALL:
-        case Op::CALL_KW:
-        case Op::CALL_EX:
+        case Sees::Callee:
           // A function that the code itself has just made has a frame of its own.
           show(now, lifted[value.operands[0]].op == Op::MAKE_FUNCTION &&
                             lifted[value.operands[0]].kind == ValueKind::Operation
                         ? Exposure::Inner
                         : Exposure::Call);
           break;
-        case Op::LOAD_LOCALS:
-        case Op::IMPORT_STAR:
-        case Op::PRINT_EXPR:
+        case Sees::Frame:
           show(now, Exposure::Call);
           break;
-        default:
+        case Sees::Inner:
           show(now, Exposure::Inner);
           break;
       }

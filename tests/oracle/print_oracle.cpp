@@ -27,16 +27,13 @@ double to_double(const std::string& text) {
 }
 
 const std::unordered_map<std::string, ExprKind> kExprKinds = {
-#define EXPR(name) {#name, ExprKind::name},
-#define PATTERN(name) {#name, ExprKind::name},
+#define EXPR(name, a) {#name, ExprKind::name},
+#define PATTERN(name, a) {#name, ExprKind::name},
 #include "ast/ast.def"
-#undef EXPR
-#undef PATTERN
 };
 const std::unordered_map<std::string, StmtKind> kStmtKinds = {
 #define STMT(name) {#name, StmtKind::name},
 #include "ast/ast.def"
-#undef STMT
 };
 
 struct Builder {

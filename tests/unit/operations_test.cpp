@@ -80,11 +80,9 @@ struct Operations : ::testing::Test {
     if (e.kind == ExprKind::Constant) return show(ConstId(e.a));
     if (e.kind == ExprKind::Name) return std::string(module[StrId(e.a)]);
     static constexpr std::string_view names[] = {
-#define EXPR(name) #name,
-#define PATTERN(name) #name,
+#define EXPR(name, a) #name,
+#define PATTERN(name, a) #name,
 #include "ast/ast.def"
-#undef EXPR
-#undef PATTERN
     };
     out = names[static_cast<std::size_t>(e.kind)];
     const bool named = e.kind == ExprKind::Attribute || e.kind == ExprKind::Keyword ||
