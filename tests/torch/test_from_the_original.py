@@ -164,3 +164,21 @@ def test_block_entered_by_hand_as_frameworks_do(tmp_path):
         "block.__exit__(None, None, None)\n",
     )
     assert (tmp_path / "dump" / "full_code_for_toy_example_0.py").exists()
+
+
+def test_the_table_of_names_is_the_one_that_is_tested():
+    """A name in the table of docs/from_the_original.md is in NAMES, or in a test of its own."""
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "from_the_original.md")
+    with open(path, encoding="utf-8") as file:
+        table = file.read().split("Different on purpose")[0]
+    named = set()
+    for row in re.findall(r"(?m)^\| (.*?) \|", table):
+        module = ""
+        for name in re.findall(r"`(\.?\w+[\w.]*)", row):
+            if name.startswith("."):  # the second of two names of one module
+                name = module + name
+            if name.startswith("depyf."):
+                named.add(name)
+                module = name.rpartition(".")[0]
+    own = {"depyf.decompile", "depyf.Decompiler", "depyf.decompiler.DecompilationError"}
+    assert named == set(NAMES) | own
