@@ -98,6 +98,9 @@ class Artifact:
     origins: Dict[str, str] = field(
         default_factory=dict
     )  # node of a graph -> node of the captured graph that it came from
+    structure: Dict[str, Any] = field(
+        default_factory=dict, repr=False
+    )  # of a graph, see docs/run_schema.md; empty where the graph was not seen alive
     _text: Optional[str] = field(default=None, repr=False)
     #: reads the text back where it is no longer in memory
     _stored: Optional[Callable[[], str]] = field(default=None, repr=False)
@@ -122,6 +125,7 @@ class Artifact:
             "origin": self.origin,
             "note": self.note,
             "origins": self.origins,
+            "structure": self.structure,
         }
 
 

@@ -242,6 +242,105 @@ def ranks(folder):
             torch.compile(scaled, backend="eager")(torch.ones(3), 1.0, sizes)
 
 
+class Methods(torch.nn.Module):
+    def forward(self, x):
+        y = x.sum(dim=0)
+        return y.view(2, -1).relu() + x.mean()
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(8, 8)
+
+    def forward(self, x):
+        state = torch.zeros_like(x)
+        for _ in range(3):
+            state = self.cell(x, state)
+        return state
+
+
+class Conditional(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x.cos(), lambda x: x.sin(), (x,))
+
+
+class Indexed(torch.nn.Module):
+    def forward(self, x):
+        low, high = x.chunk(2, dim=-1)
+        values, places = torch.cat((high, low), -1).topk(2)
+        return {"values": values, "rest": [x[places[0] % 4], x[..., None]]}
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x[None], x[None], x[None], need_weights=False)[0]
+
+
+class Residual(torch.nn.Module):
+    """What is computed first is read in each layer."""
+
+    def __init__(self, depth=12):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8) for _ in range(depth)])
+
+    def forward(self, x):
+        first = x.tanh()
+        for layer in self.layers:
+            x = layer(x) + first
+        return x * first
+
+
+def models(folder):
+    """Ten models with the edges that their graphs have, as the graphs themselves say."""
+    import json  # here, since tests name lines of this file
+
+    convolution = torch.nn.Sequential(
+        torch.nn.Unflatten(1, (1, 2, 4)), torch.nn.Conv2d(1, 2, 1), torch.nn.Flatten()
+    )
+    normalised = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8))
+    table = {
+        "methods": Methods(),
+        "linear": torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU()),
+        "convolution": convolution,
+        "attention": Attention(),
+        "recurrent": Recurrent(),
+        "normalised": normalised,
+        "conditional": Conditional(),
+        "indexed": Indexed(),
+        "nested": Model(8, 3),
+        "residual": Residual(),
+    }
+    told = {}
+    for name, model in table.items():
+
+        def backend(module, inputs, name=name):
+            nodes = list(module.graph.nodes)
+            told[name] = {
+                "edges": [
+                    [read.name, node.name] for node in nodes for read in node.all_input_nodes
+                ],
+                "parameters": [
+                    node.name
+                    for node in nodes
+                    if node.op == "get_attr"
+                    or node.op == "placeholder"
+                    and ("_parameters_" in node.target or "_buffers_" in node.target)
+                ],
+            }
+            return module.forward
+
+        torch._dynamo.reset()
+        with depyf.prepare_debug(os.path.join(folder, name)):
+            torch.compile(model, backend=backend)(torch.ones(4, 8))
+    with open(os.path.join(os.path.dirname(folder), "edges.json"), "w") as file:
+        json.dump(told, file)
+
+
 def nothing(folder):
     with depyf.prepare_debug(folder):
         pass
@@ -260,6 +359,7 @@ if __name__ == "__main__":
         recompiles,
         given_up,
         ranks,
+        models,
         nothing,
     ):
         program(os.path.join(sys.argv[1], program.__name__))

@@ -181,13 +181,14 @@ def test_training_shows_forward_and_backward_and_draws_a_large_graph_folded(scre
     assert page.locator(".picture svg").get_attribute("viewBox") != view
 
 
-def test_a_small_graph_is_drawn_with_shapes_on_its_edges(screen, dumps):
+def test_a_small_graph_is_drawn_with_operators_names_and_shapes(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0/graph")
-    names = page.locator(".gn text:not(.sub)").all_text_contents()
-    assert "L_a_" in names and "abs_1" in names and "output" in names
-    assert "f32[10]" in page.locator(".gl").all_text_contents()
+    titles = page.locator(".gn text:not(.sub)").all_text_contents()
+    assert "L_a_" in titles and "abs" in titles and "sum" in titles and "output" in titles
+    assert "abs_1: f32[10]" in page.locator(".gn .sub").all_text_contents()
     page.locator(".gn", has_text="abs_1").first.click()
-    assert "program.py:14" in page.locator("#panel > p").inner_text()
+    assert "program.py:" in page.locator("#panel > p").inner_text()
+    assert page.locator(".ge.lit").count() == 2
     screen.picture("graph")
 
 

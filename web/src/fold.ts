@@ -1,156 +1,263 @@
+// Which boxes a graph is drawn as: its nodes, or runs of nodes of one module.
+import { operator } from "./graph";
 import type { Graph, GraphNode } from "./types";
 
 export interface Box {
-  key?: string;
-  name: string;
-  sub: string;
-  kind: "arg" | "op" | "fold" | "out";
-  members: string[];
-  nodes: GraphNode[];
-  shape?: string;
   number: number;
-  // where it is drawn
-  layer: number;
-  order: number;
-  weight: number;
-  want: number;
+  /** What a fold is opened by; empty for other boxes. */
+  key: string;
+  kind: "input" | "op" | "fold" | "output";
+  title: string;
+  /** What stands below the title: names, shapes, parameters. */
+  lines: string[];
+  nodes: GraphNode[];
   x: number;
   y: number;
   width: number;
   height: number;
-  in: Box[];
-  out: Box[];
 }
+
 export interface Edge {
   from: Box;
   to: Box;
-  shape: string;
+  /** The edges of the graph that it stands for: a node and one that reads it. */
+  pairs: [string, string][];
+  /** What is drawn; empty where the edge is too long to be followed, and is named in the box instead. */
+  path: string;
 }
-type Fold = { key?: string; name?: string; nodes: GraphNode[] };
 
-export function moduleOf(name: string): string {
-  const match = /^[lL]_self_(?:dict_)?modules_(.+?)(?:_parameters_|_buffers_)/.exec(name);
-  return match ? match[1].replace(/_modules_/g, ".") : "";
+export interface Drawing {
+  boxes: Box[];
+  edges: Edge[];
+  /** Whether boxes stand for several nodes. */
+  folded: boolean;
+  /** Whether there are too many boxes for one more fold to be opened. */
+  full: boolean;
 }
-export const FEW_FOLDS = 24,
-  MOST_FOLDS = 100;
-// Boxes: nodes, or, where there are many, runs of nodes of one module or one source line, so that no cycle can arise.
-export function fold(
-  graph: Graph,
-  open: Set<string>,
-  limit: number,
-): { boxes: Box[]; edges: Edge[]; folded: boolean } {
-  const ops = graph.order.filter((node) => node.kind === "op");
-  const used = new Set(
-    graph.order.flatMap((node) => node.reads.map((name) => graph.nodes.get(name)?.alias || name)),
+
+/** A run of operations, which is drawn as one box or as the parts that it is split into. */
+interface Part {
+  title: string;
+  nodes: GraphNode[];
+  /** How many names of the module's path are the same in all of it. */
+  depth: number;
+}
+
+/** Boxes that are drawn at first; that may be drawn at once; parts that one fold may open into; lines in a box. */
+export const FEW = 36;
+export const MOST = 400;
+const PARTS = 24;
+const LINES = 6;
+const WIDEST = 40;
+
+const keyOf = (part: Part): string =>
+  part.nodes.length > 1 ? part.nodes[0].name + "+" + part.nodes.length : "";
+
+/** Runs of neighbours that are alike: since a graph's nodes are in the order in which they run, no cycle arises. */
+function runs(nodes: GraphNode[], alike: (node: GraphNode) => string): GraphNode[][] {
+  const found: GraphNode[][] = [];
+  let last: string | null = null;
+  for (const node of nodes) {
+    const name = alike(node);
+    if (name === last) found[found.length - 1].push(node);
+    else found.push([node]);
+    last = name;
+  }
+  return found;
+}
+
+const pathOf = (node: GraphNode, depth: number): string =>
+  node.module.split(".").slice(0, depth).join(".");
+const placeOf = (node: GraphNode): string =>
+  node.place ? node.place.file.split("/").pop() + ":" + node.place.line : "";
+
+/** What a fold opens into: parts by module, else by source line, else its nodes; many of them are joined again. */
+export function split(part: Part): Part[] {
+  const deepest = part.nodes.reduce(
+    (most, node) => Math.max(most, node.module.split(".").length),
+    0,
   );
-  const boxes: Box[] = [],
-    where = new Map<string, Box>();
+  let depth = part.depth + 1;
+  let found = runs(part.nodes, (node) => pathOf(node, depth));
+  while (found.length === 1 && depth < deepest) {
+    depth++;
+    found = runs(part.nodes, (node) => pathOf(node, depth));
+  }
+  let parts = found.map((nodes) => ({
+    title: pathOf(nodes[0], depth) || placeOf(nodes[0]) || nodes[0].name,
+    nodes,
+    depth,
+  }));
+  if (found.length === 1) {
+    found = runs(part.nodes, placeOf);
+    if (found.length === 1) found = part.nodes.map((node) => [node]);
+    parts = found.map((nodes) => ({ title: placeOf(nodes[0]) || nodes[0].name, nodes, depth }));
+  }
+  if (parts.length <= FEW) return parts;
+  const step = Math.ceil(parts.length / PARTS);
+  const joined: Part[] = [];
+  for (let at = 0; at < parts.length; at += step) {
+    const together = parts.slice(at, at + step);
+    const first = together[0].title;
+    const last = together[together.length - 1].title;
+    joined.push({
+      title: first === last ? first : first + " … " + last,
+      nodes: together.flatMap((one) => one.nodes),
+      depth: part.depth,
+    });
+  }
+  return joined;
+}
+
+/** The parts of a graph that are drawn: few at first, and what was opened. */
+function choose(
+  ops: GraphNode[],
+  open: Set<string>,
+  all: boolean,
+): { parts: Part[]; full: boolean } {
+  if (all || ops.length <= FEW)
+    return {
+      parts: ops.map((node) => ({ title: node.name, nodes: [node], depth: 0 })),
+      full: false,
+    };
+  let parts = split({ title: "", nodes: ops, depth: 0 });
+  while (parts.length < FEW / 2) {
+    const largest = parts.reduce((one, other) =>
+      other.nodes.length > one.nodes.length ? other : one,
+    );
+    const inside = largest.nodes.length > 1 ? split(largest) : [];
+    if (!inside.length || parts.length + inside.length - 1 > FEW) break;
+    parts = parts.flatMap((one) => (one === largest ? inside : [one]));
+  }
+  let full = false;
+  const shown: Part[] = [];
+  const work = [...parts].reverse();
+  for (let part = work.pop(); part; part = work.pop()) {
+    const inside = open.has(keyOf(part)) ? split(part) : [];
+    if (inside.length && shown.length + work.length + inside.length > MOST) full = true;
+    if (!inside.length || full) shown.push(part);
+    else work.push(...inside.reverse());
+  }
+  return { parts: shown, full };
+}
+
+const clip = (text: string): string =>
+  text.length > WIDEST ? text.slice(0, WIDEST - 1) + "…" : text;
+/** What a parameter is called: `L_self_modules_layers_0_parameters_weight_` is `layers.0.weight`. */
+export function heldName(target: string): string {
+  const match = /^[lL]_\w+?_((?:dict_)?modules_.+?_)?(?:parameters|buffers)_(.+?)_?$/.exec(target);
+  if (!match) return target;
+  const path = (match[1] ?? "").replace(/^(?:dict_)?modules_/, "").replace(/_$/, "");
+  return (path ? path.replace(/_modules_/g, ".") + "." : "") + match[2];
+}
+const inputName = (node: GraphNode): string => heldName(node.target) || node.name;
+
+/** The boxes and edges of a graph's picture.
+ *
+ * @param open - keys of the folds that were opened
+ * @param all - whether each node is a box of its own
+ */
+export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing {
+  const ops = graph.order.filter((node) => node.kind === "op");
+  const { parts, full } = choose(ops, open, all);
+  const used = new Set(graph.order.flatMap((node) => node.reads));
+  const inputs = graph.order.filter((node) => node.kind === "input" && used.has(node.name));
+  const boxes: Box[] = [];
+  const boxOf = new Map<string, Box>();
   const add = (
-    given: Pick<Box, "key" | "name" | "sub" | "kind" | "members" | "nodes" | "shape">,
+    kind: Box["kind"],
+    key: string,
+    title: string,
+    lines: string[],
+    nodes: GraphNode[],
   ) => {
-    const box: Box = {
-      ...given,
+    const shown =
+      lines.length > LINES
+        ? [...lines.slice(0, LINES - 1), "and " + (lines.length - LINES + 1) + " more"]
+        : lines;
+    const box = {
       number: boxes.length,
-      layer: 0,
-      order: 0,
-      weight: 0,
-      want: 0,
+      key,
+      kind,
+      title: clip(title),
+      lines: shown.map(clip),
+      nodes,
       x: 0,
       y: 0,
       width: 0,
       height: 0,
-      in: [],
-      out: [],
     };
+    box.width = Math.max(
+      60,
+      20 + Math.max(7.4 * box.title.length, ...box.lines.map((line) => 6.5 * line.length)),
+    );
+    box.height = 26 + 13 * box.lines.length;
     boxes.push(box);
-    for (const name of box.members) where.set(name, box);
+    for (const node of nodes) boxOf.set(node.name, box);
   };
-  const many = ops.length > limit;
-  for (const node of graph.order)
-    if (node.kind === "arg" && used.has(node.name) && !(many && moduleOf(node.name)))
-      add({ name: node.name, sub: node.shape, kind: "arg", members: [node.name], nodes: [node] });
-  const box = (key: string | undefined, name: string | undefined, nodes: GraphNode[]) => {
-    const last = nodes[nodes.length - 1],
-      members = nodes.map((node) => node.name);
-    if (nodes.length === 1)
-      add({ name: last.name, sub: last.target, kind: "op", members, nodes, shape: last.shape });
-    else
-      add({
-        key,
-        name: name ?? "",
-        sub: nodes.length + " operations",
-        kind: "fold",
-        members,
-        nodes,
-        shape: last.shape,
-      });
+  // many inputs, such as what a backward graph is given, would be a row that nobody can read: they stand in the boxes
+  if (inputs.length <= PARTS)
+    for (const node of inputs)
+      add("input", "", inputName(node), node.shape ? [node.shape] : [], [node]);
+  const held = (nodes: GraphNode[]): GraphNode[] => {
+    const names = new Set(nodes.flatMap((node) => node.reads));
+    return [...names].flatMap((name) => {
+      const node = graph.nodes.get(name);
+      return node && !boxOf.has(name) && (node.kind === "parameter" || node.kind === "input")
+        ? [node]
+        : [];
+    });
   };
-  const folds: Fold[] = [],
-    owners = new Map<GraphNode, string>();
-  let last: Fold | null = null;
-  let module = "";
-  for (const node of many ? ops : []) {
-    module = node.reads.map((name) => moduleOf(name)).find(Boolean) || module;
-    owners.set(node, module);
+  for (const part of parts) {
+    const inside = held(part.nodes);
+    const last = part.nodes[part.nodes.length - 1];
+    if (part.nodes.length === 1) {
+      const lines = [last.name + (last.shape ? ": " + last.shape : "")];
+      for (const node of inside)
+        lines.push(shortName(node, last) + (node.shape ? " " + node.shape : ""));
+      add("op", "", operator(last.target), lines, part.nodes);
+    } else {
+      const parameters = inside.length
+        ? ", " + inside.length + " parameter" + (inside.length === 1 ? "" : "s")
+        : "";
+      const lines = [part.nodes.length + " operations" + parameters];
+      if (last.shape) lines.push("→ " + last.shape);
+      add("fold", keyOf(part), part.title, lines, part.nodes);
+    }
   }
-  // modules are told apart as deep inside each other as gives a picture of few boxes
-  const within = (node: GraphNode, depth: number) =>
-    (owners.get(node) ?? "").split(".").slice(0, depth).join(".");
-  const runs = (depth: number) =>
-    ops.filter((node, at) => !at || within(node, depth) !== within(ops[at - 1], depth)).length;
-  let depth = 4;
-  while (many && depth > 2 && runs(depth) > FEW_FOLDS) depth--;
-  for (const node of ops) {
-    if (!many) {
-      box("", "", [node]);
-      continue;
-    }
-    const top = within(node, depth);
-    const key = top
-      ? "module " + top
-      : node.place
-        ? node.place.file.split("/").pop() + ":" + node.place.line
-        : "other";
-    if (open.has(key)) {
-      last = null;
-      folds.push({ nodes: [node] });
-      continue;
-    }
-    if (last && last.key === key) {
-      last.nodes.push(node);
-      continue;
-    }
-    last = { key, name: top || key, nodes: [node] };
-    folds.push(last);
-  }
-  // where that leaves more than can be looked at, neighbours are folded together
-  const step = Math.ceil(folds.length / MOST_FOLDS);
-  for (let at = 0; at < folds.length; at += step) {
-    const together = folds.slice(at, at + step),
-      key = "from " + together[0].nodes[0].name + " by " + step;
-    if (step === 1 || open.has(key) || together.length === 1) {
-      for (const one of together) box(one.key, one.name, one.nodes);
-      continue;
-    }
-    const names = together.map((one) => one.name || one.nodes[0].name);
-    box(
-      key,
-      names[0] + " … " + names[names.length - 1],
-      together.flatMap((one) => one.nodes),
+  if (graph.result) {
+    const inside = held([graph.result]);
+    add(
+      "output",
+      "",
+      "output",
+      inside.map((node) => inputName(node)),
+      [graph.result],
     );
   }
-  if (graph.result)
-    add({ name: "output", sub: "", kind: "out", members: ["output"], nodes: [graph.result] });
   const edges = new Map<string, Edge>();
-  for (const box of boxes)
-    for (const node of box.nodes)
+  for (const to of boxes)
+    for (const node of to.nodes)
       for (const name of node.reads) {
-        const real = graph.nodes.get(name),
-          from = where.get(real?.alias || name);
-        if (!from || from === box) continue;
-        const id = from.number + ">" + box.number;
-        if (!edges.has(id)) edges.set(id, { from, to: box, shape: real ? real.shape : "" });
+        const from = boxOf.get(name);
+        if (!from || from === to) continue;
+        const id = from.number + ">" + to.number;
+        const edge = edges.get(id);
+        if (edge) edge.pairs.push([name, node.name]);
+        else edges.set(id, { from, to, pairs: [[name, node.name]], path: "" });
       }
-  return { boxes, edges: [...edges.values()], folded: many };
+  return {
+    boxes,
+    edges: [...edges.values()],
+    folded: parts.some((part) => part.nodes.length > 1),
+    full,
+  };
+}
+
+/** A parameter's name in the box of a node of its own module: the last part of its path. */
+function shortName(node: GraphNode, reader: GraphNode): string {
+  const name = inputName(node);
+  return reader.module && name.startsWith(reader.module + ".")
+    ? name.slice(reader.module.length + 1)
+    : name;
 }

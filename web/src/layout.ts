@@ -1,87 +1,156 @@
+// Where boxes and edges are drawn: layers and order by dagre, edges between the boxes.
+import { layout as dagre, Graph as Layers } from "@dagrejs/dagre";
 import type { Box, Edge } from "./fold";
 
-export function place(boxes: Box[], edges: Edge[]): void {
-  for (const box of boxes) {
-    box.in = [];
-    box.out = [];
-    box.layer = 0;
-    box.width = Math.max(
-      60,
-      20 + 7.4 * Math.max(Math.min(box.name.length, 34), Math.min(box.sub.length, 38) * 0.9),
-    );
-    box.height = box.sub ? 38 : 26;
-  }
+/** Layers that an edge may cross, and all edges together, before long ones are named instead of drawn. */
+const LONGEST = 12;
+const CROSSINGS = 2500;
+
+interface Point {
+  x: number;
+  y: number;
+}
+/** The part of a layer that its boxes take. */
+interface Band {
+  middle: number;
+  top: number;
+  bottom: number;
+}
+
+/** How many layers each edge goes down, by the longest way to each box. */
+function spans(boxes: Box[], edges: Edge[]): number[] {
+  const layer = new Array<number>(boxes.length).fill(0);
+  const into = new Map<number, Edge[]>();
   for (const edge of edges) {
-    edge.from.out.push(edge.to);
-    edge.to.in.push(edge.from);
+    const known = into.get(edge.to.number);
+    if (known) known.push(edge);
+    else into.set(edge.to.number, [edge]);
   }
   for (const box of boxes)
-    for (const next of box.in) box.layer = Math.max(box.layer, next.layer + 1);
+    for (const edge of into.get(box.number) ?? [])
+      layer[box.number] = Math.max(layer[box.number], layer[edge.from.number] + 1);
+  return edges.map((edge) => layer[edge.to.number] - layer[edge.from.number]);
+}
+
+/** Gives each box its place and each edge its path, which no box that the edge does not end in lies on. */
+export function layout(boxes: Box[], edges: Edge[]): void {
+  const crossed = spans(boxes, edges);
+  const many = crossed.reduce((sum, one) => sum + one, 0) > CROSSINGS;
+  const drawn = edges.filter((edge, at) => {
+    const named = many && crossed[at] > LONGEST;
+    if (named) mention(edge);
+    return !named;
+  });
+  const graph = new Layers();
+  graph.setGraph({ nodesep: 22, edgesep: 14, ranksep: 44 });
+  graph.setDefaultEdgeLabel(() => ({}));
   for (const box of boxes)
-    if (box.kind === "arg" && box.out.length)
-      box.layer = Math.max(0, Math.min(...box.out.map((next) => next.layer)) - 1);
-  const layers: Box[][] = [];
+    graph.setNode(String(box.number), { width: box.width, height: box.height });
+  for (const edge of drawn) graph.setEdge(String(edge.from.number), String(edge.to.number));
+  dagre(graph);
   for (const box of boxes) {
-    layers[box.layer] ??= [];
-    layers[box.layer].push(box);
+    const at = graph.node(String(box.number)) as Point;
+    box.x = at.x - box.width / 2;
+    box.y = at.y - box.height / 2;
   }
-  const rows = layers.filter(Boolean);
-  rows.forEach((row) =>
-    row.forEach((box, index) => {
-      box.order = index;
+  const bands = bandsOf(boxes);
+  const points = new Map(
+    drawn.map((edge) => {
+      const label = graph.edge(String(edge.from.number), String(edge.to.number)) as {
+        points?: Point[];
+      };
+      return [edge, label.points ?? []];
     }),
   );
-  for (let sweep = 0; sweep < 6; sweep++) {
-    const down = sweep % 2 === 0;
-    for (const row of down ? rows : [...rows].reverse()) {
-      for (const box of row) {
-        const near = down ? box.in : box.out;
-        box.weight = near.length
-          ? near.reduce((sum, one) => sum + one.order, 0) / near.length
-          : box.order;
-      }
-      row.sort((a, b) => a.weight - b.weight);
-      row.forEach((box, index) => {
-        box.order = index;
-      });
-    }
-  }
-  const gap = 22;
-  let y = 10;
-  for (const row of rows) {
-    let x = 0;
-    for (const box of row) {
-      box.x = x;
-      x += box.width + gap;
-    }
-    const shift = x / 2;
-    for (const box of row) {
-      box.x -= shift;
-      box.y = y;
-    }
-    y += 82;
-  }
-  for (let sweep = 0; sweep < 8; sweep++)
-    for (const row of sweep % 2 ? [...rows].reverse() : rows) {
-      for (const box of row) {
-        const near = box.in.concat(box.out);
-        if (near.length)
-          box.want =
-            near.reduce((sum, one) => sum + one.x + one.width / 2, 0) / near.length - box.width / 2;
-        else box.want = box.x;
-      }
-      let edge = -Infinity;
-      for (const box of row) {
-        box.x = Math.max(edge, box.want);
-        edge = box.x + box.width + gap;
-      }
-      let bound = Infinity;
-      for (const box of [...row].reverse()) {
-        const slack = Math.min(bound - box.width, box.x);
-        if (slack < box.x) box.x = slack;
-        bound = box.x - gap;
-      }
-      const drift = row.reduce((sum, box) => sum + box.x - box.want, 0) / row.length;
-      for (const box of row) box.x -= drift;
-    }
+  const leaves = ports(drawn, points, "from");
+  const arrives = ports(drawn, points, "to");
+  for (const edge of drawn)
+    edge.path = route(
+      edge,
+      points.get(edge) ?? [],
+      leaves.get(edge) ?? 0,
+      arrives.get(edge) ?? 0,
+      bands,
+    );
 }
+
+/** Names an edge in the box that it would end in. */
+function mention(edge: Edge): void {
+  const line = "← " + edge.from.title;
+  if (edge.to.lines.includes(line)) return;
+  edge.to.lines.push(line);
+  edge.to.height += 13;
+  edge.to.width = Math.max(edge.to.width, 20 + 6.5 * line.length);
+}
+
+function bandsOf(boxes: Box[]): Band[] {
+  const found = new Map<number, Band>();
+  for (const box of boxes) {
+    const middle = Math.round(box.y + box.height / 2);
+    const band = found.get(middle) ?? { middle, top: Infinity, bottom: -Infinity };
+    band.top = Math.min(band.top, box.y);
+    band.bottom = Math.max(band.bottom, box.y + box.height);
+    found.set(middle, band);
+  }
+  return [...found.values()].sort((a, b) => a.middle - b.middle);
+}
+
+/** Where edges leave or enter their boxes: side by side, in the order of where they go or come from. */
+function ports(edges: Edge[], points: Map<Edge, Point[]>, end: "from" | "to"): Map<Edge, number> {
+  const sides = new Map<Box, Edge[]>();
+  for (const edge of edges) {
+    const known = sides.get(edge[end]);
+    if (known) known.push(edge);
+    else sides.set(edge[end], [edge]);
+  }
+  const found = new Map<Edge, number>();
+  for (const [box, side] of sides) {
+    const towards = (edge: Edge): number => {
+      const way = points.get(edge) ?? [];
+      return (end === "from" ? way[1] : way[way.length - 2])?.x ?? 0;
+    };
+    side.sort((a, b) => towards(a) - towards(b));
+    side.forEach((edge, at) => {
+      found.set(edge, box.x + (box.width * (at + 1)) / (side.length + 1));
+    });
+  }
+  return found;
+}
+
+/** Straight down beside the boxes of each layer that is crossed, and curves in the space between layers. */
+function route(edge: Edge, points: Point[], start: number, stop: number, bands: Band[]): string {
+  const first = Math.round(edge.from.y + edge.from.height / 2);
+  const last = Math.round(edge.to.y + edge.to.height / 2);
+  const between = bands.filter((band) => band.middle > first && band.middle < last);
+  const near = (band: Band): number => {
+    let best = points[0]?.x ?? start;
+    let distance = Infinity;
+    for (const point of points) {
+      const off = Math.abs(point.y - band.middle);
+      if (off < distance) {
+        distance = off;
+        best = point.x;
+      }
+    }
+    return best;
+  };
+  const own = bands.find((band) => band.middle === first);
+  const target = bands.find((band) => band.middle === last);
+  let x = start;
+  let y = own?.bottom ?? edge.from.y + edge.from.height;
+  let path = "M" + place(x, edge.from.y + edge.from.height) + "V" + y.toFixed(1);
+  const curve = (toX: number, toY: number) => {
+    const middle = (y + toY) / 2;
+    path += "C" + place(x, middle) + " " + place(toX, middle) + " " + place(toX, toY);
+    x = toX;
+    y = toY;
+  };
+  for (const band of between) {
+    curve(near(band), band.top);
+    path += "V" + band.bottom.toFixed(1);
+    y = band.bottom;
+  }
+  curve(stop, target?.top ?? edge.to.y);
+  return path + "V" + edge.to.y.toFixed(1);
+}
+const place = (x: number, y: number): string => x.toFixed(1) + " " + y.toFixed(1);

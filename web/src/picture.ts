@@ -1,99 +1,210 @@
-// The picture of a graph.
+// The picture of a graph: folds that open, zoom, and walking it from the keyboard.
 import { draw, make, rove } from "./dom";
-import { type Box, fold } from "./fold";
-import { readGraph } from "./graph";
-import { place } from "./layout";
-import { relationCache, relations } from "./relations";
-import { finish } from "./steps";
-import { linesOf, readable } from "./texts";
-import type { Graph, Text, View } from "./types";
+import { arrange, type Box, type Drawing, type Edge, MOST } from "./fold";
+import { layout } from "./layout";
+import { graphOf, readable } from "./texts";
+import type { Graph, GraphNode, Text, View } from "./types";
 
-export const READABLE = 1.5; // units of the drawing in a pixel, beyond which its texts are too small
+/** Units of the drawing in a pixel, beyond which its texts are too small. */
+const READABLE = 1.5;
+
+function describeNode(node: GraphNode): string {
+  const place = node.place
+    ? "  (" +
+      node.place.file.split("/").pop() +
+      ":" +
+      node.place.line +
+      "  " +
+      node.place.code +
+      ")"
+    : "";
+  return (
+    node.name +
+    (node.shape ? ": " + node.shape : "") +
+    (node.target ? " = " + node.target : "") +
+    (node.module ? " in " + node.module : "") +
+    place
+  );
+}
+function describe(box: Box): string {
+  return box.kind === "fold"
+    ? box.title + ": " + box.lines.join(" ")
+    : box.nodes.map(describeNode).join("\n");
+}
+
+function drawEdge(edge: Edge): SVGElement | null {
+  if (!edge.path) return null;
+  return draw("path", {
+    class: "ge",
+    d: edge.path,
+    "data-from": edge.from.number,
+    "data-to": edge.to.number,
+    "data-pairs": edge.pairs.map((pair) => pair.join(">")).join(" "),
+  });
+}
+
+function drawBox(box: Box): SVGElement {
+  const lines = box.lines.map((line, at) =>
+    draw("text", { class: "sub", x: box.x + 10, y: box.y + 31 + 13 * at }, line),
+  );
+  return draw(
+    "g",
+    {
+      class: "gn " + box.kind,
+      "data-node": box.nodes[0].name,
+      "data-box": box.number,
+      role: "button",
+      "aria-label": (box.kind === "fold" ? "open " : "") + describe(box),
+    },
+    draw("title", {}, describe(box)),
+    draw("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 7 }),
+    draw("text", { x: box.x + 10, y: box.y + 17 }, box.title),
+    lines,
+  );
+}
+
+/** What one drawn graph is moved and scaled by. */
+class Window {
+  private box = [0, 0, 100, 100];
+  svg: SVGSVGElement = draw("svg");
+  apply(): void {
+    this.svg.setAttribute("viewBox", this.box.join(" "));
+  }
+  look(x: number, y: number, width: number, height: number): void {
+    this.box = [x, y, width, height];
+    this.apply();
+  }
+  move(x: number, y: number): void {
+    this.look(this.box[0] + x, this.box[1] + y, this.box[2], this.box[3]);
+  }
+  zoom(factor: number, x = this.box[0] + this.box[2] / 2, y = this.box[1] + this.box[3] / 2): void {
+    const [left, top, width, height] = this.box;
+    this.look(x - (x - left) * factor, y - (y - top) * factor, width * factor, height * factor);
+  }
+  /** Moves a box that has the focus to where it can be seen. */
+  reveal(one: Box): void {
+    const [left, top, width, height] = this.box;
+    const x =
+      one.x < left || one.x + one.width > left + width ? one.x + (one.width - width) / 2 : left;
+    const y =
+      one.y < top || one.y + one.height > top + height ? one.y + (one.height - height) / 2 : top;
+    this.look(x, y, width, height);
+  }
+  /** Follows pointer and wheel. */
+  follow(): void {
+    let grip: [number, number] | null = null;
+    const scale = () => this.box[2] / (this.svg.clientWidth || 1);
+    this.svg.addEventListener("pointerdown", (event) => {
+      grip = [event.clientX, event.clientY];
+    });
+    this.svg.addEventListener("pointermove", (event) => {
+      if (!grip || !event.buttons) return;
+      this.move((grip[0] - event.clientX) * scale(), (grip[1] - event.clientY) * scale());
+      grip = [event.clientX, event.clientY];
+    });
+    this.svg.addEventListener("pointerup", () => {
+      grip = null;
+    });
+    this.svg.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const at = this.svg.getBoundingClientRect();
+        const x = this.box[0] + (event.clientX - at.left) * scale();
+        const y = this.box[1] + (event.clientY - at.top) * scale();
+        this.zoom(event.deltaY < 0 ? 0.87 : 1.15, x, y);
+      },
+      { passive: false },
+    );
+  }
+}
+
 export function showGraph(panel: HTMLElement, view: View, rest: string[]): void {
   const choices = readable(view).filter((text) => text.kind === "graph");
   const open = new Set<string>();
-  let text: Text = choices.find((one) => one.role === rest[0]) || choices[0],
-    limit = 60;
+  const graphs = new Map<Text, Graph | null>();
+  let text = choices.find((one) => one.role === rest[0]) ?? choices[0];
+  let all = false;
   const select: HTMLSelectElement = make("select", {
     "aria-label": "Which graph",
     onchange: () => {
       open.clear();
+      all = false;
       text = choices.find((one) => one.role === select.value) ?? text;
-      paintIt();
+      paint();
     },
   });
   for (const one of choices)
     select.append(make("option", { value: one.role, selected: one === text }, one.title));
-  const note = make("span", { class: "dim" }),
-    frame = make("div", { class: "picture" }),
-    detail = make("p", { class: "dim", role: "status" });
-  let box = [0, 0, 100, 100];
-  let svg = draw("svg");
-  const apply = () => svg.setAttribute("viewBox", box.join(" "));
-  const zoom = (factor: number, cx = box[0] + box[2] / 2, cy = box[1] + box[3] / 2) => {
-    box = [
-      cx - (cx - box[0]) * factor,
-      cy - (cy - box[1]) * factor,
-      box[2] * factor,
-      box[3] * factor,
-    ];
-    apply();
-  };
-  const actions: [string, string, () => void][] = [
-    ["+", "zoom in", () => zoom(0.8)],
-    ["−", "zoom out", () => zoom(1.25)],
-    ["fit", "show all of it", () => fitAll()],
+  const note = make("span", { class: "dim" });
+  const frame = make("div", { class: "picture" });
+  const detail = make("p", { class: "dim", role: "status" });
+  const shown = new Window();
+  let fitAll = () => {};
+  const button = (id: string | null, label: string, title: string, act: () => void) =>
+    make("button", { type: "button", id, title, "aria-label": title, onclick: act }, label);
+  const buttons = [
+    button(null, "+", "zoom in", () => shown.zoom(0.8)),
+    button(null, "−", "zoom out", () => shown.zoom(1.25)),
+    button("fit", "fit", "show all of it", () => fitAll()),
   ];
-  const buttons = actions.map(([label, title, act]) =>
-    make(
-      "button",
-      {
-        type: "button",
-        id: label === "fit" ? "fit" : null,
-        title,
-        "aria-label": title,
-        onclick: act,
-      },
-      label,
-    ),
-  );
   const foldButton = make("button", {
     type: "button",
     onclick: () => {
-      limit = limit === Infinity ? 60 : Infinity;
+      all = !all && !open.size;
       open.clear();
-      paintIt();
+      paint();
     },
   });
-  let fitAll = () => {};
-  // moves a box that has the focus into the window
-  const reveal = (one: Box) => {
-    if (one.x < box[0] || one.x + one.width > box[0] + box[2])
-      box[0] = one.x + one.width / 2 - box[2] / 2;
-    if (one.y < box[1] || one.y + one.height > box[1] + box[3])
-      box[1] = one.y + one.height / 2 - box[3] / 2;
-    apply();
-  };
-  const read = new Map<number | null, Graph | undefined>();
-  function paintIt(opened?: Box): void {
-    if (!read.has(text.text))
-      read.set(
-        text.text,
-        relationCache.has(view.key)
-          ? relations(view).graphs.get(text.text ?? -1)
-          : finish(readGraph(linesOf(text.text))),
-      );
-    const graph = read.get(text.text);
-    if (!graph) return;
-    const { boxes, edges, folded } = fold(graph, open, limit);
+
+  function choose(box: Box, group: SVGElement): void {
+    for (const other of shown.svg.querySelectorAll(".gn.lit, .ge.lit"))
+      other.classList.remove("lit");
+    group.classList.add("lit");
+    for (const edge of shown.svg.querySelectorAll<SVGElement>(".ge"))
+      if (edge.dataset.from === String(box.number) || edge.dataset.to === String(box.number))
+        edge.classList.add("lit");
+    const line = box.nodes[0].line + 1;
+    const link = "#compile/" + view.key + "/code/" + text.role + "/L" + line;
+    detail.replaceChildren(
+      describe(box) + " ",
+      line > 0 ? make("a", { href: link }, "line " + line) : "",
+    );
+  }
+  function activate(box: Box, group: SVGElement): void {
+    if (box.kind !== "fold") {
+      choose(box, group);
+      return;
+    }
+    const focused = group.contains(document.activeElement);
+    open.add(box.key);
+    paint(box);
+    const name = CSS.escape(box.nodes[0].name);
+    if (focused)
+      frame
+        .querySelector<SVGElement>("g[data-node='" + name + "']")
+        ?.focus({ preventScroll: true });
+  }
+  function say(graph: Graph, drawing: Drawing): void {
     const ops = graph.order.filter((node) => node.kind === "op").length;
-    foldButton.hidden = ops <= 60 || ops > 3000;
-    foldButton.textContent = folded ? "draw every node" : "fold by module";
-    note.textContent =
-      ops +
-      (ops === 1 ? " operation" : " operations") +
-      (folded ? ", folded; a click on a fold opens it" : "");
-    if (!boxes.length) {
+    const folded = drawing.folded || open.size > 0;
+    foldButton.hidden = !(all || folded) || (!open.size && ops > MOST);
+    foldButton.textContent = all || open.size ? "fold by module" : "draw every node";
+    const hint = drawing.full
+      ? "; no more folds can be open at once"
+      : drawing.folded
+        ? ", folded; a click on a fold opens it"
+        : "";
+    note.textContent = ops + (ops === 1 ? " operation" : " operations") + hint;
+  }
+  function paint(opened?: Box): void {
+    let graph = graphs.get(text);
+    if (graph === undefined) {
+      graph = graphOf(text);
+      graphs.set(text, graph);
+    }
+    const drawing = graph && arrange(graph, open, all);
+    if (!graph || !drawing?.boxes.length) {
       frame.replaceChildren(
         make(
           "p",
@@ -103,187 +214,51 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       );
       return;
     }
-    if (boxes.length > 3000) {
-      frame.replaceChildren(
-        make("p", { class: "dim" }, "Too many nodes to draw; the text is in the view Code."),
-      );
-      return;
+    say(graph, drawing);
+    const { boxes, edges } = drawing;
+    layout(boxes, edges);
+    // asked before the picture is there, which would be laid out twice
+    const width = frame.clientWidth || 900;
+    const height = frame.clientHeight || 500;
+    const label =
+      text.title +
+      " as a picture: " +
+      note.textContent +
+      "; arrow keys walk the nodes, the view Code holds it as text";
+    shown.svg = draw("svg", { role: "group", "aria-label": label }, edges.map(drawEdge));
+    for (const box of boxes) {
+      const group = drawBox(box);
+      group.addEventListener("focus", () => shown.reveal(box));
+      group.addEventListener("click", () => activate(box, group));
+      shown.svg.append(group);
     }
-    place(boxes, edges);
-    const width = frame.clientWidth || 900,
-      height = frame.clientHeight || 500; // asked before the picture is there, which would be laid out twice
-    svg = draw("svg", {
-      role: "group",
-      "aria-label":
-        text.title +
-        " as a picture: " +
-        note.textContent +
-        "; arrow keys walk the nodes, the view Code holds it as text",
-    });
-    for (const edge of edges) {
-      // an edge past other layers leaves and arrives beside the middle, where the edges to the next layer are
-      const far = edge.to.layer - edge.from.layer > 1,
-        part = far ? 0.85 : 0.5,
-        bend = far ? 60 : 0;
-      const x1 = edge.from.x + edge.from.width * part,
-        y1 = edge.from.y + edge.from.height,
-        x2 = edge.to.x + edge.to.width * part,
-        y2 = edge.to.y,
-        my = (y1 + y2) / 2;
-      svg.append(
-        draw("path", {
-          class: "ge",
-          d:
-            "M" +
-            x1 +
-            " " +
-            y1 +
-            "C" +
-            (x1 + bend) +
-            " " +
-            my +
-            " " +
-            (x2 + bend) +
-            " " +
-            my +
-            " " +
-            x2 +
-            " " +
-            y2,
-        }),
-      );
-      const shape = edge.shape.replace(/(\])(\[[^\]]*\])?(\w+)?(:\d+)?$/, "$1");
-      if (shape && edges.length < 160)
-        svg.append(
-          draw(
-            "text",
-            { class: "gl", x: x1 + (x2 - x1) * 0.35 + 4 + bend * 0.55, y: y1 + (y2 - y1) * 0.36 },
-            shape,
-          ),
-        );
-    }
-    const clip = (name: string, length: number) =>
-      name.length > length ? name.slice(0, length - 1) + "…" : name;
-    for (const one of boxes) {
-      const group = draw(
-        "g",
-        {
-          class: "gn " + one.kind,
-          "data-node": one.nodes[0].name,
-          role: "button",
-          "aria-label": (one.kind === "fold" ? "open " : "") + describe(one),
-        },
-        draw("title", {}, describe(one)),
-        draw("rect", { x: one.x, y: one.y, width: one.width, height: one.height, rx: 7 }),
-        draw("text", { x: one.x + 10, y: one.y + 17 }, clip(one.name, 34)),
-        one.sub
-          ? draw("text", { class: "sub", x: one.x + 10, y: one.y + 31 }, clip(one.sub, 38))
-          : null,
-      );
-      group.addEventListener("focus", () => reveal(one));
-      if (one.kind === "fold")
-        group.addEventListener("click", () => {
-          const focused = group.contains(document.activeElement);
-          open.add(one.key ?? "");
-          paintIt(one);
-          if (focused)
-            frame
-              .querySelector<SVGElement>("g[data-node='" + CSS.escape(one.nodes[0].name) + "']")
-              ?.focus({ preventScroll: true });
-        });
-      else
-        group.addEventListener("click", () => {
-          for (const other of svg.querySelectorAll(".gn.lit")) other.classList.remove("lit");
-          group.classList.add("lit");
-          detail.replaceChildren(
-            describe(one) + " ",
-            make(
-              "a",
-              {
-                href:
-                  "#compile/" + view.key + "/code/" + text.role + "/L" + (one.nodes[0].line + 1),
-              },
-              "line " + (one.nodes[0].line + 1),
-            ),
-          );
-        });
-      svg.append(group);
-    }
-    const left = Math.min(...boxes.map((one) => one.x)) - 12,
-      right = Math.max(...boxes.map((one) => one.x + one.width)) + 12,
-      bottom = Math.max(...boxes.map((one) => one.y + one.height)) + 12;
-    const all = Math.max((right - left) / width, bottom / height, 0.85);
-    const look = (scale: number) => {
-      box = [
+    place(boxes, width, height, opened);
+    frame.replaceChildren(shown.svg);
+    rove(shown.svg, ".gn");
+    shown.follow();
+  }
+  /** Shows as much as can be read, or leaves what was opened where it was. */
+  function place(boxes: Box[], width: number, height: number, opened?: Box): void {
+    const left = boxes.reduce((least, one) => Math.min(least, one.x), Infinity) - 12;
+    const right = boxes.reduce((most, one) => Math.max(most, one.x + one.width), 0) + 12;
+    const bottom = boxes.reduce((most, one) => Math.max(most, one.y + one.height), 0) + 12;
+    const whole = Math.max((right - left) / width, bottom / height, 0.85);
+    const look = (scale: number) =>
+      shown.look(
         (left + right) / 2 - (width * scale) / 2,
-        Math.min(0, (bottom - height * scale) / 2),
+        Math.min(-10, (bottom - height * scale) / 2),
         width * scale,
         height * scale,
-      ];
-      apply();
-    };
-    fitAll = () => look(all);
+      );
+    fitAll = () => look(whole);
     const now = opened && boxes.find((one) => one.nodes.includes(opened.nodes[0]));
-    if (now) {
-      box[0] += now.x - opened.x;
-      box[1] += now.y - opened.y;
-      apply();
-    } else look(Math.min(all, READABLE));
-    frame.replaceChildren(svg);
-    rove(svg, ".gn");
-    let grip: number[] | null = null;
-    svg.addEventListener("pointerdown", (event) => {
-      grip = [event.clientX, event.clientY, box[0], box[1]];
-    });
-    svg.addEventListener("pointermove", (event) => {
-      if (!grip || !event.buttons) return;
-      const scale = box[2] / svg.clientWidth;
-      box[0] = grip[2] - (event.clientX - grip[0]) * scale;
-      box[1] = grip[3] - (event.clientY - grip[1]) * scale;
-      apply();
-    });
-    svg.addEventListener("pointerup", () => {
-      grip = null;
-    });
-    svg.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const at = svg.getBoundingClientRect(),
-          scale = box[2] / svg.clientWidth;
-        zoom(
-          event.deltaY < 0 ? 0.87 : 1.15,
-          box[0] + (event.clientX - at.left) * scale,
-          box[1] + (event.clientY - at.top) * scale,
-        );
-      },
-      { passive: false },
-    );
+    if (now) shown.move(now.x - opened.x, now.y - opened.y);
+    else look(Math.min(whole, READABLE));
   }
-  const describe = (one: Box) =>
-    one.kind === "fold"
-      ? one.name + ": " + one.sub
-      : one.nodes
-          .map(
-            (node) =>
-              node.name +
-              (node.shape ? ": " + node.shape : "") +
-              (node.target ? " = " + node.target : "") +
-              (node.place
-                ? "  (" +
-                  node.place.file.split("/").pop() +
-                  ":" +
-                  node.place.line +
-                  "  " +
-                  node.place.code +
-                  ")"
-                : ""),
-          )
-          .join("\n");
   panel.append(
     make("div", { class: "filter" }, select, ...buttons, foldButton, note),
     frame,
     detail,
   );
-  paintIt();
+  paint();
 }

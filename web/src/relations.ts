@@ -1,7 +1,6 @@
-import { readGraph } from "./graph";
 import { readKernels } from "./kernels";
 import { finish } from "./steps";
-import { linesOf, textOf } from "./texts";
+import { graphOf, linesOf, textOf } from "./texts";
 import type { Graph, GraphNode, LineTable, Place, Relations, Steps, Text, View } from "./types";
 
 // Nodes that torch's passes put in without saying what for: they belong to the line that all that they are read for
@@ -68,7 +67,7 @@ export function* relate(view: View): Steps<Relations> {
   const hasText = (text: Text): text is Text & { text: number } => text.text !== null;
   const find = (role: string) => view.texts.filter(hasText).find((text) => text.role === role);
   const captured = find("Captured_Graph"),
-    capturedGraph = captured ? yield* readGraph(linesOf(captured.text)) : null;
+    capturedGraph = captured ? graphOf(captured) : null;
   const traced = (name: unknown): name is string =>
     typeof name === "string" && capturedGraph !== null && capturedGraph.nodes.has(name);
   const provenance = (number: number): Record<string, Record<string, unknown> | undefined> => {
@@ -91,9 +90,9 @@ export function* relate(view: View): Steps<Relations> {
   const token = (number: number, line: number, name: string) => put(names, number, line, name);
   for (const text of view.texts.filter(hasText)) {
     if (text.kind !== "graph" || graphs.has(text.text)) continue;
-    const graph =
-        text === captured && capturedGraph ? capturedGraph : yield* readGraph(linesOf(text.text)),
+    const graph = text === captured ? capturedGraph : graphOf(text),
       space = spaceOf(text.role);
+    if (!graph) continue;
     graphs.set(text.text, graph);
     const origins = new Map<string, unknown[]>(
       Object.entries(text.origins || {}).map(([name, origin]) => [name, [origin]]),
@@ -107,7 +106,8 @@ export function* relate(view: View): Steps<Relations> {
     for (const node of graph.order) {
       if (++steps % 500 === 0) yield undefined;
       node.origins = (same ? [node.name] : (origins.get(node.name) ?? [])).filter(traced);
-      if (node.kind !== "out")
+      if (node.line < 0) continue;
+      if (node.kind !== "output")
         for (const name of node.origins) token(text.text, node.line, "c:" + name);
       if (space && node.kind === "op") token(text.text, node.line, space + ":" + node.name);
       const place = node.place ?? capturedGraph?.nodes.get(node.origins[0] ?? "")?.place;

@@ -1,5 +1,6 @@
 // Compiles and their texts.
-import type { Text, View } from "./types";
+import { expand, type GraphData } from "./graph";
+import type { Graph, Text, View } from "./types";
 
 // Without scripts the texts are part of the page. With them they are kept beside it: what a browser does at each change of
 // the address, such as looking at every link again, takes time with each element of the document.
@@ -24,6 +25,12 @@ export function textOf(number: number | null | undefined): string {
   return node ? (node.textContent ?? "") : "";
 }
 const lineCache = new Map<number | null, string[]>();
+/** The graph of a text, made anew: what belongs together is written into its nodes. Null where the text is none. */
+export function graphOf(text: Text): Graph | null {
+  if (text.graph === undefined) return null;
+  const value = shelf.getElementById("v" + text.graph)?.textContent;
+  return value ? expand(JSON.parse(value) as GraphData) : null;
+}
 export function linesOf(number: number | null): string[] {
   let lines = lineCache.get(number);
   if (!lines) {

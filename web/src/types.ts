@@ -9,6 +9,8 @@ export interface Text {
   link: string | null;
   path: string | null;
   torch: string | null;
+  /** Number of the graph's structure in the page. */
+  graph?: number;
   kind: "python" | "graph" | "kernel" | "bytecode" | "json" | "text";
   /** Node of this graph -> node of the captured graph. */
   origins?: Record<string, string>;
@@ -74,11 +76,13 @@ export interface GraphNode {
   name: string;
   shape: string;
   target: string;
-  kind: "arg" | "op" | "out";
+  /** `inner`: of a graph inside the graph, which is not drawn. */
+  kind: "input" | "parameter" | "op" | "output" | "inner";
+  /** Path of the module that it is of. */
+  module: string;
   reads: string[];
   line: number;
   place: Place | null;
-  alias?: string;
   /** Nodes of the captured graph that it came from. */
   origins?: string[];
   /** Number of the source line that it belongs to. */

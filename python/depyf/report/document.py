@@ -206,6 +206,7 @@ _ENTRY = {
             "note": "",
             "text": "",
             "origins": {},
+            "structure": {},
         }
     ],
     "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],

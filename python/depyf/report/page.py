@@ -10,7 +10,7 @@ import re
 
 from depyf import schema
 from depyf.files import write_atomically
-from depyf.report import flow, overview
+from depyf.report import flow, graphs, overview
 from depyf.report.base import MARK, ReportError
 from depyf.report.texts import Pool, visible
 
@@ -172,6 +172,7 @@ def render(runs, folder):
         nodes=nodes,
         views=views,
         texts=pool.texts,
+        values=pool.values,
         causes=causes,
         avoidable=overview.avoidable(nodes),
         flow=flow.draw(nodes),
@@ -433,7 +434,7 @@ def _view(node, pool, parents, folder, budget):
     source, first_line, origin = _source_of(node, parents)
     texts = []
 
-    def add(role, title, text, path=None, torch_path=None, kind="python", origins=None):
+    def add(role, title, text, path=None, torch_path=None, kind="python", artifact=None):
         number = None
         if text:
             if budget[0] >= len(text) or role in ("source", "code", "Captured_Graph"):
@@ -450,8 +451,12 @@ def _view(node, pool, parents, folder, budget):
                 "torch": torch_path,
                 "kind": kind,
             }
-            if origins:
-                row["origins"] = origins
+            if kind == "graph" and number is not None:
+                row["graph"] = pool.add_data(
+                    ("graph", number), lambda: graphs.graph(visible(text), artifact["structure"])
+                )
+            if artifact and artifact.get("origins"):
+                row["origins"] = artifact["origins"]
             texts.append(row)
 
     heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(
@@ -478,7 +483,7 @@ def _view(node, pool, parents, folder, budget):
             path,
             artifact.get("torch_path"),
             kind,
-            artifact.get("origins"),
+            artifact,
         )
     own = (node.function or {}).get("source")
     if own and own != source:

@@ -32,7 +32,10 @@ class Pool:
 
     def __init__(self):
         self._numbers = {}
+        self._values = {}
         self.texts = []
+        #: what belongs to texts, such as the structure of a graph
+        self.values = []
 
     def add(self, text):
         """The number of a text; None for an empty one."""
@@ -42,6 +45,14 @@ class Pool:
         if number is None:
             number = self._numbers[text] = len(self.texts)
             self.texts.append(visible(text))
+        return number
+
+    def add_data(self, key, make):
+        """The number of a value of the page; `make` is called for the first one of a key."""
+        number = self._values.get(key)
+        if number is None:
+            number = self._values[key] = len(self.values)
+            self.values.append(make())
         return number
 
     def size(self):

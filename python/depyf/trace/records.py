@@ -91,6 +91,10 @@ class Records:
         """Node -> node of the captured graph, for a graph that is being traced."""
         return {}
 
+    def structure(self, entry: Entry, name: str) -> Dict[str, Any]:
+        """Nodes and edges of a graph that is being traced, where the graph itself is there."""
+        return {}
+
     def has_room(self, context: Any, compile_id: str) -> bool:
         """Whether more of this compile is taken."""
         return True
@@ -216,6 +220,7 @@ class Records:
             attempt=record.attempt,
             note=str(record.metadata.get("subgraph_name", "") or ""),
             origins=self.origins(entry, record.name),
+            structure=self.structure(entry, record.name),
         )
         self._add(entry, artifact, record.payload)
 

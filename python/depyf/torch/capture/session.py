@@ -13,6 +13,7 @@ from depyf.model import Artifact, Entry, Function, LiveObject, Problem
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import bytecode_text, known_constants, resume_code, signature_of, source_of
+from depyf.torch.graph_structure import captured_inputs, structure
 from depyf.torch.origin import Origin, origin_of
 from depyf.trace.breaks import parse_break
 from depyf.trace.guard_text import guards_of_tree_text, make_guard
@@ -83,7 +84,7 @@ class Session(Records):
         found: Dict[str, str] = {}
         if GRAPH_STAGES[name] == "Captured_Graph":
             return found
-        for node in compat.traced_graph(name):
+        for node in compat.traced_graph(compat.traced_module(name)):
             if node.origin:
                 found[node.name] = node.origin
                 if not node.backward and node.sequence >= 0:
@@ -93,6 +94,18 @@ class Session(Records):
             elif node.backward and node.sequence in entry.sequences:
                 found[node.name] = entry.sequences[node.sequence]
         return found
+
+    def structure(self, entry: Entry, name: str) -> Dict[str, Any]:
+        """Nodes and edges of the graph that is being traced under `name`; empty without it."""
+        return self._structure_of(entry, compat.traced_module(name))
+
+    @staticmethod
+    def _structure_of(entry: Entry, graph_module: Any) -> Dict[str, Any]:
+        try:
+            return structure(graph_module, captured_inputs(entry.artifacts))
+        except Exception as error:
+            compat.note_unavailable("structure of graphs", "%s: %s" % (type(error).__name__, error))
+            return {}
 
     def compile_ended(self, entry: Entry) -> None:
         """Everything of a compile, or of its backward, is there."""
@@ -390,9 +403,16 @@ class Session(Records):
     ) -> None:
         """A backend asked torch to format a graph under its own name, as vLLM's does."""
         with self._lock:
+            entry = self.entry_of(context, compile_id)
             self._add(
-                self.entry_of(context, compile_id),
-                Artifact(safe_name(name), "graph", attempt=attempt, origin="backend"),
+                entry,
+                Artifact(
+                    safe_name(name),
+                    "graph",
+                    attempt=attempt,
+                    origin="backend",
+                    structure=self._structure_of(entry, graph_module),
+                ),
                 compat.readable_graph(graph_module),
             )
 

@@ -38,6 +38,7 @@ from depyf.torch.compat.graphs import (
     readable_source,
     sources_of,
     traced_graph,
+    traced_module,
     watch_formatted_graphs,
 )
 from depyf.torch.compat.guards import (
@@ -170,6 +171,7 @@ __all__ = [
     "stop_asking",
     "trace_logger",
     "traced_graph",
+    "traced_module",
     "unavailable",
     "untraced",
     "watch_formatted_graphs",

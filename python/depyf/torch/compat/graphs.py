@@ -39,14 +39,13 @@ def origin_of(node: Any) -> str:
     return str(getattr(source, "name", ""))
 
 
-def traced_graph(name: str) -> List[TracedNode]:
-    """The nodes of the graph whose text is being traced under this name, for a handler of the
-    structured trace.
+def traced_module(name: str) -> Any:
+    """The graph module whose text is being traced under this name, for a handler of the structured
+    trace.
 
-    A record holds the text alone, and the text names no origin. The graph is a variable of the
-    function that traces, two calls up, and its nodes' metadata has the origin. The list is empty
-    where that function has no graph: on a hit in one of torch's caches, or in a torch that keeps it
-    elsewhere.
+    A record holds the text alone. The graph is a variable of the function that traces, two calls
+    up. None where that function has no graph: on a hit in one of torch's caches, or in a torch that
+    keeps it elsewhere.
     """
 
     def find() -> Any:
@@ -66,7 +65,7 @@ def traced_graph(name: str) -> List[TracedNode]:
         or frame.f_code.co_name != "trace_structured"
         or frame.f_back is None
     ):
-        return []
+        return None
     found = {
         key: value for key, value in frame.f_back.f_locals.items() if isinstance(value, module)
     }
@@ -79,9 +78,14 @@ def traced_graph(name: str) -> List[TracedNode]:
             if key.startswith("bw") == ("backward" in name)
         }
     if len({id(value) for value in found.values()}) != 1:
-        return []
+        return None
+    return next(iter(found.values()))
+
+
+def traced_graph(graph_module: Any) -> List[TracedNode]:
+    """The nodes of a graph with the captured graph's nodes that they came from; none of None."""
     nodes = []
-    for node in next(iter(found.values())).graph.nodes:
+    for node in graph_module.graph.nodes if graph_module is not None else ():
         if node.op in ("placeholder", "output"):
             continue
         sequence = node.meta.get("seq_nr")

@@ -1,0 +1,273 @@
+"""Graphs as the page draws them: what a live graph told, or else what its text says.
+
+A dump has the structure of each graph that was alive when it was traced
+(`depyf.torch.graph_structure`). A log of TORCH_TRACE, or the dump of an older depyf, has the text
+alone: it is read here, once, so that the page only draws.
+"""
+
+import re
+
+INPUT, PARAMETER, OPERATION, OUTPUT = "input", "parameter", "op", "output"
+#: a node of a graph inside the graph, such as the body of a condition: has a line, is not drawn
+INNER = "inner"
+_KINDS = frozenset((INPUT, PARAMETER, OPERATION, OUTPUT, INNER))
+
+_PLACE = re.compile(r"^\s*# File: (.+?):(\d+)(?: in ([^,]+))?, code: (.*)$")
+_NODE = re.compile(r'^\s+(\w+)(?:: "([^"]*)")? = (.*)$')
+_ARGUMENT = re.compile(r'(\w+): "([^"]*)"')
+_SIGNATURE_ENDS = re.compile(r"\)(?:\s*->.*)?:\s*$")
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+# a name that is read: no attribute, and no keyword of a call
+_READ = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
+_CALL = re.compile(r"^([\w.]+)\(")
+_SHAPE = re.compile(r"^(\w+\[[^\]]*\])")
+_HELD = re.compile(r"_(?:parameters|buffers)_")
+_MODULE = re.compile(r"^[lL]_\w+?_(?:dict_)?modules_(.+?)_(?:parameters|buffers)_")
+
+
+class _Table:
+    def __init__(self):
+        self._numbers = {}
+        self.rows = []
+
+    def add(self, row):
+        number = self._numbers.get(row)
+        if number is None:
+            number = self._numbers[row] = len(self.rows)
+            self.rows.append(row)
+        return number
+
+
+class _Node:
+    __slots__ = (
+        "name",
+        "kind",
+        "target",
+        "shape",
+        "module",
+        "place",
+        "reads",
+        "line",
+        "place_line",
+    )
+
+    def __init__(self, name, kind, line):
+        self.name, self.kind, self.line = name, kind, line
+        self.target = self.shape = self.module = ""
+        self.place, self.place_line, self.reads = None, -1, []
+
+
+class _Reader:
+    """Reads the text of one graph."""
+
+    def __init__(self):
+        self.nodes, self.order = {}, []
+        self.outputs, self.output_lines = [], []
+        self._place = (None, -1)
+        self._signature = self._returning = self._inner = False
+        self._forwards = 0
+
+    def read(self, lines):
+        for number, line in enumerate(lines):
+            begin = line.lstrip()
+            if begin.startswith("def forward("):
+                self._forwards += 1
+                self._signature, self._returning = True, False
+                self._inner = self._forwards > 1
+            if self._signature:
+                self._arguments(line, number)
+            elif begin.startswith("#"):
+                self._comment(line, begin, number)
+            elif self._returning or begin.startswith("return ") and self.order:
+                self._return(begin, number)
+            else:
+                self._assignment(line, number)
+
+    def _put(self, node):
+        if not self._inner:
+            self.nodes[node.name] = node
+        self.order.append(node)
+
+    def _arguments(self, line, number):
+        for name, shape in _ARGUMENT.findall(line):
+            held = PARAMETER if _HELD.search(name) else INPUT
+            node = _Node(name, INNER if self._inner else held, number)
+            node.target, node.shape = name, shape
+            self._put(node)
+        if _SIGNATURE_ENDS.search(line):
+            self._signature = False
+
+    def _comment(self, line, begin, number):
+        found = _PLACE.match(line)
+        if found:
+            place = (found.group(1), int(found.group(2)), found.group(3) or "", found.group(4))
+            self._place = (place, number)
+        elif begin.startswith("# No stacktrace"):
+            self._place = (None, -1)
+
+    def _return(self, begin, number):
+        self._returning = True
+        if self._inner:
+            return
+        self.output_lines.append(number)
+        if begin.startswith("return"):
+            begin = begin[6:]
+        for word in re.findall(r"[A-Za-z_]\w*", begin.partition("#")[0]):
+            if word in self.nodes:
+                self.outputs.append(word)
+            elif word == "None":
+                self.outputs.append(None)
+
+    def _assignment(self, line, number):
+        found = _NODE.match(line)
+        if not found:
+            return
+        name, shape, body = found.group(1), found.group(2) or "", found.group(3).rstrip()
+        cut = body.rfind(";  ")
+        if cut >= 0 and body.rstrip(";").endswith("= None"):
+            body = body[:cut]
+        body = body.rstrip(";").strip()
+        known = self.nodes.get(body)
+        if known is not None and known.kind in (INPUT, PARAMETER) and not self._inner:
+            known.name = name  # the text gives each input the name that its node has
+            self.nodes[name] = known
+            return
+        node = _Node(name, INNER if self._inner else OPERATION, number)
+        node.shape = shape
+        node.place, node.place_line = self._place
+        call = _CALL.match(body)
+        node.target = call.group(1) if call else body
+        plain = _STRING.sub("''", body)
+        for word in _READ.findall(plain):
+            read = self.nodes.get(word)
+            if read is not None and not self._inner and read.name not in node.reads:
+                node.reads.append(read.name)
+        first = node.target.partition(".")[0]
+        if call and first in self.nodes:
+            node.target = node.target[len(first) :]  # a method of a value: `.sum`
+        if not call and body.startswith("self."):
+            node.kind = INNER if self._inner else PARAMETER
+        self._put(node)
+
+
+def _modules_by_parameters(order):
+    """Gives nodes the module of their parameters, or of the node before, where none was seen."""
+    modules, last = {}, ""
+    for node in order:
+        if node.kind == PARAMETER:
+            found = _MODULE.match(node.target)
+            modules[node.name] = found.group(1).replace("_modules_", ".") if found else ""
+        elif node.kind == OPERATION:
+            last = next((modules[name] for name in node.reads if modules.get(name)), last)
+            node.module = last
+
+
+def _checked(structure):
+    """The nodes of a structure from a dump; None where it is none: the dump may not be ours."""
+    if not isinstance(structure, dict) or not isinstance(structure.get("nodes"), list):
+        return None
+    tables = [structure.get(name) for name in ("targets", "shapes", "modules", "places")]
+    if not all(isinstance(table, list) for table in tables):
+        return None
+    found = []
+    try:
+        for name, kind, target, shape, module, place, reads in structure["nodes"]:
+            if not isinstance(name, str) or kind not in _KINDS:
+                return None
+            node = _Node(name, kind, -1)
+            node.target, node.shape, node.module = (
+                str(table[number]) for table, number in zip(tables, (target, shape, module))
+            )
+            file, line, function = tables[3][place]
+            if file and isinstance(line, int) and 0 < line < 2**31:
+                node.place = (str(file), line, str(function), "")
+            count = len(found)
+            if not all(isinstance(one, int) and 0 <= one < count for one in reads):
+                return None
+            node.reads = [found[one].name for one in reads]
+            found.append(node)
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+    return found if len({node.name for node in found}) == len(found) else None
+
+
+def graph(text, structure=None):
+    """A graph for the page.
+
+    Args:
+        text: the graph as torch prints it.
+        structure: what the live graph told, as `depyf.torch.graph_structure.structure` writes it.
+    Returns:
+        `nodes`: rows of name, kind, numbers in `targets`, `shapes`, `modules` and `places` (-1:
+        none), the numbers of the nodes that it reads, its line in the text and that of the comment
+        that names its place (-1: none); these tables; `outputs`, the names that are returned (None
+        for None), and `output_lines`.
+    """
+    reader = _Reader()
+    reader.read(text.split("\n"))
+    order = _merged(_checked(structure), reader) if structure else None
+    if order is None:
+        order = reader.order
+        _modules_by_parameters(order)
+        if reader.output_lines:
+            output = _Node("output", OUTPUT, reader.output_lines[0])
+            output.reads = list(dict.fromkeys(name for name in reader.outputs if name))
+            order = order + [output]
+    targets, shapes, modules, places = _Table(), _Table(), _Table(), _Table()
+    numbers, rows = {}, []
+    for node in order:
+        if node.kind != INNER:
+            numbers[node.name] = len(rows)
+        match = _SHAPE.match(node.shape)
+        rows.append(
+            [
+                node.name,
+                node.kind,
+                targets.add(node.target),
+                shapes.add(match.group(1) if match else node.shape),
+                modules.add(node.module),
+                places.add(node.place) if node.place else -1,
+                [numbers[name] for name in node.reads if name in numbers],
+                node.line,
+                node.place_line,
+            ]
+        )
+    known = reader.nodes
+    return {
+        "nodes": rows,
+        "targets": targets.rows,
+        "shapes": shapes.rows,
+        "modules": modules.rows,
+        "places": [list(row) for row in places.rows],
+        "outputs": [name and known[name].name for name in reader.outputs],
+        "output_lines": reader.output_lines,
+    }
+
+
+def _merged(told, reader):
+    """The nodes that the live graph told, with the lines of its text.
+
+    None where it told none, or those of another graph.
+    """
+    if told is None:
+        return None
+    places = {}
+    for node in reader.order:
+        if node.place:
+            places[node.place[:2]] = node.place
+    missing = 0
+    for node in told:
+        seen = reader.nodes.get(node.name)
+        if seen is None:
+            missing += node.kind == OPERATION
+            if node.kind == OUTPUT and reader.output_lines:
+                node.line = reader.output_lines[0]
+        else:
+            node.line, node.place_line = seen.line, seen.place_line
+            node.shape = seen.shape or node.shape
+            node.place = seen.place or node.place
+        if node.place and not node.place[3]:
+            node.place = places.get(node.place[:2], node.place)
+    if missing * 2 > len(told):
+        return None
+    return told + [node for node in reader.order if node.kind == INNER]

@@ -1,0 +1,162 @@
+"""The structure of a live graph as plain data: nodes, edges, shapes, modules and source lines.
+
+The text that torch prints of a graph is for people; what reads a graph takes this. The form is that
+of `structure` in docs/run_schema.md: strings that repeat stand in tables, and inputs are numbers of
+nodes. Only the public interface of torch.fx is used, and nothing of the graph is kept alive.
+"""
+
+import re
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+#: kinds of nodes: an input, a parameter or buffer, an operation, what the graph returns
+INPUT, PARAMETER, OPERATION, OUTPUT = "input", "parameter", "op", "output"
+_KINDS = {"placeholder": INPUT, "get_attr": PARAMETER, "output": OUTPUT}
+_HELD = re.compile(r"_(?:parameters|buffers)_")
+_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
+_ITEM = re.compile(r"""\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]""")
+_DTYPES = {
+    "float": "f",
+    "bfloat": "bf",
+    "int": "i",
+    "uint": "u",
+    "complex": "c",
+    "bool": "b",
+}
+
+
+class _Table:
+    """Strings, each of them once, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: Dict[Any, int] = {}
+        self.rows: List[Any] = []
+
+    def add(self, row: Any) -> int:
+        number = self._numbers.get(row)
+        if number is None:
+            number = self._numbers[row] = len(self.rows)
+            self.rows.append(row)
+        return number
+
+
+def captured_inputs(artifacts: Iterable[Any]) -> List[Tuple[str, str]]:
+    """Kind and target of each input of the captured graph, in order.
+
+    The inputs of later graphs refer to them by number.
+    """
+    for artifact in artifacts:
+        if artifact.stage == "Captured_Graph" and artifact.structure:
+            rows, targets = artifact.structure["nodes"], artifact.structure["targets"]
+            return [
+                (row[1], targets[row[2]])
+                for row in rows
+                if row[1] in (INPUT, PARAMETER) and not row[6]
+            ]
+    return []
+
+
+def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict[str, Any]:
+    """What the graph of a `torch.fx.GraphModule` consists of.
+
+    Args:
+        graph_module: None gives an empty structure.
+        inputs: `captured_inputs` of the graph that it was made of: its inputs get their names and
+            kinds.
+    Returns:
+        `nodes`: rows of name, kind, numbers in `targets`, `shapes`, `modules` and `places`, and a
+        list of the numbers of the nodes that it reads, in the order of its arguments; these tables.
+    """
+    if graph_module is None:
+        return {}
+    targets, shapes, modules, places = _Table(), _Table(), _Table(), _Table()
+    numbers: Dict[str, int] = {}
+    rows: List[List[Any]] = []
+    for node in graph_module.graph.nodes:
+        numbers[node.name] = len(rows)
+        kind, target = _kind(node), _target(node)
+        number = getattr(node.meta.get("desc"), "idx", None)
+        if node.op == "placeholder" and isinstance(number, int) and 0 <= number < len(inputs):
+            if type(node.meta["desc"]).__name__ == "PlainAOTInput":
+                kind, target = inputs[number]
+        rows.append(
+            [
+                node.name,
+                kind,
+                targets.add(target),
+                shapes.add(_shape(node.meta.get("example_value", node.meta.get("val")))),
+                modules.add(_module(node)),
+                places.add(_place(node.meta.get("stack_trace"))),
+                [numbers[one.name] for one in node.all_input_nodes if one.name in numbers],
+            ]
+        )
+    return {
+        "nodes": rows,
+        "targets": targets.rows,
+        "shapes": shapes.rows,
+        "modules": modules.rows,
+        "places": [list(row) for row in places.rows],
+    }
+
+
+def _kind(node: Any) -> str:
+    if node.op == "placeholder" and _HELD.search(str(node.target)):
+        return PARAMETER
+    return _KINDS.get(node.op, OPERATION)
+
+
+def _target(node: Any) -> str:
+    target = node.target
+    if isinstance(target, str):  # a method, a submodule, or what an input is called
+        return "." + target if node.op == "call_method" else target
+    if not hasattr(target, "__name__"):
+        return str(target)
+    if hasattr(target, "overloadpacket") or type(target).__name__ == "OpOverload":
+        return str(target)  # aten.add.Tensor
+    module = getattr(target, "__module__", None) or "torch"
+    module = "operator" if module == "_operator" else module
+    if module.startswith("torch._C"):
+        module = "torch" + module[len("torch._C") :]
+    return "%s.%s" % (module, target.__name__)
+
+
+def _shape(value: Any) -> str:
+    """dtype and size as torch prints them, such as `f32[2, 8]`; else the type or the number."""
+    if value is None:
+        return ""
+    if isinstance(value, (tuple, list)):
+        return "(%s)" % ", ".join(_shape(one) for one in value[:8])
+    dtype, size = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None or size is None:
+        return str(value)[:40] if not hasattr(value, "__dict__") else type(value).__name__
+    name = str(dtype).rpartition(".")[2]
+    match = re.match(r"([a-z]+)(\d.*)?$", name)
+    if match and match.group(1) in _DTYPES:
+        name = _DTYPES[match.group(1)] + (match.group(2) or ("8" if name == "bool" else ""))
+    return "%s[%s]" % (name, ", ".join(str(one) for one in size))
+
+
+def _module(node: Any) -> str:
+    """The path of the module that the node is of, or that the forward node of a gradient is of."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not isinstance(stack, dict) or not stack or node.op in ("placeholder", "output"):
+        return ""
+    last = list(stack.values())[-1]
+    path = last[0] if isinstance(last, tuple) and last else ""
+    return clean_module(path) if isinstance(path, str) else ""
+
+
+def clean_module(path: str) -> str:
+    """A module's path without where its root is found: `L['self'].layers.0` is `layers.0`."""
+    path = re.sub(r"^[LG]\['\w+'\]", "", path)
+    path = _ITEM.sub(lambda found: "." + next(part for part in found.groups() if part), path)
+    return path.strip(".")
+
+
+def _place(stack_trace: Any) -> Tuple[Any, ...]:
+    """File, line and function of the innermost frame of a node's stack."""
+    if not isinstance(stack_trace, str):
+        return ("", 0, "")
+    found: Optional[Tuple[Any, ...]] = None
+    for match in _FRAME.finditer(stack_trace):
+        found = (match.group(1), int(match.group(2)), match.group(3))
+    return found or ("", 0, "")

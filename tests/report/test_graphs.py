@@ -1,0 +1,208 @@
+"""Drawn graphs are the graphs: each edge is one of `gm.graph`, none is missing, and none lies on a box."""
+
+import json
+import os
+
+import pytest
+
+from depyf import report
+from depyf.report import graphs
+
+TEXT = """class GraphModule(torch.nn.Module):
+    def forward(self, L_a_: "f32[10][1]cpu", L_self_modules_0_parameters_weight_: "f32[10]"):
+        l_a_ = L_a_
+        l_self_modules_0_parameters_weight_ = L_self_modules_0_parameters_weight_
+
+         # File: toy.py:5 in toy, code: y = a.sum(dim=0)
+        sum_1: "f32[]" = l_a_.sum(dim = 0);  l_a_ = None
+        dim: "b8[]" = sum_1 == sum_1
+        mul: "f32[10]" = torch.mul(input = sum_1, other = l_self_modules_0_parameters_weight_)
+        pad: "f32[10]" = torch.pad(mul, "dim", "sum_1");  mul = None
+        return (pad, None, dim)
+
+    class cond_true(torch.nn.Module):
+        def forward(self, sum_1):
+            abs_1: "f32[]" = torch.abs(sum_1)
+            return (abs_1,)
+"""
+
+
+def edges(graph):
+    names = [row[0] for row in graph["nodes"]]
+    return {(names[read], row[0]) for row in graph["nodes"] for read in row[6]}
+
+
+def test_a_text_is_read_with_receivers_and_without_keywords_and_strings():
+    graph = graphs.graph(TEXT)
+    assert edges(graph) == {
+        ("l_a_", "sum_1"),
+        ("sum_1", "dim"),
+        ("sum_1", "mul"),
+        ("l_self_modules_0_parameters_weight_", "mul"),
+        ("mul", "pad"),
+        ("pad", "output"),
+        ("dim", "output"),
+    }
+    rows = {row[0]: row for row in graph["nodes"]}
+    assert rows["abs_1"][1] == graphs.INNER
+    assert rows["l_self_modules_0_parameters_weight_"][1] == graphs.PARAMETER
+    assert graph["targets"][rows["sum_1"][2]] == ".sum"
+    assert graph["shapes"][rows["l_a_"][3]] == "f32[10]"
+    assert graph["modules"][rows["mul"][4]] == "0"
+    assert graph["places"][rows["sum_1"][5]] == ["toy.py", 5, "toy", "y = a.sum(dim=0)"]
+    assert graph["outputs"] == ["pad", None, "dim"]
+    assert TEXT.split("\n")[rows["pad"][7]].strip().startswith("pad: ")
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        [],
+        {"nodes": 1},
+        {"nodes": [[]], "targets": [], "shapes": [], "modules": [], "places": []},
+        {"nodes": [["x", "op", 0, 0, 0, 0, [5]]], "targets": [""], "shapes": [""], "modules": [""]},
+        {
+            "nodes": [["x", "op", 0, 0, 0, 0, [0]]],
+            "targets": [""],
+            "shapes": [""],
+            "modules": [""],
+            "places": [["", 0, ""]],
+        },
+    ],
+)
+def test_a_structure_that_is_none_is_replaced_by_the_text(structure):
+    assert graphs.graph(TEXT, structure) == graphs.graph(TEXT)
+
+
+def test_a_hostile_text_takes_time_in_proportion_to_its_length():
+    line = '        x%d: "f32[]" = f(' + ";  " * 20000 + " = None\n"
+    text = "class G:\n    def forward(self):\n" + "".join(line % n for n in range(10))
+    assert len(graphs.graph(text)["nodes"]) == 10
+
+
+PAIRS = """() => [...document.querySelectorAll(".ge")].flatMap((edge) =>
+  edge.dataset.pairs.split(" "))"""
+# what of an edge lies inside of a box at which it does not end
+CROSSED = """() => {
+  const boxes = [...document.querySelectorAll(".gn")].map((one) => ({
+    number: one.dataset.box, node: one.dataset.node, at: one.querySelector("rect").getBBox() }));
+  const found = [];
+  for (const edge of document.querySelectorAll(".ge")) {
+    const length = edge.getTotalLength();
+    for (let step = 0; step <= length; step += 3) {
+      const point = edge.getPointAtLength(step);
+      for (const {number, node, at} of boxes)
+        if (number !== edge.dataset.from && number !== edge.dataset.to && point.x > at.x && point.x < at.x + at.width
+            && point.y > at.y && point.y < at.y + at.height) found.push(edge.dataset.pairs + " on " + node);
+    }
+  }
+  return found;
+}"""
+UNDER = """() => {
+  const boxes = [...document.querySelectorAll(".gn")];
+  return boxes.flatMap((one) => {
+    const box = one.querySelector("rect").getBBox();
+    return [...one.querySelectorAll("text")].map((text) => [text.textContent, text.getBBox()]).filter(
+      ([, at]) => at.x + at.width > box.x + box.width + 1 || at.y + at.height > box.y + box.height + 1);
+  }).map(([text]) => text);
+}"""
+
+
+@pytest.fixture(scope="session")
+def live(dumps):
+    """Model -> stage -> edges that the graph itself has, as program.py wrote them."""
+    return json.loads((dumps / "edges.json").read_text())
+
+
+def drawn(page):
+    return {tuple(pair.split(">")) for pair in page.evaluate(PAIRS)}
+
+
+MODELS = (
+    "methods linear convolution attention recurrent normalised conditional indexed nested residual"
+).split()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_drawn_edges_are_those_of_the_graph(screen, dumps, live, name):
+    page = screen.open(dumps / "models" / name / "index.html", "compile/0/0/graph")
+    every = page.get_by_role("button", name="draw every node")
+    if every.is_visible():
+        every.click()
+    wanted = {tuple(edge) for edge in live[name]["edges"]}
+    held = set(live[name]["parameters"])
+    found = drawn(page)
+    assert found <= wanted
+    # an edge from a parameter ends inside the box of the node that reads it
+    assert found == {edge for edge in wanted if edge[0] not in held}
+    assert page.evaluate(CROSSED) == []
+    assert page.evaluate(UNDER) == []
+    screen.picture("graph_" + name)
+
+
+@pytest.mark.parametrize("name", ["llama", "training", "bert"])
+def test_no_edge_of_a_model_lies_on_a_box_folded_or_opened(screen, dumps, manifest, name):
+    page = screen.open(dumps / name / "index.html")
+    (entry,) = manifest(name)["functions"][0]["entries"][:1]
+    stages = [one for one in entry["artifacts"] if one["kind"] == "graph" and not one["index"]]
+    assert len(stages) >= 2 or name == "bert"
+    for artifact in stages:
+        names = [row[0] for row in artifact["structure"]["nodes"]]
+        wanted = {
+            (names[read], row[0]) for row in artifact["structure"]["nodes"] for read in row[6]
+        }
+        assert wanted
+        screen.go("compile/0/0/graph/" + artifact["stage"])
+        for _ in range(3):
+            assert page.evaluate(CROSSED) == []
+            assert drawn(page) <= wanted
+            folds = page.locator(".gn.fold")
+            if not folds.count():
+                break
+            folds.last.dispatch_event("click")
+
+
+def test_a_trace_log_has_the_receivers_of_methods(screen, dumps, tmp_path):
+    log = next((dumps / "trace").glob("dedicated_log_torch_trace*"))
+    page = screen.open(report.build(log, tmp_path / "log.html"), "compile/0/0/graph")
+    assert ("l_b_", "sum_1") in drawn(page)
+
+
+def test_a_model_of_a_thousand_layers_opens_in_a_few_boxes(screen, dumps, tmp_path):
+    order, layers = ["x"], 1000
+    text = (
+        'class G(torch.nn.Module):\n    def forward(self, L_x_: "f32[2, 8]"):\n        x = L_x_\n'
+    )
+    rows = [["x", "input", 0, 0, 0, 0, []]]
+    for layer in range(layers):
+        for name in ("linear", "relu"):
+            text += '        %s_%d: "f32[2, 8]" = torch.%s(%s)\n' % (name, layer, name, order[-1])
+            rows.append(["%s_%d" % (name, layer), "op", 1, 0, layer + 1, 0, [len(rows) - 1]])
+            order.append(rows[-1][0])
+    structure = {
+        "nodes": rows,
+        "targets": ["L_x_", "torch.f"],
+        "shapes": ["f32[2, 8]"],
+        "modules": [""] + ["layers.%d" % layer for layer in range(layers)],
+        "places": [["", 0, ""]],
+    }
+    artifact = {
+        "stage": "Captured_Graph",
+        "kind": "graph",
+        "path": "graph.py",
+        "structure": structure,
+    }
+    (tmp_path / "graph.py").write_text(text + "        return (%s,)\n" % order[-1])
+    document = {
+        "schema": "depyf.run",
+        "functions": [{"name": "f", "entries": [{"compile_id": "0/0", "artifacts": [artifact]}]}],
+    }
+    (tmp_path / "depyf.json").write_text(json.dumps(document))
+    page = screen.open(report.build(tmp_path), "compile/0/0/graph")
+    assert 10 <= page.locator(".gn").count() <= 45
+    assert "2000 operations" in page.locator(".filter").inner_text()
+    for _ in range(4):
+        page.locator(".gn.fold").first.dispatch_event("click")
+    assert page.locator(".gn.op").count() >= 2
+    assert page.evaluate(CROSSED) == []
+    assert os.path.getsize(str(tmp_path / "index.html")) < 2 << 20

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import { arrange, type Box, type Edge, FEW, heldName, MOST } from "../src/fold";
+import { expand, type GraphData, type Row } from "../src/graph";
+import { layout } from "../src/layout";
+import type { Graph } from "../src/types";
+
+/** Numbers that look random and are the same for one seed. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A model of layers: each has two operations with a parameter each, and what it was given is added again. */
+function model(layers: number): Graph {
+  const nodes: Row[] = [["x", "input", 0, 0, 0, -1, [], 0, -1]];
+  const modules = [""];
+  let last = 0;
+  for (let layer = 0; layer < layers; layer++) {
+    modules.push("layers." + layer);
+    const given = last;
+    for (const name of ["linear", "relu"]) {
+      nodes.push(["p_" + layer + name, "parameter", 0, 0, 0, -1, [], 0, -1]);
+      nodes.push([name + layer, "op", 0, 0, layer + 1, -1, [last, nodes.length - 1], 0, -1]);
+      last = nodes.length - 1;
+    }
+    nodes.push(["add" + layer, "op", 0, 0, layer + 1, -1, [last, given], 0, -1]);
+    last = nodes.length - 1;
+  }
+  nodes.push(["output", "output", 0, 0, 0, -1, [last], 0, -1]);
+  const data: GraphData = {
+    nodes,
+    targets: ["f"],
+    shapes: ["f32[2]"],
+    modules,
+    places: [],
+    outputs: [],
+    output_lines: [],
+  };
+  return expand(data);
+}
+
+function random(seed: number, count: number): Graph {
+  const draw = numbers(seed);
+  const nodes: Row[] = [];
+  for (let at = 0; at < count; at++) {
+    const reads = new Set<number>();
+    for (let more = Math.floor(draw() * 4); more > 0 && at; more--)
+      reads.add(Math.floor(draw() * at));
+    const kind = reads.size ? "op" : draw() < 0.5 ? "input" : "parameter";
+    nodes.push(["n" + at, kind, at % 3, at % 2, 0, -1, [...reads].sort((a, b) => a - b), at, -1]);
+  }
+  nodes.push(["output", "output", 0, 0, 0, -1, [count - 1], count, -1]);
+  return expand({
+    nodes,
+    targets: ["torch.relu", "a.very.long.operator_name_that_takes_space", ".sum"],
+    shapes: ["f32[2, 3]", ""],
+    modules: [""],
+    places: [],
+    outputs: [],
+    output_lines: [],
+  });
+}
+
+/** Points on a path of M, V and C, close to each other. */
+function points(path: string): [number, number][] {
+  const found: [number, number][] = [];
+  let [x, y] = [0, 0];
+  for (const [, kind, body] of path.matchAll(/([MVC])([^MVC]*)/g)) {
+    const values = body.trim().split(/\s+/).map(Number);
+    if (kind === "M") [x, y] = values;
+    else {
+      const [x1, y1, x2, y2, x3, y3] = kind === "C" ? values : [x, y, x, values[0], x, values[0]];
+      for (let step = 0; step <= 40; step++) {
+        const t = step / 40;
+        const u = 1 - t;
+        found.push([
+          u ** 3 * x + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t ** 3 * x3,
+          u ** 3 * y + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t ** 3 * y3,
+        ]);
+      }
+      [x, y] = [x3, y3];
+    }
+  }
+  return found;
+}
+function crossings(boxes: Box[], edges: Edge[]): string[] {
+  const found: string[] = [];
+  for (const edge of edges)
+    for (const [x, y] of edge.path ? points(edge.path) : [])
+      for (const box of boxes)
+        if (
+          box !== edge.from &&
+          box !== edge.to &&
+          x > box.x &&
+          x < box.x + box.width &&
+          y > box.y &&
+          y < box.y + box.height
+        )
+          found.push(edge.from.title + " to " + edge.to.title + " lies on " + box.title);
+  return found;
+}
+function overlaps(boxes: Box[]): number {
+  let found = 0;
+  for (const one of boxes)
+    for (const other of boxes)
+      if (
+        one.number < other.number &&
+        one.x < other.x + other.width &&
+        other.x < one.x + one.width &&
+        one.y < other.y + other.height &&
+        other.y < one.y + one.height
+      )
+        found++;
+  return found;
+}
+
+describe("a picture", () => {
+  for (let seed = 1; seed <= 12; seed++)
+    test("of random graph " + seed + " has no edge on a box and no box on another", () => {
+      const { boxes, edges } = arrange(random(seed, 10 + 6 * seed), new Set(), true);
+      layout(boxes, edges);
+      expect(crossings(boxes, edges)).toEqual([]);
+      expect(overlaps(boxes)).toBe(0);
+      expect(edges.every((edge) => edge.path)).toBe(true);
+    });
+
+  test("has each edge of the graph, or its end inside the box that reads it", () => {
+    const graph = random(5, 60);
+    const { boxes, edges } = arrange(graph, new Set(), true);
+    const drawn = new Set(edges.flatMap((edge) => edge.pairs.map((pair) => pair.join(">"))));
+    const own = new Set(boxes.flatMap((box) => box.nodes.map((node) => node.name)));
+    for (const node of graph.order)
+      for (const name of node.reads) expect(drawn.has(name + ">" + node.name)).toBe(own.has(name));
+  });
+
+  test("of a model of a thousand layers has few boxes, each of which opens", () => {
+    const graph = model(1000);
+    const open = new Set<string>();
+    let { boxes, edges, folded } = arrange(graph, open, false);
+    expect(folded && boxes.length > 5 && boxes.length <= FEW + 2).toBe(true);
+    for (let step = 0; step < 6; step++) {
+      const fold = boxes.find((box) => box.kind === "fold");
+      if (!fold) break;
+      open.add(fold.key);
+      const before = boxes.length;
+      ({ boxes, edges } = arrange(graph, open, false));
+      expect(boxes.length).toBeGreaterThan(before);
+      expect(boxes.length).toBeLessThanOrEqual(MOST + 2);
+    }
+    expect(boxes.some((box) => box.kind === "op")).toBe(true);
+    layout(boxes, edges);
+    expect(crossings(boxes, edges)).toEqual([]);
+  });
+
+  test("of a long graph names edges that are too long to be followed", () => {
+    const graph = model(120);
+    for (const node of graph.order) if (node.name.startsWith("add")) node.reads.push("relu0");
+    const { boxes, edges } = arrange(graph, new Set(), true);
+    layout(boxes, edges);
+    const named = edges.filter((edge) => !edge.path);
+    expect(named.length).toBeGreaterThan(50);
+    for (const edge of named) expect(edge.to.lines).toContain("← " + edge.from.title);
+    expect(crossings(boxes, edges)).toEqual([]);
+  });
+});
+
+test("parameters are called by their modules", () => {
+  expect(heldName("L_self_modules_layers_modules_3_modules_inner_parameters_weight_")).toBe(
+    "layers.3.inner.weight",
+  );
+  expect(heldName("L_self_parameters_weight_")).toBe("weight");
+  expect(heldName("L_a_")).toBe("L_a_");
+});
