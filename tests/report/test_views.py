@@ -154,6 +154,7 @@ def test_guards_are_a_table_to_search_with_the_one_that_failed_marked(screen, du
     screen.picture("guards")
     page.get_by_label("Filter guards").fill("no such guard")
     assert page.locator(".guards tbody tr:visible").count() == 0
+    assert "No matches" in page.locator("#panel .filter").inner_text()
 
 
 def test_training_shows_forward_and_backward_and_draws_a_large_graph_folded(screen, dumps):
@@ -224,6 +225,7 @@ def test_search_finds_in_texts_guards_and_words_and_leads_there(screen, dumps):
     assert any("Source, line 14" in one for one in found) and any(
         "Graph: captured" in one for one in found
     )
+    assert set(page.locator(".results mark").all_inner_texts()) == {"torch.abs"}
     screen.picture("search")
     page.locator(".results li", has_text="Source, line 14").locator("a").click()
     page.locator(".ln.cursor").first.wait_for()

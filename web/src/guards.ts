@@ -126,7 +126,7 @@ export function showGuards(panel: HTMLElement, view: View): void {
         words.every((word) => item.text.includes(word)) &&
         (!kinds.value || item.kind === kinds.value),
     );
-    count.textContent = found.length + " of " + items.length;
+    count.textContent = found.length ? found.length + " of " + items.length : "No matches";
     body.replaceChildren();
     built = 0;
     more(60);

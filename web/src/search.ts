@@ -2,11 +2,11 @@
 import { byId, make } from "./dom";
 import { state } from "./state";
 import { articles, data } from "./texts";
+import { finder } from "./words";
 
 export function showSearch(query: string): void {
   const mine = ++state.searching,
-    box = byId("view"),
-    wanted = query.toLowerCase();
+    box = byId("view");
   const list = make("ul", { class: "results" }),
     status = make("p", { class: "dim", role: "status" }, "searching…");
   box.replaceChildren(
@@ -24,20 +24,23 @@ export function showSearch(query: string): void {
   document.title = "Search · depyf";
   let found = 0,
     capped = false;
-  const add = (link: string, title: string, place: string, line: string, at: number) => {
+  const find = finder(query);
+  const add = (link: string, title: string, place: string, line: string) => {
+    const hit = find(line);
+    if (!hit) return;
     if (found++ >= 300) {
       capped = true;
       return;
     }
-    const from = Math.max(0, at - 60),
-      piece = line.slice(from, at + wanted.length + 140);
+    const from = Math.max(0, hit.at - 60);
+    const end = hit.at + hit.length;
     const code = make(
       "code",
       {},
       from ? "…" : "",
-      line.slice(from, at),
-      make("mark", {}, line.slice(at, at + wanted.length)),
-      piece.slice(at - from + wanted.length),
+      line.slice(from, hit.at),
+      make("mark", {}, line.slice(hit.at, end)),
+      line.slice(end, end + 140),
     );
     list.append(
       make(
@@ -55,27 +58,23 @@ export function showSearch(query: string): void {
   for (const [key, article] of articles)
     work.push(() => {
       const name = article.dataset.name + " " + article.dataset.place + " " + key;
-      const at = name.toLowerCase().indexOf(wanted);
-      if (at >= 0) add("#compile/" + key, article.dataset.name + " " + key, "compile", name, at);
+      add("#compile/" + key, article.dataset.name + " " + key, "compile", name);
       for (const reason of article.querySelectorAll(".reason")) {
-        const text = (reason.textContent ?? "").replace(/\s+/g, " "),
-          where = text.toLowerCase().indexOf(wanted);
-        if (where >= 0)
-          add("#compile/" + key + "/why", article.dataset.name + " " + key, "why", text, where);
+        const text = (reason.textContent ?? "").replace(/\s+/g, " ");
+        add("#compile/" + key + "/why", article.dataset.name + " " + key, "why", text);
       }
       for (const pre of article.querySelectorAll(".texts pre")) {
         if (seen.has(pre.id)) continue;
         seen.add(pre.id);
         const text = pre.textContent ?? "";
-        if (!text.toLowerCase().includes(wanted)) continue;
+        if (!find(text)) continue;
         const view = data(key),
           meta = view.texts.find((one) => "t" + one.text === pre.id);
         let number = 0,
           here = 0;
         for (const line of text.split("\n")) {
           number++;
-          const at = line.toLowerCase().indexOf(wanted);
-          if (at < 0) continue;
+          if (!find(line)) continue;
           if (++here > 20) {
             capped = true;
             break;
@@ -88,15 +87,14 @@ export function showSearch(query: string): void {
               article.dataset.name + " " + key,
               meta.title + ", line " + shownLine,
               line,
-              at,
             );
           else
             add(
               "#compile/" + key + "/guards",
               article.dataset.name + " " + key,
               "guard",
-              line.split("\t")[2] || line,
-              Math.max(0, (line.split("\t")[2] || line).toLowerCase().indexOf(wanted)),
+              // the expression, or that of the guard's fields which holds the text
+              [2, 1, 0, 3, 4].map((at) => line.split("\t")[at] ?? "").find(find) ?? line,
             );
         }
       }

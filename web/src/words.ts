@@ -9,6 +9,14 @@ export function seconds(value: number): string {
         ? Math.round(value * 1000) + " ms"
         : "<1 ms";
 }
+/** Where `wanted` begins in a text, upper and lower case alike, and how long it is there; null where it is not. */
+export function finder(wanted: string): (text: string) => { at: number; length: number } | null {
+  const pattern = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu");
+  return (text) => {
+    const found = pattern.exec(text);
+    return found ? { at: found.index, length: found[0].length } : null;
+  };
+}
 export function spans(numbers: number[]): string {
   const parts: string[] = [];
   for (let at = 0; at < numbers.length; at++) {

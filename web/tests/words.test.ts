@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seconds, spans } from "../src/words";
+import { finder, seconds, spans } from "../src/words";
 
 test("seconds have as many digits as matter", () => {
   expect([0.0001, 0.0123, 3.25, 250.4].map(seconds)).toEqual(["<1 ms", "12 ms", "3.3 s", "250 s"]);
@@ -8,4 +8,10 @@ test("seconds have as many digits as matter", () => {
 test("numbers in a row are a range", () => {
   expect(spans([1, 2, 3, 7, 9, 10])).toBe("1 to 3, 7, 9 to 10");
   expect(spans([])).toBe("");
+});
+
+test("a text is found whatever its case, at its place in the text itself", () => {
+  expect(finder("torch.ABS(")("İ = Torch.abs(x)")).toEqual({ at: 4, length: 10 });
+  expect(finder("a.b")("axb")).toBeNull();
+  expect(finder("(")("f(x)")).toEqual({ at: 1, length: 1 });
 });
