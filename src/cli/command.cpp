@@ -17,6 +17,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/stage_graph.h"
 #include "pyc/pyc.h"
+#include "structure/steps.h"
 #include "support/error.h"
 #include "support/system.h"
 #include "verify/verify.h"
@@ -31,8 +32,8 @@ constexpr std::string_view kHelp =
     R"(usage: depyf decompile PATH... [-m MODULE] [-o DIR] [--force] [-j N] [--no-check]
                        [--format text|json] [--python 3.X]
        depyf dis PATH... [-m MODULE] [--code NAME] [--python 3.X]
-       depyf dump --stage STAGE PATH... [-m MODULE] [--code NAME] [--format text|dot|json]
-                  [--python 3.X]
+       depyf dump --stage STAGE | --after STEP PATH... [-m MODULE] [--code NAME]
+                  [--format text|dot|json] [--python 3.X]
        depyf compare A.pyc B.pyc
        depyf completion bash|zsh|fish
 
@@ -43,7 +44,8 @@ decompile   source of .pyc files, of standard input (-), of every .pyc below a f
             folder given with -o
 dis         the instructions, in version-free notation
 dump        what one stage made of each code object
-            (bytecode, flow, lift, simplify, structure, rewrite, scopes, print)
+            (@STAGES@), or the graph
+            that structure works on after one of its steps (--after help names them)
 compare     do two files do the same? identical, exact or equivalent (proven), unproven, or
             different
 completion  a script that completes this command in a shell
@@ -101,6 +103,7 @@ struct Options {
   bool check = true, force = false;
   std::optional<PyVersion> marshal_version;
   std::optional<Stage> stage;
+  std::string after;  // dump: the step of structure()
   std::string code;
   DecompileOptions decompile;
 };
@@ -121,12 +124,15 @@ unsigned parse_number(const std::string& option, const std::string& text, unsign
 }
 
 Stage parse_stage(const std::string& text) {
-  for (Stage stage : {Stage::Bytecode, Stage::Flow, Stage::Lift, Stage::Simplify, Stage::Structure,
-                      Stage::Rewrite, Stage::Scopes, Stage::Print})
-    if (text == stage_name(stage)) return stage;
-  throw UsageError(
-      "--stage " + text +
-      ": expected bytecode, flow, lift, simplify, structure, rewrite, scopes or print");
+  for (const StageRow& row : stages())
+    if (text == row.name) return row.stage;
+  throw UsageError("--stage " + text + ": expected one of" + filled_in(" @STAGES@"));
+}
+
+std::string parse_step(const std::string& text) {
+  for (std::string_view step : structure_steps())
+    if (text == step) return text;
+  throw UsageError("--after " + text + ": expected one of" + filled_in(" @STEPS@"));
 }
 
 Options parse_options(std::span<const std::string> arguments) {
@@ -204,6 +210,8 @@ Options parse_options(std::span<const std::string> arguments) {
       options.decompile.ladder = static_cast<std::uint8_t>(parse_number(name, value(), 0, 6));
     else if (name == "--stage")
       options.stage = parse_stage(value());
+    else if (name == "--after")
+      options.after = parse_step(value());
     else if (name == "--code")
       options.code = value();
     else
@@ -219,11 +227,13 @@ Options parse_options(std::span<const std::string> arguments) {
   if (options.verb == Verb::Compare && options.paths.size() != 2)
     throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
                      " were given");
-  if (options.verb == Verb::Dump && !options.stage) throw UsageError("dump needs --stage");
+  if (options.verb == Verb::Dump && options.stage.has_value() != options.after.empty())
+    throw UsageError("dump needs --stage or --after, and not both");
   const Stage stage = options.stage.value_or(Stage::Bytecode);
-  if (options.format == Format::Dot && stage != Stage::Flow && stage != Stage::Lift &&
-      stage != Stage::Simplify)
-    throw UsageError("--format dot shows graphs: those of --stage flow, lift and simplify");
+  if (options.format == Format::Dot && options.after.empty() &&
+      !stages()[static_cast<std::size_t>(stage)].is_graph)
+    throw UsageError(
+        "--format dot shows graphs: those of --stage flow, lift and simplify, and of --after");
   return options;
 }
 
@@ -657,7 +667,8 @@ bool dump_graph_or_text(const Options& options, Module& module, CodeId code,
   StageGraph graph;
   std::string failure;
   try {
-    graph = dump_graph(module, code, stage, options.decompile);
+    graph = options.after.empty() ? dump_graph(module, code, stage, options.decompile)
+                                  : dump_step(module, code, options.after, options.decompile);
   } catch (const Error& error) {
     failure = error.what();
   }
@@ -691,11 +702,13 @@ int run_dump(const Options& options) {
           continue;
         }
         std::string text;
-        if (stage != Stage::Bytecode)  // which has a header of its own
+        if (stage != Stage::Bytecode || !options.after.empty())  // which has a header of its own
           text = "== " + path + " (code " + std::to_string(id) + ", line " +
                  std::to_string(module[CodeId(id)].firstlineno) + ")\n";
         try {
-          text += dump_stage(module, CodeId(id), stage, options.decompile);
+          text += options.after.empty()
+                      ? dump_stage(module, CodeId(id), stage, options.decompile)
+                      : dump_step(module, CodeId(id), options.after, options.decompile).text;
         } catch (const Error& error) {
           failed = true;
           text += std::string("failed: ") + error.what() + "\n";

@@ -3,6 +3,7 @@
 #include "opcode/version.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/stage_graph.h"
+#include "structure/steps.h"
 
 namespace depyf {
 
@@ -20,6 +21,7 @@ _depyf() {
     fi
     case $before in
         --stage) COMPREPLY=($(compgen -W "@STAGES@" -- "$word")); return ;;
+        --after) COMPREPLY=($(compgen -W "@STEPS@" -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "text json dot" -- "$word")); return ;;
         --python) COMPREPLY=($(compgen -W "@VERSIONS@" -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -d -- "$word")); return ;;
@@ -29,7 +31,7 @@ _depyf() {
             options="-m --module -o --output --force -j --jobs --check --no-check --format --python"
             options="$options --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
-        dump) options="--stage -m --module --code --format --python --help" ;;
+        dump) options="--stage --after -m --module --code --format --python --help" ;;
         completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
     esac
     case $word in
@@ -56,7 +58,7 @@ _depyf() {
     case $words[2] in
         completion) _values shell bash zsh fish ;;
         *) _arguments -s \
-            '--stage[stage]:stage:(@STAGES@)' \
+            '--stage[stage]:stage:(@STAGES@)' '--after[step of structure]:step:(@STEPS@)' \
             '--format[format]:format:(text json dot)' \
             '--python[version of marshal data]:version:(@VERSIONS@)' \
             {-m,--module}'[module by name]:module:' \
@@ -78,6 +80,7 @@ set -l commands decompile dis dump compare completion run report diff
 complete -c depyf -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c depyf -n "__fish_seen_subcommand_from completion" -f -a "bash zsh fish"
 complete -c depyf -l stage -x -a "@STAGES@"
+complete -c depyf -l after -x -a "@STEPS@"
 complete -c depyf -l format -x -a "text json dot"
 complete -c depyf -l python -x -a "@VERSIONS@"
 complete -c depyf -s m -l module -x
@@ -101,13 +104,18 @@ void replace_all(std::string& text, std::string_view mark, const std::string& by
 }  // namespace
 
 std::string filled_in(std::string_view text) {
-  std::string versions, stages, out(text);
+  std::string versions, stages, steps, out(text);
   for (unsigned minor = kOldest; minor <= kNewest; ++minor)
     versions += (versions.empty() ? "3." : " 3.") + std::to_string(minor);
-  for (unsigned stage = 0; stage <= static_cast<unsigned>(Stage::Print); ++stage) {
-    if (stage) stages += ' ';
-    stages += stage_name(static_cast<Stage>(stage));
+  for (const StageRow& row : depyf::stages()) {
+    if (!stages.empty()) stages += ' ';
+    stages += row.name;
   }
+  for (std::string_view step : structure_steps()) {
+    if (!steps.empty()) steps += ' ';
+    steps += step;
+  }
+  replace_all(out, "@STEPS@", steps);
   replace_all(out, "@VERSIONS@", versions);
   replace_all(out, "@SUPPORTED@", supported_versions());
   replace_all(out, "@STAGES@", stages);

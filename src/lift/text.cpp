@@ -181,7 +181,10 @@ class Writer {
 
   void operation(ValueId id) {
     const Value& value = lifted_[id];
-    out_ += "  v" + std::to_string(id.index) + " = " + std::string(op_name(value.op));
+    out_ += "  v" + std::to_string(id.index) + " = " +
+            (value.kind == ValueKind::Select       ? "select"
+             : value.kind == ValueKind::Statements ? "statements"
+                                                   : std::string(op_name(value.op)));
     const CodeObject& code = module_[lifted_.code];
     const ArgKind kind = arg_kind(value.op);
     if (kind == ArgKind::Const) {

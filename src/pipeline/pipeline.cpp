@@ -11,6 +11,7 @@
 #include "flow/cfg.h"
 #include "flow/straighten.h"
 #include "lift/lifted.h"
+#include "pipeline/front.h"
 #include "print/tree.h"
 #include "rewrite/dynamo_names.h"
 #include "rewrite/rebuilt.h"
@@ -61,11 +62,6 @@ SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options) {
   simplifying.dynamo = dynamo;
   simplifying.own_locals = options.own_locals;
   return simplifying;
-}
-
-StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
-  return {options.keep_temporaries, options.temp_prefix, dynamo,
-          dynamo && !options.keep_temporaries, options.program_locals};
 }
 
 PrintOptions print_options(const Module& module, const Ast& ast, const DecompileOptions& options) {
@@ -596,17 +592,30 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
   return result;
 }
 
+Front run_front(Module& module, CodeId code, Stage until, const DecompileOptions& options) {
+  Front front;
+  front.instrs = decode(module, code);
+  if (until == Stage::Bytecode) return front;
+  front.dynamo = is_dynamos(module, code, options);
+  front.cfg = build_cfg(module, code, front.instrs, !front.dynamo);
+  if (until == Stage::Flow) return front;
+  front.lifted = lift(module, code, front.cfg);
+  if (until == Stage::Simplify || (until != Stage::Lift && front.dynamo))
+    simplify(front.lifted, module, simplify_options(front.dynamo, options));
+  return front;
+}
+
+StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
+  return {options.keep_temporaries, options.temp_prefix, dynamo,
+          dynamo && !options.keep_temporaries, options.program_locals};
+}
+
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {
-  InstrList instrs = decode(module, code);
-  if (stage == Stage::Bytecode) return to_text(instrs, module, code);
-  const bool dynamo = is_dynamos(module, code, options);
-  Cfg cfg = build_cfg(module, code, instrs, !dynamo);
-  if (stage == Stage::Flow) return to_text(cfg, module, code);
-  Lifted lifted = lift(module, code, cfg);
-  if (stage == Stage::Lift) return to_text(lifted, module);
-  if (stage == Stage::Simplify || dynamo)
-    simplify(lifted, module, simplify_options(dynamo, options));
-  if (stage == Stage::Simplify) return to_text(lifted, module);
+  Front front = run_front(module, code, stage, options);
+  if (stage == Stage::Bytecode) return to_text(front.instrs, module, code);
+  if (stage == Stage::Flow) return to_text(front.cfg, module, code);
+  if (stage == Stage::Lift || stage == Stage::Simplify) return to_text(front.lifted, module);
+  const bool dynamo = front.dynamo;
   if (stage == Stage::Scopes) {
     DecompileOptions shown = options;
     shown.scopes = true;
@@ -618,7 +627,7 @@ std::string dump_stage(Module& module, CodeId code, Stage stage, const Decompile
   ast.bodies.resize(module.codes.size());
   if (stage != Stage::Structure)
     for (std::uint32_t id = 0; id < code.index; ++id) decompile_guarded(ast, CodeId(id), options);
-  structure(lifted, ast, structure_options(dynamo, options));
+  structure(front.lifted, ast, structure_options(dynamo, options));
   if (stage != Stage::Structure) rewrite(ast, code);
   if (stage == Stage::Print && dynamo) name_values_of(ast, code, options);
   std::string out;

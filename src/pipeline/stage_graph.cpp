@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "bytecode/instr.h"
-#include "flow/cfg.h"
-#include "lift/lifted.h"
-#include "pyc/code_object.h"
+#include "pipeline/front.h"
+#include "structure/steps.h"
 
 namespace depyf {
 
@@ -35,6 +33,25 @@ void add_edges(StageGraph& graph, std::uint32_t from, BlockId first, BlockId sec
   if (second) graph.edges.push_back({from, second.index, second_kind});
 }
 
+void add_edges(StageGraph& graph, const Cfg& cfg) {
+  for (std::uint32_t b = 0; b < cfg.size(); ++b) {
+    const Block& block = cfg.blocks[b];
+    add_edges(graph, b, block.next, block.target, EdgeKind::Next, EdgeKind::True);
+    if (block.region)
+      graph.edges.push_back({b, cfg[block.region].handler.index, EdgeKind::Exception});
+  }
+}
+
+void add_edges(StageGraph& graph, const Lifted& lifted) {
+  for (std::uint32_t b = 0; b < lifted.blocks.size(); ++b) {
+    const LiftedBlock& block = lifted.blocks[b];
+    add_edges(graph, b, block.edges[0].to, block.edges[1].to, EdgeKind::True, EdgeKind::False);
+    if (const BlockId handler =
+            block.region ? lifted.regions[block.region.index].handler : BlockId())
+      graph.edges.push_back({b, handler.index, EdgeKind::Exception});
+  }
+}
+
 }  // namespace
 
 std::string_view edge_word(EdgeKind kind) {
@@ -51,52 +68,48 @@ std::string_view edge_word(EdgeKind kind) {
   return "";
 }
 
-std::string_view stage_name(Stage stage) {
-  switch (stage) {
-    case Stage::Bytecode:
-      return "bytecode";
-    case Stage::Flow:
-      return "flow";
-    case Stage::Lift:
-      return "lift";
-    case Stage::Simplify:
-      return "simplify";
-    case Stage::Structure:
-      return "structure";
-    case Stage::Rewrite:
-      return "rewrite";
-    case Stage::Scopes:
-      return "scopes";
-    case Stage::Print:
-      return "print";
-  }
-  return "";
+std::span<const StageRow> stages() {
+  static constexpr StageRow rows[] = {
+      {Stage::Bytecode, "bytecode", false},
+      {Stage::Flow, "flow", true},
+      {Stage::Lift, "lift", true},
+      {Stage::Simplify, "simplify", true},
+      {Stage::Structure, "structure", false},
+      {Stage::Rewrite, "rewrite", false},
+      {Stage::Scopes, "scopes", false},
+      {Stage::Print, "print", false},
+  };
+  return rows;
 }
+
+std::string_view stage_name(Stage stage) { return stages()[static_cast<std::size_t>(stage)].name; }
 
 StageGraph dump_graph(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {
   StageGraph graph;
   graph.stage = stage_name(stage);
   graph.text = dump_stage(module, code, stage, options);
-  if (stage != Stage::Flow && stage != Stage::Lift && stage != Stage::Simplify) return graph;
+  if (!stages()[static_cast<std::size_t>(stage)].is_graph) return graph;
   graph.blocks = blocks_of(graph.text);
-  const Cfg cfg = build_cfg(module, code, decode(module, code));
-  if (stage == Stage::Flow) {
-    for (std::uint32_t b = 0; b < cfg.size(); ++b) {
-      const Block& block = cfg.blocks[b];
-      add_edges(graph, b, block.next, block.target, EdgeKind::Next, EdgeKind::True);
-      if (block.region)
-        graph.edges.push_back({b, cfg[block.region].handler.index, EdgeKind::Exception});
-    }
-    return graph;
-  }
-  const Lifted lifted = lift(module, code, cfg);  // simplify keeps blocks and edges
-  for (std::uint32_t b = 0; b < lifted.blocks.size(); ++b) {
-    const LiftedBlock& block = lifted.blocks[b];
-    add_edges(graph, b, block.edges[0].to, block.edges[1].to, EdgeKind::True, EdgeKind::False);
-    if (block.region)
-      graph.edges.push_back(
-          {b, lifted.regions[block.region.index].handler.index, EdgeKind::Exception});
-  }
+  const Front front = run_front(module, code, stage, options);
+  if (stage == Stage::Flow)
+    add_edges(graph, front.cfg);
+  else
+    add_edges(graph, front.lifted);
+  return graph;
+}
+
+StageGraph dump_step(Module& module, CodeId code, std::string_view step,
+                     const DecompileOptions& options) {
+  Front front = run_front(module, code, Stage::Structure, options);
+  Ast ast;
+  ast.module = &module;
+  ast.bodies.resize(module.codes.size());
+  structure_up_to(step, front.lifted, ast, structure_options(front.dynamo, options));
+  StageGraph graph;
+  graph.stage = "structure, after " + std::string(step);
+  graph.text = to_text(front.lifted, module);
+  graph.blocks = blocks_of(graph.text);
+  add_edges(graph, front.lifted);
   return graph;
 }
 

@@ -1,8 +1,12 @@
 #include "structure/structure.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "structure/graph.h"
+#include "structure/steps.h"
+#include "support/error.h"
 
 namespace depyf {
 
@@ -205,26 +209,123 @@ void Structurer::return_at_once() {
   }
 }
 
+namespace {
+
+/// What a run over the steps keeps besides the graph.
+struct Reshaping {
+  Structurer& s;
+  std::uint32_t untidied = 0;  // the changes before tidy_jumps() first ran
+};
+
+struct Step {
+  std::string_view name;
+  void (*run)(Reshaping&);
+};
+
+constexpr Step kSteps[] = {
+    {"regions",
+     [](Reshaping& r) {  // exception-state bookkeeping goes first: it hides the real regions
+       if (r.s.drop_builtin_shortcuts() || !r.s.regions.empty()) r.s.classify_regions();
+     }},
+    // while copies still stand alone
+    {"dropped-values", [](Reshaping& r) { r.s.join_dropped_values(); }},
+    {"exit-copies", [](Reshaping& r) { r.s.join_exit_copies(); }},
+    {"jumps",
+     [](Reshaping& r) {
+       r.untidied = r.s.changes;
+       r.s.tidy_jumps();
+     }},
+    {"module-ends", [](Reshaping& r) { r.s.join_module_ends(); }},
+    // before folding: the handler's remainder becomes ordinary code
+    {"async-for", [](Reshaping& r) { r.s.fold_async_for(); }},
+    // one may be the subject of a `match`
+    {"comprehensions", [](Reshaping& r) { r.s.fold_inlined_comprehensions(); }},
+    // before folding: a pattern's tests are no operands of `and`
+    {"matches", [](Reshaping& r) { r.s.recognise_matches(); }},
+    {"expressions", [](Reshaping& r) { r.s.fold_expressions(); }},
+    {"constant-parameters",
+     [](Reshaping& r) {
+       if (!r.s.lifted.regions.empty()) r.s.drop_constant_params();
+     }},
+    // compares copies of code, so expressions are folded on both sides
+    {"cleanups", [](Reshaping& r) { r.s.strip_cleanups(); }},
+    {"copies-behind-cleanups", [](Reshaping& r) { r.s.join_copies_behind_cleanups(); }},
+    // needs the loops' tests as one condition
+    {"loop-tests", [](Reshaping& r) { r.s.join_loop_tests(); }},
+    {"jumps-again",
+     [](Reshaping& r) {
+       if (r.s.changes != r.untidied) r.s.tidy_jumps();
+     }},
+    {"expressions-again", [](Reshaping& r) { r.s.fold_expressions(); }},
+    {"breaks", [](Reshaping& r) { r.s.split_at_breaks(); }},
+    {"iterators", [](Reshaping& r) { r.s.split_at_iterators(); }},
+};
+
+/// The graph as `lifted.blocks`, without what the steps removed.
+void write_back(Structurer& s) {
+  std::vector<BlockId> number(s.nodes.size());
+  std::uint32_t count = 0;
+  for (std::size_t i = 0; i < s.nodes.size(); ++i)
+    if (s.nodes[i].alive) number[i] = BlockId(count++);
+  const auto renumbered = [&](BlockId b) { return b ? number[b.index] : b; };
+  std::vector<LiftedBlock> blocks;
+  for (Node& node : s.nodes) {
+    if (!node.alive) continue;
+    LiftedBlock block;
+    block.term = node.term;
+    block.value = s.resolve(node.value);
+    block.item = node.item;
+    for (ValueId& v : node.raise_args) v = s.resolve(v);
+    block.raise_args = node.raise_args;
+    for (int k = 0; k < node.edge_count(); ++k) {
+      block.edges[k].to = renumbered(node.edges[k].to);
+      for (ValueId& v : node.edges[k].args) v = s.resolve(v);
+      block.edges[k].args = node.edges[k].args;
+    }
+    for (ValueId v : node.body)
+      for (ValueId& operand : s.lifted[v].operands) operand = s.resolve(operand);
+    block.params = std::move(node.params);
+    block.body = std::move(node.body);
+    block.region = node.region;
+    while (block.region && (s.regions[block.region.index].kind == RegionKind::Erased ||
+                            s.regions[block.region.index].kind == RegionKind::Scope))
+      block.region = s.regions[block.region.index].parent;
+    blocks.push_back(std::move(block));
+  }
+  // A step adds scopes, which protect nothing.
+  for (std::size_t i = 0; i < s.lifted.regions.size() && i < s.regions.size(); ++i)
+    s.lifted.regions[i].handler = renumbered(s.regions[i].handler);
+  s.lifted.blocks = std::move(blocks);
+  s.lifted.entry = renumbered(s.entry);
+}
+
+}  // namespace
+
+std::span<const std::string_view> structure_steps() {
+  static constexpr auto names = [] {
+    std::array<std::string_view, std::size(kSteps)> list;
+    for (std::size_t i = 0; i < std::size(kSteps); ++i) list[i] = kSteps[i].name;
+    return list;
+  }();
+  return names;
+}
+
+void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
+                     const StructureOptions& options) {
+  const auto last = std::find_if(std::begin(kSteps), std::end(kSteps),
+                                 [&](const Step& each) { return each.name == step; });
+  if (last == std::end(kSteps)) throw Error("structure: no step is called " + std::string(step));
+  Structurer s(lifted, ast, options);
+  if (s.regions.empty()) s.recount();
+  Reshaping reshaping{s};
+  if (s.nodes.size() > 1)
+    std::for_each(std::begin(kSteps), last + 1, [&](const Step& each) { each.run(reshaping); });
+  write_back(s);
+}
+
 void Structurer::reshape() {
-  if (drop_builtin_shortcuts() || !regions.empty())
-    classify_regions();   // exception-state bookkeeping goes first: it hides the real regions
-  join_dropped_values();  // while copies still stand alone
-  join_exit_copies();
-  const std::uint32_t untidied = changes;
-  tidy_jumps();
-  join_module_ends();
-  fold_async_for();               // before folding: the handler's remainder becomes ordinary code
-  fold_inlined_comprehensions();  // one may be the subject of a `match`
-  recognise_matches();            // before folding: a pattern's tests are no operands of `and`
-  fold_expressions();
-  if (!lifted.regions.empty()) drop_constant_params();
-  strip_cleanups();  // compares copies of code, so expressions are folded on both sides
-  join_copies_behind_cleanups();
-  join_loop_tests();  // needs the loops' tests as one condition
-  if (changes != untidied) tidy_jumps();
-  fold_expressions();
-  split_at_breaks();
-  split_at_iterators();
+  Reshaping reshaping{*this};
+  for (const Step& step : kSteps) step.run(reshaping);
 }
 
 void Structurer::run() {

@@ -284,6 +284,35 @@ def test_json_holds_source_lines_and_diagnostics(pyc):
     assert result["diagnostics"] == []
 
 
+def test_dump_after_each_step(tmp_path):
+    source = tmp_path / "steps.py"
+    source.write_text("def f(a, b):\n    return g(a if b else 1)\n")
+    compiled = str(tmp_path / "steps.pyc")
+    py_compile.compile(str(source), compiled)
+    refused = run("dump", "--after", "nothing", compiled)
+    assert refused.returncode == 2
+    steps = refused.stderr.split("expected one of")[1].split("(")[0].split()
+    assert steps[0] == "regions" and "expressions" in steps
+
+    def blocks(step):
+        done = run("dump", "--after", step, "--code", "f", "--format", "json", compiled)
+        assert done.returncode == 0, done.stderr
+        graph = json.loads(done.stdout)
+        ends = [end for edge in graph["edges"] for end in (edge["from"], edge["to"])]
+        assert all(end < len(graph["blocks"]) for end in ends), step
+        return graph["blocks"]
+
+    assert len(blocks(steps[0])) > 1
+    assert len(blocks(steps[-1])) == 1 and "select" in blocks(steps[-1])[0]
+    assert all(blocks(step) for step in steps)
+    dot = run("dump", "--after", steps[0], "--code", "f", "--format", "dot", compiled).stdout
+    assert dot.startswith("digraph") and "label=true" in dot
+    text = run("dump", "--after", steps[0], "--code", "f", compiled).stdout
+    assert "== f" in text and "branch" in text
+    both = run("dump", "--after", steps[0], "--stage", "lift", compiled)
+    assert both.returncode == 2 and "not both" in both.stderr
+
+
 def test_dump_formats(pyc):
     rows = [
         json.loads(line)

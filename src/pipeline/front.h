@@ -1,0 +1,26 @@
+#pragma once
+// The stages before statements, which `dump` shows and `decompile` goes through.
+#include "bytecode/instr.h"
+#include "flow/cfg.h"
+#include "lift/lifted.h"
+#include "pipeline/pipeline.h"
+#include "structure/structure.h"
+
+namespace depyf {
+
+/// What a code object is in each of them.
+struct Front {
+  bool dynamo = false;  // the code is Dynamo's
+  InstrList instrs;
+  Cfg cfg;
+  Lifted lifted;
+};
+
+/// Runs them up to `until`; what comes later is empty. Code that Dynamo made is simplified before
+/// Stage::Structure, other code only for Stage::Simplify. Throws Error where a stage does.
+Front run_front(Module& module, CodeId code, Stage until, const DecompileOptions& options);
+
+/// What structure() gets for such code.
+StructureOptions structure_options(bool dynamo, const DecompileOptions& options);
+
+}  // namespace depyf
