@@ -92,4 +92,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> "list[str]":
-    return sorted(set(globals()) | set(__all__))
+    return sorted(__all__)

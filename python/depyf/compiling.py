@@ -31,6 +31,10 @@ _IS = re.compile(r"\bis\b")
 _IS_NONE = re.compile(
     r"(?<![\w.'\"])(?!(?:None|True|False|__debug__)\b)[A-Za-z_]\w* is (?:not )?None\b"
 )
+#: strings of one line, in a text without escapes and long strings
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+#: a text in which _STRING could match something else, or hide code
+_HARD_STRINGS = re.compile(r"\\|\"\"\"|'''|\b[rR]?[fFtT][rR]?[\"']")
 _ESCAPE = re.compile(r"\\(?:\r\n|[0-7]{1,3}|[\s\S])")
 _NAMED = re.compile(r"\\N\{[^{}]*\}")
 
@@ -83,6 +87,8 @@ def is_python(text, filename="<dump>"):
 
 
 def _may_warn(text):
+    if _HARD_STRINGS.search(text) is None:
+        text = _STRING.sub('""', text)  # torch annotates values with "f32[3][1]cpu"
     return _COMPILER.search(text) is not None or len(_IS.findall(text)) != len(
         _IS_NONE.findall(text)
     )
@@ -171,9 +177,29 @@ def _is_a_fact(node):
     return _plain(node) or isinstance(node, (ast.Compare, ast.Lambda))
 
 
+#: nodes without nodes in them that CPython could warn of
+_LEAVES = (ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias)
+
+
+def _walk(tree):
+    # ast.walk without leaves, in half of its time: the attributes beside the fields are numbers
+    pending = [tree]
+    for node in pending:
+        for value in vars(node).values():
+            if type(value) is list:
+                pending += [
+                    one
+                    for one in value
+                    if isinstance(one, ast.AST) and not isinstance(one, _LEAVES)
+                ]
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                pending.append(value)
+        yield node
+
+
 def _quieten(tree, to_run):
     in_finally = set()
-    for node in ast.walk(tree):
+    for node in _walk(tree):
         if isinstance(node, ast.Assert):
             if isinstance(node.test, (ast.Tuple, ast.Constant)):
                 node.test = _hidden(node.test)

@@ -245,6 +245,8 @@ class Entry:
     _hooks_behind: List[str] = field(default_factory=list)
     _graph_module: LiveObject = field(default_factory=LiveObject)
     _logged_guards: List[str] = field(default_factory=list)
+    #: its JSON while nothing of it changes: a job that may be killed writes all entries at times
+    _json: Optional[str] = None
     _guard_manager: LiveObject = field(default_factory=LiveObject)
 
     def __repr__(self) -> str:
@@ -430,7 +432,7 @@ class Function:
         """The original code object, while it lives."""
         return self._code.get()
 
-    def to_json(self) -> Dict[str, Any]:
+    def to_json(self, with_entries: bool = True) -> Dict[str, Any]:
         return {
             "name": self.name,
             "qualname": self.qualname,
@@ -444,8 +446,17 @@ class Function:
             "is_resume": self.is_resume,
             "global_name": self.global_name,
             "path": self.path,
-            "entries": [entry.to_json() for entry in self.entries],
+            "entries": [entry.to_json() for entry in self.entries] if with_entries else [],
         }
+
+
+def _entry_text(entry: Entry) -> str:
+    text = entry._json
+    if text is None:
+        text = json.dumps(entry.to_json(), default=repr)
+        if entry.finished:
+            entry._json = text
+    return text
 
 
 @dataclass(eq=False, repr=False)
@@ -517,7 +528,7 @@ class Run:
             path = "depyf_report.html"
         return Writers.page(self, path)
 
-    def to_json(self) -> Dict[str, Any]:
+    def to_json(self, with_entries: bool = True) -> Dict[str, Any]:
         return {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -526,8 +537,8 @@ class Run:
             "program": self.program,
             "started": self.started,
             "finished": self.finished,
-            "functions": [function.to_json() for function in self.functions],
-            "unattributed": [entry.to_json() for entry in self.unattributed],
+            "functions": [one.to_json() for one in self.functions] if with_entries else [],
+            "unattributed": [one.to_json() for one in self.unattributed] if with_entries else [],
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
         }
@@ -548,6 +559,27 @@ class Run:
     def _repr_html_(self) -> str:
         """What a notebook shows: lists to pick a function, a compile and one of its texts from."""
         return Writers.run_html(self)
+
+    def snapshot(self, **more: Any) -> str:
+        """The run as JSON while it grows: of an entry that is complete, the text is kept.
+
+        Args:
+            more: keys that are added.
+        """
+        functions = []
+        for function in self.functions:
+            rows = ", ".join(map(_entry_text, function.entries))
+            row = function.to_json(False)
+            del row["entries"]
+            head = json.dumps(row, default=repr)[:-1]
+            functions.append('%s, "entries": [%s]}' % (head, rows))
+        document = dict(self.to_json(False), **more)
+        del document["functions"], document["unattributed"]
+        return '%s, "functions": [%s], "unattributed": [%s]}' % (
+            json.dumps(document, default=repr)[:-1],
+            ", ".join(functions),
+            ", ".join(map(_entry_text, self.unattributed)),
+        )
 
     def dumps(self) -> str:
         """The run as JSON text; values that JSON does not know are written as their repr."""

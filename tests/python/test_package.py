@@ -76,7 +76,7 @@ def test_the_command_names_another_depyf_in_the_environment(tmp_path):
 
 
 def test_public_names_are_listed_and_unknown_ones_refused():
-    assert set(depyf.__all__) <= set(dir(depyf))
+    assert sorted(depyf.__all__) == dir(depyf)
     with pytest.raises(AttributeError, match="no_such_name"):
         depyf.no_such_name
     for name in depyf.__all__:

@@ -564,3 +564,36 @@ def test_a_block_that_expects_no_breaks_tells_of_each():
         with depyf.expect(breaks=0):
             compiled(broken)(torch.ones(4, 4))
             1 / 0
+
+
+def test_a_snapshot_of_an_open_block_says_what_the_run_says(tmp_path):
+    weight = torch.ones(3, requires_grad=True)
+
+    def broken(x):
+        y = (x * weight).sin()
+        if y.sum() > 0:
+            y = y * 2
+        return y
+
+    def agree(run):
+        assert json.loads(run.snapshot(open=True)) == dict(json.loads(run.dumps()), open=True)
+
+    with depyf.prepare_debug(str(tmp_path / "dump"), page=False) as run:
+        agree(run)
+        compiled = torch.compile(broken, backend="aot_eager")
+        for size in (3, 1):  # the second is compiled again
+            result = compiled(torch.ones(size))
+            agree(run)  # keeps the texts of what is complete
+            result.sum().backward()  # changes an entry that was complete
+            agree(run)
+
+
+def test_a_dump_without_a_page_gets_it_from_the_report(tmp_path):
+    pytest.importorskip("jinja2")
+    from depyf import report
+
+    folder = tmp_path / "dump"
+    with depyf.prepare_debug(str(folder), page=False):
+        torch.compile(lambda x: x.cos() + 1, backend="eager")(torch.ones(3))
+    assert not (folder / "index.html").exists() and (folder / "depyf.json").exists()
+    assert "x.cos() + 1" in report.build(folder).read_text()

@@ -251,13 +251,21 @@ class DumpWriter:
         folder: made when it does not exist.
         existing: "replace", "number" or "keep", see `prepare_debug`.
         limit: bytes after which the dump is full; None for no limit.
+        page: whether the page is made.
     Raises:
         EarlierDump: there is an earlier dump, and it is to be kept.
         OSError: the folder cannot be made or written.
     """
 
-    def __init__(self, folder: str, existing: str = "replace", limit: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        existing: str = "replace",
+        limit: Optional[int] = None,
+        page: bool = True,
+    ) -> None:
         self.limit = limit
+        self._page = page
         self._session: Any = None
         self._late = False  # something came after the manifest was written
         self._next_write = 0.0
@@ -455,13 +463,15 @@ class DumpWriter:
 
     def _write_run(self, run: Run) -> None:
         self._write_manifest(run, False)
-        self._write_page(run)
+        if self._page:
+            self._write_page(run)
 
     def _write_manifest(self, run: Run, is_open: bool) -> None:
-        document = run.to_json()
-        document["open"] = is_open
-        document["process"] = os.getpid()
-        document["begun"] = self._shared.begun
+        more: Dict[str, Any] = {
+            "open": is_open,
+            "process": os.getpid(),
+            "begun": self._shared.begun,
+        }
         with self._lock:
             manifest = self._shared.written.get(self._block)
             if is_open and manifest is None and MANIFEST in self._shared.written.values():
@@ -470,12 +480,16 @@ class DumpWriter:
                 self._set_aside()
             manifest = manifest or MANIFEST
             if manifest == MANIFEST:
-                document["earlier"] = self._shared.earlier
+                more["earlier"] = self._shared.earlier
             # what a reader counts on comes last: when it says that the dump is whole, it is
             if not is_open:
                 name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
                 self.write(name, overview(run))
-            if self.write(manifest, json.dumps(document, default=repr)) is not None and not is_open:
+            if not is_open:
+                text = json.dumps(dict(run.to_json(), **more), default=repr)
+            else:
+                text = run.snapshot(**more)
+            if self.write(manifest, text) is not None and not is_open:
                 self._shared.written[self._block] = manifest
 
     def _write_page(self, run: Run) -> None:
@@ -551,6 +565,7 @@ class DumpWriter:
         with self._lock:
             for artifact in entry.artifacts:
                 if artifact.path is None and artifact._text is not None:
+                    entry._json = None
                     self._write_artifact(entry, artifact)
 
     def _write_artifact(self, entry: Entry, artifact: Artifact) -> None:

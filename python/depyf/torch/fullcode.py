@@ -3,6 +3,7 @@ compiled function.
 """
 
 import ast
+import functools
 import builtins
 import importlib
 import itertools
@@ -372,6 +373,7 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
     ]
 
 
+@functools.lru_cache(maxsize=4096)  # entries of one function have most conditions in common
 def _on_rows(condition: str) -> List[str]:
     """`and condition`, its arguments on rows of their own where it is a call too wide for one."""
     line = "            and " + condition

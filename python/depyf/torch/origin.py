@@ -42,6 +42,19 @@ def origin_of(
     return Origin(name, str(scope.get("__name__") or ""), "")
 
 
+#: descriptors of classes that are written in C, which hold no function of Python
+_NATIVE = frozenset(
+    (
+        types.BuiltinFunctionType,
+        types.ClassMethodDescriptorType,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+    )
+)
+
+
 def _without_locals(qualname: str) -> str:
     """`main.<locals>.Model.forward` is Model.forward for who reads the name of a file."""
     return qualname.rpartition("<locals>.")[2] or qualname
@@ -81,6 +94,8 @@ def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tupl
     first = held[code.co_varnames[0]]
     for kind in type.__dict__["__mro__"].__get__(first if isinstance(first, type) else type(first)):
         for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
+            if type(value) in _NATIVE:  # most of what a tensor's class has
+                continue
             found = _with_code(value, code)
             if found is None:
                 continue

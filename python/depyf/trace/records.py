@@ -120,6 +120,7 @@ class Records:
         if context is not None:
             known = self._by_context.get(id(context))
             if known is not None and known[0].get() is context:
+                known[1]._json = None  # something is going to change
                 return known[1]
         entry = self._by_id.get(compile_id)
         # ids start again after torch._dynamo.reset(); a context that was not seen before is then
@@ -128,6 +129,7 @@ class Records:
             entry = Entry(compile_id=compile_id)
             self._by_id[compile_id] = entry
             self.run.unattributed.append(entry)
+        entry._json = None
         if context is not None:
             self._by_context[id(context)] = (LiveObject(context), entry)
         return entry
@@ -154,6 +156,7 @@ class Records:
                     entry.marks.extend(self._early[1:])
                 self._early = []
             entry.marks.append(mark)
+            entry._json = None
 
     def on_trace(
         self,

@@ -135,6 +135,7 @@ class prepare_debug(capture):
         limit: bytes of files and texts after which nothing more goes into the dump, and torch
             keeps its own code for what it compiles then; None for no limit. A warning and the
             dump's problems say when it is reached.
+        page: False leaves the page out; `depyf report FOLDER` makes it from the dump.
     Raises:
         ImportError: on entering, when torch is not installed.
         ValueError: `existing` is none of these, or `limit` is negative.
@@ -149,6 +150,7 @@ class prepare_debug(capture):
         caches: bool = True,
         existing: str = "replace",
         limit: Optional[int] = DUMP_LIMIT,
+        page: bool = True,
     ) -> None:
         super().__init__(caches=caches)
         if limit is not None and limit < 0:
@@ -159,10 +161,16 @@ class prepare_debug(capture):
         self._log_bytecode = log_bytecode
         self._existing = existing
         self._limit = limit
+        self._page = page
 
     def _writer(self) -> Any:
         try:
-            return DumpWriter(rank_folder(self._folder), existing=self._existing, limit=self._limit)
+            return DumpWriter(
+                rank_folder(self._folder),
+                existing=self._existing,
+                limit=self._limit,
+                page=self._page,
+            )
         except EarlierDump as error:
             warn("depyf: nothing is dumped to %s: %s" % (self._folder, error))
             return None
