@@ -41,7 +41,14 @@ def _parser():
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
         "DIR/rank_N",
     )
-    run.add_argument("--dump", metavar="DIR", help="where to write (default: depyf_dump)")
+    run.add_argument(
+        "--dump",
+        metavar="DIR",
+        help="where to write (default: depyf_dump, numbered where another program's is there)",
+    )
+    run.add_argument(
+        "--force", action="store_true", help="write over the dump of another program, too"
+    )
     run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
     run.add_argument(
         "--json", action="store_true", help="print the run as JSON on standard output at the end"
@@ -56,7 +63,7 @@ def _parser():
         "--no-follow",
         dest="follow",
         action="store_false",
-        help="do not look at workers that the program starts by multiprocessing",
+        help="do not look at workers that the program starts by multiprocessing or subprocess",
     )
     run.add_argument(
         "--advise",

@@ -621,12 +621,16 @@ def report_command(options):
         sys.stderr.write("depyf report: %s\n" % error)
         return 2
     page = None
+    workers = _workers_of(documents)
     if not options.text:
         try:
             from depyf import report
 
             sources = [folders[rank] for rank in sorted(folders)]
-            if len(sources) == 1:
+            if workers:
+                target = options.dumps[0]
+                page = report.build(_with_code(workers), os.path.join(target, report.PAGE))
+            elif len(sources) == 1:
                 page = report.build(sources[0])
             else:
                 target = (
@@ -639,6 +643,11 @@ def report_command(options):
             )
     for rank in sorted(documents):
         document = documents[rank]
+        if workers:
+            from depyf.follow import merged
+
+            print("depyf: of %d processes:" % len(workers))
+            document = merged(workers[0], workers[1:])
         if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
             print("rank %d" % rank)
         print(summary.summary(document, None, links))
@@ -654,6 +663,25 @@ def report_command(options):
     if page is None and not options.text:
         return 2
     return 1 if differ else 0
+
+
+def _workers_of(documents):
+    """The one document and those of the workers beside it; [] for none, or for ranks."""
+    from depyf import follow
+
+    if len(documents) != 1:
+        return []
+    (document,) = documents.values()
+    folder = document.get("folder")
+    if not folder or not os.path.isdir(folder):
+        return []
+    found = follow.documents(folder, tidy=False)
+    return [document] + found if found else []
+
+
+def _with_code(documents):
+    """The folders of those processes that compiled something."""
+    return [one["folder"] for one in documents if one["functions"] or one["unattributed"]]
 
 
 # ---- the page ------------------------------------------------------------------------------------

@@ -1,14 +1,18 @@
 """Worker processes of a program that `depyf run` runs: what they compile is dumped too.
 
 Workers that multiprocessing starts are followed: one that is forked opens a block of its own when
-it first compiles, one that is spawned when it has imported torch. Each writes to `worker_PID` in
-the folder of the program's dump.
+it first compiles, one that is spawned when it has imported torch. So is a Python that the program
+starts by subprocess. Each writes to `worker_PID` in the folder of the program's dump.
 """
 
 import glob
+import inspect
+import json
 import multiprocessing.util
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 from depyf import summary
@@ -16,6 +20,11 @@ from depyf.imports import WhenImported
 from depyf.schema import MANIFEST
 
 _PREFIX = "worker_"
+#: its sitecustomize.py runs first in a Python that is started with it in PYTHONPATH
+_CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
+_PYTHON = re.compile(r"(^|[/\\\s])(python|pypy)[\d.]*(\.exe)?(\s|$)")
+#: torch's own compile workers have nothing to show; `depyf run` looks for itself
+_OF_TORCH = re.compile(r"[/\\]torch[/\\]_inductor[/\\]|torch\._inductor\.")
 
 
 class Follower:
@@ -24,20 +33,23 @@ class Follower:
     Args:
         folder: where their dumps go, as folders of their own.
         caches: False turns torch's compile caches off in them.
+        nested: this process is itself a worker that is followed.
     """
 
-    def __init__(self, folder, caches=True):
+    def __init__(self, folder, caches=True, nested=False):
         self.folder = os.path.abspath(folder)
         self.caches = caches
+        self.nested = nested
+        self._popen = None
         self._restore = None
         self._waiting = None
         self._open = False
 
     def __enter__(self):
         self._open = True
-        for old in glob.glob(os.path.join(self.folder, _PREFIX + "*")):
-            if os.path.exists(os.path.join(old, MANIFEST)):
-                shutil.rmtree(old, ignore_errors=True)
+        for old in folders(self.folder) if not self.nested else ():
+            shutil.rmtree(old, ignore_errors=True)
+        self._popen = _watch_popen(self.folder, self.caches)
         multiprocessing.util.register_after_fork(self, Follower._forked)
         if "multiprocessing.spawn" in sys.modules:
             self._hand_over()
@@ -47,6 +59,7 @@ class Follower:
 
     def __exit__(self, *_):
         self._open = False
+        self._popen()
         if self._waiting is not None:
             self._waiting.remove()
         if self._restore is not None:
@@ -77,6 +90,68 @@ class Follower:
                 spawn.get_preparation_data = original
 
         self._restore = restore
+
+
+def _watch_popen(folder, caches):
+    """Lets Pythons that are started by subprocess be followed; returns what ends that."""
+    original = subprocess.Popen.__init__
+    signature = inspect.signature(original)
+    told = json.dumps({"folder": folder, "caches": caches})
+
+    def __init__(self, *args, **kwargs):
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+            if _is_python(bound.arguments):
+                given = bound.arguments.get("env")
+                env = dict(os.environ if given is None else given)
+                path = [_CHILD] + ([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])
+                env.update(PYTHONPATH=os.pathsep.join(path), DEPYF_FOLLOW=told)
+                bound.arguments["env"] = env
+                args, kwargs = bound.args[1:], bound.kwargs
+        except (
+            Exception
+        ):  # the program's own mistake, which Popen tells of; or the child goes alone
+            pass
+        original(self, *args, **kwargs)
+
+    subprocess.Popen.__init__ = __init__
+
+    def restore():
+        if subprocess.Popen.__init__ is __init__:
+            subprocess.Popen.__init__ = original
+
+    return restore
+
+
+def _is_python(arguments):
+    """Whether what Popen is given starts a Python whose compiles are to be seen."""
+    command = arguments.get("args")
+    words = [command] if isinstance(command, (str, bytes, os.PathLike)) else list(command or ())
+    words = [os.fsdecode(word) for word in words]
+    if not words:
+        return False
+    whole = " ".join(words)
+    if _OF_TORCH.search(whole) or re.search(r"(^|\s)-m\s+depyf(\s|$)", whole):
+        return False
+    program = os.fsdecode(arguments["executable"]) if arguments.get("executable") else words[0]
+    if arguments.get("shell"):
+        program = whole
+    return program == sys.executable or bool(_PYTHON.search(program))
+
+
+def begin_in_child(told):
+    """Follows this process, a Python that was started by subprocess.
+
+    Args:
+        told: what the parent wrote to its environment.
+    """
+    try:
+        wanted = json.loads(told)
+        follower = Follower(wanted["folder"], wanted["caches"], nested=True)
+        follower.__enter__()
+        WhenImported("torch", lambda: _open_block(follower.folder, follower.caches))
+    except Exception as error:  # the program goes on
+        sys.stderr.write("depyf run: a process is not followed: %s\n" % error)
 
 
 class _Stowaway:
@@ -119,17 +194,28 @@ def _open_block(folder, caches):
     multiprocessing.util.Finalize(None, close, exitpriority=1)
 
 
-def documents(folder):
-    """The dumps of the workers; folders of those that compiled nothing are taken away."""
+def folders(folder):
+    """The folders of the workers' dumps in the folder of a program's dump."""
+    found = glob.glob(os.path.join(glob.escape(folder), _PREFIX + "*"))
+    return sorted(own for own in found if os.path.exists(os.path.join(own, MANIFEST)))
+
+
+def documents(folder, tidy=True):
+    """The dumps of the workers that compiled something.
+
+    Args:
+        folder: that of the program's dump.
+        tidy: take the folders of the others away.
+    """
     found = []
-    for own in glob.glob(os.path.join(glob.escape(folder), _PREFIX + "*")):
+    for own in folders(folder):
         try:
             document = summary.load(own)
         except summary.DumpError:
             document = {}
         if document.get("functions") or document.get("unattributed"):
             found.append(document)
-        elif os.path.exists(os.path.join(own, MANIFEST)):
+        elif tidy:
             shutil.rmtree(own, ignore_errors=True)
     return sorted(found, key=lambda one: int(one.get("process") or 0))
 

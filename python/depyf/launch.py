@@ -226,7 +226,15 @@ def run(options):
     only_text = only_text or options.advise
     folder = options.dump
     if folder is None and not only_text:
-        folder = "depyf_dump"
+        folder = _own_folder("depyf_dump", arguments[0], options.force, err)
+    elif folder is not None and not options.force:
+        other = _dumped_program(folder)
+        if other and not _same_program(other, arguments[0]):
+            err.write(
+                "depyf run: --dump %s holds the dump of %s; --force writes over it; "
+                "nothing was run\n" % (folder, shown(other))
+            )
+            return 2
     if folder is not None:
         refused = _cannot_write(folder)
         if refused:
@@ -311,6 +319,39 @@ def _leave_with(raised):
     # a program that failed by itself keeps its own exit code and its traceback
     if raised is None or (isinstance(raised, SystemExit) and raised.code in (None, 0)):
         raise SystemExit(OVER_BUDGET) from None
+
+
+def _dumped_program(folder):
+    """The program whose dump a folder holds, "" where it holds none."""
+    from depyf.torch.capture import rank_folder
+
+    try:
+        return str(summary.load(rank_folder(folder)).get("program") or "")
+    except (summary.DumpError, RecursionError):
+        return ""
+
+
+def _same_program(one, other):
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _own_folder(name, program, force, stream):
+    """`name`, or where that holds the dump of another program, `name` with a number behind it."""
+    if force:
+        return name
+    taken = ""
+    for number in range(1, 1000):
+        folder = name if number == 1 else "%s_%d" % (name, number)
+        other = _dumped_program(folder)
+        if not other or _same_program(other, program):
+            break
+        taken = taken or other
+    if folder != name:
+        stream.write(
+            "depyf run: %s holds the dump of %s; this one goes to %s\n"
+            % (name, shown(taken), folder)
+        )
+    return folder
 
 
 def _cannot_write(folder):

@@ -188,6 +188,28 @@ class Problem:
         return {"where": self.where, "message": self.message, "detail": self.detail}
 
 
+@dataclass
+class Saved:
+    """What a forward graph keeps for its backward graph.
+
+    Attributes:
+        tensors: how many tensors.
+        computed_bytes: of those that the forward graph computed and would else have freed.
+        input_bytes: of its inputs (parameters too) and views of them, which exist anyway.
+        unknown: how many tensors have a size that is not known here.
+    """
+
+    tensors: int = 0
+    computed_bytes: int = 0
+    input_bytes: int = 0
+    unknown: int = 0
+
+    def add(self, other: "Saved") -> None:
+        """Adds what another graph of the same compile keeps."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
 @dataclass(
     eq=False, repr=False
 )  # each is one thing; comparing two means asking whether they are the same
@@ -223,6 +245,7 @@ class Entry:
     cache: List[Dict[str, Any]] = field(default_factory=list)
     symbols: List[Dict[str, Any]] = field(default_factory=list)
     sizes: Dict[str, Any] = field(default_factory=dict)
+    saved: Optional[Saved] = None  # what its backward graph needs kept
     sequences: Dict[int, str] = field(
         default_factory=dict
     )  # autograd's number of an operation -> node of the captured graph
@@ -347,6 +370,7 @@ class Entry:
             "cache": self.cache,
             "symbols": self.symbols,
             "sizes": self.sizes,
+            "saved": None if self.saved is None else dict(vars(self.saved)),
             "metrics": self.metrics,
             "backward_metrics": self.backward_metrics,
             "events": spans(self.marks),
@@ -475,6 +499,7 @@ class Run:
     )  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
     unavailable: Dict[str, str] = field(default_factory=dict)
+    profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
 
     def entries(self) -> Iterator[Entry]:
         """Every entry of every function, in order of compilation within each function."""
@@ -541,6 +566,7 @@ class Run:
             "unattributed": [one.to_json() for one in self.unattributed] if with_entries else [],
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
+            "profiles": self.profiles,
         }
 
     def __repr__(self) -> str:

@@ -385,35 +385,55 @@ def breaks_text(document, links=False, on_purpose=True):
 
 
 def recompiles_text(document, links=False):
-    """Each recompile: the function, the guard that failed on each earlier entry, and what usually
-    helps.
+    """The recompiles of each function, those for the same thing together: the guards that failed
+    on earlier entries, and what usually helps. A group takes a few lines, however large it is.
     """
     from depyf.report import overview
 
-    lines = []
+    groups = {}
     for node in overview.nodes_of([document]):
-        if not node.reasons:
-            continue
+        if node.reasons:
+            first = node.reasons[0]
+            about = first["row"], first["name"], first["kind"], tuple(first["help"])
+            groups.setdefault((node.place, node.title, about), []).append(node)
+    lines = []
+    for group in groups.values():
+        node = group[0]
+        ids = [one.entry["compile_id"] for one in group]
         lines.append(
-            "%s: %s compiled again [%s], %.2f s"
-            % (_node_place(node, links), shown(node.title), node.entry["compile_id"], node.seconds)
-        )
-        for said in node.reasons:
-            _, made = reason_parts(said["raw"], node.place[0])
-            lines.append(
-                "    %s%s%s%s"
-                % (
-                    said["tried"] + ": " if said["tried"] else "",
-                    _plain(said["words"]),
-                    # once where the words hold the guard itself
-                    ""
-                    if "`%s`" % said["failed"] in said["words"]
-                    else " (%s)" % shown(said["failed"]),
-                    ", guarded at " + place(made[0], made[1], links) if made else "",
-                )
+            "%s: %s compiled again %s[%s], %.2f s"
+            % (
+                _node_place(node, links),
+                shown(node.title),
+                "" if len(group) == 1 else "%d times " % len(group),
+                ", ".join(ids[:_MOST_IDS] + ["…"] * (len(ids) > _MOST_IDS)),
+                sum(one.seconds for one in group),
             )
+        )
+        if len(group) == 1:
+            rows = [(node, said) for said in node.reasons]
+        else:  # what failed on the entry that was tried first
+            rows = [(one, one.reasons[0]) for one in group]
+        lines.extend(_reason_line(one, said, links) for one, said in rows[:_MOST_REASONS])
+        if len(rows) > _MOST_REASONS:
+            lines.append("    and %d more" % (len(rows) - _MOST_REASONS))
         lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
     return "\n".join(lines) if lines else "no recompiles"
+
+
+#: of a group of recompiles that are shown
+_MOST_IDS, _MOST_REASONS = 8, 4
+
+
+def _reason_line(node, said, links):
+    _, made = reason_parts(said["raw"], node.place[0])
+    return "    %s%s%s%s" % (
+        said["tried"] + ": " if said["tried"] else "",
+        _plain(said["words"]),
+        # once where the words hold the guard itself
+        "" if "`%s`" % said["failed"] in said["words"] else " (%s)" % shown(said["failed"]),
+        ", guarded at " + place(made[0], made[1], links) if made else "",
+    )
 
 
 def _node_place(node, links):

@@ -1,5 +1,6 @@
 """depyf.profile: the parts of a call add up to what the clock says, and entries are told apart."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +142,78 @@ def test_the_slow_example_shows_its_three_causes(tmp_path):
     assert "the whole program" in done.stderr and "guards" in done.stderr
     row = next(line for line in done.stderr.splitlines() if "] step" in line)
     assert " 2000 " in row
+
+
+def test_the_peak_of_memory_is_that_of_the_tensors():
+    from depyf.torch.memory import of_call
+
+    x = torch.ones(1000, 250)  # 1,000,000 bytes
+
+    def call():
+        first = x + 1
+        second = first * 2
+        del first
+        return (second - 1).sum(1)
+
+    found = of_call(torch, call)
+    assert found.device == "cpu"
+    assert 2_000_000 <= found.peak < 2_100_000 and 4_000 <= found.kept < 5_000
+
+
+@NAMED
+def test_memory_of_a_training_step_and_what_the_backward_keeps(tmp_path):
+    torch._dynamo.reset()
+    weight = torch.ones(100, 50, requires_grad=True)
+
+    @torch.compile(backend="aot_eager")
+    def step(x):
+        return (x @ weight).exp().sum()
+
+    with depyf.prepare_debug(str(tmp_path), caches=False):
+        found = depyf.profile(lambda x: step(x).backward(), torch.ones(20, 100), calls=3)
+    (entry,) = [one for one in found.entries if one.saved]
+    # exp keeps its result, the product its input x
+    assert vars(entry.saved) == dict(
+        tensors=2, computed_bytes=20 * 50 * 4, input_bytes=20 * 100 * 4, unknown=0
+    )
+    assert found.compiled_memory.peak >= 100 * 50 * 4 and found.eager_memory.peak >= 100 * 50 * 4
+    told = str(found)
+    assert "memory of one call: compiled " in told and "keeps 3.9 KiB of what it computes" in told
+    document = json.loads((tmp_path / "depyf.json").read_text())
+    (written,) = document["profiles"]
+    assert written == json.loads(json.dumps(found.to_json()))
+    assert sum(written["parts"].values()) == pytest.approx(written["whole"], rel=0.05)
+    (saved,) = [one["saved"] for f in document["functions"] for one in f["entries"] if one["saved"]]
+    assert saved["computed_bytes"] == 4000
+
+
+def test_what_a_backward_graph_keeps_is_read_from_its_text():
+    from depyf.trace.saved import saved_for_backward
+
+    text = """
+class GraphModule(torch.nn.Module):
+    def forward(self, primals_1: "f32[s77, 8][8, 1]cpu", exp: "bf16[s77, 4][4, 1]cuda:0",
+        mul: "f32[2*s77][1]cpu", getitem: "b8[][]cpu", tangents_1: "f32[100][1]cpu"):
+        add: "f32[1000][1]cpu" = torch.ops.aten.add.Tensor(exp, 1)
+"""
+    found = saved_for_backward(text, [{"symbol": "s77", "val": "3"}])
+    assert vars(found) == dict(tensors=4, computed_bytes=24 + 1, input_bytes=96, unknown=1)
+    forward = """
+        exp: "bf16[s77, 4][4, 1]cuda:0" = torch.ops.aten.view.default(permute, [-1])
+        permute: "f32[8, s77][1, 8]cpu" = torch.ops.aten.permute.default(primals_1, [1, 0])
+        getitem: "b8[][]cpu" = torch.ops.aten.gt.Scalar(primals_1, 0)
+"""
+    found = saved_for_backward(text, [{"symbol": "s77", "val": "3"}], forward)
+    assert vars(found) == dict(tensors=4, computed_bytes=1, input_bytes=96 + 24, unknown=1)
+    assert vars(saved_for_backward("nonsense")) == vars(saved_for_backward("def forward("))
+
+
+def test_a_skipped_cuda_graph_is_told_with_its_reason():
+    from depyf.model import Entry, Run
+    from depyf.torch.profile import _skips
+
+    entry = Entry("0/0", metrics={"cudagraph_skip_reason": "skipping cudagraphs due to\n mutation"})
+    skips = _skips(Run(unattributed=[entry, entry]))
+    assert skips == ["skipping cudagraphs due to mutation"]
+    found = Profile(1, 1.0, {}, [], [], cudagraph_skips=skips)
+    assert "no CUDA graph: skipping cudagraphs due to mutation" in str(found)

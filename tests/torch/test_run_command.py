@@ -532,3 +532,146 @@ def test_workers_are_followed(start, tmp_path, method):
         done = start("--no-follow", "--dump", "other", "workers.py", method)
         assert "torch compiled nothing" in done.stderr
         assert not list((tmp_path / "other").glob("worker_*"))
+
+
+PARENT = """
+import os, subprocess, sys
+if sys.argv[1:] == ["child"]:
+    assert "DEPYF_FOLLOW" not in os.environ and not any("depyf" in one for one in sys.path[:3])
+    print("child", os.environ.get("PYTHONPATH"))
+    import torch
+    def double(x):
+        return x * 2
+    torch.compile(double, backend="eager")(torch.ones(3))
+elif sys.argv[1:] == ["between"]:
+    print("between", os.environ.get("PYTHONPATH"))
+    subprocess.run([sys.executable, __file__, "child"], check=True, env=dict(os.environ, A="b"))
+else:
+    subprocess.run([sys.executable, __file__, "between"], check=True)
+    subprocess.run("%s %s child" % (sys.executable, __file__), shell=True, check=True)
+    print(subprocess.check_output(["echo", "nothing"], text=True).strip())
+    try:
+        subprocess.run(["a program that is nowhere"])
+    except FileNotFoundError as error:
+        print("not found:", error.filename)
+    import torch
+    @torch.compile(backend="eager")
+    def own(x):
+        return x + 1
+    own(torch.ones(3))
+"""
+
+
+def test_pythons_that_the_program_starts_are_followed_and_see_no_difference(start, tmp_path):
+    (tmp_path / "parent.py").write_text(PARENT)
+    plain = start("parent.py", depyf=False)
+    done = start("--dump", "out", "parent.py")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == sorted(plain.stdout.split())
+    assert "of 3 processes" in done.stderr and "3 compiles of 3 functions" in done.stderr
+    folders = sorted((tmp_path / "out").glob("worker_*"))
+    assert len(folders) == 2
+    for folder in folders:
+        document = json.loads((folder / "depyf.json").read_text())
+        assert [one["name"] for one in document["functions"]] == ["double"]
+        assert document["open"] is False
+    # the page of the folder is made again of all of them
+    page = tmp_path / "out" / "index.html"
+    page.unlink()
+    told = subprocess.run(
+        [sys.executable, "-m", "depyf", "report", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert told.returncode == 0, told.stderr
+    assert "of 3 processes" in told.stdout and "3 compiles of 3 functions" in told.stdout
+    assert "double" in page.read_text() and "own" in page.read_text()
+
+
+def test_popen_is_as_before_when_nothing_is_followed(tmp_path):
+    from depyf.follow import Follower
+
+    before = subprocess.Popen.__init__
+    with Follower(str(tmp_path)):
+        assert subprocess.Popen.__init__ is not before
+        with pytest.raises(TypeError):
+            subprocess.Popen(nothing=1)
+    assert subprocess.Popen.__init__ is before
+
+
+@pytest.mark.parametrize(
+    "command, options, followed",
+    [
+        (["python3", "a.py"], {}, True),
+        (["/usr/bin/python3.12", "-m", "a"], {}, True),
+        ("python a.py", {"shell": True}, True),
+        ("cd x && /opt/bin/python3 a.py", {"shell": True}, True),
+        (["torchrun", "a.py"], {"executable": sys.executable}, True),
+        (["ls", "python"], {}, False),
+        (["pythonize", "a.py"], {}, False),
+        ([sys.executable, "-m", "depyf", "run", "a.py"], {}, False),
+        ([sys.executable, "/x/torch/_inductor/compile_worker/__main__.py"], {}, False),
+        ("make pythons", {"shell": True}, False),
+        ([], {}, False),
+    ],
+)
+def test_which_children_are_pythons(command, options, followed):
+    from depyf.follow import _is_python
+
+    assert _is_python(dict(options, args=command)) is followed
+
+
+def test_the_dump_of_another_program_is_not_written_over(tmp_path, capsys):
+    from depyf import launch
+
+    def dump(folder, program):
+        folder.mkdir()
+        document = {"schema": "depyf.run", "functions": [], "program": str(program)}
+        (folder / "depyf.json").write_text(json.dumps(document))
+
+    stream, name = io.StringIO(), str(tmp_path / "depyf_dump")
+    assert launch._own_folder(name, "a.py", False, stream) == name
+    dump(tmp_path / "depyf_dump", "a.py")
+    assert launch._own_folder(name, "a.py", False, stream) == name
+    assert stream.getvalue() == ""
+    assert launch._own_folder(name, "b.py", False, stream) == name + "_2"
+    assert "holds the dump of a.py; this one goes to " in stream.getvalue()
+    dump(tmp_path / "depyf_dump_2", "b.py")
+    assert launch._own_folder(name, "b.py", False, stream) == name + "_2"
+    assert launch._own_folder(name, "c.py", False, stream) == name + "_3"
+    assert launch._own_folder(name, "c.py", True, stream) == name
+
+
+def test_a_folder_that_is_named_is_written_over_only_by_force(start, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    document = {"schema": "depyf.run", "functions": [], "program": "other.py"}
+    (folder / "depyf.json").write_text(json.dumps(document))
+    (tmp_path / "mine.py").write_text("print('it ran')")
+    done = start("--dump", "out", "mine.py")
+    assert done.returncode == 2 and "it ran" not in done.stdout
+    assert "--dump out holds the dump of other.py; --force writes over it" in done.stderr
+    done = start("--dump", "out", "--force", "mine.py")
+    assert done.returncode == 0 and "it ran" in done.stdout
+    assert json.loads((folder / "depyf.json").read_text())["program"] == "mine.py"
+
+
+def test_many_recompiles_for_one_reason_take_a_few_lines():
+    from depyf import summary
+
+    def told(count):
+        entries = []
+        for number in range(count):
+            one = {"compile_id": "0/%d" % number, "name": "f", "breaks": [], "metrics": {}}
+            reasons = ["0/%d: n == %d  # x  # a.py:3 in f" % (n, n) for n in range(number)][::-1]
+            entries.append(dict(one, guards=[], artifacts=[], reasons=reasons))
+        function = {"name": "f", "filename": "/a/a.py", "firstlineno": 3, "is_resume": False}
+        document = {"functions": [dict(function, entries=entries)], "unattributed": []}
+        return summary.recompiles_text(document).splitlines()
+
+    lines = told(40)
+    assert lines[0].startswith("/a/a.py:3: f compiled again 39 times [0/1, ")
+    assert len(lines) == len(told(20)) < 12 and "    and 35 more" in lines
+    assert "0/0: " in lines[1] and "n" in lines[1]
+    assert told(2)[0] == "/a/a.py:3: f compiled again [0/1], 0.00 s"

@@ -9,10 +9,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
+from depyf.model import Saved
 from depyf.report import overview
 from depyf.terminal import shown, short_path
 from depyf.torch import compat
-from depyf.torch.capture import capture
+from depyf.torch.capture import capture, open_runs
+from depyf.torch.memory import Memory, of_call, shown_bytes
 
 _ALL = "depyf: all calls"
 _REGION = "Torch-Compiled Region: "
@@ -83,6 +85,7 @@ class EntryTime:
     calls: int = 0
     parts: Dict[str, float] = field(default_factory=dict)
     guard_seconds: Optional[float] = None  # one check of the guards, where torch measured it
+    saved: Optional[Saved] = None  # what its backward graph needs kept, where it was seen
 
     @property
     def seconds(self) -> float:
@@ -111,6 +114,9 @@ class Profile:
         entries: each compiled entry that ran, the costliest first.
         operators: operators and kernels by themselves, the costliest first.
         compiled, eager: one call without the profiler, compiled and not, measured in turns.
+        compiled_memory, eager_memory: what one call needs; None where it was not measured.
+        cudagraph_skips: why torch ran graphs of this function without CUDA graphs.
+        function: the name of what was called; "" for a whole program.
     """
 
     calls: int
@@ -120,21 +126,31 @@ class Profile:
     operators: List[OperatorTime]
     compiled: Optional[Timing] = None
     eager: Optional[Timing] = None
+    compiled_memory: Optional[Memory] = None
+    eager_memory: Optional[Memory] = None
+    cudagraph_skips: List[str] = field(default_factory=list)
+    function: str = ""
 
     def to_json(self) -> Dict[str, Any]:
-        """The same as plain data."""
+        """The same as plain data; docs/run_schema.md describes it."""
 
-        def timing(found: Optional[Timing]) -> Any:
-            return found and {"median": found.median, "low": found.low, "high": found.high}
+        def plain(found: Any) -> Any:
+            return None if found is None else dict(vars(found))
 
         return {
+            "function": self.function,
             "calls": self.calls,
             "whole": self.whole,
             "parts": dict(self.parts),
-            "entries": [dict(vars(one), parts=dict(one.parts)) for one in self.entries],
-            "operators": [dict(vars(one)) for one in self.operators],
-            "compiled": timing(self.compiled),
-            "eager": timing(self.eager),
+            "entries": [
+                dict(vars(one), parts=dict(one.parts), saved=plain(one.saved))
+                for one in self.entries
+            ],
+            "operators": [plain(one) for one in self.operators],
+            "compiled": plain(self.compiled),
+            "eager": plain(self.eager),
+            "memory": {"compiled": plain(self.compiled_memory), "eager": plain(self.eager_memory)},
+            "cudagraph_skips": list(self.cudagraph_skips),
         }
 
     @property
@@ -155,6 +171,7 @@ class Profile:
             lines.append("one call, compiled  %s" % self.compiled)
         if self.eager is not None:
             lines += ["one call, eager     %s" % self.eager, self.verdict]
+        lines += self._memory_lines()
         head = "%d calls, %s each under the profiler" % (self.calls, self._each(self.whole))
         if not self.calls:
             head = "the whole program, %s under the profiler" % self._each(self.whole)
@@ -181,6 +198,30 @@ class Profile:
             each = _time(row.seconds / max(row.calls, 1))
             lines.append(shown("%-32s %5d %10s" % (row.name[:32], row.calls, each)))
         return "\n".join(lines)
+
+    def _memory_lines(self) -> List[str]:
+        rows = [("compiled", self.compiled_memory), ("eager", self.eager_memory)]
+        told = [
+            "%s %s at most, %s after the call"
+            % (what, shown_bytes(one.peak), shown_bytes(one.kept))
+            for what, one in rows
+            if one is not None
+        ]
+        lines = ["memory of one call: " + "; ".join(told)] if told else []
+        for one in self.entries:
+            if one.saved is None or not one.saved.tensors:
+                continue
+            more = ", %d more of unknown size" % one.saved.unknown if one.saved.unknown else ""
+            lines.append(
+                "[%s] keeps %s of what it computes for its backward, and %s of its inputs%s"
+                % (
+                    one.compile_id,
+                    shown_bytes(one.saved.computed_bytes),
+                    shown_bytes(one.saved.input_bytes),
+                    more,
+                )
+            )
+        return lines + [shown("no CUDA graph: " + text) for text in self.cudagraph_skips]
 
     def _each(self, seconds: float) -> str:
         return _time(seconds / max(self.calls, 1))
@@ -302,6 +343,7 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None
+            found.saved = entry.saved
     return sorted(sums.entries.values(), key=lambda one: -one.seconds)
 
 
@@ -361,11 +403,15 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
                 fn(*args, **kwargs)
             wait()
             whole = time.perf_counter() - begun
+    memory: Dict[str, Optional[Memory]] = {}
+    memory["compiled"] = of_call(torch, lambda: fn(*args, **kwargs))
+    with compat.eager():
+        memory["eager"] = of_call(torch, lambda: fn(*args, **kwargs))
     sums, range_seconds = sums_of(_Within(profiler))
     # the begin and the end of the range itself stand outside of the clock
     edges = min(max(0.0, range_seconds - whole), 1e-4, sums.parts.get("other", 0.0))
     sums.parts["other"] = sums.parts.get("other", 0.0) - edges
-    return Profile(
+    found = Profile(
         calls,
         whole,
         sums.parts,
@@ -373,7 +419,31 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
         sorted(sums.operators.values(), key=lambda row: -row.seconds),
         Timing.of(seconds["compiled"]),
         Timing.of(seconds["eager"]),
+        memory["compiled"],
+        memory["eager"],
+        _skips(run),
+        _name_of(fn),
     )
+    for open_run in open_runs():
+        open_run.profiles.append(found.to_json())
+    return found
+
+
+def _name_of(fn: Any) -> str:
+    for _ in range(20):
+        fn = getattr(fn, "_orig_mod", None) or getattr(fn, "__wrapped__", None) or fn
+    return str(getattr(fn, "__qualname__", "") or type(fn).__qualname__).rpartition("<locals>.")[2]
+
+
+def _skips(run: Any) -> List[str]:
+    """Why graphs of a run have no CUDA graph, in torch's words, once each."""
+    found: Dict[str, None] = {}
+    for entry in run.entries() if run is not None else ():
+        for metrics in (entry.metrics, entry.backward_metrics):
+            reason = (metrics or {}).get("cudagraph_skip_reason")
+            if reason:
+                found[" ".join(str(reason).split())] = None
+    return list(found)
 
 
 class watch:
@@ -405,6 +475,9 @@ class watch:
         rows = sorted(sums.operators.values(), key=lambda row: -row.seconds)
         entries = _sorted_entries(sums, self._run)
         self.found = Profile(0, whole, sums.parts, entries, rows)
+        self.found.cudagraph_skips = _skips(self._run)
+        if self._run is not None:
+            self._run.profiles.append(self.found.to_json())
 
 
 class _Within:

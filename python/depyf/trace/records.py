@@ -5,10 +5,11 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from depyf.model import Artifact, Entry, LiveObject, Mark, Run
+from depyf.model import Artifact, Entry, LiveObject, Mark, Run, Saved
 from depyf.trace.breaks import parse_break
 from depyf.trace.logged import read_logged
 from depyf.trace.names import safe_name
+from depyf.trace.saved import saved_for_backward
 from depyf.trace.vocabulary import (
     CACHE_EVENT,
     GRAPH_STAGES,
@@ -182,6 +183,7 @@ class Records:
                 entry.attempt = attempt
                 entry.artifacts = [kept for kept in entry.artifacts if kept.attempt >= attempt]
                 entry.symbols, entry.sizes, entry.sequences = [], {}, {}
+                entry.saved = None
             details = metadata.get(kind)
             details = details if isinstance(details, dict) else {}
             name = str(details.get("name", "")) if kind in ("artifact", "graph_dump") else kind
@@ -226,6 +228,11 @@ class Records:
             structure=self.structure(entry, record.name),
         )
         self._add(entry, artifact, record.payload)
+        if artifact.stage == "Backward_graph":
+            forward = [one for one in entry.artifacts if one.stage == "Forward_graph"]
+            before = forward[-1].text if forward else ""
+            entry.saved = entry.saved or Saved()
+            entry.saved.add(saved_for_backward(record.payload, entry.symbols, before))
 
     def _on_graph_dump(self, entry: Entry, record: _Record) -> None:
         if record.payload is not None:

@@ -12,7 +12,7 @@ from depyf.torch.capture.doors import (
     rank_folder,
     uninstall,
 )
-from depyf.torch.capture.hub import Hub, follow_in_child
+from depyf.torch.capture.hub import Hub, follow_in_child, open_runs
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import DepyfWarning, warn
 
@@ -24,6 +24,7 @@ __all__ = [
     "explain_call",
     "follow_in_child",
     "install",
+    "open_runs",
     "prepare_debug",
     "rank_folder",
     "uninstall",

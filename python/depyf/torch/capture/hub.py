@@ -11,6 +11,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from depyf.decompiler import decompile
+from depyf.model import Run
 from depyf.torch import compat
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import log
@@ -72,6 +73,10 @@ class Hub:
             if session in self._sessions:
                 self._sessions.remove(session)
             self._attach()
+
+    def runs(self) -> List[Run]:
+        """Those of the sessions that are open in this process."""
+        return [session.run for session in self._active()]
 
     def linger(self, session: Session) -> None:
         with self._lock:
@@ -325,6 +330,11 @@ class Hub:
 
 
 hub = Hub()
+
+
+def open_runs() -> List[Run]:
+    """What the blocks that are open in this process have seen, the outermost first."""
+    return hub.runs()
 
 
 def follow_in_child(begin: Callable[[], None]) -> None:

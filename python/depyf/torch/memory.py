@@ -1,0 +1,69 @@
+"""What compiled and eager calls need of memory."""
+
+from dataclasses import dataclass
+from typing import Any, Callable, List, Optional, Tuple
+
+
+@dataclass
+class Memory:
+    """Bytes of tensors during one call, beyond what there was before it.
+
+    Attributes:
+        peak: most at one moment, on all devices together unless a GPU was used.
+        kept: still there when the call has returned, with its result alive.
+        device: "cpu", or "cuda" where these are the figures of torch's allocator for the GPU.
+    """
+
+    peak: int
+    kept: int
+    device: str = "cpu"
+
+
+def of_call(torch: Any, call: Callable[[], Any]) -> Optional[Memory]:
+    """The memory that one call needs; None where torch does not tell.
+
+    Args:
+        torch: the module.
+        call: what is called, once.
+    """
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        result = call()
+        torch.cuda.synchronize()
+        after, peak = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+        del result
+        return Memory(max(0, peak - before), max(0, after - before), "cuda")
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=kinds, profile_memory=True) as profiler:
+        result = call()
+    found = _of_changes(_changes(profiler))
+    del result
+    return found
+
+
+def _changes(profiler: Any) -> List[Tuple[int, int]]:
+    """(time, bytes) of each allocation and, negative, of each that was freed."""
+    results = getattr(getattr(profiler, "profiler", None), "kineto_results", None)
+    events = results.events() if results is not None else ()
+    return [(one.start_ns(), one.nbytes()) for one in events if one.name() == "[memory]"]
+
+
+def _of_changes(changes: List[Tuple[int, int]]) -> Optional[Memory]:
+    if not changes:
+        return None
+    now = peak = 0
+    for _, count in sorted(changes, key=lambda row: row[0]):
+        now += count
+        peak = max(peak, now)
+    return Memory(peak, max(0, now))
+
+
+def shown_bytes(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return "%.0f %s" % (count, unit) if unit == "B" else "%.1f %s" % (count, unit)
+        count /= 1024
+    return "%.2f GiB" % count
