@@ -8,7 +8,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
-from conftest import environment
+from processes import environment
 from programs import TORCH
 
 from depyf.torch.profile import Profile, Timing, _Sums
