@@ -157,6 +157,7 @@ def test_the_numbers_of_the_rows_are_torchs():
         ),
         ("tensor 'self.weight' stride mismatch at index 1. expected 4, actual 5", ""),
         ("self.param_groups[0]['lr'] == 0.001", "learning rate"),
+        ("len(batch) != 2", "keys"),
     ],
 )
 def test_advice_fits_what_the_reader_can_do(guard, key):
@@ -206,6 +207,18 @@ for _ in range(3):
     if PINNED:
         assert said
     assert not [one["failed"] for one in said if one["row"] != "optimizer's state"]
+
+
+def test_a_function_of_random_is_named_as_the_program_names_it():
+    (reason, said) = (
+        "Attempted to call function marked as skipped",
+        "Dynamo does not know how to trace the builtin `<unknown module>.Random.random.`",
+    )
+    found = words.of_break({"reason": reason, "explanation": said, "hints": []})
+    assert found["row"] == "not traced" and "`random.random`" in found["why"]
+    assert found["help"] == [
+        "Call `random.random` outside of the compiled function, and pass what it returns."
+    ]
 
 
 def test_what_torch_does_by_design_is_no_problem_of_the_program():

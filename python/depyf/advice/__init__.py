@@ -43,6 +43,13 @@ def filled(text, names):
     return text
 
 
+def _spelt(name):
+    """A name as a program spells it, where torch does not: `<unknown module>.Random.random`."""
+    return re.sub(
+        r"^<unknown module>\.", "", re.sub(r"^<unknown module>\.Random\.", "random.", name)
+    )
+
+
 def find(rows, number, reason, said):
     """(row, names) of the first row that fits, or (None, {}).
 
@@ -62,6 +69,6 @@ def find(rows, number, reason, said):
         names = {}
         for key, value in match.groupdict().items() if match else ():
             if value:
-                names[re.sub(r"\d+$", "", key)] = value.rstrip(".")
+                names[re.sub(r"\d+$", "", key)] = _spelt(value.rstrip("."))
         return one, names
     return None, {}

@@ -174,6 +174,8 @@ _TYPE_ID = re.compile(
 )
 _OBJ_ID = re.compile(r"^___check_obj_id\((?P<name>.*), \d+\)", re.DOTALL)
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
+#: how torch tells that a dict has another number of keys than that
+_KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
 _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
@@ -286,6 +288,16 @@ def _describe(found, guard):
             "" if found["before"] == "1" else "s",
         )
         _advise(found, _length_row(found["source"]))
+        return
+    match = _KEYS.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"), before=match.group("before"))
+        found["words"] = "`%s` had %s key%s, has more or fewer" % (
+            found["name"],
+            found["before"],
+            "" if found["before"] == "1" else "s",
+        )
+        _advise(found, "keys")
         return
     if "___dict_contains" in guard or "not in" in guard:
         found.update(kind="container")
