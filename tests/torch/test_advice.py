@@ -223,6 +223,9 @@ def test_a_function_of_random_is_named_as_the_program_names_it():
 
 def test_what_torch_does_by_design_is_no_problem_of_the_program():
     guard = "len(self.state[list(dict.keys(self.state))[0]]) != 0"
+    mode = words.of_reason("0/0: model._modules['1'].training == False")
+    assert (mode["row"], mode["help"]) == ("training mode", [])
+    assert "`model._modules['1'].training` was False" in mode["words"]
     state = words.of_reason("0/0: " + guard)
     assert "optimizer's state; one more compile is normal" in state["words"]
     assert guard not in state["words"] and state["help"] == []

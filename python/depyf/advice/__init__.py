@@ -18,7 +18,7 @@ Help = namedtuple("Help", "text before after patch")
 Row = namedtuple("Row", "key ids reason where names words help")
 
 #: rows of what torch does by design: nothing to mend, so they stand behind all else
-NORMAL = ("optimizer's break", "optimizer's state")
+NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
 
 def helps(text, before, after, patch=""):

@@ -615,6 +615,7 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         ],
     ),
     row("optimizer's state", "", []),
+    row("training mode", "", []),  # train() and eval() each have code of their own
     row(
         "learning rate",
         "",

@@ -354,6 +354,8 @@ def _length_row(source):
 
 
 def _value_row(name, before):
+    if name.endswith(".training") and before in ("True", "False"):
+        return "training mode"
     if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
         return "learning rate" if re.search(r"param_groups\[.*\['lr'\]$", name) else "float"
     if re.match(r"^-?\d+$", before):
