@@ -27,8 +27,10 @@ def without_copies(code: types.CodeType, original: types.CodeType) -> Tuple[type
     wanted = [_merge_of(each, at) is not None for each, at in _calls(Assembly(original))]
     assembly = Assembly(code)
     calls = _calls(assembly)
-    if all(wanted) or len(wanted) != len(calls):
-        return code, False
+    if any(wanted) and len(wanted) != len(calls):
+        return code, False  # which is which
+    if not any(wanted):
+        wanted = [False] * len(calls)
     changed = False
     for merges, (instructions, at) in zip(wanted, calls):
         merge = _merge_of(instructions, at)
