@@ -281,6 +281,8 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unr
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list, unreached);
   cfg.source_order = version < PyVersion{3, 10};
+  // Measured; up to 3.8 a stack limits the parser, which the statements around need, too.
+  cfg.brackets = version < PyVersion{3, 8} ? 80 : version < PyVersion{3, 9} ? 90 : 199;
   cfg.continue_in_finally = version >= PyVersion{3, 8};
   cfg.named_expressions = version >= PyVersion{3, 8};
   cfg.folds_displays = version >= PyVersion{3, 14};

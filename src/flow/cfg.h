@@ -75,6 +75,7 @@ struct Cfg {
   bool source_order =
       false;  // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
   bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
+  std::uint32_t brackets = 199;     // in one another that the parser takes, and one more
   bool named_expressions = true;    // from 3.8 on there is `name := value`
   std::vector<LoopSpan> loops;      // where source_order: by `begin`
   std::vector<ElseSpan> elses;      // ≤ 3.9: of `if`, and where other jumps look like it

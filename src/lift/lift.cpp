@@ -316,6 +316,7 @@ class Lifter {
     out_.entry = cfg_->entry;
     out_.source_order = cfg_->source_order;
     out_.continue_in_finally = cfg_->continue_in_finally;
+    out_.brackets = cfg_->brackets;
     out_.named_expressions = cfg_->named_expressions;
     out_.folds_displays = cfg_->folds_displays;
     out_.one_test_on_a_row = cfg_->one_test_on_a_row;

@@ -124,6 +124,7 @@ struct Lifted {
   BlockId entry;
   bool source_order = false;  // see Cfg
   bool continue_in_finally = true;
+  std::uint32_t brackets = 199;                       // see Cfg
   bool named_expressions = true;                      // see Cfg
   bool folds_displays = false;                        // see Cfg
   bool one_test_on_a_row = false, keeps_not = false;  // see Cfg

@@ -519,7 +519,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
 /// A value whose expression is known: an expression statement when nobody reads it.
 inline void BlockBuilder::push(ValueId v, ExprId e) {
   const std::uint32_t uses = s_.uses[v.index];
-  const bool deep = s_.nesting(e) > Structurer::kDeepest;
+  const bool deep = s_.is_deep(e);
   if (deep && expression_only_) {
     failed = true;
     return;

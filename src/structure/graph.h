@@ -193,8 +193,10 @@ class Structurer {
     forwarded_since_count = true;
   }
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
-  /// How deep an expression's operands nest, counting those that may be printed in brackets;
-  /// CPython's parsers allow 86 levels (3.7) to 200.
+  /// Does it nest deeper than the parser takes?
+  bool is_deep(ExprId e) { return nesting(e) / kBracket > lifted.brackets; }
+  /// How deep an expression's operands nest: those that may be printed in brackets count
+  /// `kBracket`, and those that the parser merely goes down into 1.
   std::uint32_t nesting(ExprId e) {
     Expr& tree = ast[e];
     if (tree.nesting == 0 && tree.kids.size() < kLongDisplay)
@@ -210,19 +212,25 @@ class Structurer {
         .exprs = mask(ExprKind::Attribute) | mask(ExprKind::Subscript) | mask(ExprKind::Call) |
                  mask(ExprKind::Binary) | mask(ExprKind::Keyword) | mask(ExprKind::Unary) |
                  mask(ExprKind::Await) | mask(ExprKind::FormattedValue)};
-    std::uint32_t brackets = kToTheLeft.has(tree.kind) && first == 0 ? 0 : 1;
+    std::uint32_t cost = kToTheLeft.has(tree.kind) && first == 0 ? 0 : kBracket;
+    // and one to the right: `a if b else c if d else e`, `a ** b ** c`
+    const bool to_the_right =
+        tree.kind == ExprKind::IfExp ||
+        (tree.kind == ExprKind::Binary && static_cast<BinaryOp>(tree.op) == BinaryOp::Power);
     for (std::size_t i = first; i < tree.kids.size(); ++i) {
       if (const ExprId kid = tree.kids[i]) {
         const Expr& operand = ast[kid];
         const std::uint32_t inside = operand.kids.empty() ? 1 : operand.nesting;
         if (inside == 0) return 0;
-        deepest = std::max(deepest, inside + brackets);
+        const bool last = to_the_right && i + 1 == tree.kids.size() && operand.kind == tree.kind &&
+                          operand.op == tree.op;
+        deepest = std::max(deepest, inside + (last ? 1 : cost));
       }
-      brackets = 1;
+      cost = kBracket;
     }
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
   }
-  static constexpr std::uint32_t kDeepest = 80;
+  static constexpr std::uint32_t kBracket = 16;
   static constexpr std::size_t kLongDisplay = 32;
   std::uint32_t first_expr, first_stmt;  // what is made here has these ids or later ones
   struct Nested {

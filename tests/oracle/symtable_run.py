@@ -5,7 +5,7 @@ Runs under any CPython from 3.7 on; each file is compiled by it.
     python3.X symtable_run.py DEPYF [COUNT [SEED]] [FILE.py ...]     without files: COUNT of the standard library's, and as many
                                                                      random programs of scopes_run.py
 
-Prints the seed, and the first names that differ. Scopes of annotations are left out, and names that an inlined comprehension has as well.
+Prints the seed, and the first names that differ. Names that an inlined comprehension has as well are left out, and scopes of annotations without names.
 """
 
 import _symtable
@@ -66,7 +66,7 @@ def computed(text):
 
 
 def splice(root):
-    """CPython drops inlined comprehensions, and the scopes of annotations are not compared."""
+    """CPython drops inlined comprehensions; it makes scopes for annotations that are not there."""
     order = [root]
     for scope in order:
         order += scope.children
@@ -76,9 +76,25 @@ def splice(root):
             if child.is_inlined:
                 scope.inlined |= set(child.names) | child.inlined
                 children += child.children
-            elif child.kind != "annotation":
+            elif child.kind != "annotation" or child.names or child.children:
                 children.append(child)
-        scope.children = children
+        scope.children = merged(children)
+
+
+def merged(children):
+    """From 3.14 on CPython has one scope for all variables that a body annotates: they count together."""
+    together = [child for child in children if child.kind == "annotation"]
+    if len(together) < 2:
+        return children
+    one = Scope("annotation", "")
+    one.is_inlined = False
+    for child in together:
+        one.children += child.children
+        one.inlined |= child.inlined
+        for name, place in child.names.items():
+            places = set(one.names.get(name, place).split(" or ")) | {place}
+            one.names[name] = " or ".join(sorted(places))
+    return [child for child in children if child.kind != "annotation"] + [one]
 
 
 def expected(text):
@@ -105,10 +121,12 @@ def read(top):
             elif any(kind == str(getattr(_symtable, t, None)) for t in
                      ("TYPE_TYPE_PARAM", "TYPE_TYPE_PARAMETERS")):  # fmt: skip
                 made = Scope("type parameters", "")
-            else:
-                continue
+            else:  # annotations, and what type parameters and aliases evaluate when asked
+                made = Scope("annotation", "")
+            made.is_inlined = False
             scope.children.append(made)
             work.append((child, made))
+    splice(done)
     return done
 
 

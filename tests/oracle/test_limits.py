@@ -99,3 +99,37 @@ def test_limits_of_the_parser(minor, tmp_path):
             universal_newlines=True,
         )
         assert run.returncode == 0, "%s under 3.%d:\n%s" % (name, minor, run.stdout[-2000:])
+
+
+# How often each may stand in itself: about what the parser of each version takes.
+DEEP = {
+    "call": ("f(", "1", ")"),
+    "list": ("[", "y", "]"),
+    "subscript": ("a[", "y", "]"),
+    "keyword": ("f(a=", "1", ")"),
+    "brackets": ("1 - (", "y", ")"),
+    "choice": ("a if b else ", "c", ""),
+    "power": ("a ** ", "c", ""),
+}
+
+
+@pytest.mark.parametrize("minor", sorted(interpreters()))
+def test_what_the_parser_takes_is_proven(minor, tmp_path):
+    brackets = 79 if minor == 7 else 89 if minor == 8 else 190
+    for name, (begin, middle, end) in DEEP.items():
+        times = brackets if end else 500
+        text = "x = " + begin * times + middle + end * times + "\n"
+        with open(str(tmp_path / (name + ".py")), "w") as f:
+            f.write(text)
+    python = interpreters()[minor]
+    subprocess.run([python, "-m", "compileall", "-q", "-b", str(tmp_path)], check=True)
+    paths = [str(tmp_path / (name + ".pyc")) for name in sorted(DEEP)]
+    done = subprocess.run(
+        [native_command(), "decompile", *paths, "-o", str(tmp_path / "out")],
+        env=dict(os.environ, DEPYF_PYTHONS=python),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert "%d proven" % len(DEEP) in done.stderr, done.stderr[-2000:]
+    assert "__temp" not in done.stderr, done.stderr[-2000:]
