@@ -484,7 +484,8 @@ class Definer {
   }
   ExprId evaluated_or_refused(ExprId evaluator) {
     const ExprId value = evaluated(evaluator);
-    if (!value) throw Error("rewrite: what a type parameter is bound to is no expression");
+    if (!value)
+      throw Error("rewrite: what a type parameter or an alias evaluates is no expression");
     return value;
   }
 
@@ -677,8 +678,7 @@ class Definer {
       } else {
         made.kind = StmtKind::TypeAlias;
         made.a = UINT32_MAX;
-        const ExprId value = evaluated(e.kids[2]);
-        if (!value) return id;
+        const ExprId value = evaluated_or_refused(e.kids[2]);
         made.e = {s.list[0], value, ExprId::none()};
       }
     }

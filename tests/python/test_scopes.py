@@ -48,6 +48,16 @@ fields = [None, 0, 3]
 print([g for g in fields if (4 if g is None else g)])
 """,
     ),
+    "alias_of_no_expression": (
+        12,
+        """
+class B: pass
+def f(b, x):
+    type A = (b, {1: x for b.v in ((1, 2), None) if (False if x else None)})
+    return A
+print(f(B(), 0).__value__[1], f(B(), 1).__name__)
+""",
+    ),
     "conditional_base_beside_dispatch_loop": (
         7,
         """
