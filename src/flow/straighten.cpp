@@ -177,6 +177,7 @@ class Straightener {
       case CompareOp::NotIn:
         break;
     }
+    return {};
   }
 
   void load_bool(std::uint32_t i, bool value) {

@@ -28,36 +28,37 @@ enum class Op : std::uint8_t {
 #include "opcode/op.def"
 };
 
-constexpr std::string_view op_name(Op op) {
-  constexpr std::string_view names[] = {
-#define OP(name, ...) #name,
-#include "opcode/op.def"
-  };
-  return names[static_cast<std::uint8_t>(op)];
-}
-
 /// What `arg` of an operation is: a number, a ConstId or a StrId of the module, or an index into
 /// CodeObject::slots.
 enum class ArgKind : std::uint8_t { Plain, Const, Str, Local, Deref };
 
-constexpr ArgKind arg_kind(Op op) {
-  constexpr ArgKind kinds[] = {
+// The columns of op.def. At namespace scope: a constexpr array inside a function is built on the
+// stack at each call that is not inlined away.
+namespace op_columns {
+inline constexpr std::string_view kNames[] = {
+#define OP(name, ...) #name,
+#include "opcode/op.def"
+};
+inline constexpr ArgKind kOperands[] = {
 #define OP(name, operand, ...) ArgKind::operand,
 #include "opcode/op.def"
-  };
-  return kinds[static_cast<std::uint8_t>(op)];
-}
-
-/// No exception comes from executing it, whatever the values are (op.def).
-constexpr bool cannot_raise(Op op) {
-  constexpr bool Quiet = true, Raises = false;
-  constexpr bool quiet[] = {
+};
+constexpr bool Quiet = true, Raises = false;
+inline constexpr bool kQuiet[] = {
 #define OP(name, operand, raising, ...) raising,
 #include "opcode/op.def"
-  };
-  static_assert(Quiet != Raises);
-  return quiet[static_cast<std::uint8_t>(op)];
+};
+static_assert(Quiet != Raises);
+}  // namespace op_columns
+
+constexpr std::string_view op_name(Op op) {
+  return op_columns::kNames[static_cast<std::uint8_t>(op)];
 }
+
+constexpr ArgKind arg_kind(Op op) { return op_columns::kOperands[static_cast<std::uint8_t>(op)]; }
+
+/// No exception comes from executing it, whatever the values are (op.def).
+constexpr bool cannot_raise(Op op) { return op_columns::kQuiet[static_cast<std::uint8_t>(op)]; }
 
 /// Does it store to a variable, by its name or place?
 constexpr bool is_name_store(Op op) {
