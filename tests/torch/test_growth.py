@@ -4,6 +4,7 @@ import contextlib
 import gc
 import importlib.util
 import os
+import random
 import time
 import types
 import weakref
@@ -207,6 +208,29 @@ def constants(code):
             if isinstance(one, types.CodeType):
                 work.append(one)
     return found
+
+
+@pytest.mark.parametrize(
+    "more, noise, expected",
+    [(0, 0, "like"), (10000, 0, "grows"), (10000, 20000, "grows"), (0, 500000, "unknown")],
+)
+def test_the_verdict_on_memory_is_about_what_torch_does_not_do_itself(more, noise, expected):
+    # torch grows by much, and by less the longer it runs
+    soak, drawn = load_script("soak"), random.Random(7)
+    torchs = [10**9 + int(10**8 * (1 - 0.97**look)) for look in range(60)]
+    found = {}
+    for mode in soak.MODES:
+        step = 0 if mode == "plain" else more
+        memory = [
+            size + 5 * step * look + drawn.randint(-noise, noise)
+            for look, size in enumerate(torchs)
+        ]
+        found[mode] = {"memory": memory, "every": 5, "wrong": 0, "handles": [4, 4, 4, 4]}
+        found[mode].update(threads=1, warnings=[], dump=0)
+        found[mode]["problems"] = ["the files have reached the limit"] if mode == "limit" else []
+    said, unknown = soak.complaints(found), soak.undecided(found)
+    assert bool(said) == (expected == "grows") and bool(unknown) == (expected == "unknown")
+    assert all("memory grows by" in line for line in said)
 
 
 @pytest.mark.slow

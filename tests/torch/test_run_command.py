@@ -70,6 +70,77 @@ def start(tmp_path):
     return run
 
 
+OWN_BLOCKS = """
+import contextlib, sys, threading
+import torch, torch._dynamo
+
+def block(name):
+    if "plain" in sys.argv:
+        return contextlib.nullcontext()
+    import depyf
+    return depyf.prepare_debug(name)
+
+def first(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+def second(x):
+    return x - 1
+
+def third(x):
+    return x * 3
+
+def call(function):
+    print(function.__name__, torch.compile(function, backend="eager")(torch.ones(3)))
+
+def work():
+    with block("in_thread"):
+        opened.set()
+        both.wait()
+        call(second)
+
+opened, both = threading.Event(), threading.Event()
+thread = threading.Thread(target=work)
+thread.start()
+opened.wait()
+with block("in_main"):
+    call(first)
+    both.set()
+    thread.join()
+call(third)
+"""
+
+
+def test_blocks_of_the_program_have_their_record_and_ours_has_all(start, tmp_path):
+    (tmp_path / "own_blocks.py").write_text(OWN_BLOCKS)
+    plain = start("own_blocks.py", "plain", depyf=False)
+    done = start("--dump", "around", "own_blocks.py")
+    assert done.returncode == plain.returncode == 0, done.stderr
+    assert done.stdout == plain.stdout and plain.stdout.count("tensor") == 3
+    records = {}
+    for folder in ("around", "in_thread", "in_main"):
+        document = json.loads((tmp_path / folder / "depyf.json").read_text())
+        assert not document["problems"] and not document["unattributed"], document
+        records[folder] = {
+            entry["name"]: entry for one in document["functions"] for entry in one["entries"]
+        }
+    # two blocks of the program were open for `first` and `second`, and none for `third`
+    names = {
+        folder: {name.split("_for_")[-1] for name in found} for folder, found in records.items()
+    }
+    inside = {"first", "torch_dynamo_resume_in_first_at_13", "second"}
+    assert names == {"around": inside | {"third"}, "in_thread": inside, "in_main": inside}
+    for name, entry in records["around"].items():
+        each = [found[name] for found in records.values() if name in found]
+        assert [one["replaced"] for one in each].count(True) == 1
+        assert len({(one["verdict"], len(one["guards"]), one["source"]) for one in each}) == 1
+        writers = {folder for folder in records if records[folder].get(name, {}).get("replaced")}
+        for one in each:
+            told = [one["replaced_by"].endswith(os.sep + folder) for folder in writers]
+            assert one["replaced"] or told == [True], one["replaced_by"]
+
+
 def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
     plain = start("program.py", "--dump", "x", "fail", depyf=False)
     done = start("--dump", "out", "program.py", "--dump", "x", "fail")
