@@ -77,15 +77,59 @@ PrintOptions print_options(const Module& module, const Ast& ast, const Decompile
   return print;
 }
 
-/// What tells how code was written, and may be wrong: what the bytecode has of code that control
-/// never takes, up to 3.9, and where code stands.
-struct Heeded {
-  bool unreached = true;  // statements (Cfg::unreached)
-  bool elses = true;      // jumps over an `else` (Cfg::elses)
-  bool layout = true;     // where code stands (StructureOptions::layout_tells), of all code
-  bool decided = true;    // branches on constants, as if they were written
-  bool copies = true;     // that ends are alike (StructureOptions::joins_ends)
-  bool stands = true;     // the code as it stands, and not what straighten() makes of it
+/// What tells how code was written, and may mislead.
+enum Hint : std::uint8_t {
+  kUnreached = 1,  // statements that control never takes, up to 3.9 (Cfg::unreached)
+  kElses = 2,      // jumps over an `else` (Cfg::elses)
+  kLayout = 4,     // where code stands (StructureOptions::layout_tells)
+  kCopies = 8,     // ends that are alike (StructureOptions::joins_ends)
+};
+
+/// The hints in the order in which they are dropped where a body has no plain structure with them,
+/// and what a reading without them is called.
+constexpr struct {
+  Hint hint;
+  const char* without;
+} kHints[] = {
+    {kUnreached, "without unreached code"},
+    {kElses, "without jumps over else"},
+    {kLayout, "by control flow alone"},
+    {kCopies, "with equal ends apart"},
+};
+
+/// One way to read a body.
+struct Reading {
+  std::uint8_t hints = kUnreached | kElses | kLayout | kCopies;
+  bool decided = false;       // branches on constants are taken as decided
+  bool straightened = false;  // what straighten() makes of the instructions
+  const char* name = "with all hints";
+
+  bool has(Hint hint) const { return (hints & hint) != 0; }
+  void keep(Hint hint, bool there) {
+    if (!there) hints &= static_cast<std::uint8_t>(~hint);
+  }
+
+  /// Drops the next hint. Only unreached code may be why the bytecode seems not `sound`. False
+  /// where no hint is left.
+  bool drop_hint(bool sound) {
+    for (const auto& [hint, without] : kHints) {
+      if (!has(hint)) continue;
+      if (hint != kUnreached && !sound) return false;
+      keep(hint, false);
+      name = without;
+      return true;
+    }
+    return false;
+  }
+
+  bool is_first() const { return !decided && !straightened && name == Reading().name; }
+
+  std::string text() const {
+    std::string out = name;
+    if (decided) out += ", branches on constants decided";
+    if (straightened) out += ", straightened";
+    return out;
+  }
 };
 
 /// The rung of a module whose names no text keeps.
@@ -112,17 +156,17 @@ InstrList straightened_list(Module& module, InstrList list) {
 
 /// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
 /// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
-/// tells, also when an exception is thrown, whether CPython can run the bytecode. `heeded`: what is
-/// heeded; on return, what there was of it.
+/// tells, also when an exception is thrown, whether CPython can run the bytecode. On return,
+/// `reading` has only the hints that there were.
 void decompile_body(Ast& ast, CodeId code, const InstrList& list, const DecompileOptions& options,
                     bool dynamo, const std::string& unstructured, std::uint32_t indentation,
-                    bool& sound, Heeded& heeded) {
+                    bool& sound, Reading& reading) {
   Module& module = *ast.module;
   sound = false;
-  Cfg cfg = build_cfg(module, code, heeded.stands ? list : straightened_list(module, list),
-                      heeded.unreached);
-  if (!heeded.stands) forget_layout(cfg);
-  heeded.unreached = cfg.unreached;
+  Cfg cfg = build_cfg(module, code, reading.straightened ? straightened_list(module, list) : list,
+                      reading.has(kUnreached));
+  if (reading.straightened) forget_layout(cfg);
+  reading.keep(kUnreached, cfg.unreached);
   Lifted lifted;
   try {
     lifted = lift(module, code, cfg);
@@ -131,19 +175,19 @@ void decompile_body(Ast& ast, CodeId code, const InstrList& list, const Decompil
     throw;
   }
   sound = true;
-  if (!heeded.elses) lifted.elses.clear();
-  heeded.elses = !lifted.elses.empty();
+  if (!reading.has(kElses)) lifted.elses.clear();
+  reading.keep(kElses, !lifted.elses.empty());
   // A rebuilt module would hide everything in it.
   if (options.ladder == kRebuildsModule ||
       (options.ladder > 5 && (options.function || code != module.root)))
     throw UnusualCode(kLastRung);
   if (dynamo) simplify(lifted, module, simplify_options(dynamo, options));
   // No compiler makes them, and where they are in the way nobody wrote them.
-  if (!heeded.decided && !take_decided_branches(lifted, module))
+  if (reading.decided && !take_decided_branches(lifted, module))
     throw Error("no branch on constants is in the way");
   StructureOptions structuring = structure_options(dynamo, options);
-  structuring.layout_tells = heeded.layout;
-  structuring.joins_ends = heeded.copies;
+  structuring.layout_tells = reading.has(kLayout);
+  structuring.joins_ends = reading.has(kCopies);
   if (unstructured.empty())
     structure(lifted, ast, structuring);
   else
@@ -349,39 +393,35 @@ bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
     std::string failure, first_failure;
     // What is straightened may be sound where junk hides what a stage looks for.
     const bool was_sound = !stands && sound;
-    Heeded heeded;
-    heeded.stands = stands;
-    heeded.layout = stands;
-    heeded.unreached = unstructured.empty() && !dynamo && stands;
+    Reading reading;
+    reading.straightened = !stands;
+    reading.keep(kLayout, stands);
+    reading.keep(kUnreached, unstructured.empty() && !dynamo && stands);
     for (;;) {
       failure = failure_of([&] {
         if (list.instrs.empty()) list = decode(*ast.module, code);
-        decompile_body(ast, code, list, options, dynamo, unstructured, indentation, sound, heeded);
+        decompile_body(ast, code, list, options, dynamo, unstructured, indentation, sound, reading);
       });
-      if (failure.empty()) return true;
+      if (failure.empty()) {
+        if (unstructured.empty() && !reading.is_first())
+          ast.diagnostics.push_back(
+              {Diagnostic::Note, kOtherReading, code, 0, "read " + reading.text()});
+        return true;
+      }
       ast.diagnostics.resize(noted);
       Body fresh;
       fresh.code = code;
       ast.bodies[code.index] = fresh;
       // no statement may have it
       if (!unstructured.empty()) break;
-      if (!heeded.decided) failure = first_failure;
-      if (sound && heeded.decided && !heeded.unreached && !dynamo) {
+      if (reading.decided) failure = first_failure;
+      if (sound && !reading.decided && !reading.has(kUnreached) && !dynamo) {
         first_failure = failure;
-        heeded.decided = false;
+        reading.decided = true;
         continue;
       }
-      heeded.decided = true;
-      if (heeded.unreached)
-        heeded.unreached = false;
-      else if (sound && heeded.elses)
-        heeded.elses = false;
-      else if (sound && heeded.layout)
-        heeded.layout = false;
-      else if (sound && heeded.copies)
-        heeded.copies = false;
-      else
-        break;
+      reading.decided = false;
+      if (!reading.drop_hint(sound)) break;
     }
     sound |= was_sound;
     // Where the plain form was given up for a reason, nobody asked.

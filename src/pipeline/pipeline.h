@@ -55,6 +55,10 @@ struct Readable {
 /// Diagnostic::level of the Note on names in a body that the source had not.
 constexpr std::uint8_t kOwnNames = 1;
 
+/// Diagnostic::level of the Note on a body that has plain structure only without some of the hints
+/// on how it was written.
+constexpr std::uint8_t kOtherReading = 2;
+
 struct Decompiled {
   Source source;
   LineMap line_map;  // empty unless asked for

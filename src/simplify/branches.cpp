@@ -1,8 +1,8 @@
 // Rule "decided branch": a branch on an expression of constants that cannot raise goes one way.
 //
 // Premises: every leaf is a LOAD_CONST of None, a bool, a str, or an int of at most 31 bits; every
-// operation on them is `not`, a comparison of two such ints (a bool is one), or + - * & | ^ of two,
-// with a result of at most 31 bits.
+// operation on them is `not`, a comparison of two such ints (a bool is one), == or != of two strs,
+// or + - * & | ^ of two such ints, with a result of at most 31 bits.
 // Proof: the operations are those of exact `int`, `bool`, `str` and `None`, which no code of the
 // user can replace; none of them raises, and none has an effect. So the branch always takes the
 // same edge, and what only the other edge leads to never runs. An operation that nobody reads any
@@ -46,6 +46,15 @@ class Decided {
  private:
   static constexpr int kDeepest = 16;
 
+  /// The str that `v` is a constant of, or none.
+  const Const* text(ValueId v) const {
+    if (!v) return nullptr;
+    const Value& value = lifted_[v];
+    if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST) return nullptr;
+    const Const& c = module_[ConstId(value.arg)];
+    return c.kind == ConstKind::Str ? &c : nullptr;
+  }
+
   std::optional<std::int64_t> number(ValueId v, int depth) const {
     if (depth > kDeepest || !v) return {};
     const Value& value = lifted_[v];
@@ -67,6 +76,12 @@ class Decided {
       return *of ? 0 : 1;
     }
     if (value.op == Op::COMPARE && value.operands.size() == 2) {
+      if (const Const *x = text(value.operands[0]), *y = text(value.operands[1]); x && y) {
+        const CompareOp op = static_cast<CompareOp>(value.arg);
+        if (op == CompareOp::Eq) return x->text == y->text;
+        if (op == CompareOp::Ne) return x->text != y->text;
+        return {};
+      }
       const auto a = operand(0), b = operand(1);
       if (!a || !b) return {};
       switch (static_cast<CompareOp>(value.arg)) {

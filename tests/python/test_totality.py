@@ -5,12 +5,18 @@ The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0
 
 import os
 import py_compile
+import random
 import subprocess
+import sys
 
+import depyf
 import pytest
 from pythons import ROOT, VERSIONS, path_of
 
 from tests.interpreters import native_command
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+from obfuscate import Obfuscator  # noqa: E402
 
 
 def run(version, *arguments, runner="total_run.py"):
@@ -104,3 +110,21 @@ def test_a_definition_that_lies_too_deep_leaves_its_neighbours_alone(tmp_path):
     )
     assert done.stdout.startswith(beside), done.stdout[:2000]
     compile(done.stdout, "m.py", "exec")
+
+
+def test_another_reading_than_the_first_is_a_note():
+    def chosen(x):
+        for y in x:
+            if y:
+                g(y)  # noqa: F821
+            else:
+                h(y)  # noqa: F821
+
+    assert depyf.decompile(chosen.__code__).diagnostics == []
+    for seed in range(6):  # strings and numbers that are compared are among them
+        code = Obfuscator(random.Random(seed), chosen.__code__, 0.5).run()
+        text = depyf.decompile(code)
+        [(kind, name, _, message)] = text.diagnostics
+        assert (kind, message) == ("note", "read with all hints, straightened")
+        assert name.endswith("chosen") and text.proven, (seed, text)
+        assert "while" not in text
