@@ -625,18 +625,19 @@ def report_command(options):
     if not options.text:
         try:
             from depyf import report
+            from depyf.report.base import PAGE
 
             sources = [folders[rank] for rank in sorted(folders)]
             if workers:
                 target = options.dumps[0]
-                page = report.build(_with_code(workers), os.path.join(target, report.PAGE))
+                page = report.build(_with_code(workers), os.path.join(target, PAGE))
             elif len(sources) == 1:
                 page = report.build(sources[0])
             else:
                 target = (
                     options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
                 )
-                page = report.build(sources, os.path.join(target or ".", "index.html"))
+                page = report.build(sources, os.path.join(target or ".", PAGE))
         except Exception as error:  # the text below is still of use
             sys.stderr.write(
                 "depyf report: no page was written: %s: %s\n" % (type(error).__name__, error)

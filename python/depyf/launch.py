@@ -432,11 +432,12 @@ def _finish(found, options, workers, finder, stream):
 def _page_of_all(run, workers):
     """One page for the program and its workers, where a page can be written."""
     from depyf import report
+    from depyf.report.base import PAGE
 
     try:
         sources = [run.folder] if run.functions or run.unattributed else []
         sources += [one["folder"] for one in workers]
-        return report.build(sources, os.path.join(run.folder, report.PAGE))
+        return report.build(sources, os.path.join(run.folder, PAGE))
     except Exception:  # the page of the program alone stays
         return None
 

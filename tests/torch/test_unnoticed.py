@@ -469,6 +469,7 @@ def test_the_tests_themselves_under_the_interpreters_options(options):
         + options
         + ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
         + [os.path.join(folder, "test_compiling.py")],
+        env=dict(os.environ, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),  # plugins of others warn, too
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
