@@ -67,7 +67,15 @@ def _node_requirement():
 
 def _run(*command):
     program = shutil.which(command[0])
-    subprocess.check_call([program, *command[1:]], cwd=_WEB)
+    status = subprocess.call([program, *command[1:]], cwd=_WEB)
+    if status != 0:
+        raise SystemExit(
+            "`%s` failed in web/ with exit status %d; its messages are above. It makes the page of "
+            "the report from npm packages: is an npm registry reachable? A source distribution or "
+            "wheel holds the page and needs neither npm nor a registry. To build without the page, "
+            "set DEPYF_WITHOUT_PAGE=1: all but the HTML report then works."
+            % (" ".join(command), status)
+        )
 
 
 def _has_packages():
@@ -88,12 +96,12 @@ def _has_packages():
 def bundle():
     """Makes page.js and page.css of web/ where they are not those of the sources."""
     sources = _sources()
-    if _is_bundled(sources):
+    if _is_bundled(sources) or os.environ.get("DEPYF_WITHOUT_PAGE"):
         return
     if not _system_node():
         raise SystemExit(
             "the report's page is bundled by Node.js %d or later with npm, which was not found: "
-            "install it, or run `%s -m pip install %s`"
+            "install it, or run `%s -m pip install %s`; DEPYF_WITHOUT_PAGE=1 builds without the page"
             % (_OLDEST_NODE, sys.executable, " ".join(_node_requirement()))
         )
     if not _has_packages():
@@ -104,7 +112,9 @@ def bundle():
 
 
 def _extra():
-    return [] if _is_bundled(_sources()) or _system_node() else _node_requirement()
+    if os.environ.get("DEPYF_WITHOUT_PAGE") or _is_bundled(_sources()) or _system_node():
+        return []
+    return _node_requirement()
 
 
 def get_requires_for_build_sdist(config_settings=None):

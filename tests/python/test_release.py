@@ -257,3 +257,26 @@ def test_the_conda_recipe_is_whole():
     assert os.path.exists(licence) and recipe["about"]["license"] == "MIT"
     known = "schema_version context package source build requirements tests about extra"
     assert set(recipe) <= set(known.split())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are shell scripts here")
+def test_a_build_without_a_registry_says_what_to_do(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    for folder in ["packaging", "web/src", "python/depyf/report/assets", "bin"]:
+        (tmp_path / folder).mkdir(parents=True)
+    names = ["packaging/depyf_build.py", "requirements-node.txt"]
+    names += ["web/" + name for name in ("build.mjs", "package.json", "package-lock.json")]
+    for name in names:
+        shutil.copy(os.path.join(ROOT, name), tmp_path / name)
+    for name, script in (("node", "echo v22.0.0"), ("npm", "echo no network >&2; exit 7")):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n%s\n" % script)
+        (tmp_path / "bin" / name).chmod(0o755)
+    environment = dict(os.environ, PATH="%s:%s" % (tmp_path / "bin", os.environ["PATH"]))
+    environment.pop("DEPYF_WITHOUT_PAGE", None)
+    command = [sys.executable, str(tmp_path / "packaging" / "depyf_build.py")]
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "no network" in done.stderr and "exit status 7" in done.stderr
+    assert "DEPYF_WITHOUT_PAGE=1" in done.stderr
+    environment["DEPYF_WITHOUT_PAGE"] = "1"
+    assert subprocess.run(command, env=environment).returncode == 0
