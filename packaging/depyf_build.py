@@ -101,7 +101,7 @@ def bundle():
     if not _system_node():
         raise SystemExit(
             "the report's page is bundled by Node.js %d or later with npm, which was not found: "
-            "install it, or run `%s -m pip install %s`; DEPYF_WITHOUT_PAGE=1 builds without the page"
+            "install it, or run `%s -m pip install %s`; DEPYF_WITHOUT_PAGE=1 builds without it"
             % (_OLDEST_NODE, sys.executable, " ".join(_node_requirement()))
         )
     if not _has_packages():
