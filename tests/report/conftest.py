@@ -1,5 +1,6 @@
 """What the tests of the report share: a browser, pages that ask nothing of any network, and real dumps."""
 
+import base64
 import contextlib
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,13 @@ import pytest
 pytest.importorskip("jinja2")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def unpacked(path):
+    """The text of a page, and behind it all that it holds packed, by the page's own description of it."""
+    text = Path(path).read_text()
+    blocks = re.findall(r'<script type="text/plain" data-pack="\w+"[^>]*>([^<]*)</script>', text)
+    return "\n".join([text, *(zlib.decompress(base64.b64decode(one)).decode() for one in blocks)])
 
 
 class Screen:

@@ -9,7 +9,9 @@ import pytest
 
 import depyf
 from depyf import files, report, summary
+from depyf.report import page as page_module
 from depyf.report import tracelog
+from tests.report.conftest import unpacked
 
 NASTY = (
     "</script></style></textarea></title></pre></template><script>window.pwned=1</script>"
@@ -45,8 +47,15 @@ def poisoned(value, key=""):
     return value
 
 
+@pytest.fixture(params=["plain", "packed"])
+def packing(request, monkeypatch):
+    """Small pages hold their texts as text, others compressed; both for the same dumps."""
+    monkeypatch.setattr(page_module, "_PLAIN", 1 << 30 if request.param == "plain" else 0)
+    return request.param
+
+
 @pytest.fixture(params=["toy", "recompiles"])
-def hostile(request, dumps, tmp_path):
+def hostile(request, dumps, tmp_path, packing):
     folder = tmp_path / "dump"
     shutil.copytree(str(dumps / request.param), str(folder))
     document = poisoned(json.loads((folder / "depyf.json").read_text()))
@@ -79,7 +88,10 @@ def test_an_injection_in_every_field_stays_text(screen, hostile):
         for tab in ("code", "why", "graph", "guards", "time", "bytecode", "files"):
             screen.go("compile/%s/%s" % (key, tab))
             assert page.locator("#panel").inner_text().strip() or tab == "graph"
+        screen.go("compile/%s/why" % key)
+        assert "window.pwned=1</script>" in page.locator("#panel").text_content()
         screen.go("compile/%s/code" % key)
+        assert "window.pwned=1</script>" in page.locator(".pane").first.text_content()
         for option in page.locator(".pane").first.locator("option").all():
             page.locator(".pane").first.locator("select").select_option(
                 option.get_attribute("value")
@@ -98,8 +110,12 @@ def test_an_injection_in_every_field_stays_text(screen, hostile):
     screen.picture("hostile")
 
 
-def test_an_injection_stays_text_without_scripts_too(screen_without_scripts, hostile):
-    page = screen_without_scripts.open(report.build(hostile))
+def test_an_injection_stays_text_without_scripts_too(screen_without_scripts, hostile, packing):
+    path = report.build(hostile)
+    # packed texts are letters and digits until a script makes text of them
+    assert (path.read_text() == unpacked(path)) is False
+    page = screen_without_scripts.open(path)
+    assert page.locator(".unscripted").count() == (packing == "packed")
     text = page.locator("body").text_content()
     assert "window.pwned=1</script>" in text
     assert (
@@ -218,7 +234,7 @@ def test_no_file_outside_the_dump_is_read(tmp_path):
             "earlier": [path],
         }
         (folder / "depyf.json").write_text(json.dumps(document))
-        assert "the secret" not in report.build(folder).read_text()
+        assert "the secret" not in unpacked(report.build(folder))
 
 
 def test_somebody_elses_index_is_left_alone(dumps, tmp_path):
@@ -246,7 +262,7 @@ def test_no_link_or_pipe_in_a_dump_is_read(tmp_path):
         "earlier": ["link.py", "pipe.py"],
     }
     (folder / "depyf.json").write_text(json.dumps(document))
-    assert "the secret" not in report.build(folder).read_text()
+    assert "the secret" not in unpacked(report.build(folder))
     (folder / "depyf.json").unlink()
     os.symlink(str(tmp_path / "secret.txt"), str(folder / "depyf.json"))
     with pytest.raises((OSError, report.ReportError)):

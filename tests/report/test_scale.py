@@ -20,7 +20,8 @@ def test_a_thousand_compiles(screen, browser, dumps, tmp_path):
     start = time.process_time()
     text = page.render([run], str(tmp_path))
     took = time.process_time() - start
-    assert len(text) <= 3 * size and took < 20
+    # 0.44 of the texts; 2.4 times of them while nothing was packed
+    assert len(text) <= 0.7 * size and took < 20
     rows = {row["view"]: row for row in VIEWS["timed_views"](browser, run, tmp_path, 3)}
     print(
         "\n".join(

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from depyf import report
+from tests.report.conftest import unpacked
 
 
 def texts(screen, selector):
@@ -232,7 +233,7 @@ def test_search_finds_in_texts_guards_and_words_and_leads_there(screen, dumps):
     assert "torch.abs" in page.locator(".ln.cursor").first.inner_text()
 
 
-@pytest.mark.parametrize("name", ["toy", "training", "recompiles"])
+@pytest.mark.parametrize("name", ["toy", "recompiles"])
 def test_without_scripts_every_text_is_there(screen_without_scripts, dumps, manifest, name):
     page = screen_without_scripts.open(dumps / name / "index.html")
     assert page.locator("#overview").is_visible()
@@ -258,6 +259,26 @@ def test_without_scripts_every_text_is_there(screen_without_scripts, dumps, mani
     assert page.locator("details[open] pre").first.is_visible()
     if name == "toy":
         screen_without_scripts.picture("without_scripts")
+
+
+def test_without_scripts_a_large_page_leads_to_its_files(screen_without_scripts, dumps, manifest):
+    path = dumps / "training" / "index.html"
+    page = screen_without_scripts.open(path)
+    assert "compressed" in page.locator(".unscripted").inner_text()
+    links = [one.get_attribute("href") for one in page.locator(".texts a").all()]
+    held = unpacked(path)
+    for function in manifest("training")["functions"]:
+        for entry in function["entries"]:
+            assert entry["path"] in links
+            for text in (function["source"], entry["source"], entry["transformed_bytecode"]):
+                assert text.strip() in held
+            for guard in entry["guards"]:
+                assert guard["text"].split(", type=")[0][:200] in held
+            for artifact in entry["artifacts"]:
+                assert artifact["path"] in links
+                assert (dumps / "training" / artifact["path"]).read_text().strip() in held
+    for link in links:
+        assert (dumps / "training" / link).is_file()
 
 
 def test_dark_and_light(dark_screen, dumps):

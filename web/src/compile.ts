@@ -5,7 +5,7 @@ import { showGuards } from "./guards";
 import { codePane, free, type Pane, pin, whenRelated } from "./panes";
 import { showGraph } from "./picture";
 import { state } from "./state";
-import { articles, data, readable, textOf } from "./texts";
+import { articles, data, readable, textOf, told } from "./texts";
 import { showTime } from "./time";
 import type { Text, View } from "./types";
 
@@ -346,7 +346,7 @@ export function showBytecode(panel: HTMLElement, view: View): void {
 export function showWhy(panel: HTMLElement, article: HTMLElement): void {
   const card = make("div", { class: "card" });
   card.append(
-    ...[...(article.querySelector(".why-block")?.childNodes ?? [])].map((node) =>
+    ...[...(told(article).querySelector(".why-block")?.childNodes ?? [])].map((node) =>
       node.cloneNode(true),
     ),
   );

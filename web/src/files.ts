@@ -5,7 +5,7 @@ import type { View } from "./types";
 
 export function showFiles(panel: HTMLElement, view: View, article: HTMLElement): void {
   const body = make("tbody");
-  const full = article.querySelector(".texts > p > a:not([href^='#'])");
+  const full = article.querySelector(".texts a.full");
   if (full)
     body.append(
       make(

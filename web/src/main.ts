@@ -5,7 +5,7 @@ import { free } from "./panes";
 import { showSearch } from "./search";
 import { state } from "./state";
 import { idle } from "./steps";
-import { articles, pres, shelf } from "./texts";
+import { articles, shelve } from "./texts";
 
 const root = document.documentElement;
 root.classList.add("js");
@@ -94,10 +94,7 @@ function show() {
 }
 
 function ready() {
-  shelf.append(byId("compiles"));
-  for (const pre of shelf.querySelectorAll<HTMLElement>("pre[id]")) pres.set(pre.id, pre);
-  for (const article of shelf.querySelectorAll<HTMLElement>("#compiles > article"))
-    articles.set(article.dataset.key ?? "", article);
+  shelve(byId("compiles"));
   root.dataset.ready = "true";
   if (location.hash.length > 1) show();
 }

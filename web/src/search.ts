@@ -1,7 +1,7 @@
 // Search in names, reasons, texts and guards.
 import { byId, make } from "./dom";
 import { state } from "./state";
-import { articles, data } from "./texts";
+import { articles, data, ownTexts, textOf, told } from "./texts";
 import { finder } from "./words";
 
 export function showSearch(query: string): void {
@@ -54,22 +54,19 @@ export function showSearch(query: string): void {
     );
   };
   const work: (() => void)[] = [];
-  const seen = new Set<string>();
   for (const [key, article] of articles)
     work.push(() => {
       const name = article.dataset.name + " " + article.dataset.place + " " + key;
       add("#compile/" + key, article.dataset.name + " " + key, "compile", name);
-      for (const reason of article.querySelectorAll(".reason")) {
+      for (const reason of told(article).querySelectorAll(".reason")) {
         const text = (reason.textContent ?? "").replace(/\s+/g, " ");
         add("#compile/" + key + "/why", article.dataset.name + " " + key, "why", text);
       }
-      for (const pre of article.querySelectorAll(".texts pre")) {
-        if (seen.has(pre.id)) continue;
-        seen.add(pre.id);
-        const text = pre.textContent ?? "";
+      for (const own of ownTexts(article)) {
+        const text = textOf(own);
         if (!find(text)) continue;
         const view = data(key),
-          meta = view.texts.find((one) => "t" + one.text === pre.id);
+          meta = view.texts.find((one) => one.text === own);
         let number = 0,
           here = 0;
         for (const line of text.split("\n")) {

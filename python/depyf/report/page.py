@@ -12,7 +12,7 @@ from depyf import schema
 from depyf.files import write_atomically
 from depyf.report import flow, graphs, overview
 from depyf.report.base import MARK, ReportError
-from depyf.report.texts import Pool, visible
+from depyf.report.texts import Pool, packed, visible
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
 
@@ -39,6 +39,8 @@ _VERDICTS = {
 }
 #: characters of all texts beyond which texts that are rarely read stay in their files and are linked
 _EMBEDDED = 96 * 1024 * 1024
+#: characters of all texts up to which they stand in the page as text, which needs no scripts; beyond it they are packed
+_PLAIN = 256 * 1024
 _EVENTS = 400
 _LINKS = 32  # of one compile to those that call it and those that it calls: functions with hundreds of entries would link each with each
 
@@ -78,7 +80,7 @@ def _template():
         if isinstance(value, str) and not hasattr(value, "__html__")
         else value,
     )
-    environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename, data=_data)
+    environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
     try:
         script, style = _asset("page.js"), _asset("page.css")
     except FileNotFoundError:
@@ -126,11 +128,8 @@ def _visible_all(value):
 
 
 def _data(value):
-    """JSON that can stand in a script element whatever the strings in it hold."""
-    from markupsafe import Markup
-
-    text = json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+    """JSON of which each string can be shown; it is ASCII without a NUL, whatever the strings hold."""
+    return json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
 
 
 def _seconds(value):
@@ -162,6 +161,17 @@ def render(runs, folder):
     parents = _parents(runs)
     budget = [_EMBEDDED]
     views = [_view(node, pool, parents, folder, budget) for node in nodes]
+    plain = pool.size() <= _PLAIN
+    said = Pool()  # torch's own words, which the template meets
+
+    def packs():
+        return [
+            ("text", [] if plain else packed(pool.texts)),
+            ("raw", packed(said.texts)),
+            ("graph", packed([_data(value) for value in pool.values])),
+            ("compile", packed([_data(view["data"]) for view in views])),
+        ]
+
     causes = overview.causes(nodes)
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
@@ -172,7 +182,9 @@ def render(runs, folder):
         nodes=nodes,
         views=views,
         texts=pool.texts,
-        values=pool.values,
+        plain=plain,
+        packs=packs,
+        number_of=lambda text: said.add(str(text) or " "),
         causes=causes,
         avoidable=overview.avoidable(nodes),
         flow=flow.draw(nodes),
@@ -431,6 +443,7 @@ _RANK_OF_STAGE = {stage: position for position, stage in enumerate(schema.STAGES
 def _view(node, pool, parents, folder, budget):
     """All that the page shows of one compile, as JSON for the script and as plain values for the template."""
     entry, run = node.entry, node.run
+    known = len(pool.texts)
     source, first_line, origin = _source_of(node, parents)
     texts = []
 
@@ -536,6 +549,7 @@ def _view(node, pool, parents, folder, budget):
         "texts": texts,
         "guards": guard_text,
         "guard_count": len(guards),
+        "own": "%d %d" % (known, len(pool.texts)),
         "full": full,
         "full_name": (node.function or {}).get("path"),
         "missing": _missing(entry),

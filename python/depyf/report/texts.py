@@ -1,6 +1,8 @@
 """What the page needs of texts: to show hostile ones harmlessly, and to hold each of them once."""
 
+import base64
 import re
+import zlib
 
 # Controls that HTML drops or changes, lone surrogates that UTF-8 has no form for, and marks that
 # turn the direction of writing, with which code can look like other code ("Trojan Source",
@@ -25,6 +27,31 @@ def visible(text):
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return _ODD.sub(_name, text) if _ODD.search(text) else text
+
+
+#: characters of texts after which a block of the page is closed
+_BLOCK = 256 * 1024
+
+
+def packed(texts):
+    """Texts in blocks, deflated.
+
+    The page inflates the block of a text when it needs the text, so a block is small beside a page.
+
+    Args:
+        texts: strings of which none has a NUL: one parts them in a block. `visible` leaves none.
+    Returns:
+        For each block the number of its first text, and its bytes in base64.
+    """
+    blocks, held, size, first = [], [], 0, 0
+    for number, text in enumerate(texts):
+        held.append(text)
+        size += len(text)
+        if size >= _BLOCK or number == len(texts) - 1:
+            deflated = zlib.compress("\0".join(held).encode("utf-8"))
+            blocks.append((first, base64.b64encode(deflated).decode("ascii")))
+            held, size, first = [], 0, number + 1
+    return blocks
 
 
 class Pool:
