@@ -39,7 +39,7 @@ _VERDICTS = {
 }
 #: characters of all texts beyond which texts that are rarely read stay in their files and are linked
 _EMBEDDED = 96 * 1024 * 1024
-#: characters of all texts up to which they stand in the page as text, which needs no scripts; beyond it they are packed
+#: characters of all texts up to which they stand in the page as text, which needs no scripts
 _PLAIN = 256 * 1024
 _EVENTS = 400
 _LINKS = 32  # of one compile to those that call it and those that it calls: functions with hundreds of entries would link each with each
@@ -128,7 +128,7 @@ def _visible_all(value):
 
 
 def _data(value):
-    """JSON of which each string can be shown; it is ASCII without a NUL, whatever the strings hold."""
+    """JSON of which each string can be shown: ASCII without a NUL, whatever the strings hold."""
     return json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
 
 
