@@ -733,6 +733,20 @@ void restore_deferred_annotations(Rewriter& r) {
   if (!marks && !module && lacks_class_dictionary(r)) insert_empty_annotation(r, false);
 }
 
+/// Will the value become a definition, which has no annotation?
+bool makes_definition(const Rewriter& r, ExprId value) {
+  std::vector<ExprId> below{value};
+  collect_below(r.ast, below);
+  return std::any_of(below.begin(), below.end(), [&](ExprId id) {
+    const ExprKind kind = r.ast[id].kind;
+    if (kind == ExprKind::Intrinsic || kind == ExprKind::ClassBuilder) return true;
+    const CodeId code = r.function_code(id);
+    if (!code) return false;
+    const Role role = role_of(r.module, code);
+    return role == Role::Function || role == Role::Class || role == Role::GenericScope;
+  });
+}
+
 /// Up to 3.13 what a body annotates besides plain names is evaluated behind the assignment:
 /// `x.y: int = 2`, `(z): int = 2`. It stands on the row of that, and left of the value.
 bool annotate_other_targets(Rewriter& r) {
@@ -746,9 +760,11 @@ bool annotate_other_targets(Rewriter& r) {
     const Origin &value = r.ast[before.e[0]].origin, &annotation = r.ast[s.e[0]].origin,
                  &target = r.ast[before.list[0]].origin;
     if (annotation.line <= 0 || annotation.line != value.line) return false;
-    if (annotation.columns == 0 || value.columns == 0) return true;
-    return annotation.columns >> 16 < value.columns >> 16 &&
-           (target.columns == 0 || target.columns >> 16 < annotation.columns >> 16);
+    if (annotation.columns != 0 && value.columns != 0 &&
+        !(annotation.columns >> 16 < value.columns >> 16 &&
+          (target.columns == 0 || target.columns >> 16 < annotation.columns >> 16)))
+      return false;
+    return !makes_definition(r, before.e[0]);
   };
   r.edit_lists([&](std::vector<StmtId>& list) {
     std::vector<StmtId> out;

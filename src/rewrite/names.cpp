@@ -14,13 +14,39 @@ bool may_be_mangled(std::string_view name) {
   return name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos;
 }
 
-/// The prefix "_C__" of names that the class around `code` mangles; empty outside classes.
-std::string mangled_prefix(const Module& module, CodeId code) {
+/// What mangles the private names of a code object.
+struct Mangling {
+  std::string prefix;  // "_C__"; empty outside of classes
+  CodeId header;       // the code whose variables alone are mangled
+
+  bool covers(const Module& module, std::string_view mangled) const {
+    if (prefix.empty() || !mangled.starts_with(prefix)) return false;
+    if (!header) return true;
+    const auto slots = module[header].slots;
+    return std::any_of(slots.begin(), slots.end(),
+                       [&](const Slot& slot) { return module[slot.name] == mangled; });
+  }
+};
+
+/// The class around `code`; in the header of a generic class that class, for its type parameters
+/// alone (3.12.4+).
+Mangling mangling_of(const Module& module, CodeId code) {
+  static constexpr std::string_view kGeneric = "<generic parameters of ";
   for (CodeId at = code; at; at = module[at].parent) {
-    if (role_of(module, at) != Role::Class) continue;
+    const Role role = role_of(module, at);
+    if (role != Role::Class && role != Role::GenericScope) continue;
     std::string_view name = module[module[at].name];
+    const auto slots = module[at].slots;
+    if (role == Role::GenericScope) {
+      if (std::none_of(slots.begin(), slots.end(),
+                       [&](const Slot& slot) { return module[slot.name] == ".type_params"; }))
+        continue;
+      name.remove_prefix(kGeneric.size());
+      if (name.ends_with('>')) name.remove_suffix(1);
+    }
     while (!name.empty() && name[0] == '_') name.remove_prefix(1);
-    return name.empty() ? std::string() : "_" + std::string(name) + "__";
+    return {name.empty() ? std::string() : "_" + std::string(name) + "__",
+            role == Role::GenericScope ? at : CodeId::none()};
   }
   return {};
 }
@@ -31,15 +57,16 @@ void refuse_unmangled(const Rewriter& r) {
     const std::string_view text = r.text(name);
     return text.starts_with("__") && !text.ends_with("__") && text.find('.') == text.npos;
   };
-  if (std::none_of(r.object.names.begin(), r.object.names.end(), is_private) ||
-      mangled_prefix(r.module, r.code).empty())
-    return;
+  if (std::none_of(r.object.names.begin(), r.object.names.end(), is_private)) return;
+  const Mangling mangling = mangling_of(r.module, r.code);
+  if (mangling.prefix.empty()) return;
   for (const Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
     const bool outside =
         e.kind == ExprKind::Attribute ||
         (e.kind == ExprKind::Name && (e.op == static_cast<std::uint8_t>(NameScope::Global) ||
                                       e.op == static_cast<std::uint8_t>(NameScope::Name)));
-    if (outside && is_private(StrId(e.a)))
+    if (outside && is_private(StrId(e.a)) &&
+        mangling.covers(r.module, mangling.prefix + std::string(r.text(StrId(e.a)).substr(2))))
       throw UnusualCode("a private name that the class around it has not mangled");
   }
 }
@@ -50,9 +77,9 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
   if (!id) return id;
   const std::string_view name = module[id];
   if (!may_be_mangled(name)) return id;
-  const std::string prefix = mangled_prefix(module, scope);
-  if (prefix.empty() || !name.starts_with(prefix)) return id;
-  const std::string_view rest = name.substr(prefix.size() - 2);
+  const Mangling mangling = mangling_of(module, scope);
+  if (!mangling.covers(module, name)) return id;
+  const std::string_view rest = name.substr(mangling.prefix.size() - 2);
   if (rest.size() <= 2 || rest.ends_with("__") || rest.find('.') != rest.npos) return id;
   return module.intern(rest);
 }
@@ -117,7 +144,7 @@ void unmangle_names(Rewriter& r) {
       std::none_of(r.object.slots.begin(), r.object.slots.end(),
                    [&](const Slot& slot) { return looks_mangled(slot.name); }))
     return;
-  const std::string prefix = mangled_prefix(r.module, r.code);
+  const std::string prefix = mangling_of(r.module, r.code).prefix;
   if (prefix.empty()) return;
   auto is_mangled = [&](std::uint32_t a) {
     return a != UINT32_MAX && r.module.strings[a].size() > prefix.size() &&

@@ -1,6 +1,7 @@
 #include "scopes/scopes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ast/walk.h"
 
@@ -35,13 +36,7 @@ class Collector {
         add(own, slot.name.index, kParameter);
       statements(ast_.bodies[root.index].stmts, own);
     }
-    while (!bodies_.empty() || !work_.empty()) {
-      if (!work_.empty()) {
-        const Work next = work_.back();
-        work_.pop_back();
-        expression(next.expr, next.scope);
-        continue;
-      }
+    while (!bodies_.empty()) {
       const Nested next = bodies_.back();
       bodies_.pop_back();
       statements(next.body, next.scope);
@@ -70,12 +65,15 @@ class Collector {
     scope.around = around;
     scope.code = code;
     if (code && code.index < module_.codes.size()) scope.name = module_[code].name;
-    if (around != UINT32_MAX) scope.mangles = tree_.scopes[around].mangles;
+    if (around != UINT32_MAX) {
+      scope.mangles = tree_.scopes[around].mangles;
+      scope.header = tree_.scopes[around].header;
+    }
     tree_.scopes.push_back(std::move(scope));
     return static_cast<std::uint32_t>(tree_.scopes.size() - 1);
   }
 
-  /// `__x` in class C is `_C__x`.
+  /// `__x` in class C is `_C__x`. In the header of a generic class its type parameters alone are.
   std::uint32_t mangled(std::uint32_t scope, std::uint32_t name) {
     const StrId within = tree_.scopes[scope].mangles;
     if (!within) return name;
@@ -84,7 +82,9 @@ class Collector {
     std::string_view prefix = module_[within];
     while (prefix.starts_with('_')) prefix.remove_prefix(1);
     if (prefix.empty()) return name;
-    return module_.intern("_" + std::string(prefix) + std::string(text)).index;
+    const std::uint32_t full = module_.intern("_" + std::string(prefix) + std::string(text)).index;
+    const std::uint32_t header = tree_.scopes[scope].header;
+    return header == UINT32_MAX || tree_.scopes[header].symbols.at(full) ? full : name;
   }
 
   void add(std::uint32_t scope, std::uint32_t name, std::uint16_t flags) {
@@ -100,6 +100,14 @@ class Collector {
   }
   void visit(ExprId id, std::uint32_t scope) {
     if (id) work_.push_back({id, scope});
+  }
+  /// Scopes are opened in the order of the text.
+  void visit_all() {
+    while (!work_.empty()) {
+      const Work next = work_.back();
+      work_.pop_back();
+      expression(next.expr, next.scope);
+    }
   }
 
   /// Binds the names of a target; what stands inside it is evaluated.
@@ -153,7 +161,10 @@ class Collector {
       for (std::uint32_t name : s.extra)
         note(scope, name, s.kind == StmtKind::Global ? kDeclaredGlobal : kDeclaredNonlocal);
     }
-    for (StmtId id : all) statement(ast_[id], scope);
+    for (StmtId id : all) {
+      statement(ast_[id], scope);
+      visit_all();
+    }
   }
 
   void statement(const Stmt& s, std::uint32_t scope) {
@@ -181,7 +192,8 @@ class Collector {
         visit(s.e[1], scope);
         return;
       case StmtKind::AnnAssign:
-        bind(s.e[0], scope);
+        // `(x): int` binds nothing.
+        if (!(s.flag & 1) || s.e[2] || ast_[s.e[0]].kind != ExprKind::Name) bind(s.e[0], scope);
         visit(s.e[2], scope);
         annotation(s.e[1], scope);
         return;
@@ -237,6 +249,10 @@ class Collector {
       visit(id, scope);
     } else if (!is_function_like(tree_.scopes[scope].kind)) {
       visit(id, open(ScopeKind::Annotation, scope, CodeId::none()));
+      // One scope of CPython has all annotations of a body.
+      std::uint32_t& first = tree_.scopes[scope].annotations;
+      first = std::min(first, static_cast<std::uint32_t>(tree_.scopes.size() - 1));
+      tree_.scopes.back().seen_from = first;
     }
   }
 
@@ -246,19 +262,28 @@ class Collector {
     return code && future_annotations(module_[code]);
   }
 
-  std::uint32_t type_parameters(const std::vector<TypeParam>& list, std::uint32_t scope) {
+  /// `class_name`: of the class that has them.
+  std::uint32_t type_parameters(const std::vector<TypeParam>& list, std::uint32_t scope,
+                                StrId class_name = StrId::none()) {
     if (list.empty()) return scope;
     const std::uint32_t own = open(ScopeKind::TypeParameters, scope, CodeId::none());
+    if (class_name) {
+      tree_.scopes[own].mangles = class_name;
+      tree_.scopes[own].header = UINT32_MAX;
+    }
+    for (const TypeParam& p : list) note(own, p.name.index, kBound);
+    if (class_name) tree_.scopes[own].header = own;
     for (const TypeParam& p : list) {
-      note(own, p.name.index, kBound);
       for (ExprId value : {p.bound, p.default_value})
         if (value) visit(value, open(ScopeKind::Annotation, own, CodeId::none()));
     }
     return own;
   }
-  std::uint32_t type_parameters(std::uint32_t list, std::uint32_t scope) {
-    return list < ast_.type_param_lists.size() ? type_parameters(ast_.type_param_lists[list], scope)
-                                               : scope;
+  std::uint32_t type_parameters(std::uint32_t list, std::uint32_t scope,
+                                StrId class_name = StrId::none()) {
+    return list < ast_.type_param_lists.size()
+               ? type_parameters(ast_.type_param_lists[list], scope, class_name)
+               : scope;
   }
 
   void parameters(const Function& f, std::uint32_t defaults, std::uint32_t annotations,
@@ -274,6 +299,8 @@ class Collector {
     const Function& f = ast_.functions[s.function];
     note(scope, s.a, kBound);
     for (ExprId decorator : s.list) visit(decorator, scope);
+    for (const Parameter& p : f.parameters) visit(p.default_value, scope);
+    visit_all();
     const std::uint32_t around = type_parameters(f.type_params, scope);
     const std::uint32_t own = open(ScopeKind::Function, around, f.code);
     tree_.scopes[own].name = StrId(s.a);
@@ -286,7 +313,6 @@ class Collector {
       annotations = open(ScopeKind::Annotation, around, CodeId::none());
     for (const Parameter& p : f.parameters) {
       note(own, p.name.index, kParameter);
-      visit(p.default_value, scope);
       if (shown) visit(p.annotation, annotations);
     }
     if (shown) visit(s.e[0], annotations);
@@ -299,12 +325,14 @@ class Collector {
   void class_(const Stmt& s, std::uint32_t scope) {
     note(scope, s.a, kBound);
     for (std::uint32_t decorator : s.extra) visit(ExprId(decorator), scope);
-    const std::uint32_t around = type_parameters(s.type_params, scope);
+    visit_all();
+    const std::uint32_t around = type_parameters(s.type_params, scope, StrId(s.a));
     for (ExprId base : s.list) visit(base, around);
     const CodeId code =
         s.function < ast_.functions.size() ? ast_.functions[s.function].code : CodeId::none();
     const std::uint32_t own = open(ScopeKind::Class, around, code);
     tree_.scopes[own].name = tree_.scopes[own].mangles = StrId(s.a);
+    tree_.scopes[own].header = UINT32_MAX;
     tree_.scopes[own].checked = !is_rebuilt(code);
     bodies_.push_back({s.body, own});
   }
@@ -451,6 +479,7 @@ class Resolver {
   Resolver(ScopeTree& tree, const Module& module) : scopes_(tree.scopes), module_(module) {}
 
   void run() {
+    if (defers_annotations(module_)) find_brought();
     for (std::uint32_t i = 0; i < scopes_.size(); ++i)
       for (const auto& [name, symbol] : scopes_[i].symbols.entries())
         const_cast<Symbol&>(symbol).place = resolve(i, name, symbol.flags);
@@ -468,27 +497,60 @@ class Resolver {
     return outside(scope, name);
   }
 
+  /// Annotations and type parameters see the class around them, and what it binds comes before
+  /// type parameters that are nearer.
+  std::optional<NamePlace> in_class(std::uint32_t scope, std::uint32_t name) const {
+    std::uint32_t below = scope;
+    while (scopes_[scope].kind == ScopeKind::Annotation ||
+           scopes_[scope].kind == ScopeKind::TypeParameters) {
+      below = scope;
+      scope = scopes_[scope].around;
+    }
+    if (scopes_[scope].kind != ScopeKind::Class || below == scope) return std::nullopt;
+    const Symbol* symbol = scopes_[scope].symbols.at(name);
+    if (!symbol && brought(scope, name, below)) return NamePlace::GlobalImplicit;
+    if (!symbol) return std::nullopt;
+    if (symbol->flags & kDeclaredGlobal) return NamePlace::GlobalExplicit;
+    if ((symbol->flags & kOwned) && !(symbol->flags & kDeclaredNonlocal))
+      return NamePlace::GlobalImplicit;
+    return std::nullopt;
+  }
+
   NamePlace outside(std::uint32_t scope, std::uint32_t name) const {
-    const Scope& own = scopes_[scope];
-    bool sees_class = own.kind == ScopeKind::Annotation || own.kind == ScopeKind::TypeParameters;
-    for (std::uint32_t at = own.around; at != UINT32_MAX; at = scopes_[at].around) {
+    if (const auto place = in_class(scope, name)) return *place;
+    for (std::uint32_t at = scopes_[scope].around; at != UINT32_MAX; at = scopes_[at].around) {
       const Scope& around = scopes_[at];
       const Symbol* symbol = around.symbols.at(name);
       if (around.kind == ScopeKind::Class) {
-        if (sees_class && symbol) {
-          if (symbol->flags & kDeclaredGlobal) return NamePlace::GlobalExplicit;
-          if ((symbol->flags & kOwned) && !(symbol->flags & kDeclaredNonlocal))
-            return NamePlace::GlobalImplicit;
-        }
         if (module_[StrId(name)] == "__class__" && scope != at) return NamePlace::Free;
       } else if (around.kind != ScopeKind::Module && symbol) {
         if (symbol->flags & kDeclaredGlobal) return NamePlace::GlobalImplicit;
         if (symbol->flags & (kOwned | kDeclaredNonlocal)) return NamePlace::Free;
       }
-      if (around.kind != ScopeKind::TypeParameters && around.kind != ScopeKind::Annotation)
-        sees_class = false;
     }
     return NamePlace::GlobalImplicit;
+  }
+
+  /// From 3.14 on a class takes over the names of its inlined comprehensions that it has not
+  /// itself, and those who see the class take such a variable for one of the class.
+  void find_brought() {
+    std::vector<std::uint32_t> host(scopes_.size(), UINT32_MAX);
+    for (std::uint32_t i = 0; i < scopes_.size(); ++i) {
+      const Scope& scope = scopes_[i];
+      if (!scope.inlined || scope.around == UINT32_MAX) continue;
+      host[i] = scopes_[scope.around].inlined ? host[scope.around] : scope.around;
+      if (host[i] == UINT32_MAX || scopes_[host[i]].kind != ScopeKind::Class) continue;
+      for (const auto& [name, symbol] : scope.symbols.entries()) {
+        Brought& first = brought_[host[i]][name];
+        if (first.by == UINT32_MAX) first = {i, (symbol.flags & kOwned) != 0};
+      }
+    }
+  }
+
+  bool brought(std::uint32_t scope, std::uint32_t name, std::uint32_t seer) const {
+    const FlatMap<Brought>* names = brought_.at(scope);
+    const Brought* first = names ? names->at(name) : nullptr;
+    return first && first->bound && first->by < std::min(seer, scopes_[seer].seen_from);
   }
 
   void pass_on(std::uint32_t to, std::uint32_t name) {
@@ -507,8 +569,14 @@ class Resolver {
     }
   }
 
+  struct Brought {
+    std::uint32_t by = UINT32_MAX;  // the comprehension that first has the name
+    bool bound = false;
+  };
+
   std::vector<Scope>& scopes_;
   const Module& module_;
+  FlatMap<FlatMap<Brought>> brought_;  // by class and name
 };
 
 }  // namespace

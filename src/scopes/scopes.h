@@ -43,10 +43,13 @@ struct Scope {
   bool inlined = false;    // a comprehension that is part of the code around it (3.12+)
   bool checked = true;     // its names stand in the code object; else the text is the project's own
   CodeId code;             // where its names are accessed; none: no code object is known
-  std::uint32_t around = UINT32_MAX;  // index of the enclosing scope
-  StrId name;                         // of a class or function
-  StrId mangles;                      // the class around, for private names
-  FlatMap<Symbol> symbols;            // by StrId, mangled
+  std::uint32_t around = UINT32_MAX;       // index of the enclosing scope
+  StrId name;                              // of a class or function
+  StrId mangles;                           // the class around, for private names
+  std::uint32_t header = UINT32_MAX;       // the scope whose type parameters alone are mangled
+  std::uint32_t annotations = UINT32_MAX;  // the first scope of its annotations
+  std::uint32_t seen_from = UINT32_MAX;    // where CPython has the scope of this annotation
+  FlatMap<Symbol> symbols;                 // by StrId, mangled
 };
 
 struct ScopeTree {

@@ -1,7 +1,8 @@
 """Decompiles random programs about scopes, runs both the program and what came back, and compares what they did.
 
 Few names, bound and read in every way that Python has, in scopes in one another: walruses in comprehensions, generator expressions and class headers, `nonlocal`
-and `global`, classes in everything, comprehensions in class bodies, private names, `del`, names that exec makes, lambdas with defaults, type parameters.
+and `global`, classes in everything, comprehensions in class bodies, private names, `del`, names that exec makes, lambdas with defaults; from 3.12 on
+type parameters with bounds, constraints and (3.13+) defaults, in functions, classes and aliases in one another, and annotations that use them.
 Runs under any CPython from 3.7 on.
 
     python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]]     DEPYF is the native command
@@ -22,7 +23,8 @@ from collections import Counter
 MINOR = sys.version_info[1]
 SHOWN = int(os.environ.get("SHOWN", "3"))
 NAMES = ["a", "b", "c", "x", "__p", "iter"]  # the text of L5 and L6 calls iter itself
-OWN = re.compile(r"__temp|_temp_")
+# `_0` is what the text of a dispatch loop calls `.0`.
+OWN = re.compile(r"__temp|_temp_|__function_\d|^[._]0$")
 
 
 class Writer:
@@ -32,6 +34,7 @@ class Writer:
         self.rng = rng
         self.asks = rng.choice([6, 10, 16])
         self.number = 0
+        self.params = []  # type parameters that can be read here
 
     def name(self):
         return self.rng.choice(NAMES)
@@ -94,6 +97,29 @@ class Writer:
             lines += self.statement(depth, indent, kind)
         return lines
 
+    def type_parameters(self, often):
+        """`[T: a, *U]`, and the names in it."""
+        rng = self.rng
+        if MINOR < 12 or rng.random() > often:
+            return "", []
+        items, names, default = [], rng.sample(["T", "U", "a", "b"], rng.choice([1, 1, 2])), False
+        for name in names:
+            star = rng.choice(["", "", "", "", "*", "**"])
+            item = star + name
+            if not star and rng.random() < 0.5:
+                value = self.expression(2, walrus=False)
+                item += ": " + rng.choice(["int", "(%s)" % value, "(%s, str)" % value])
+            default = default or rng.random() < 0.3
+            if default and MINOR >= 13:
+                item += " = " + rng.choice(["int", "(%s)" % self.expression(2, walrus=False)])
+            items.append(item)
+        return "[%s]" % ", ".join(items), names
+
+    def annotation(self, names):
+        if names and self.rng.random() < 0.6:
+            return self.rng.choice(names)
+        return self.rng.choice(["int", "'t'", "(%s)" % self.expression(1, walrus=False)])
+
     def declared(self, indent, kind):
         lines = []
         names = self.rng.sample(NAMES, 2)
@@ -106,7 +132,11 @@ class Writer:
     def statement(self, depth, indent, kind):
         rng, e, self.asks = self.rng, self.expression, self.asks - 1
         inner = indent + "    "
-        choice = rng.randrange(17) if depth > 0 and self.asks > 0 else rng.randrange(8)
+        choice = (
+            rng.randrange(18 if MINOR >= 12 else 17)
+            if depth > 0 and self.asks > 0
+            else rng.randrange(8)
+        )
         if choice < 3:
             return [indent + "%s = %s" % (self.target(), e(3))]
         if choice < 5:
@@ -125,12 +155,22 @@ class Writer:
         if choice < 11:
             self.number += 1
             name = "f%d" % self.number
-            generic = rng.choice(["", "[T]", "[a: int]"]) if MINOR >= 12 else ""
+            generic, params = self.type_parameters(0.5)
+            known, self.params = self.params, self.params + params
             parameters = "%s=%s" % (self.name(), e(2)) if rng.random() < 0.4 else ""
-            lines = [indent + "def %s%s(%s):" % (name, generic, parameters)]
+            if rng.random() < 0.3:
+                parameters = "%s: %s = %s" % (self.name(), self.annotation(self.params), e(2))
+            result = " -> " + self.annotation(self.params) if rng.random() < 0.2 else ""
+            lines = [indent + "@log"] if rng.random() < 0.15 else []
+            lines += [indent + "def %s%s(%s)%s:" % (name, generic, parameters, result)]
             lines += self.declared(inner, "function") + self.body(depth - 1, inner, "function")
-            if generic == "[T]":
-                lines.append(inner + rng.choice(["b: T = 1", "log(str(T))", "pass"]))
+            if params:
+                lines.append(
+                    inner + rng.choice(["b: %s = 1", "log(str(%s))", "pass # %s"]) % params[0]
+                )
+            self.params = known
+            if generic or result or ": " in parameters:
+                lines.append(indent + "log(typed(%s))" % name)
             call = ["log(%s())" % name, "log(%s())" % name, "log([%s() for %s in (1, 2)])" % (name, self.name())]  # fmt: skip
             return lines + self.guarded(indent, rng.choice(call))
         if choice < 14:
@@ -141,11 +181,31 @@ class Writer:
                 base = "(%s if %s else %s)" % ("object", e(2), "Base")
             if MINOR >= 8 and rng.random() < 0.3:
                 base = rng.choice(["(a := Base)", "x := (b := Base)", "(log(c := 2), Base)[1]"])
-            # 3.12 mangles names behind a generic class as if they stood in it.
-            generic = rng.choice(["", "[T]"]) if MINOR >= 13 else ""
-            lines = [indent + "class %s%s(%s):" % (name, generic, base)]
+            generic, params = self.type_parameters(0.4)
+            known, self.params = self.params, self.params + params
+            if params and rng.random() < 0.5:
+                base = "Base[%s]" % params[0]
+            lines = [indent + "@log"] if rng.random() < 0.15 else []
+            lines += [indent + "class %s%s(%s):" % (name, generic, base)]
             lines += self.declared(inner, "class") + self.body(depth - 1, inner, "class")
+            if self.params and rng.random() < 0.4:
+                lines += [
+                    inner + "def m(self, %s: %s): return str(%s)"
+                    % (self.name(), self.annotation(self.params), rng.choice(self.params)),
+                    inner + "log(typed(m))",
+                ]  # fmt: skip
+            self.params = known
+            if generic:
+                lines.append(indent + "log(typed(%s))" % name)
             return lines + [indent + "log(names(vars(%s)), %s.__qualname__)" % (name, name)]
+        if choice == 17:
+            self.number += 1
+            generic, params = self.type_parameters(0.7)
+            value = self.annotation(self.params + params)
+            return [
+                indent + "type A%d%s = (%s, %s)" % (self.number, generic, value, e(2, False)),
+                indent + "log(typed(A%d))" % self.number,
+            ]
         if choice == 14:
             return [indent + "if %s:" % e(2)] + self.body(depth - 1, inner, kind)
         if choice == 15:
@@ -167,6 +227,9 @@ def program(rng):
             lines += ["try:"] + writer.statement(3, "    ", "module")
             lines += ["except Exception as e: log(type(e).__name__)"]
         text = "\n".join(lines) + "\n"
+        # 3.12 mangles names behind a generic class as if they stood in it.
+        if MINOR == 12 and "__p" in text and re.search(r"class \w+\[", text):
+            continue
         try:
             return text, compile(text, "program", "exec", dont_inherit=True)
         except SyntaxError:
@@ -174,7 +237,23 @@ def program(rng):
 
 
 class Base:
-    pass
+    def __class_getitem__(cls, item):
+        return cls
+
+
+PARTS = ("__bound__", "__constraints__", "__default__", "__value__", "__annotations__")
+
+
+def typed(value):
+    """What its type parameters, its annotations and its value are, and what those raise."""
+    found = []
+    for one in (value, *getattr(value, "__type_params__", ())):
+        for part in PARTS:
+            try:
+                found.append((str(part), shown(getattr(one, part, None))))
+            except Exception as error:
+                found.append((part, type(error).__name__))
+    return str(found)
 
 
 class Box:
@@ -209,7 +288,8 @@ def run(code):
         keys = (k for k in space if not k.startswith("__") or k == "__p")
         return sorted(k for k in keys if not OWN.search(k))
 
-    space = {"log": log, "names": names, "Base": Base, "Box": Box, "box": Box(), "__name__": "m"}
+    space = {"log": log, "names": names, "typed": typed, "Base": Base, "Box": Box, "box": Box()}
+    space["__name__"] = "m"
     try:
         exec(code, space)
     except Endless:

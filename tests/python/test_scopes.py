@@ -58,6 +58,37 @@ def f(b, x):
 print(f(B(), 0).__value__[1], f(B(), 1).__name__)
 """,
     ),
+    "annotation_behind_inlined_comprehension": (  # CPython 3.14+ takes `b` for one of the class
+        12,
+        """
+def show(value):
+    try:
+        return str(value())
+    except Exception as error:
+        return type(error).__name__
+def make(b):
+    class A:
+        l = [k for b in (1, 2) for k in (b,)]
+        def m(self, x: b): return 1
+    return A
+A = make(int)
+print(A.l, show(lambda: A.m.__annotations__))
+""",
+    ),
+    "private_names_in_a_generic_header": (
+        13,
+        """
+__p, __x = int, 5
+class D:
+    class C[T: __p, __U: __U](list[lambda: (__x, __U)]):
+        __m = 1
+        def f(self) -> __U: return __T
+    __k = 2
+C = D.C
+print(C.__type_params__, C.__type_params__[0].__bound__, C.__orig_bases__[0].__args__[0](),
+      sorted(k for k in vars(C) if k.endswith("m")), sorted(k for k in vars(D) if k.endswith("k")))
+""",
+    ),
     "conditional_base_beside_dispatch_loop": (
         7,
         """
