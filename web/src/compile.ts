@@ -15,6 +15,7 @@ export const TABS = [
   ["graph", "Graph"],
   ["guards", "Guards"],
   ["time", "Time"],
+  ["run", "Run time"],
   ["bytecode", "Bytecode"],
   ["files", "Files"],
 ];
@@ -28,6 +29,7 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
     why: article.querySelector(".reason"),
     graph: view.texts.some((text) => text.kind === "graph" && text.text !== null),
     guards: view.guards !== null,
+    run: article.querySelector(".run-block"),
     time: view.phases.length || view.events.length,
     code: readable(view).length > 0,
     files: view.texts.length > 0,
@@ -138,7 +140,8 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
   box.hidden = false;
   byId("overview").hidden = true;
   document.title = view.name + " " + key + " · depyf";
-  if (tab === "why") showWhy(panel, article);
+  if (tab === "why") showBlock(panel, told(article).querySelector(".why-block"));
+  else if (tab === "run") showBlock(panel, article.querySelector(".run-block"));
   else if (tab === "graph") showGraph(panel, view, rest);
   else if (tab === "guards") showGuards(panel, view);
   else if (tab === "time") showTime(panel, view);
@@ -343,12 +346,9 @@ export function showBytecode(panel: HTMLElement, view: View): void {
       box.append(paneBox(view, choices, role, () => {}));
   whenRelated(view, () => {});
 }
-export function showWhy(panel: HTMLElement, article: HTMLElement): void {
+/** A copy of what the page's template wrote. */
+export function showBlock(panel: HTMLElement, block: Element | null): void {
   const card = make("div", { class: "card" });
-  card.append(
-    ...[...(told(article).querySelector(".why-block")?.childNodes ?? [])].map((node) =>
-      node.cloneNode(true),
-    ),
-  );
+  card.append(...[...(block?.childNodes ?? [])].map((node) => node.cloneNode(true)));
   panel.append(card);
 }

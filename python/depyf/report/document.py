@@ -117,6 +117,9 @@ def _of_folder(folder):
             document["functions"] = earlier["functions"] + document["functions"]
             document["unattributed"] = earlier["unattributed"] + document["unattributed"]
             document["problems"] = earlier["problems"] + document["problems"]
+            document["profiles"] = _dicts(earlier.get("profiles")) + _dicts(
+                document.get("profiles")
+            )
             document["started"] = min(earlier["started"], document["started"])
         except (ValueError, KeyError, TypeError):
             continue
@@ -213,6 +216,31 @@ _ENTRY = {
     "symbols": [{"symbol": "", "source": "", "val": "", "vr": ""}],
 }
 
+_TIMING = {"median": 0.0, "low": 0.0, "high": 0.0}
+_MEMORY = {"peak": 0.0, "kept": 0.0, "device": ""}
+_PROFILE = {
+    "function": "",
+    "calls": 0,
+    "whole": 0.0,
+    "parts": {},
+    "entries": [
+        {
+            "compile_id": "?",
+            "name": "",
+            "place": "",
+            "calls": 0,
+            "parts": {},
+            "guard_seconds": 0.0,
+            "saved": {"tensors": 0.0, "computed_bytes": 0.0, "input_bytes": 0.0, "unknown": 0.0},
+        }
+    ],
+    "operators": [{"name": "", "calls": 0, "seconds": 0.0, "device": ""}],
+    "compiled": _TIMING,
+    "eager": _TIMING,
+    "memory": {"compiled": _MEMORY, "eager": _MEMORY},
+    "cudagraph_skips": [""],
+}
+
 
 def _fit(value, shape):
     """`value` in the form of `shape`: each field of the type of its default, each element of a list
@@ -229,6 +257,9 @@ def _fit(value, shape):
         return [_fit(item, shape[0]) for item in value] if shape else list(value)
     if isinstance(shape, bool):
         return value is True
+    if isinstance(shape, float):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if is_number and 0 <= value < 1e18 else 0.0
     if isinstance(shape, int):
         return (
             value
@@ -259,6 +290,13 @@ def _fit_entry(entry):
     return found
 
 
+def _fit_profile(profile):
+    found = _fit(profile, _PROFILE)
+    for one in [found, *found["entries"]]:
+        one["parts"] = {name: _fit(seconds, 0.0) for name, seconds in one["parts"].items()}
+    return found
+
+
 def fit(document):
     """A run of which every field that the page reads is there and has its type."""
     functions = []
@@ -269,6 +307,7 @@ def fit(document):
     fitted = {
         "functions": functions,
         "unattributed": [_fit_entry(entry) for entry in _dicts(document.get("unattributed"))],
+        "profiles": [_fit_profile(one) for one in _dicts(document.get("profiles"))],
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {
             name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()

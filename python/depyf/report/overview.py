@@ -90,6 +90,7 @@ class Node:
         self.callers = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children = []  # nodes of the resume functions that it calls
+        self.runtime = []  # what its calls took, for each profile: see `runtime.profiles_of`
         self.seconds = seconds(entry)
         self.phases = phases(entry)
         self.kernels = count_kernels(entry)

@@ -10,7 +10,7 @@ import re
 
 from depyf import schema
 from depyf.files import write_atomically
-from depyf.report import flow, graphs, overview
+from depyf.report import flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
 from depyf.report.texts import Pool, packed, visible
 
@@ -81,6 +81,7 @@ def _template():
         else value,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
+    environment.filters.update(each=runtime.short_time, bytes=runtime.short_bytes)
     try:
         script, style = _asset("page.js"), _asset("page.css")
     except FileNotFoundError:
@@ -157,6 +158,7 @@ def render(runs, folder):
         folder: where the page will stand, to which links to plain files are relative.
     """
     nodes = overview.nodes_of(runs)
+    profiles = runtime.profiles_of(runs, nodes)
     pool = Pool()
     parents = _parents(runs)
     budget = [_EMBEDDED]
@@ -187,6 +189,7 @@ def render(runs, folder):
         number_of=lambda text: said.add(str(text) or " "),
         causes=causes,
         avoidable=overview.avoidable(nodes),
+        profiles=profiles,
         flow=flow.draw(nodes),
         tiles=_tiles(nodes, runs),
         total=total,
@@ -317,12 +320,26 @@ def _functions(nodes):
     for node in nodes:
         identity = id(node.function) if node.function is not None else id(node)
         row = rows.setdefault(
-            identity, {"first": node, "nodes": [], "seconds": 0.0, "breaks": 0, "recompiles": 0}
+            identity,
+            {
+                "first": node,
+                "nodes": [],
+                "seconds": 0.0,
+                "breaks": 0,
+                "recompiles": 0,
+                "run_seconds": 0.0,
+                "run_calls": 0,
+                "ran": None,
+            },
         )
         row["nodes"].append(node)
         row["seconds"] += node.seconds
         row["breaks"] += len(node.breaks)
         row["recompiles"] += bool(node.reasons)
+        for one in node.runtime:
+            row["run_seconds"] += one["seconds"]
+            row["run_calls"] += one["entry"]["calls"]
+            row["ran"] = row["ran"] or node
     return sorted(rows.values(), key=lambda row: -row["seconds"])
 
 

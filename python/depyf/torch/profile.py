@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from depyf.model import Saved
-from depyf.report import overview
+from depyf.report import overview, runtime
 from depyf.terminal import shown, short_path
 from depyf.torch import compat
 from depyf.torch.capture import capture, open_runs
@@ -19,16 +19,7 @@ from depyf.torch.memory import Memory, of_call, shown_bytes
 _ALL = "depyf: all calls"
 _REGION = "Torch-Compiled Region: "
 #: the parts of a call in their order, with what they are called where they are shown
-PARTS = (
-    ("guards", "guards: is there an entry for this call?"),
-    ("python", "Python of the transformed code, before and between graphs"),
-    ("wrappers", "runtime wrappers around graphs"),
-    ("graphs", "graphs: generated code"),
-    ("operators", "operators that run one by one"),
-    ("autograd", "autograd"),
-    ("compiling", "compiling"),
-    ("other", "the rest: code that is not compiled"),
-)
+PARTS = runtime.PARTS
 
 
 def _part(name: str, inside: str) -> str:

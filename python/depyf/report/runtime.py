@@ -1,0 +1,127 @@
+"""Where calls spent their time, for the page: the profiles of a run and those of each entry."""
+
+from typing import Any, Dict, List
+
+#: the parts of a call in their order, with what they are called where they are shown
+PARTS = (
+    ("guards", "guards: is there an entry for this call?"),
+    ("python", "Python of the transformed code, before and between graphs"),
+    ("wrappers", "runtime wrappers around graphs"),
+    ("graphs", "graphs: generated code"),
+    ("operators", "operators that run one by one"),
+    ("autograd", "autograd"),
+    ("compiling", "compiling"),
+    ("other", "the rest: code that is not compiled"),
+)
+_OPERATORS = 12
+
+
+def short_time(value: float) -> str:
+    """Seconds of one call as people say them."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if value * factor >= 1:
+            return "%.3g %s" % (value * factor, unit)
+    return "%.2f µs" % (value * 1e6) if value > 0 else "0"
+
+
+def short_bytes(count: float) -> str:
+    """A number of bytes as people say it."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return "%.3g %s" % (count / size, unit)
+    return "%d bytes" % count
+
+
+def _rows(parts: Dict[str, float], whole: float, calls: int) -> List[Dict[str, Any]]:
+    """Rows of the parts that took something, each with its share and its place in a bar."""
+    rows, x = [], 0.0
+    for name, words in PARTS:
+        seconds = parts.get(name, 0.0)
+        if seconds > 0:
+            width = 1000.0 * seconds / max(whole, seconds)
+            rows.append(
+                {
+                    "name": name,
+                    "words": words,
+                    "each": seconds / max(calls, 1),
+                    "share": width / 10,
+                    "x": round(x, 2),
+                    "width": round(width, 2),
+                }
+            )
+            x += width
+    return rows
+
+
+def verdict(profile: Dict[str, Any]) -> str:
+    """Compiled against eager, as far as the noise tells; "" where one was not measured."""
+    compiled, eager = profile["compiled"], profile["eager"]
+    if not (compiled["median"] and eager["median"]):
+        return ""
+    fast, slow = sorted((compiled, eager), key=lambda one: one["median"])
+    if fast["high"] >= slow["low"]:
+        return "compiled and eager take the same time, within the noise"
+    how = "faster" if fast is compiled else "slower"
+    return "compiled is %.2f times %s than eager" % (slow["median"] / fast["median"], how)
+
+
+def _memory(profile: Dict[str, Any]) -> List[str]:
+    return [
+        "%s: %s at most, %s after the call"
+        % (what, short_bytes(one["peak"]), short_bytes(one["kept"]))
+        for what in ("compiled", "eager")
+        for one in [profile["memory"][what]]
+        if one["device"]
+    ]
+
+
+def profiles_of(runs: List[Dict[str, Any]], nodes: List[Any]) -> List[Dict[str, Any]]:
+    """The profiles of runs in the form that the page shows, each with its entries.
+
+    Args:
+        runs: documents of `depyf.report.document`.
+        nodes: the compiles of these runs, of `depyf.report.overview`. Those that ran get an element
+            in their `runtime` for each profile.
+    """
+    found = []
+    for run in runs:
+        by_id: Dict[str, Any] = {}
+        for node in nodes:
+            if node.run is run:
+                # ids start again after torch._dynamo.reset(); a profile is of the last one
+                by_id[str(node.entry.get("compile_id"))] = node
+        for profile in run.get("profiles") or ():
+            calls, whole = profile["calls"], profile["whole"]
+            head = profile["function"] or "the whole program"
+            shown = {
+                "head": "%d call%s of %s" % (calls, "" if calls == 1 else "s", head)
+                if calls
+                else head,
+                "calls": calls,
+                "rank": run.get("rank"),
+                "each": whole / max(calls, 1),
+                "parts": _rows(profile["parts"], whole, calls),
+                "compiled": profile["compiled"],
+                "eager": profile["eager"],
+                "verdict": verdict(profile),
+                "memory": _memory(profile),
+                "skips": profile["cudagraph_skips"],
+                "operators": profile["operators"][:_OPERATORS],
+                "entries": [],
+            }
+            for entry in profile["entries"]:
+                seconds = sum(entry["parts"].values())
+                row = {
+                    "node": by_id.get(entry["compile_id"]),
+                    "entry": entry,
+                    "profile": shown,
+                    "seconds": seconds,
+                    "each": seconds / max(entry["calls"], 1),
+                    "share": 100 * seconds / max(whole, seconds, 1e-12),
+                    "parts": _rows(entry["parts"], seconds, entry["calls"]),
+                }
+                shown["entries"].append(row)
+                if row["node"] is not None:
+                    row["node"].runtime.append(row)
+            found.append(shown)
+    return found
