@@ -6,6 +6,7 @@ import time
 import pytest
 
 from depyf import report
+from depyf.report import overview
 from tests.report.conftest import unpacked
 
 
@@ -200,6 +201,9 @@ def test_time_shows_phases_and_a_flame_graph_of_torchs_events(screen, dumps):
     assert "entire_frame_compile" in page.locator("#panel table").text_content()
     bars = page.locator(".flame rect").count()
     assert bars >= 5
+    classes = {one.get_attribute("class") for one in page.locator(".flame rect").all()}
+    assert "f-dynamo" in classes and classes - {"f-dynamo"}  # the colours of the phases
+    assert classes <= {"f-" + name for name, _, _ in overview.PHASES}
     page.locator(".flame rect").nth(bars // 2).click()
     page.keyboard.press("Escape")
     assert page.locator(".flame rect").count() == bars

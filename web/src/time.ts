@@ -1,7 +1,8 @@
 // Where a compile's time went: phases, and torch's own events as a flame graph.
 import { draw, make, rove } from "./dom";
+import { namesOf, phasesOf } from "./events";
 import type { View } from "./types";
-import { hash, seconds } from "./words";
+import { seconds } from "./words";
 
 export function showTime(panel: HTMLElement, view: View): void {
   const card = make("div", { class: "card" });
@@ -47,20 +48,29 @@ export function showTime(panel: HTMLElement, view: View): void {
   const hint = make(
     "p",
     { class: "lead" },
-    "Width is time. A click on an event shows it alone; Esc or the top one shows all again.",
+    "Width is time; colours are those of the phases above. A click on an event shows it alone; Esc or the top one shows all again.",
   );
   const box = make("div");
   flame.append(hint, box);
   panel.append(flame);
+  const phases = phasesOf(view.events),
+    names = namesOf(view.events);
+  const events = view.events.map(([, start, length, depth], at) => ({
+    name: names[at],
+    phase: phases[at],
+    start,
+    length,
+    depth,
+  }));
   const whole: [number, number] = [0, Math.max(...view.events.map((row) => row[1] + row[2]))];
   const render = (from: number, to: number) => {
     const width = Math.max(300, box.clientWidth || 900),
       scale = width / (to - from || 1),
       rowHeight = 21;
-    const visible = view.events.filter(
-      (row) => row[1] < to && row[1] + row[2] > from && row[2] * scale >= 0.6,
+    const visible = events.filter(
+      (one) => one.start < to && one.start + one.length > from && one.length * scale >= 0.6,
     );
-    const deepest = Math.max(0, ...visible.map((row) => row[3]));
+    const deepest = Math.max(0, ...visible.map((one) => one.depth));
     const svg = draw("svg", {
       class: "flame",
       viewBox: "0 0 " + width + " " + (deepest + 1) * rowHeight,
@@ -71,13 +81,13 @@ export function showTime(panel: HTMLElement, view: View): void {
     });
     const alone = (start: number, length: number) => () =>
       start === from && start + length === to ? render(...whole) : render(start, start + length);
-    for (const [name, start, length, depth] of visible) {
+    for (const { name, phase, start, length, depth } of visible) {
       const x = Math.max(0, (start - from) * scale),
         end = Math.min(width, (start + length - from) * scale);
       const rect = draw(
         "rect",
         {
-          class: "f" + (hash(name) % 6),
+          class: "f-" + phase,
           x,
           y: depth * rowHeight,
           width: Math.max(0.8, end - x),
@@ -110,7 +120,7 @@ export function showTime(panel: HTMLElement, view: View): void {
   render(...whole);
   flame.addEventListener("reset", () => render(...whole));
   const sums = new Map<string, [number, number]>();
-  for (const [name, , length] of view.events) {
+  for (const { name, length } of events) {
     const row: [number, number] = sums.get(name) ?? [0, 0];
     row[0] += length;
     row[1]++;

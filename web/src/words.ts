@@ -27,8 +27,3 @@ export function spans(numbers: number[]): string {
   }
   return parts.slice(0, 8).join(", ");
 }
-export function hash(text: string): number {
-  let value = 7;
-  for (let at = 0; at < text.length; at++) value = (value * 31 + text.charCodeAt(at)) >>> 0;
-  return value;
-}

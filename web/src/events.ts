@@ -1,0 +1,33 @@
+// What torch's timed events are of: the phase that each belongs to, and which attempts were thrown away.
+import type { TimedEvent } from "./types";
+
+/** Events that begin a phase; those inside them are of the same one. */
+const BEGIN: [RegExp, string][] = [
+  [/(^|[._])(backward|bw_compiler)/, "backward"],
+  [/^(compile_file|async_compile|triton|CachingAutotuner|PyCodeCache|TritonBundler)/i, "kernels"],
+  [/^(inductor|compile_fx_inner|fx_codegen|fw_compiler|GraphLowering|Scheduler)/i, "inductor"],
+  [/^(backend_compile|create_aot_dispatcher|aot_|AOTAutograd)/, "aot"],
+];
+const LATER = ["dynamo", "aot", "inductor", "kernels", "backward"];
+const ATTEMPT = /^compile_attempt_(\d+)$/;
+
+/** The phase of each event, in their order; an event inside another is never of an earlier phase. */
+export function phasesOf(events: TimedEvent[]): string[] {
+  const open: string[] = [];
+  return events.map(([name, , , depth]) => {
+    const outer = depth > 0 ? (open[depth - 1] ?? "dynamo") : "dynamo";
+    const own = BEGIN.find(([begin]) => begin.test(name))?.[1] ?? outer;
+    open.length = depth;
+    open[depth] = LATER.indexOf(own) > LATER.indexOf(outer) ? own : outer;
+    return open[depth];
+  });
+}
+/** What each event is called: of attempts that torch began again, only the last one was used. */
+export function namesOf(events: TimedEvent[]): string[] {
+  const number = (name: string) => Number(ATTEMPT.exec(name)?.[1] ?? -1);
+  const last = events.reduce((most, [name]) => Math.max(most, number(name)), -1);
+  return events.map(([name]) => {
+    const own = number(name);
+    return own >= 0 && own < last ? "thrown away: attempt " + (own + 1) : name;
+  });
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { namesOf, phasesOf } from "../src/events";
+import type { TimedEvent } from "../src/types";
+
+const EVENTS: TimedEvent[] = [
+  ["entire_frame_compile", 0, 100, 0],
+  ["compile_attempt_0", 1, 20, 1],
+  ["bytecode_tracing", 2, 10, 2],
+  ["compile_attempt_1", 30, 60, 1],
+  ["backend_compile", 40, 40, 2],
+  ["create_aot_dispatcher_function", 41, 30, 3],
+  ["compile_fx_inner", 45, 20, 4],
+  ["compile_file", 50, 10, 5],
+  ["something else", 51, 5, 6],
+  ["build_guards", 92, 5, 1],
+];
+
+test("events have the phase of what they are inside", () => {
+  expect(phasesOf(EVENTS)).toEqual([
+    "dynamo",
+    "dynamo",
+    "dynamo",
+    "dynamo",
+    "aot",
+    "aot",
+    "inductor",
+    "kernels",
+    "kernels",
+    "dynamo",
+  ]);
+});
+
+test("attempts that torch began again are named as thrown away, the last one is not", () => {
+  const names = namesOf(EVENTS);
+  expect(names[1]).toBe("thrown away: attempt 1");
+  expect(names[3]).toBe("compile_attempt_1");
+  expect(namesOf([["compile_attempt_0", 0, 1, 0]])).toEqual(["compile_attempt_0"]);
+  expect(namesOf([])).toEqual([]);
+});
