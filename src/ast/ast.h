@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -152,6 +153,8 @@ struct Body {
                 first_stmt = 0;  // what structure/ made for it has these ids or later ones
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to
                                                       // declare for a lambda or comprehension
+  // Locals that its inlined comprehensions alone have, once somebody asked.
+  std::optional<std::vector<StrId>> in_comprehensions;
 };
 
 struct Diagnostic {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "opcode/tables.h"
 #include "rewrite/rewriter.h"
 #include "support/flat_map.h"
 
@@ -273,13 +274,43 @@ struct Uses {
   }
 };
 
-/// Does a function around `code` have a variable of this name?
-bool enclosing_function_has(const Module& module, CodeId code, StrId name) {
-  for (CodeId at = module[code].parent; at; at = module[at].parent) {
-    const CodeObject& object = module[at];
+/// Locals of `code` that it has in inlined comprehensions alone (3.12+), since beside them the
+/// names are those of globals.
+std::vector<StrId> comprehension_variables(const CodeObject& code) {
+  std::vector<StrId> out;
+  const VersionTable* table = version_table(code.version);
+  if (!table) return out;
+  std::vector<bool> cleared(code.slots.size(), false);
+  FlatMap<bool> globals;
+  std::uint32_t extended = 0;
+  for (std::size_t at = 0; at + 1 < code.code.size(); at += 2) {
+    const OpcodeInfo& info = table->opcodes[code.code[at]];
+    const std::uint32_t operand = extended << 8 | code.code[at + 1];
+    extended = info.name == "EXTENDED_ARG" ? operand : 0;
+    at += std::size_t{2} * info.caches;
+    const std::uint32_t name = info.action == Action::LoadGlobal ? operand >> 1 : operand;
+    if (info.op == Op::LOAD_FAST_AND_CLEAR && operand < cleared.size())
+      cleared[operand] = true;
+    else if ((info.op == Op::LOAD_GLOBAL || info.op == Op::STORE_GLOBAL) &&
+             name < code.names.size())
+      globals[code.names[name].index] = true;
+  }
+  for (std::size_t i = 0; i < cleared.size(); ++i)
+    if (cleared[i] && code.slots[i].kind == kLocal && globals.at(code.slots[i].name.index))
+      out.push_back(code.slots[i].name);
+  return out;
+}
+
+/// Does a function around the code have a variable of this name, which functions inside can mean?
+bool enclosing_function_has(Rewriter& r, StrId name) {
+  for (CodeId at = r.object.parent; at; at = r.module[at].parent) {
+    const CodeObject& object = r.module[at];
     if (!(object.flags & kOptimized)) continue;
-    for (const Slot& slot : object.slots)
-      if (slot.name == name) return true;
+    const auto has = [&](const Slot& slot) { return slot.name == name; };
+    if (std::none_of(object.slots.begin(), object.slots.end(), has)) continue;
+    auto& own = r.ast.bodies[at.index].in_comprehensions;
+    if (!own) own = comprehension_variables(object);
+    if (std::find(own->begin(), own->end(), name) == own->end()) return true;
   }
   return false;
 }
@@ -351,8 +382,8 @@ void find_declarations(Rewriter& r) {
     const StrId id(name);
     const bool global =
         (use & kStoredGlobal) ||
-        ((use & kLoadedGlobal) && (r.role == Role::Class || r.role == Role::Module ||
-                                   enclosing_function_has(r.module, r.code, id)));
+        ((use & kLoadedGlobal) &&
+         (r.role == Role::Class || r.role == Role::Module || enclosing_function_has(r, id)));
     const std::uint8_t kind = (use & kStoredDeref) ? kind_of(id) : std::uint8_t{0};
     const bool nonlocal = (kind & kFree) && (r.role == Role::Class || !(kind & kCell));
     const bool unbound = r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName);
@@ -368,7 +399,7 @@ void find_declarations(Rewriter& r) {
     if (global) add_once(globals, id);
     if (nonlocal) add_once(nonlocals, id);
     if (unbound && !(text.starts_with("__") && text.ends_with("__")) &&
-        enclosing_function_has(r.module, r.code, id))
+        enclosing_function_has(r, id))
       add_once(r.unbound, id);
   }
   // What lambdas and comprehensions inside cannot declare themselves.
