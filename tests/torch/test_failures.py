@@ -17,6 +17,7 @@ import depyf
 import pytest
 import torch
 from processes import function_of
+from depyf import summary
 from depyf.torch import DepyfWarning, dump
 
 
@@ -252,6 +253,12 @@ def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
     assert [function["name"] for function in names[0]][:2] == ["double", "broken"]
     assert names[1][0]["name"] == "broken"
     assert len(outer.functions) == 3 and outer.problems == []
+    # the outer block has recorded all of it: nothing is shown twice, and no text is stored twice
+    assert json.loads((folder / "depyf.json").read_text())["earlier"] == []
+    document = summary.load(str(folder))
+    assert sum(len(one["entries"]) for one in document["functions"]) == 3
+    graphs = [name for name in os.listdir(str(folder)) if "Captured_Graph.0" in name]
+    assert sorted(graphs) == sorted(set(graphs)) and not [n for n in graphs if "_2." in n]
 
 
 # ---- interrupts and exceptions -----------------------------------------------------------------------------------------

@@ -67,7 +67,15 @@ class _Shared:
         self.size = 0  # of what was written and of what the manifest holds
         self.overview = "README"
         self.written: Dict[int, str] = {}  # block -> the name under which its manifest stands now
-        self.earlier: List[str] = []
+        self.texts: Dict[str, int] = {}  # file of an artifact -> hash of its text
+
+    def earlier(self, block: int) -> List[str]:
+        """Manifests of blocks that were entered before `block`. One that was entered later and has
+        written its manifest already lay inside it, so that `block` has recorded all of it, too.
+        """
+        return [
+            name for one, name in sorted(self.written.items()) if one < block and name != MANIFEST
+        ]
 
 
 #: by real path; a forked process writes to folders of its own
@@ -352,6 +360,10 @@ class DumpWriter:
             return candidate
 
     def _write_claimed(self, name: str, ending: str, text: str) -> Optional[str]:
+        # blocks inside one another have the same artifacts: one file holds them
+        same = self._shared.texts.get(name + ending)
+        if same == hash(text) and os.path.lexists(os.path.join(self.folder, name + ending)):
+            return name + ending
         claimed, written = self._claim(name, ending), None
         try:
             written = self.write(claimed, text)
@@ -359,6 +371,8 @@ class DumpWriter:
             if written is None:  # it is tried again when the block is left
                 with self._lock:
                     self._claimed.discard(claimed.lower())
+        if written is not None:
+            self._shared.texts[written] = hash(text)
         return written
 
     def write(self, name: str, text: str) -> Optional[str]:
@@ -381,7 +395,9 @@ class DumpWriter:
         session.run.folder = self.folder
         with self._lock:
             self._set_aside()
-            document = dict(_being_written(self._shared.begun), earlier=self._shared.earlier)
+            document = dict(
+                _being_written(self._shared.begun), earlier=self._shared.earlier(self._block)
+            )
             self.write(MANIFEST, json.dumps(document))
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
@@ -480,7 +496,7 @@ class DumpWriter:
                 self._set_aside()
             manifest = manifest or MANIFEST
             if manifest == MANIFEST:
-                more["earlier"] = self._shared.earlier
+                more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
             if not is_open:
                 name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
@@ -496,7 +512,7 @@ class DumpWriter:
         # the blocks of one folder share one page; the earlier ones are read back from their
         # manifests
         try:
-            report.build(self.folder if self._shared.earlier else run)
+            report.build(self.folder if self._shared.earlier(self._block) else run)
         except ImportError as error:
             compat.note_unavailable("report", "%s; pip install Jinja2" % error)
         except Exception as error:
@@ -524,7 +540,6 @@ class DumpWriter:
                 except OSError:
                     continue  # someone has removed it
                 self._shared.written[block] = kept
-                self._shared.earlier.append(kept)
 
     # -- the files of one entry
 
