@@ -688,8 +688,9 @@ def failures():
     """What is wrong with which pair."""
     out = []
     for name, one, other in all_pairs():
-        if all(behaviour(one, seed) == behaviour(other, seed) for seed in range(400)):
-            out.append("%s: the two behave alike" % name)
+        apart = sum(behaviour(one, seed) != behaviour(other, seed) for seed in range(400))
+        if apart < 4:  # a pair that few worlds tell apart passes and fails by chance
+            out.append("%s: %d of 400 worlds tell the two apart" % (name, apart))
         for a, b in ((one, other), (other, one)):
             if any(
                 _core.compare(a, b, dynamo=by)[0] not in ("unproven", "different")
