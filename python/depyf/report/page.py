@@ -1,4 +1,4 @@
-"""Rendering: the page's data from runs, the template around it, the content security policy over it."""
+"""Rendering: the page's data from runs, the template around it, the policy over it."""
 
 import base64
 import datetime
@@ -37,12 +37,14 @@ _VERDICTS = {
     "different": ("≠", "not proven, torch's own bytecode runs", "bad"),
     "refused": ("≡", "kept as torch made it", "mild"),
 }
-#: characters of all texts beyond which texts that are rarely read stay in their files and are linked
+#: characters of all texts beyond which texts that are rarely read are only linked
 _EMBEDDED = 96 * 1024 * 1024
 #: characters of all texts up to which they stand in the page as text, which needs no scripts
 _PLAIN = 256 * 1024
 _EVENTS = 400
-_LINKS = 32  # of one compile to those that call it and those that it calls: functions with hundreds of entries would link each with each
+#: links of one compile to its callers, and to what it calls: with hundreds of entries each would
+#: link to each
+_LINKS = 32
 
 
 def write(path, text):
@@ -66,7 +68,7 @@ def _template():
     import jinja2
 
     try:
-        # compiling the template takes longer than filling it in; Jinja2 keeps what it compiled in a folder of the user's
+        # compiling the template takes longer than filling it in: Jinja2 keeps what it compiled
         cache = jinja2.FileSystemBytecodeCache()
     except (OSError, RuntimeError):  # there is no such folder, or it is not the user's alone
         cache = None
@@ -89,11 +91,8 @@ def _template():
     from markupsafe import Markup
 
     policy = (
-        "default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'"
-        % (
-            _hash(script),
-            _hash(style),
-        )
+        "default-src 'none'; script-src %s; style-src %s; img-src data:; "
+        "base-uri 'none'; form-action 'none'" % (_hash(script), _hash(style))
     )
     environment.globals.update(
         script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK)
@@ -112,8 +111,9 @@ def load():
 
 def _icon():
     picture = (
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#0f766e'/>"
-        "<path d='M4 5h8M4 8h5M4 11h7' stroke='#fff' stroke-width='1.6' stroke-linecap='round'/></svg>"
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
+        "<rect width='16' height='16' rx='4' fill='#0f766e'/><path d='M4 5h8M4 8h5M4 11h7' "
+        "stroke='#fff' stroke-width='1.6' stroke-linecap='round'/></svg>"
     )
     return "data:image/svg+xml;base64," + base64.b64encode(picture.encode("ascii")).decode("ascii")
 
@@ -315,7 +315,7 @@ def _bar(node, longest):
 
 
 def _functions(nodes):
-    """Rows of the list of functions: one for each function with its compiles, by the time they took."""
+    """Rows of the list of functions, by the time that their compiles took."""
     rows = {}
     for node in nodes:
         identity = id(node.function) if node.function is not None else id(node)
@@ -344,7 +344,7 @@ def _functions(nodes):
 
 
 def _parents(runs):
-    """File and name -> functions of that name whose source is known, for the resume functions made of them."""
+    """File and name -> functions whose source is known, for the resume functions made of them."""
     found = {}
     for run in runs:
         for function in run.get("functions", ()):
@@ -360,7 +360,7 @@ def _parents(runs):
 
 
 def _source_of(node, parents):
-    """The text beside which a compile is shown, its first line's number, and where the text is from."""
+    """The source of a compile, its first line's number, and where the text is from."""
     function = node.function
     if function is None:
         return "", 0, ""
@@ -433,7 +433,10 @@ def _title_of(artifact):
 
 
 def _guard_lines(guards):
-    """Guards as lines of fields that a tab parts: kind, source, expression, torch's text where it differs, place."""
+    """Guards as lines of fields that a tab parts.
+
+    The fields: kind, source, expression, torch's text where it differs, place.
+    """
     lines = []
     for guard in guards:
         text = str(guard.get("text") or "")
@@ -458,7 +461,7 @@ _RANK_OF_STAGE = {stage: position for position, stage in enumerate(schema.STAGES
 
 
 def _view(node, pool, parents, folder, budget):
-    """All that the page shows of one compile, as JSON for the script and as plain values for the template."""
+    """All that the page shows of one compile: JSON for the script, values for the template."""
     entry, run = node.entry, node.run
     known = len(pool.texts)
     source, first_line, origin = _source_of(node, parents)
@@ -579,7 +582,7 @@ def _view(node, pool, parents, folder, budget):
 
 
 def _warm(entry):
-    """The caches that torch took a compile from with no word on where the nodes of its graphs came from; empty for others."""
+    """The caches of a compile of which torch no longer knows what its nodes were made of, or ""."""
     artifacts = entry.get("artifacts") or ()
     if any(
         one["origins"] or one["stage"] == "inductor_provenance_tracking_node_mappings"
@@ -594,7 +597,7 @@ def _warm(entry):
 
 
 def _failed(node):
-    """The guards of this entry that did not hold at a later call: what torch said when it compiled again."""
+    """The guards of this entry that failed later: what torch said when it compiled again."""
     found = []
     for later in node.siblings[node.number :]:
         for reason in later.reasons:
@@ -620,7 +623,7 @@ def _missing(entry):
 
 
 def _events(entry):
-    """torch's own compile events as [name, start, length, depth], times in microseconds from the first; the longest are kept."""
+    """torch's longest compile events: name, start, length (microseconds) and depth."""
     events = [
         row for row in entry.get("events") or () if isinstance(row, (list, tuple)) and len(row) >= 3
     ]
