@@ -158,6 +158,19 @@ for (const button of document.querySelectorAll("button[data-shows]"))
     button.remove();
     if (next) next.focus();
   });
+// the pictures of the flow whose functions or files hold the text
+const flowFilter = document.getElementById("flow-filter") as HTMLInputElement | null;
+flowFilter?.addEventListener("input", () => {
+  const wanted = flowFilter.value.trim().toLowerCase();
+  let found = 0;
+  for (const group of document.querySelectorAll<HTMLElement>(".flow-group")) {
+    group.hidden = !(group.textContent ?? "").toLowerCase().includes(wanted);
+    if (group.hidden) continue;
+    found++;
+    if (wanted) group.removeAttribute("data-more");
+  }
+  byId("flow-count").textContent = found ? "" : "No matches";
+});
 state.route = route;
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready);
 else ready();

@@ -2,36 +2,155 @@
 a row.
 
 Rows are indented below the break that leads to them, so that a long chain of breaks stays a narrow
-picture.
+picture. A run of many compiles has a picture for each form that its functions have: 160 functions
+that break in the same way are one picture and 160 links.
 """
 
 ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 30, 34, 7.3
 _DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell whose it is
+#: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
+#: one picture
+_FEW, _ALIKE, _ROWS = 20, 3, 60
 
 
 def _clip(text, length):
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def draw(nodes, limit=60):
-    """Lays the picture out.
+def draw(nodes):
+    """Lays the pictures out.
 
     Args:
         nodes: those of `overview.nodes_of`.
-        limit: rows that are drawn.
     Returns:
-        A dict for the template: `boxes`, `arrows`, `width`, `height`, `hidden` (rows that were not
-        drawn).
+        A list of dicts for the template: `boxes`, `arrows`, `width`, `height`, `hidden` (compiles
+        that were not drawn); and of what it is the picture: `first` (a node), `functions` (the
+        first node of each function), `compiles`, `breaks`, `seconds`, `places` (names that can be
+        filtered for).
     """
-    rows = _order(nodes)
-    shown = rows[:limit]
+    roots, children = _forest(nodes)
+    forms = _forms(roots, children)
+    if len(nodes) <= _FEW:
+        return [_group([roots], children, forms)] if nodes else []
+    functions = {}
+    for root in roots:
+        functions.setdefault(id(root.function or root), []).append(root)
+    groups = {}
+    for own in functions.values():
+        groups.setdefault(tuple(forms[root.key] for root in own), []).append(own)
+    found = [_group(group, children, forms) for group in groups.values()]
+    return sorted(found, key=lambda group: -group["seconds"])
+
+
+def _group(functions, children, forms):
+    """The picture of functions of one form: that of the one which took longest."""
+    found, drawn, longest = [], None, -1.0
+    for roots in functions:
+        tree = list(_walk(roots, children))
+        took = sum(node.seconds for node in tree)
+        found += tree
+        if took > longest:
+            drawn, longest = roots, took
+    picture = _draw(_rows(drawn, children, forms))
+    picture.update(
+        first=drawn[0],
+        functions=[roots[0] for roots in functions],
+        compiles=len(found),
+        breaks=sum(len(node.breaks) for node in found),
+        seconds=sum(node.seconds for node in found),
+    )
+    return picture
+
+
+def _forest(nodes):
+    """The nodes that nothing resumes into, and key -> nodes below; each node has one place."""
+    children, seen = {}, set()
+    starts = [node for node in nodes if not node.callers] + [node for node in nodes if node.callers]
+    roots = []
+    for root in starts:
+        if root.key in seen:
+            continue
+        seen.add(root.key)
+        roots.append(root)
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            own = children[node.key] = []
+            for child in node.children:
+                if child.key not in seen:
+                    seen.add(child.key)
+                    own.append(child)
+            stack.extend(reversed(own))
+    return roots, children
+
+
+def _walk(roots, children):
+    """The nodes below `roots`, depth first, on an explicit stack."""
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children[node.key]))
+
+
+def _forms(roots, children):
+    """Key -> number of the form of what is below a node; equal forms have equal numbers."""
+    numbers, found = {}, {}
+    for node in reversed(list(_walk(roots, children))):
+        breaks = tuple((one["what"], one["row"]) for one in node.breaks)
+        own = (
+            node.is_resume,
+            bool(node.reasons),
+            bool(node.failure),
+            _has_graph(node),
+            bool(node.kernels),
+            breaks,
+        )
+        form = own, tuple(found[child.key] for child in children[node.key])
+        found[node.key] = numbers.setdefault(form, len(numbers))
+    return found
+
+
+def _rows(roots, children, forms):
+    """(node, depth, count) for each row: with a count it stands for so many nodes of its form."""
+    stack = list(reversed(_folded(roots, forms, 0)))
+    rows = []
+    while stack:
+        node, depth, count = stack.pop()
+        rows.append((node, depth, count))
+        if not count:
+            stack.extend(reversed(_folded(children[node.key], forms, depth + 1)))
+    return rows
+
+
+def _folded(nodes, forms, depth):
+    """Neighbours of one form beyond a few as one row."""
+    rows, at = [], 0
+    while at < len(nodes):
+        stop = at + 1
+        while (
+            stop < len(nodes)
+            and forms[nodes[stop].key] == forms[nodes[at].key]
+            and nodes[stop].function is nodes[at].function
+        ):
+            stop += 1
+        shown = stop if stop - at <= _ALIKE + 1 else at + _ALIKE
+        rows += [(node, depth, 0) for node in nodes[at:shown]]
+        if shown < stop:
+            rows.append((nodes[shown], depth, stop - shown))
+        at = stop
+    return rows
+
+
+def _draw(rows):
+    shown = rows[:_ROWS]
     boxes, arrows, ends = [], [], {}
     width = 0
     previous = {}
-    for position, (node, depth) in enumerate(shown):
+    for position, (node, depth, count) in enumerate(shown):
         y = position * ROW + 8
         x = min(depth, _DEEPEST) * INDENT + 1
-        row = _row(node)
+        row = _row(node) if not count else [_more(node, count)]
         caller = next((one for one in node.callers if one.key in ends), None)
         if caller is not None:
             from_x, from_y = ends[caller.key]
@@ -53,28 +172,23 @@ def draw(nodes, limit=60):
         "arrows": arrows,
         "width": width - GAP + 4,
         "height": len(shown) * ROW + 8,
-        "hidden": len(rows) - len(shown),
+        "hidden": sum(count or 1 for _, _, count in rows[_ROWS:]),
     }
 
 
-def _order(nodes):
-    """Depth first from the functions that nothing resumes into, on an explicit stack."""
-    rows, seen = [], set()
-    roots = [node for node in nodes if not node.callers] + [node for node in nodes if node.callers]
-    for root in roots:
-        if root.key in seen:
-            continue
-        stack = [(root, 0)]
-        while stack:
-            node, depth = stack.pop()
-            if node.key in seen:
-                continue
-            seen.add(node.key)
-            rows.append((node, depth))
-            stack.extend(
-                (child, depth + 1) for child in reversed(node.children) if child.key not in seen
-            )
-    return rows
+def _more(node, count):
+    return {
+        "label": "%d more like these, %s …" % (count, node.key),
+        "kind": "function more",
+        "link": "#compile/" + node.key,
+        "title": "%d compiles of %s" % (count, node.title),
+    }
+
+
+def _has_graph(node):
+    return bool(node.entry.get("graph_name")) or any(
+        one.get("stage") == "Captured_Graph" for one in node.entry.get("artifacts") or ()
+    )
 
 
 def _row(node):
@@ -103,9 +217,7 @@ def _row(node):
                 "title": node.failure["why"],
             }
         )
-    if entry.get("graph_name") or any(
-        one.get("stage") == "Captured_Graph" for one in entry.get("artifacts") or ()
-    ):
+    if _has_graph(node):
         label = entry.get("graph_name") or "captured graph"
         if node.operations is not None:
             label += " · %d op%s" % (node.operations, "" if node.operations == 1 else "s")

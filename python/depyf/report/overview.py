@@ -326,11 +326,43 @@ def causes(nodes):
             filename, line = node.place
             identity = ("failure", filename, line, node.failure["what"], node.failure["line"])
             add(identity, node, node.seconds, {"kind": "failure", "failure": node.failure})
+    return sorted(found.values(), key=_importance)
+
+
+#: places of one cause from which on it is said once, with its places behind it
+_ALIKE = 3
+
+
+def alike(found):
+    """Causes of which the same is said, joined: what 160 functions have in common is read once.
+
+    Args:
+        found: those of `causes`.
+    Returns:
+        The causes in their order, with `places`: all of the causes that stand for this one, the
+        costliest first.
+    """
+    groups = {}
+    for cause in found:
+        said = cause.get("reason") or cause.get("break") or cause["failure"]
+        text = said["words"] if cause["kind"] == "recompile" else said["why"]
+        what = said.get("what", said.get("kind"))
+        groups.setdefault((cause["kind"], what, text, tuple(said["help"])), []).append(cause)
+    rows = []
+    for group in groups.values():
+        if len(group) < _ALIKE:
+            rows += [dict(cause, places=[cause]) for cause in group]
+            continue
+        nodes = [node for cause in group for node in cause["nodes"]]
+        total = {name: sum(cause[name] for cause in group) for name in ("cost", "count")}
+        total["resumed"] = sum(cause.get("resumed", 0) for cause in group)
+        rows.append(dict(group[0], places=group, nodes=nodes, **total))
+    return sorted(rows, key=_importance)
+
+
+def _importance(cause):
     order = {"failure": 0, "break": 1, "recompile": 1}
-    return sorted(
-        found.values(),
-        key=lambda cause: (is_normal(cause), order[cause["kind"]], -cause["cost"]),
-    )
+    return is_normal(cause), order[cause["kind"]], -cause["cost"]
 
 
 def is_normal(cause):
@@ -349,18 +381,22 @@ def _spent(entry, *names):
 
 
 def avoidable(nodes):
-    """Compile time that could be saved: rows of what, seconds, count, and torch's own details.
+    """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes.
 
     A second can stand in two rows: a recompile may itself have started its analysis again.
     """
     found = {}
 
-    def add(what, seconds, detail=""):
-        row = found.setdefault(what, {"what": what, "seconds": 0.0, "count": 0, "details": []})
+    def add(what, seconds, detail="", node=None):
+        row = found.setdefault(
+            what, {"what": what, "seconds": 0.0, "count": 0, "details": [], "nodes": []}
+        )
         row["seconds"] += seconds
         row["count"] += 1
         if detail and detail not in row["details"]:
             row["details"].append(detail)
+        if node is not None:
+            row["nodes"].append((seconds, node))
 
     graphs = set()
     for node in nodes:
@@ -395,10 +431,12 @@ def avoidable(nodes):
         graphs.add(shape)
         guards = _spent(entry, "build_guards")
         if guards > 0.05 * node.seconds and guards > 0.1:
-            add("guards that took long to build", guards, node.title)
+            add("guards that took long to build", guards, node=node)
         if node.phases.get("kernels", 0.0) > 0.1:
             add("kernels (C++, Triton) that were in no cache", node.phases["kernels"])
     rows = [row for row in found.values() if row["seconds"] >= 0.005]
+    for row in rows:
+        row["nodes"] = [node for _, node in sorted(row["nodes"], key=lambda one: -one[0])]
     return sorted(rows, key=lambda row: -row["seconds"])
 
 

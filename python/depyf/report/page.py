@@ -174,7 +174,7 @@ def render(runs, folder):
             ("compile", packed([_data(view["data"]) for view in views])),
         ]
 
-    causes = overview.causes(nodes)
+    causes = overview.alike(overview.causes(nodes))
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
     return _template().render(
@@ -190,7 +190,7 @@ def render(runs, folder):
         causes=causes,
         avoidable=overview.avoidable(nodes),
         profiles=profiles,
-        flow=flow.draw(nodes),
+        flows=flow.draw(nodes),
         tiles=_tiles(nodes, runs),
         total=total,
         times=[_bar(node, slowest[0].seconds) for node in slowest if node.seconds][:25],

@@ -145,9 +145,12 @@ def split_location(location):
 
 
 def _last_code(stack):
+    """The code of a stack's innermost frame; "" where its file is not there, as of code of exec."""
     for line in reversed(list(stack)):
         text = line.strip()
-        if text and not text.startswith('File "') and text.strip("^~ "):
+        if text.startswith('File "'):
+            return ""
+        if text and text.strip("^~ "):
             return text
     return ""
 

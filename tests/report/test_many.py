@@ -1,0 +1,135 @@
+"""Runs of many compiles: what is the same is said and drawn once."""
+
+import pytest
+
+from depyf.report import document, flow, overview, page
+
+BRANCH = {
+    "reason": "Data-dependent branching",
+    "explanation": "Detected data-dependent branching",
+    "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html",
+}
+
+
+def entry(number, seconds, **more):
+    made = {
+        "compile_id": "%d/0" % number,
+        "name": "__transformed_code_%d" % number,
+        "graph_name": "__compiled_fn_%d" % number,
+        "verdict": "exact",
+        "metrics": {"duration_us": seconds * 1e6},
+    }
+    return dict(made, **more)
+
+
+def of_functions(count, **more):
+    """A run of functions that break and resume alike, each in a file that is not there."""
+    functions = []
+    for number in range(count):
+        filename = "gen%d.py" % number
+        stack = [
+            'File "/home/me/main.py", line 7, in <module>',
+            "  compiled(ones)",
+            'File "%s", line 3, in f' % filename,
+        ]
+        broken = dict(BRANCH, location=filename + ":3", user_stack=stack)
+        resume = "torch_dynamo_resume_in_f%d_at_3" % number
+        name = "Model.f%d" % number
+        functions += [
+            {
+                "name": "f%d" % number,
+                "qualname": name,
+                "filename": filename,
+                "firstlineno": 1,
+                "entries": [entry(2 * number, 1.0 + number, breaks=[broken], calls=[resume])],
+            },
+            {
+                "name": resume,
+                "qualname": name,
+                "filename": filename,
+                "firstlineno": 3,
+                "is_resume": True,
+                "global_name": resume,
+                "entries": [entry(2 * number + 1, 0.5 + number)],
+            },
+        ]
+    found = document.fit(dict({"functions": functions, "unattributed": []}, **more))
+    return found
+
+
+def written(tmp_path, run):
+    path = tmp_path / "index.html"
+    page.write(str(path), page.render([run], str(tmp_path)))
+    return path
+
+
+def test_advice_that_repeats_is_said_once_with_its_places(screen, tmp_path):
+    shown = screen.open(written(tmp_path, of_functions(160)))
+    assert shown.locator(".cause").count() == 1
+    cause = shown.locator(".cause")
+    assert "the same at 160 places" in cause.inner_text()
+    assert cause.locator("p.help").count() == 1
+    assert cause.locator(".places a:visible").count() == 4
+    assert "gen159.py:3" in cause.locator(".places a").first.inner_text()  # the costliest
+    cause.get_by_text("156 more places").click()
+    assert cause.locator(".places a:visible").count() == 160
+    screen.picture("many")
+
+
+def test_a_break_in_code_without_a_file_is_not_shown_with_its_callers_line(screen, tmp_path):
+    shown = screen.open(written(tmp_path, of_functions(1)))
+    assert "compiled(ones)" not in shown.locator(".cause").inner_text()
+    assert "gen0.py:3" in shown.locator(".cause").inner_text()
+
+
+def test_functions_of_one_form_are_one_picture_and_can_be_filtered(screen, tmp_path):
+    run = of_functions(160)
+    shown = screen.open(written(tmp_path, run))
+    assert shown.locator(".flow-group").count() == 1
+    assert shown.locator("svg.flow .box.function").count() == 2
+    assert shown.locator(".columns .card").first.bounding_box()["height"] < 900
+    text = shown.locator(".flow-group > summary").inner_text()
+    assert "Model.f159" in text and "159" in text and "320 compiles" in text
+    field = shown.locator("#flow-filter")
+    field.fill("gen12.py")
+    assert shown.locator(".flow-group:visible").count() == 1
+    field.fill("nowhere")
+    assert shown.locator(".flow-group:visible").count() == 0
+    assert "No matches" in shown.locator("#flow-count").inner_text()
+
+
+def test_few_compiles_are_one_picture_without_a_filter(screen, tmp_path):
+    shown = screen.open(written(tmp_path, of_functions(8)))
+    assert shown.locator("svg.flow").count() == 1 and shown.locator("#flow-filter").count() == 0
+    assert shown.locator("svg.flow .box.function").count() == 16
+
+
+@pytest.mark.parametrize("count", [21, 300])
+def test_recompiles_of_one_function_are_folded(count):
+    entries = [entry(0, 1.0)]
+    for number in range(1, count):
+        reasons = ["0/%d: tensor 'x' size mismatch at index 0. expected 2, actual 3" % number]
+        entries.append(entry(0, 1.0, compile_id="0/%d" % number, reasons=reasons))
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 2, "entries": entries}
+    run = document.fit({"functions": [function], "unattributed": []})
+    (picture,) = flow.draw(overview.nodes_of([run]))
+    labels = [box["label"] for box in picture["boxes"] if "function" in box["kind"]]
+    assert len(labels) == 5 and labels[-1].startswith("%d more like these" % (count - 4))
+
+
+def test_a_chain_of_a_thousand_breaks_is_drawn_without_recursion():
+    functions = []
+    for number in range(1000):
+        functions.append(
+            {
+                "name": "f",
+                "filename": "/a/b.py",
+                "firstlineno": number,
+                "is_resume": number > 0,
+                "global_name": "resume_%d" % number,
+                "entries": [entry(number, 1.0, calls=["resume_%d" % (number + 1)])],
+            }
+        )
+    run = document.fit({"functions": functions, "unattributed": []})
+    (picture,) = flow.draw(overview.nodes_of([run]))
+    assert picture["hidden"] == 940 and picture["compiles"] == 1000
