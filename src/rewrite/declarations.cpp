@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "opcode/tables.h"
+#include "bytecode/scan.h"
 #include "rewrite/rewriter.h"
 #include "support/flat_map.h"
 
@@ -278,23 +278,15 @@ struct Uses {
 /// names are those of globals.
 std::vector<StrId> comprehension_variables(const CodeObject& code) {
   std::vector<StrId> out;
-  const VersionTable* table = version_table(code.version);
-  if (!table) return out;
   std::vector<bool> cleared(code.slots.size(), false);
   FlatMap<bool> globals;
-  std::uint32_t extended = 0;
-  for (std::size_t at = 0; at + 1 < code.code.size(); at += 2) {
-    const OpcodeInfo& info = table->opcodes[code.code[at]];
-    const std::uint32_t operand = extended << 8 | code.code[at + 1];
-    extended = info.name == "EXTENDED_ARG" ? operand : 0;
-    at += std::size_t{2} * info.caches;
-    const std::uint32_t name = info.action == Action::LoadGlobal ? operand >> 1 : operand;
-    if (info.op == Op::LOAD_FAST_AND_CLEAR && operand < cleared.size())
-      cleared[operand] = true;
-    else if ((info.op == Op::LOAD_GLOBAL || info.op == Op::STORE_GLOBAL) &&
-             name < code.names.size())
-      globals[code.names[name].index] = true;
-  }
+  scan_instructions(code, [&](const RawInstr& instr) {
+    const Op op = instr.info.op;
+    if (op == Op::LOAD_FAST_AND_CLEAR && instr.operand < cleared.size())
+      cleared[instr.operand] = true;
+    else if ((op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL) && instr.name() < code.names.size())
+      globals[code.names[instr.name()].index] = true;
+  });
   for (std::size_t i = 0; i < cleared.size(); ++i)
     if (cleared[i] && code.slots[i].kind == kLocal && globals.at(code.slots[i].name.index))
       out.push_back(code.slots[i].name);

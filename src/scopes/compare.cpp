@@ -1,8 +1,8 @@
 // What the bytecode says of its names against what the text would say.
 #include <algorithm>
 
+#include "bytecode/scan.h"
 #include "opcode/op_set.h"
-#include "opcode/tables.h"
 #include "scopes/scopes.h"
 
 namespace depyf {
@@ -27,16 +27,8 @@ FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
     accesses[slot.name.index] |= static_cast<std::uint8_t>(
         (slot.kind & (kLocal | kHidden) ? kLocal_ : 0) | (slot.kind & kCell ? kCell_ : 0) |
         (slot.kind & kFree ? kFree_ : 0));
-  const VersionTable* table = version_table(code.version);
-  if (!table) return accesses;
   std::vector<std::uint8_t> by_name(code.names.size(), 0);
-  std::uint32_t extended = 0;
-  for (std::size_t at = 0; at + 1 < code.code.size(); at += 2) {
-    const OpcodeInfo& info = table->opcodes[code.code[at]];
-    const std::uint32_t operand = extended << 8 | code.code[at + 1];
-    extended = info.name == "EXTENDED_ARG" ? operand : 0;
-    at += std::size_t{2} * info.caches;
-    std::uint32_t name = operand;
+  scan_instructions(code, [&](const RawInstr& instr) {
     static constexpr OpTable<std::uint8_t> kAccess{
         {kLoadsName, {Op::LOAD_NAME, Op::LOAD_FROM_DICT_OR_GLOBALS}},
         {kStoresName, {Op::STORE_NAME, Op::DELETE_NAME}},
@@ -44,19 +36,16 @@ FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
         {kStoresGlobal, {Op::STORE_GLOBAL, Op::DELETE_GLOBAL}},
         {kStoresCell, {Op::STORE_DEREF, Op::DELETE_DEREF}},
     };
-    const std::uint8_t access = kAccess[info.op];
-    if (access == 0) continue;
+    const std::uint8_t access = kAccess[instr.info.op];
     if (access == kStoresCell) {
-      const std::uint32_t slot =
-          info.action == Action::Deref
-              ? (operand < code.deref_slots.size() ? code.deref_slots[operand] : UINT32_MAX)
-              : operand;
+      std::uint32_t slot = instr.operand;
+      if (instr.info.action == Action::Deref)
+        slot = slot < code.deref_slots.size() ? code.deref_slots[slot] : UINT32_MAX;
       if (slot < code.slots.size()) accesses[code.slots[slot].name.index] |= kStoresCell;
-      continue;
+    } else if (access && instr.name() < by_name.size()) {
+      by_name[instr.name()] |= access;
     }
-    if (info.op == Op::LOAD_GLOBAL && info.action == Action::LoadGlobal) name = operand >> 1;
-    if (name < by_name.size()) by_name[name] |= access;
-  }
+  });
   for (std::size_t i = 0; i < by_name.size(); ++i)
     if (by_name[i]) accesses[code.names[i].index] |= by_name[i];
   return accesses;

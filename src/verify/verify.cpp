@@ -7,6 +7,7 @@
 
 #include "bytecode/effect.h"
 #include "bytecode/instr.h"
+#include "bytecode/scan.h"
 #include "flow/cfg.h"
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
@@ -39,33 +40,21 @@ std::size_t argument_count(const CodeObject& code) {
          ((code.flags & kVarKeywords) != 0);
 }
 
-/// An instruction as it stands in the code.
-struct Raw {
-  const OpcodeInfo* info;
-  std::uint32_t operand;
-};
-
 /// Every instruction without EXTENDED_ARG and caches: whatever decode() leaves out shows here.
 struct RawCode {
   const VersionTable* table;
-  std::vector<Raw> instrs;
+  std::vector<RawInstr> instrs;
   std::vector<std::uint32_t> index;  // by code unit: instruction that starts there or later
 
   explicit RawCode(const CodeObject& code) : table(version_table(code.version)) {
     index.assign(code.code.size() / 2 + 1, 0);
     if (!table) return;
-    std::uint32_t prefix = 0;
     std::size_t filled = 0;
-    for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
-      const std::uint8_t opcode = code.code[i];
-      const std::uint32_t operand = prefix | code.code[i + 1];
-      for (; filled <= i / 2; ++filled) index[filled] = static_cast<std::uint32_t>(instrs.size());
-      prefix = opcode == table->extended_arg ? operand << 8 : 0;
-      if (opcode == table->extended_arg) continue;
-      const OpcodeInfo& info = table->opcodes[opcode];
-      instrs.push_back({&info, operand});
-      i += 2 * std::size_t{info.caches};
-    }
+    scan_instructions(code, *table, [&](const RawInstr& instr) {
+      for (; filled <= instr.unit; ++filled)
+        index[filled] = static_cast<std::uint32_t>(instrs.size());
+      instrs.push_back(instr);
+    });
     for (; filled < index.size(); ++filled)
       index[filled] = static_cast<std::uint32_t>(instrs.size());
   }
@@ -90,8 +79,8 @@ struct RawCode {
   /// How many instructions turn a StopIteration that leaves a generator into a RuntimeError.
   std::size_t stop_iteration_handlers() const {
     std::size_t count = 0;
-    for (const Raw& raw : instrs)
-      if (raw.info->action == Action::Intrinsic1 && raw.operand < table->intrinsics_1.size()) {
+    for (const RawInstr& raw : instrs)
+      if (raw.info.action == Action::Intrinsic1 && raw.operand < table->intrinsics_1.size()) {
         const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
         count += meaning.op == Op::INTRINSIC_1 &&
                  meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
@@ -104,10 +93,10 @@ bool same_instructions(const CodeObject& a, const CodeObject& b) {
   const RawCode x(a), y(b);
   return x.rows(a.exceptiontable) == y.rows(b.exceptiontable) &&
          std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(),
-                    [](const Raw& p, const Raw& q) {
-                      const bool value = p.info->operand == OperandKind::Plain ||
-                                         p.info->operand == OperandKind::Compare;
-                      return p.info == q.info && (!value || p.operand == q.operand);
+                    [](const RawInstr& p, const RawInstr& q) {
+                      const bool value = p.info.operand == OperandKind::Plain ||
+                                         p.info.operand == OperandKind::Compare;
+                      return &p.info == &q.info && (!value || p.operand == q.operand);
                     });
 }
 
@@ -124,15 +113,15 @@ std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
 /// What decode() takes for granted: cells are made and free variables copied as the variables say,
 /// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code) {
-  const std::vector<Raw> raw = RawCode(code).instrs;
+  const std::vector<RawInstr> raw = RawCode(code).instrs;
   std::uint32_t free = 0, copied = 0;
   bool prologue = false;
   std::vector<std::uint8_t> made(code.slots.size(), 0);
   for (std::size_t i = 0; i < raw.size(); ++i) {
-    const std::string_view name = raw[i].info->name;
+    const std::string_view name = raw[i].info.name;
     prologue |= name == "RESUME";
     // An inlined comprehension makes a cell of its own in the place of the one that it puts aside.
-    const bool own = prologue && i > 0 && raw[i - 1].info->name == "LOAD_FAST_AND_CLEAR" &&
+    const bool own = prologue && i > 0 && raw[i - 1].info.name == "LOAD_FAST_AND_CLEAR" &&
                      raw[i - 1].operand == raw[i].operand;
     if (name == "MAKE_CELL" && own && raw[i].operand < made.size()) continue;
     if (name == "MAKE_CELL") {
@@ -140,7 +129,7 @@ std::string broken_promise(const CodeObject& code) {
         return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
     } else if (name == "COPY_FREE_VARS") {
       copied += raw[i].operand;
-    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info->name != "CALL" ||
+    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info.name != "CALL" ||
                                      raw[i + 1].operand != raw[i].operand)) {
       return "PRECALL counts " + std::to_string(raw[i].operand) +
              " arguments, but no CALL of as many follows";
@@ -162,10 +151,10 @@ std::string broken_promise(const CodeObject& code) {
 /// out.
 void mark_own_cells(const CodeObject& code, InstrList& list) {
   std::vector<bool> made;
-  const std::vector<Raw> raw = RawCode(code).instrs;
+  const std::vector<RawInstr> raw = RawCode(code).instrs;
   for (std::size_t i = 0; i < raw.size(); ++i)
-    if (raw[i].info->name == "LOAD_FAST_AND_CLEAR")
-      made.push_back(i + 1 < raw.size() && raw[i + 1].info->name == "MAKE_CELL" &&
+    if (raw[i].info.name == "LOAD_FAST_AND_CLEAR")
+      made.push_back(i + 1 < raw.size() && raw[i + 1].info.name == "MAKE_CELL" &&
                      raw[i + 1].operand == raw[i].operand);
   std::size_t next = 0;
   for (Instr& instr : list.instrs)

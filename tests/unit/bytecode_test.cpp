@@ -9,6 +9,7 @@
 
 #include "assembler.h"
 #include "bytecode/lines.h"
+#include "bytecode/scan.h"
 #include "bytecode/text.h"
 #include "pyc/pyc.h"
 #include "support/error.h"
@@ -30,6 +31,21 @@ std::string error_of(Assembler& code) {
 }
 
 // ---------------------------------------------------------------- prefixes, caches, jumps
+TEST(Scan, PrefixesAndCachesBelongToTheirInstruction) {
+  Assembler code(11);
+  code.raw(code.table->extended_arg, 1).op("LOAD_GLOBAL", 3).op("RETURN_VALUE");
+  code.module[code.code].code.push_back(9);  // half an instruction
+  std::vector<std::string> seen;
+  std::vector<std::uint32_t> units;
+  scan_instructions(code.module[code.code], [&](const RawInstr& instr) {
+    seen.push_back(std::string(instr.info.name) + " " + std::to_string(instr.operand));
+    units.push_back(instr.unit);
+    if (instr.info.name == "LOAD_GLOBAL") EXPECT_EQ(instr.name(), 0x103U >> 1);
+  });
+  EXPECT_EQ(seen, (Lines{"LOAD_GLOBAL 259", "RETURN_VALUE 0"}));
+  EXPECT_EQ(units, (std::vector<std::uint32_t>{1, 7}));
+}
+
 TEST(Decode, PrefixesMakeOneOperand) {
   Assembler code(11);
   code.raw(code.table->extended_arg, 0).op("LOAD_CONST", 3).op("LOAD_CONST", 8).op("RETURN_VALUE");

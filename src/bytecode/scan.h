@@ -1,0 +1,47 @@
+#pragma once
+// Instructions of a code object as its bytes hold them, for questions that need no decode().
+#include <cstddef>
+#include <cstdint>
+
+#include "opcode/tables.h"
+#include "pyc/code_object.h"
+
+namespace depyf {
+
+/// An instruction with the operand that its EXTENDED_ARG prefixes complete.
+struct RawInstr {
+  const OpcodeInfo& info;
+  std::uint32_t operand;
+  std::uint32_t unit;  // code unit of the opcode, behind the prefixes
+
+  /// Of an operation whose operand is an index in CodeObject::names: that index.
+  std::uint32_t name() const { return info.action == Action::LoadGlobal ? operand >> 1 : operand; }
+};
+
+/// Calls `see(RawInstr)` for every instruction but EXTENDED_ARG, in the order of the bytes, also
+/// for code that control never takes; inline caches are left out.
+template <class See>
+void scan_instructions(const CodeObject& code, const VersionTable& table, See see) {
+  const auto count = static_cast<std::uint32_t>(code.code.size() / 2);
+  std::uint32_t prefix = 0;
+  for (std::uint32_t unit = 0; unit < count; ++unit) {
+    const std::uint8_t opcode = code.code[2 * std::size_t{unit}];
+    const std::uint32_t operand = prefix << 8 | code.code[2 * std::size_t{unit} + 1];
+    if (opcode == table.extended_arg) {
+      prefix = operand;
+      continue;
+    }
+    prefix = 0;
+    const OpcodeInfo& info = table.opcodes[opcode];
+    see(RawInstr{info, operand, unit});
+    unit += info.caches;
+  }
+}
+
+/// The same; sees nothing where the version is not known.
+template <class See>
+void scan_instructions(const CodeObject& code, See see) {
+  if (const VersionTable* table = version_table(code.version)) scan_instructions(code, *table, see);
+}
+
+}  // namespace depyf
