@@ -17,6 +17,13 @@
 
 namespace depyf {
 
+// Groups of ast.def's statements; macros, since they choose by #if.
+#define STMT_DEFINITIONS 1
+#define STMT_SIMPLE 2
+#define STMT_COMPOUND 4
+#define STMT_PARTS 8
+#define STMT_ALL 15
+
 enum class ExprKind : std::uint8_t {
 #define EXPR(name, a) name,
 #define PATTERN(name, a) name,
@@ -75,6 +82,12 @@ struct Expr {
   std::span<std::uint32_t> extra;
   Origin origin;
 };
+
+/// Stmt::flag of an If: the bytecode shows that it had an `else`.
+constexpr std::uint8_t kElseWritten = 1;
+
+/// Stmt::flag of a Continue: a jump of the bytecode, where the end of the loop's body would do.
+constexpr std::uint8_t kJumpWritten = 1;
 
 /// Stmt::level of an If whose body is what the bytecode goes on with behind the test: so it was
 /// written.

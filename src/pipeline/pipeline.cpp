@@ -97,12 +97,14 @@ constexpr struct {
     {kCopies, "with equal ends apart"},
 };
 
+constexpr std::size_t kNoHint = std::size(kHints);
+
 /// One way to read a body.
 struct Reading {
   std::uint8_t hints = kUnreached | kElses | kLayout | kCopies;
-  bool decided = false;       // branches on constants are taken as decided
-  bool straightened = false;  // what straighten() makes of the instructions
-  const char* name = "with all hints";
+  std::size_t dropped = kNoHint;  // index in kHints of the last hint that drop_hint() dropped
+  bool decided = false;           // branches on constants are taken as decided
+  bool straightened = false;      // what straighten() makes of the instructions
 
   bool has(Hint hint) const { return (hints & hint) != 0; }
   void keep(Hint hint, bool there) {
@@ -112,20 +114,21 @@ struct Reading {
   /// Drops the next hint. Only unreached code may be why the bytecode seems not `sound`. False
   /// where no hint is left.
   bool drop_hint(bool sound) {
-    for (const auto& [hint, without] : kHints) {
+    for (std::size_t i = 0; i < std::size(kHints); ++i) {
+      const Hint hint = kHints[i].hint;
       if (!has(hint)) continue;
       if (hint != kUnreached && !sound) return false;
       keep(hint, false);
-      name = without;
+      dropped = i;
       return true;
     }
     return false;
   }
 
-  bool is_first() const { return !decided && !straightened && name == Reading().name; }
+  bool is_first() const { return !decided && !straightened && dropped == kNoHint; }
 
   std::string text() const {
-    std::string out = name;
+    std::string out = dropped == kNoHint ? "with all hints" : kHints[dropped].without;
     if (decided) out += ", branches on constants decided";
     if (straightened) out += ", straightened";
     return out;

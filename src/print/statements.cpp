@@ -619,30 +619,10 @@ void Printer::print_next_clause(Frame& compound) {
       s.final.empty() && arms > 0 ? frames_.pop_back() : clause("finally", s.final);
       return;
     }
-    case StmtKind::FunctionDef:
-    case StmtKind::ClassDef:
-    case StmtKind::Return:
-    case StmtKind::Delete:
-    case StmtKind::Assign:
-    case StmtKind::AugAssign:
-    case StmtKind::AnnAssign:
-    case StmtKind::TypeAlias:
     case StmtKind::With:
-    case StmtKind::Raise:
-    case StmtKind::Assert:
-    case StmtKind::Import:
-    case StmtKind::ImportFrom:
-    case StmtKind::Global:
-    case StmtKind::Nonlocal:
-    case StmtKind::Expr:
-    case StmtKind::Pass:
-    case StmtKind::Break:
-    case StmtKind::Continue:
-    case StmtKind::Comment:
-    case StmtKind::Handler:
-    case StmtKind::Case:
-    case StmtKind::Append:
-    case StmtKind::ImportStar:
+#define STMT(name) case StmtKind::name:
+#define STMT_GROUPS (STMT_DEFINITIONS | STMT_SIMPLE | STMT_PARTS)
+#include "ast/ast.def"
       frames_.pop_back();  // no clauses
   }
 }

@@ -90,7 +90,7 @@ class Branches {
   }
 
   bool leaves(const Stmt& s) const {
-    if (s.kind == StmtKind::If) return s.flag == 0 && never_ends(r_.ast, s.body);
+    if (s.kind == StmtKind::If) return s.flag != kElseWritten && never_ends(r_.ast, s.body);
     if (s.kind != StmtKind::Try || !s.final.empty() || s.arms.empty()) return false;
     return std::all_of(s.arms.begin(), s.arms.end(),
                        [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
@@ -162,8 +162,8 @@ class Branches {
 
   void swap_branches(StmtId id) {
     const Stmt& s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || s.body.empty() ||
-        s.orelse.empty() || !negation_is_free(r_.ast, s.e[0]))
+    if (s.kind != StmtKind::If || s.flag == kElseWritten || s.level == kBodyKnown ||
+        s.body.empty() || s.orelse.empty() || !negation_is_free(r_.ast, s.e[0]))
       return;
     const std::int32_t body = line_of(s.body), orelse = line_of(s.orelse);
     // A jump of unknown place is taken for a guard.
@@ -180,8 +180,8 @@ class Branches {
   /// What comes after a branch that leaves, but was written before it, becomes the branch.
   bool come_first(StmtId id, std::vector<StmtId>& rest) {
     const Stmt& s = r_.ast[id];
-    if (s.kind != StmtKind::If || s.flag != 0 || s.level == kBodyKnown || !s.orelse.empty() ||
-        rest.empty() || !never_ends(r_.ast, s.body))
+    if (s.kind != StmtKind::If || s.flag == kElseWritten || s.level == kBodyKnown ||
+        !s.orelse.empty() || rest.empty() || !never_ends(r_.ast, s.body))
       return false;
     const std::int32_t body = line_of(s.body), behind = line_of(std::span(rest).last(1));
     if (behind == 0 || body <= behind || !negation_is_free(r_.ast, s.e[0])) return false;
@@ -280,7 +280,7 @@ class Branches {
 
   /// May it have been one `if` in another?
   bool nests(const Stmt& s) const {
-    return s.kind == StmtKind::If && s.flag == 0 && s.orelse.empty() &&
+    return s.kind == StmtKind::If && s.flag != kElseWritten && s.orelse.empty() &&
            r_.ast[s.e[0]].kind == ExprKind::BoolOp && r_.ast[s.e[0]].op == 0;
   }
 

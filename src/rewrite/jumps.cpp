@@ -31,7 +31,7 @@ bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
       return s.origin.line > 0 && r.ast[list[list.size() - 2]].body.empty() &&
              r.ast[list[list.size() - 2]].origin.line == s.origin.line;
     case Tail::Continue:
-      return s.kind == StmtKind::Continue && s.flag == 0 && !r.columns().writes_jump(id);
+      return s.kind == StmtKind::Continue && s.flag != kJumpWritten && !r.columns().writes_jump(id);
   }
   return false;
 }
@@ -85,14 +85,16 @@ void drop_implied_jumps(Rewriter& r) {
       if (size > 0) r.absorb(list[size - 1], list[size]);
     }
     if (size == 0 && !list.empty() && at.list.owner && r.ast[at.list.owner].kind == StmtKind::If &&
-        r.ast[at.list.owner].flag != 0)
+        r.ast[at.list.owner].flag == kElseWritten)
       size = 1;  // an arm of its own
     if (size == 0 && !list.empty() && at.list.owner) r.jumps_settled = false;
     list = list.first(size);
     // `if a: b()`, a copy of the end, `c()`: the rest stood in an `else`.
     for (std::size_t i = 0; any_if && i + 1 < list.size(); ++i) {
       Stmt& s = r.ast[list[i]];
-      if (s.kind != StmtKind::If || s.flag != 0 || !s.orelse.empty() || s.body.size() < 2) continue;
+      if (s.kind != StmtKind::If || s.flag == kElseWritten || !s.orelse.empty() ||
+          s.body.size() < 2)
+        continue;
       if (!implied(r, s.body, at.tail)) continue;
       s.orelse = list.subspan(i + 1);
       list = list.first(i + 1);
@@ -136,31 +138,10 @@ void drop_implied_jumps(Rewriter& r) {
           push(s.final, ListRef::Final, Tail::None);
           break;
         }
-        case StmtKind::Return:
-          returns.push_back(list[i]);
-          break;
-        case StmtKind::FunctionDef:
-        case StmtKind::ClassDef:
-        case StmtKind::Delete:
-        case StmtKind::Assign:
-        case StmtKind::AugAssign:
-        case StmtKind::AnnAssign:
-        case StmtKind::TypeAlias:
-        case StmtKind::Raise:
-        case StmtKind::Assert:
-        case StmtKind::Import:
-        case StmtKind::ImportFrom:
-        case StmtKind::Global:
-        case StmtKind::Nonlocal:
-        case StmtKind::Expr:
-        case StmtKind::Pass:
-        case StmtKind::Break:
-        case StmtKind::Continue:
-        case StmtKind::Comment:
-        case StmtKind::Handler:
-        case StmtKind::Case:
-        case StmtKind::Append:
-        case StmtKind::ImportStar:
+#define STMT(name) case StmtKind::name:
+#define STMT_GROUPS (STMT_DEFINITIONS | STMT_SIMPLE | STMT_PARTS)
+#include "ast/ast.def"
+          if (s.kind == StmtKind::Return) returns.push_back(list[i]);
           break;
       }
     }
@@ -169,7 +150,7 @@ void drop_implied_jumps(Rewriter& r) {
     Stmt& s = r.ast[id];
     const bool nothing =
         s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
-    if (!nothing || s.orelse.empty() || s.flag != 0) continue;
+    if (!nothing || s.orelse.empty() || s.flag == kElseWritten) continue;
     r.jumps_settled = false;
     if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
       const ExprId test = negate(r.ast, s.e[0]);

@@ -116,28 +116,10 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
         case StmtKind::ClassDef:
           add(s.body, in, 0);
           break;
-        case StmtKind::Return:
-        case StmtKind::Delete:
-        case StmtKind::Assign:
-        case StmtKind::AugAssign:
-        case StmtKind::AnnAssign:
-        case StmtKind::TypeAlias:
-        case StmtKind::Raise:
-        case StmtKind::Assert:
-        case StmtKind::Import:
-        case StmtKind::ImportFrom:
-        case StmtKind::Global:
-        case StmtKind::Nonlocal:
-        case StmtKind::Expr:
-        case StmtKind::Pass:
-        case StmtKind::Break:
-        case StmtKind::Continue:
-        case StmtKind::Comment:
-        case StmtKind::Handler:
-        case StmtKind::Case:
-        case StmtKind::Append:
-        case StmtKind::ImportStar:
-          break;  // holds no statements, or is looked into with the statement that it is part of
+#define STMT(name) case StmtKind::name:
+#define STMT_GROUPS (STMT_SIMPLE | STMT_PARTS)
+#include "ast/ast.def"
+          break;  // a part is looked into with its statement
       }
     }
   }

@@ -118,7 +118,7 @@ class Emitter {
                       [&](StmtId arm) { return !ends(s_.ast[arm].body); }))
         continue;
       st.orelse = list.subspan(i + 1);
-      if (st.kind == StmtKind::If) st.flag = 1;
+      if (st.kind == StmtKind::If) st.flag = kElseWritten;
       return list.first(i + 1);
     }
     return list;
@@ -1324,7 +1324,7 @@ class Emitter {
     }
     if (role == JumpRole::Continue && t == ctx.header) {
       append_continue(l, ctx, origin);
-      s_.ast[lists_[l].last].flag = 1;
+      s_.ast[lists_[l].last].flag = kJumpWritten;
       return true;
     }
     return false;
@@ -1472,7 +1472,7 @@ class Emitter {
         auto goes_on = [&](std::uint32_t part) {
           return lists_[part].size != 0 && fate(lists_[part].last).goes_on;
         };
-        done.flag = goes_on(then) || else_written;
+        done.flag = goes_on(then) || else_written ? kElseWritten : 0;
         if (terminates(then) && terminates(rest)) mark_end(st);
         done.body = close(then);
         done.orelse = close(rest);
