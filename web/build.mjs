@@ -12,6 +12,7 @@ await build({
   target: ["chrome100", "firefox100", "safari15.4"],
   charset: "utf8",
   legalComments: "inline",
+  define: { global: "globalThis" }, // where Prism's files of grammars look for it
   outdir: process.argv[2] ?? "../python/depyf/report/assets",
   logLevel: "warning",
 });

@@ -176,7 +176,7 @@ class _Progress:
         for function in list(self.run.functions):
             for entry in list(function.entries):
                 if not entry.finished:
-                    return id(entry), self._text(function.name, entry)
+                    return id(entry), self._text(function.title_of(entry) or function.title, entry)
         for entry in list(self.run.unattributed):
             if not entry.finished:
                 return id(entry), self._text("", entry)

@@ -133,3 +133,20 @@ def test_a_chain_of_a_thousand_breaks_is_drawn_without_recursion():
     run = document.fit({"functions": functions, "unattributed": []})
     (picture,) = flow.draw(overview.nodes_of([run]))
     assert picture["hidden"] == 940 and picture["compiles"] == 1000
+
+
+def test_the_flame_graph_has_the_colours_of_the_phases(screen, tmp_path):
+    events = [["entire_frame_compile", 0, 1000000], ["backend_compile", 100000, 800000]]
+    run = of_functions(1)
+    run["functions"][0]["entries"][0]["events"] = events
+    shown = screen.open(written(tmp_path, run), "compile/0/0/time")
+    fills = shown.locator(".flame rect").evaluate_all(
+        "all => all.map((one) => getComputedStyle(one).fill)"
+    )
+    assert len(set(fills)) == 2 and "rgb(0, 0, 0)" not in fills
+
+
+def test_a_search_that_finds_nothing_says_so(screen, tmp_path):
+    shown = screen.open(written(tmp_path, of_functions(1)), "search/zzzz")
+    screen.until("!document.querySelector('#view [role=status]').textContent.includes('search')")
+    assert shown.locator("#view [role=status]").inner_text() == "No matches"

@@ -1,4 +1,7 @@
+// Highlighting by Prism, a line at a time: a long text is built in parts, as they are seen.
+import type { Grammar, Token } from "prismjs";
 import { make } from "./dom";
+import { Prism } from "./prism";
 
 /** What is open at the end of a line. */
 export interface Highlighting {
@@ -9,24 +12,37 @@ export interface Highlighting {
 }
 type Links = Map<string, string> | null;
 
-// ---- highlighting: enough of Python and C++ to read by, a line at a time ----
+const { languages } = Prism;
+/** Types of graphs ("f32[2, 3]"), and strings that do not end on their line. */
+languages.insertBefore("python", "string-interpolation", {
+  shape: { pattern: /"[a-z]+\d+\w*\[[^"]*"/, greedy: true },
+});
+languages.insertBefore("python", "string", {
+  open: { pattern: /(?:[rubft]{1,2})?(?:"""|''')[\s\S]*$/i, greedy: true },
+});
+const BYTECODE: Grammar = {
+  comment: /^#.*/,
+  string: /\(.*\)/,
+  number: /\b\d+\b/,
+  keyword: /[A-Z][A-Z_0-9]{2,}/,
+};
+const STYLES: Record<string, string> = {
+  comment: "c",
+  macro: "c",
+  string: "s",
+  open: "s",
+  "triple-quoted-string": "s",
+  "string-interpolation": "s",
+  "raw-string": "s",
+  char: "s",
+  number: "n",
+  keyword: "k",
+  boolean: "k",
+  "class-name": "d",
+  shape: "t",
+};
 
-export const PYTHON_WORDS = new Set(
-  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield match case".split(
-    " ",
-  ),
-);
-export const CPP_WORDS = new Set(
-  "auto bool break case char class const constexpr continue default delete do double else enum extern false float for if inline int int32_t int64_t long namespace new nullptr operator private public return short signed sizeof static static_cast struct switch template this true typedef typename unsigned using void volatile while uint8_t half bfloat16".split(
-    " ",
-  ),
-);
-export const PYTHON =
-  /(#.*)|((?:\b[rRbBfFuUtT]{1,2})?(?:"""|'''))|((?:\b[rRbBfFuUtT]{1,2})?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))|(\b\d[\w.]*)|([A-Za-z_]\w*)/g;
-export const CPP =
-  /(\/\/.*|\/\*.*?(?:\*\/|$)|^\s*#\w+.*)|(\b\B)|("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(\b\d[\w.]*)|([A-Za-z_]\w*)/g;
-export const BYTECODE = /(^#.*)|(\b\B)|(\(.*\))|(\b\d+\b)|([A-Z][A-Z_0-9]{2,})/g;
-
+/** Appends a line to an element; `state` goes from line to line. */
 export function paint(
   into: HTMLElement,
   text: string,
@@ -34,75 +50,75 @@ export function paint(
   state: Highlighting,
   links: Links,
 ): void {
-  const end = state.quote ? text.indexOf(state.quote) : -1;
+  if (kind === "bytecode") {
+    append(into, Prism.tokenize(text, BYTECODE), "", null);
+    return;
+  }
+  if (kind !== "python" && kind !== "graph" && kind !== "kernel") {
+    into.append(text);
+    return;
+  }
   if (state.quote) {
+    const end = text.indexOf(state.quote);
     const inside = end < 0 ? text : text.slice(0, end);
-    if (state.cpp) tokens(into, inside, CPP, CPP_WORDS, state, null);
-    else into.append(make("span", { class: "s" }, inside));
+    if (state.cpp) append(into, Prism.tokenize(inside, languages.cpp), "", null);
+    else if (inside) into.append(make("span", { class: "s" }, inside));
     if (end < 0) return;
     into.append(make("span", { class: "s" }, state.quote));
     text = text.slice(end + 3);
     state.quote = "";
   }
-  if (kind === "python" || kind === "graph" || kind === "kernel")
-    tokens(
-      into,
-      text,
-      state.wholeCpp ? CPP : PYTHON,
-      state.wholeCpp ? CPP_WORDS : PYTHON_WORDS,
-      state,
-      links,
-      kind,
-    );
-  else if (kind === "bytecode") tokens(into, text, BYTECODE, null, state, null);
-  else into.append(text);
+  const tokens = Prism.tokenize(text, state.wholeCpp ? languages.cpp : languages.python);
+  for (const token of tokens)
+    if (typeof token !== "string" && token.type === "open") {
+      state.quote = /"""|'''/.exec(plain(token))?.[0] ?? "";
+      state.cpp = kind === "kernel" && (/cpp/.test(text) || state.wrapper);
+    }
+  append(into, tokens, "", links, !state.wholeCpp);
 }
-export function tokens(
+
+function plain(token: string | Token): string {
+  if (typeof token === "string") return token;
+  return Array.isArray(token.content) ? token.content.map(plain).join("") : plain(token.content);
+}
+
+/** Appends tokens; what has no style of its own has that of the token around it. */
+function append(
   into: HTMLElement,
-  text: string,
-  grammar: RegExp,
-  words: Set<string> | null,
-  state: Highlighting,
+  tokens: (string | Token)[],
+  style: string,
   links: Links,
-  kind?: string,
+  defines = false,
 ): void {
-  let at = 0,
-    last = "";
-  grammar.lastIndex = 0;
-  for (let match = grammar.exec(text); match !== null; match = grammar.exec(text)) {
-    if (match[0] === "") {
-      grammar.lastIndex += 1;
+  for (const token of tokens) {
+    if (typeof token === "string") {
+      if (style) into.append(make("span", { class: style }, token));
+      else if (links) linked(into, token, links);
+      else into.append(token);
       continue;
     }
-    let style = "";
-    if (match[1]) style = "c";
-    else if (match[2]) {
-      const quote = match[2].slice(-3),
-        close = text.indexOf(quote, grammar.lastIndex);
-      if (match.index > at) into.append(text.slice(at, match.index));
-      const stop = close < 0 ? text.length : close + 3;
-      into.append(make("span", { class: "s" }, text.slice(match.index, stop)));
-      if (close < 0) {
-        state.quote = quote;
-        state.cpp = kind === "kernel" && (/cpp/.test(text) || state.wrapper);
-      }
-      grammar.lastIndex = at = stop;
-      continue;
-    } else if (match[3]) style = /^"[a-z]+\d+\w*\[/.test(match[3]) ? "t" : "s";
-    else if (match[4]) style = "n";
-    else if (words === null) style = "k";
-    else if (words.has(match[5])) style = "k";
-    else if (last === "def" || last === "class") style = "d";
-    last = match[0];
-    const link = links && match[5] ? links.get(match[5]) : null;
-    if (!style && !link) continue;
-    if (match.index > at) into.append(text.slice(at, match.index));
-    into.append(
-      link
-        ? make("a", { href: "#compile/" + link, title: "open " + link }, match[0])
-        : make("span", { class: style }, match[0]),
-    );
-    at = match.index + match[0].length;
+    // in Python only what `def` names is a function for Prism, in C++ everything that is called
+    const own =
+      token.type === "function" && defines
+        ? "d"
+        : token.type === "interpolation"
+          ? ""
+          : (STYLES[token.type] ?? style);
+    const inside = Array.isArray(token.content) ? token.content : [token.content];
+    append(into, inside, own, links, defines);
   }
-  if (at < text.length) into.append(text.slice(at));
+}
+
+function linked(into: HTMLElement, text: string, links: Map<string, string>): void {
+  let at = 0;
+  for (const { 0: name, index } of text.matchAll(/[A-Za-z_]\w*/g)) {
+    const link = links.get(name);
+    if (!link) continue;
+    into.append(
+      text.slice(at, index),
+      make("a", { href: "#compile/" + link, title: "open " + link }, name),
+    );
+    at = index + name.length;
+  }
+  into.append(text.slice(at));
 }

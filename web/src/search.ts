@@ -108,7 +108,7 @@ export function showSearch(query: string): void {
       ? Math.min(found, 300) +
         (found === 1 ? " place" : " places") +
         (capped ? ", and more; a longer word finds fewer" : "")
-      : "Nothing holds this text.";
+      : "No matches";
   };
   setTimeout(step, 0);
 }

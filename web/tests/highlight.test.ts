@@ -33,3 +33,35 @@ test("no text becomes an element", () => {
   paint(into, "<img src=x onerror=alert(1)> <b>", "python", { quote: "" }, null);
   expect(into.querySelector("img, b")).toBeNull();
 });
+
+test("what a graph and a kernel are made of has styles", () => {
+  expect(painted('L_x_: "f32[2, 3][3, 1]cpu", y')).toEqual(['t:"f32[2, 3][3, 1]cpu"']);
+  const state = { quote: "" };
+  const into = document.createElement("span");
+  paint(into, "k = async_compile.cpp_pybinding(['float*'], r'''", "kernel", state, null);
+  expect(state).toEqual({ quote: "'''", cpp: true });
+  paint(into, 'extern "C" void kernel(const float* in) // one', "kernel", state, null);
+  const styles = [...into.querySelectorAll("span")].map((one) => one.className + one.textContent);
+  expect(styles).toContain("kvoid");
+  expect(styles).toContain("c// one");
+});
+
+test("names of functions that are called are links", () => {
+  const into = document.createElement("span");
+  const links = new Map([["__resume_at_4", "1/0"]]);
+  paint(into, "    return __resume_at_4(x)  # __resume_at_4", "python", { quote: "" }, links);
+  expect([...into.querySelectorAll("a")].map((one) => one.getAttribute("href"))).toEqual([
+    "#compile/1/0",
+  ]);
+});
+
+test("a long line takes time in proportion to its length", () => {
+  for (const part of ["f'{", "<<", '"', "((", "f'{{x", 'R"('])
+    for (const kind of ["python", "kernel"]) {
+      const start = performance.now();
+      const line = part.repeat(4000 / part.length);
+      const state = { quote: "", wholeCpp: kind === "kernel" };
+      paint(document.createElement("span"), line, kind, state, null);
+      expect(performance.now() - start).toBeLessThan(2000);
+    }
+});

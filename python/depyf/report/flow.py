@@ -6,7 +6,7 @@ picture. A run of many compiles has a picture for each form that its functions h
 that break in the same way are one picture and 160 links.
 """
 
-ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 30, 34, 7.3
+ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 22, 30, 7.3
 _DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell whose it is
 #: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
 #: one picture
@@ -218,7 +218,7 @@ def _row(node):
             }
         )
     if _has_graph(node):
-        label = entry.get("graph_name") or "captured graph"
+        label = entry.get("graph_name") or "graph"
         if node.operations is not None:
             label += " · %d op%s" % (node.operations, "" if node.operations == 1 else "s")
         row.append(
@@ -234,10 +234,10 @@ def _row(node):
                 }
             )
     for graph_break in node.breaks[:2]:
-        line = ":%d" % graph_break["line"] if graph_break["line"] else ""
+        line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
         row.append(
             {
-                "label": "✂ %s%s" % (_clip(graph_break["what"], 30), line),
+                "label": "✂ %s%s" % (line, _clip(graph_break["what"], 24)),
                 "kind": "break",
                 "link": link + "/why",
                 "title": graph_break["why"],
