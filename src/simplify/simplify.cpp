@@ -110,7 +110,7 @@ bool made_by_dynamo(const Module& module, CodeId id) {
 void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   std::vector<bool> promotable = options.promotable;
   const bool dynamo = options.dynamo.value_or(made_by_dynamo(module, lifted.code));
-  const bool drop_unread = dynamo && options.drop_dead;
+  const bool drop_unread = dynamo && options.drop_dead && options.unread_temporaries;
   simplifying::take_decided_branches(lifted, module);
   if (drop_unread) mark_unread_temporaries(lifted, module, options.own_locals, promotable);
   simplifying::promote_slots(lifted, module, std::move(promotable));

@@ -688,6 +688,8 @@ class Verifier {
       simplify_a.order_stores = simplify_b.order_stores = dynamo;
       simplify_a.dynamo = simplify_b.dynamo = dynamo;
       simplify_a.own_locals = simplify_b.own_locals = options_.own_locals;
+      // Which locals go is for temporaries() to say, so that their lifetimes are looked at.
+      simplify_a.unread_temporaries = simplify_b.unread_temporaries = false;
       simplify_a.slices = simplify_b.slices = true;
       simplify_a.odd_names = simplify_b.odd_names = options_.decompiled && !options_.live;
       simplify_a.displays = simplify_b.displays = true;

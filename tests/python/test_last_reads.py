@@ -1,5 +1,6 @@
 """Locals that are cleared where they are last read, on every way through the code."""
 
+import itertools
 import sys
 import types
 import weakref
@@ -165,6 +166,38 @@ def test_no_value_dies_earlier_than_in_torch_s_code(torch_s):
             function(make, note)
             logs.append(log)
         assert logs[0] == logs[1] and "end of a" in logs[0]
+
+
+def overwritten(make, log):
+    tmp_1 = make("a")
+    tmp_1 = make("b")  # noqa: F841
+    return log(2)
+
+
+def deleted(make, log):
+    tmp_1 = make("a")
+    del tmp_1
+    make("b")
+    return log(2)
+
+
+def read_in_vain(make, log):
+    tmp_1 = make("a")
+    tmp_1
+    make("b")
+    return log(2)
+
+
+@pytest.mark.parametrize(
+    "one, other", itertools.permutations((overwritten, deleted, read_in_vain), 2)
+)
+def test_a_temporary_that_nothing_reads_counts_on_both_sides(one, other):
+    from depyf import _core
+
+    a, b = one.__code__, other.__code__.replace(co_name=one.__name__)
+    if hasattr(b, "co_qualname"):
+        b = b.replace(co_qualname=a.co_qualname)
+    assert _core.compare(a, b, dynamo=True, lifetimes=True)[0] == "unproven"
 
 
 def test_what_torch_installed_stays_anyway():
