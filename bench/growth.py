@@ -142,7 +142,7 @@ def main(arguments=None):
     parser.add_argument("--compiles", type=int, default=200)
     parser.add_argument("--operations", type=int, default=400)
     options = parser.parse_args(arguments)
-    import torch._dynamo
+    import torch._dynamo  # noqa: F401 - before anything is measured
 
     print(
         "%-18s %9s %9s %7s %11s %11s %7s"

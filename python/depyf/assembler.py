@@ -61,7 +61,7 @@ class Assembly:
 
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
-        self.instructions = []  # type: List[Instruction]
+        self.instructions: List[Instruction] = []
         bytecode = code.co_code
         for first, last, op, argument in instructions(bytecode):
             if op == _CACHE:

@@ -84,12 +84,12 @@ class _Consumption:
             for one in self.instructions
         ]
         self.following = [self._following(i) for i in range(len(self.instructions))]
-        self.preceding = [[] for _ in self.instructions]  # type: List[List[int]]
+        self.preceding: List[List[int]] = [[] for _ in self.instructions]
         for i, targets in enumerate(self.following):
             for target in targets:
                 self.preceding[target].append(i)
         self.entries = self._entries()
-        self.protected = [[] for _ in self.instructions]  # type: List[List[int]]
+        self.protected: List[List[int]] = [[] for _ in self.instructions]
         for i, target in enumerate(self.handler):
             if target >= 0:
                 self.protected[target].append(i)
@@ -181,7 +181,7 @@ class _Consumption:
         surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
         perhaps = self._bound((live_in, live_out), 0, lambda a, b: a | b)
         none = next((i for i, c in enumerate(self.assembly.code.co_consts) if c is None), None)
-        additions = {}  # type: Dict[int, List[Instruction]]
+        additions: Dict[int, List[Instruction]] = {}
         for i in self.entries:
             dead = perhaps[i] & ~live_in[i]
             for slot, bit in self.slots.items():

@@ -419,7 +419,7 @@ def _without_nonlocals(source: str, line_map: Any) -> Tuple[str, Any]:
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return source, line_map
     function = tree.body[0]
-    bound = set()  # type: Set[Optional[str]]
+    bound: Set[Optional[str]] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)

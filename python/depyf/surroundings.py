@@ -104,7 +104,7 @@ def _annotated(function: types.FunctionType) -> bool:
 
 def global_names(code: types.CodeType) -> Set[str]:
     """Names among which are all globals that `code` and the code objects in it use."""
-    found = set()  # type: Set[str]
+    found: Set[str] = set()
     pending = [code]
     while pending:
         current = pending.pop()

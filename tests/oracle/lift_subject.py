@@ -19,7 +19,6 @@ import marshal
 import operator
 import os
 import re
-import string
 import sys
 import types
 

@@ -1,7 +1,5 @@
 """Text that CPython warns of compiles without a warning, to the same, and the filters stay as they are."""
 
-import os
-import subprocess
 import sys
 import threading
 import types

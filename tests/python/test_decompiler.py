@@ -234,11 +234,11 @@ def literals(a, b=3, *c, k="q", m=(1, [None], {"x": -1.5})):
     return a
 
 
-def annotated(a: int, b: "later" = Odd(), *c: Odd, d: Odd = SENTINEL, **kw: SENTINEL) -> str:
+def annotated(a: int, b: "later" = Odd(), *c: Odd, d: Odd = SENTINEL, **kw: SENTINEL) -> str:  # noqa: F821
     return a
 
 
-def unnamed(a, *, b: 1 = 2) -> (3, "x"):
+def unnamed(a, *, b: 1 = 2) -> (3, "x"):  # noqa: F821
     return a
 
 

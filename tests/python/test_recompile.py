@@ -107,7 +107,7 @@ def test_names_in_the_body_are_not_captured_by_the_function_name():
     z = 1
 
     def recursive(n):
-        return n if n == 0 else len([recursive_global(n - 1)]) + z
+        return n if n == 0 else len([recursive_global(n - 1)]) + z  # noqa: F821
 
     globals()["recursive_global"] = lambda n: n
     result = recompile(recursive.__code__, name="recursive_global")

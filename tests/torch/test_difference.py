@@ -1,8 +1,6 @@
 """`depyf diff` and the comparison of ranks: what is a difference, what is none, and how it is said."""
 
 import copy
-import io
-import json
 import os
 import re
 import subprocess

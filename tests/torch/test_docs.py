@@ -1,7 +1,6 @@
 """The documentation is true: every block of Python runs, every command ends as it should, every link leads somewhere."""
 
 import json
-import os
 import re
 import runpy
 import subprocess

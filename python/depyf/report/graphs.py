@@ -7,7 +7,8 @@ alone: it is read here, once, so that the page only draws.
 
 import re
 
-INPUT, PARAMETER, OPERATION, OUTPUT = "input", "parameter", "op", "output"
+from depyf.trace.graph_rows import HELD, INPUT, OPERATION, OUTPUT, PARAMETER, Table
+
 #: a node of a graph inside the graph, such as the body of a condition: has a line, is not drawn
 INNER = "inner"
 _KINDS = frozenset((INPUT, PARAMETER, OPERATION, OUTPUT, INNER))
@@ -21,21 +22,7 @@ _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _READ = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
 _CALL = re.compile(r"^([\w.]+)\(")
 _SHAPE = re.compile(r"^(\w+\[[^\]]*\])")
-_HELD = re.compile(r"_(?:parameters|buffers)_")
 _MODULE = re.compile(r"^[lL]_\w+?_(?:dict_)?modules_(.+?)_(?:parameters|buffers)_")
-
-
-class _Table:
-    def __init__(self):
-        self._numbers = {}
-        self.rows = []
-
-    def add(self, row):
-        number = self._numbers.get(row)
-        if number is None:
-            number = self._numbers[row] = len(self.rows)
-            self.rows.append(row)
-        return number
 
 
 class _Node:
@@ -90,7 +77,7 @@ class _Reader:
 
     def _arguments(self, line, number):
         for name, shape in _ARGUMENT.findall(line):
-            held = PARAMETER if _HELD.search(name) else INPUT
+            held = PARAMETER if HELD.search(name) else INPUT
             node = _Node(name, INNER if self._inner else held, number)
             node.target, node.shape = name, shape
             self._put(node)
@@ -213,7 +200,7 @@ def graph(text, structure=None):
             output = _Node("output", OUTPUT, reader.output_lines[0])
             output.reads = list(dict.fromkeys(name for name in reader.outputs if name))
             order = order + [output]
-    targets, shapes, modules, places = _Table(), _Table(), _Table(), _Table()
+    targets, shapes, modules, places = Table(), Table(), Table(), Table()
     numbers, rows = {}, []
     for node in order:
         if node.kind != INNER:

@@ -350,21 +350,26 @@ class DumpWriter:
         """Path of a transformed code's file with %s for its name."""
         return os.path.join(self.folder, "%s.py")
 
-    def _claim(self, name: str, ending: str) -> str:
+    def _claim(self, name: str, ending: str, text: str) -> Tuple[str, bool]:
+        """A name of its own for `text`; or the one that has it, and True."""
         with self._lock:
             candidate, number = name + ending, 1
             while candidate.lower() in self._claimed:
+                if self._shared.texts.get(candidate) == hash(text) and os.path.lexists(
+                    os.path.join(self.folder, candidate)
+                ):
+                    return candidate, True
                 number += 1
                 candidate = "%s_%d%s" % (name, number, ending)
             self._claimed.add(candidate.lower())
-            return candidate
+            return candidate, False
 
     def _write_claimed(self, name: str, ending: str, text: str) -> Optional[str]:
         # blocks inside one another have the same artifacts: one file holds them
-        same = self._shared.texts.get(name + ending)
-        if same == hash(text) and os.path.lexists(os.path.join(self.folder, name + ending)):
-            return name + ending
-        claimed, written = self._claim(name, ending), None
+        claimed, there = self._claim(name, ending, text)
+        if there:
+            return claimed
+        written = None
         try:
             written = self.write(claimed, text)
         finally:

@@ -8,10 +8,9 @@ nodes. Only the public interface of torch.fx is used, and nothing of the graph i
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-#: kinds of nodes: an input, a parameter or buffer, an operation, what the graph returns
-INPUT, PARAMETER, OPERATION, OUTPUT = "input", "parameter", "op", "output"
+from depyf.trace.graph_rows import HELD, INPUT, OPERATION, OUTPUT, PARAMETER, Table
+
 _KINDS = {"placeholder": INPUT, "get_attr": PARAMETER, "output": OUTPUT}
-_HELD = re.compile(r"_(?:parameters|buffers)_")
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
 _ITEM = re.compile(r"""\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]""")
 _DTYPES = {
@@ -22,21 +21,6 @@ _DTYPES = {
     "complex": "c",
     "bool": "b",
 }
-
-
-class _Table:
-    """Strings, each of them once, by number."""
-
-    def __init__(self) -> None:
-        self._numbers: Dict[Any, int] = {}
-        self.rows: List[Any] = []
-
-    def add(self, row: Any) -> int:
-        number = self._numbers.get(row)
-        if number is None:
-            number = self._numbers[row] = len(self.rows)
-            self.rows.append(row)
-        return number
 
 
 def captured_inputs(artifacts: Iterable[Any]) -> List[Tuple[str, str]]:
@@ -68,7 +52,7 @@ def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict
     """
     if graph_module is None:
         return {}
-    targets, shapes, modules, places = _Table(), _Table(), _Table(), _Table()
+    targets, shapes, modules, places = Table(), Table(), Table(), Table()
     numbers: Dict[str, int] = {}
     rows: List[List[Any]] = []
     for node in graph_module.graph.nodes:
@@ -99,7 +83,7 @@ def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict
 
 
 def _kind(node: Any) -> str:
-    if node.op == "placeholder" and _HELD.search(str(node.target)):
+    if node.op == "placeholder" and HELD.search(str(node.target)):
         return PARAMETER
     return _KINDS.get(node.op, OPERATION)
 

@@ -187,31 +187,21 @@ class Records:
             details = metadata.get(kind)
             details = details if isinstance(details, dict) else {}
             name = str(details.get("name", "")) if kind in ("artifact", "graph_dump") else kind
-            self._record(entry, kind, name, details, metadata, payload, attempt)
+            self._record(entry, _Record(kind, name, details, metadata, payload, attempt))
             if not self.open:
                 self.came_late(entry)
 
-    def _record(
-        self,
-        entry: Entry,
-        kind: str,
-        name: str,
-        details: Dict[str, Any],
-        metadata: Dict[str, Any],
-        payload: Optional[str],
-        attempt: int,
-    ) -> None:
-        record = _Record(kind, name, details, metadata, payload, attempt)
-        handler = _HANDLERS.get(name)
+    def _record(self, entry: Entry, record: _Record) -> None:
+        handler = _HANDLERS.get(record.name)
         if handler is not None:
             handler(self, entry, record)
-        elif name in GRAPH_STAGES:
+        elif record.name in GRAPH_STAGES:
             self._on_graph(entry, record)
-        elif kind == "graph_dump":
+        elif record.kind == "graph_dump":
             self._on_graph_dump(entry, record)
-        elif CACHE_EVENT.match(name):
+        elif CACHE_EVENT.match(record.name):
             self._on_cache(entry, record)
-        elif kind == "artifact":
+        elif record.kind == "artifact":
             self._on_artifact(entry, record)
 
     def _on_graph(self, entry: Entry, record: _Record) -> None:
@@ -353,9 +343,8 @@ class Records:
             if kind == "guards":
                 self.entry_of(context, compile_id)._logged_guards.append(text)
             elif name:
-                self._record(
-                    self.entry_of(context, compile_id), name, name, figures, {}, payload, attempt
-                )
+                record = _Record(name, name, figures, {}, payload, attempt)
+                self._record(self.entry_of(context, compile_id), record)
 
     def _stages_not_made(self, entry: Entry) -> None:
         hit = [event["cache"] for event in entry.cache if event["result"] == "hit"]

@@ -1,5 +1,6 @@
 """One open block: what it sees of each compile, joined into a run."""
 
+import functools
 import os
 import time
 import traceback
@@ -322,34 +323,26 @@ class Session(Records):
             try:
                 names = compat.resume_parameters(new_code, shared.get("scope"))
                 outputs = compat.graph_outputs(new_code, shared.get("scope"))
+                recompile = functools.partial(
+                    depyf.recompile.recompile,
+                    new_code,
+                    name=entry.name,
+                    callee_parameters=names,
+                    callee_results=outputs,
+                    dynamo=True,
+                    scope=shared.get("scope"),
+                    own_locals=code.co_varnames,
+                    about=about,
+                )
                 try:
-                    recompiled = depyf.recompile.recompile(
-                        new_code,
-                        filename_template=template,
-                        name=entry.name,
-                        callee_parameters=names,
-                        callee_results=outputs,
-                        dynamo=True,
-                        scope=shared.get("scope"),
-                        own_locals=code.co_varnames,
-                        about=about,
-                    )
+                    recompiled = recompile(filename_template=template)
                 except OSError as error:
                     if template is None:
                         raise
                     self.problem(
                         "writing the dump", "%s.py was not written: %s" % (entry.name, error)
                     )
-                    recompiled = depyf.recompile.recompile(
-                        new_code,
-                        name=entry.name,
-                        callee_parameters=names,
-                        callee_results=outputs,
-                        dynamo=True,
-                        scope=shared.get("scope"),
-                        own_locals=code.co_varnames,
-                        about=about,
-                    )
+                    recompiled = recompile()
             except Exception as error:
                 entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
                 self.problem("decompiling %s" % entry.name, entry.detail)

@@ -126,7 +126,8 @@ class Recorder:
         """Backend: the captured graph, node by node."""
         self._number += 1
         self.outcome.count += 1
-        number, calls = self._number, {}  # type: Tuple[int, Dict[str, int]]
+        number = self._number
+        calls: Dict[str, int] = {}
 
         def run(*args: Any) -> Any:
             graph = self._begin(number, "forward", calls)
@@ -153,7 +154,8 @@ class Recorder:
         def backend(module: Any, example_inputs: Any, **_: Any) -> Callable[..., Any]:
             self._number += 1
             self.outcome.count += 1
-            number, calls = self._number, {}  # type: Tuple[int, Dict[str, int]]
+            number = self._number
+            calls: Dict[str, int] = {}
 
             def inner(graph_module: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
                 direction = "backward" if options.get("is_backward") else "forward"
