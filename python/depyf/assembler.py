@@ -8,7 +8,7 @@ import dis
 import opcode
 import sys
 import types
-from typing import Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from depyf.code_edit import CannotEdit, encode, instructions, replace
 
@@ -46,7 +46,7 @@ class Instruction:
     def __init__(self, op: int, argument: int = 0) -> None:
         self.op = op
         self.argument = argument
-        self.target = None
+        self.target: Optional["Instruction"] = None
         self.caches = b""
         self.unit = self.end = 0
 
@@ -147,7 +147,7 @@ class Assembly:
                 open_blocks.append(one.target)
         return found
 
-    def assemble(self, **changes) -> types.CodeType:
+    def assemble(self, **changes: Any) -> types.CodeType:
         """The code object of these instructions, with `changes` to its other attributes."""
         encoded = []
         sizes = []
@@ -175,8 +175,8 @@ class Assembly:
                 break
         bytecode = bytearray()
         for current, units in zip(self.instructions, encoded):
-            for unit in units:
-                bytecode.extend(unit)
+            for pair in units:
+                bytecode.extend(pair)
             bytecode.extend(current.caches)
         # Old code unit -> where it is now. An entry of a line table may end within the caches.
         moved = [0] * (self._units + 1)
@@ -278,7 +278,7 @@ def _locations(table: bytes, moved: List[int]) -> bytes:
 
 def _rows(table: bytes) -> List[List[int]]:
     """The entries of co_exceptiontable: start, length, target, depth and lasti; in code units."""
-    rows = []
+    rows: List[List[int]] = []
     number = 0
     for byte in table:
         if byte & 0x80:

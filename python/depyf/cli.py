@@ -5,7 +5,7 @@ torch.compile.
 import argparse
 import os
 import sys
-from typing import List, Optional
+from typing import Any, Callable, List, Optional, Tuple
 
 _OURS = ("run", "report", "diff")
 
@@ -26,7 +26,7 @@ about bytecode:
 """
 
 
-def _parser():
+def _parser() -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     parser = argparse.ArgumentParser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
 
@@ -150,7 +150,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     if arguments == ["--version"]:
         from depyf.installed import description
 
-        return _quietly(lambda: print(description()) or 0)
+        return _quietly(lambda: print(description()))
     if not arguments or arguments in (["--help"], ["-h"]):
         stream = sys.stdout if arguments else sys.stderr
         _quietly(lambda: print(_HELP, end="", file=stream, flush=True))
@@ -190,8 +190,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     return _quietly(lambda: command(options))
 
 
-def _meant(word):
-    # type: (str) -> object
+def _meant(word: str) -> Optional[str]:
     """The command that a word which is none comes close to, or None."""
     import difflib
 
@@ -201,8 +200,7 @@ def _meant(word):
     return next(iter(difflib.get_close_matches(word, known, 1, 0.6)), None)
 
 
-def _core_command(arguments):
-    # type: (list) -> int
+def _core_command(arguments: List[str]) -> int:
     """The core's subcommands; they check their output with this process's own compiler."""
     import marshal
     import signal
@@ -211,8 +209,7 @@ def _core_command(arguments):
 
     from depyf import _core
 
-    def compiled(source, filename, optimize):
-        # type: (bytes, str, int) -> bytes
+    def compiled(source: bytes, filename: str, optimize: int) -> bytes:
         return marshal.dumps(
             compile(source, filename, "exec", dont_inherit=True, optimize=optimize)
         )
@@ -233,14 +230,14 @@ def _core_command(arguments):
             signal.signal(signal.SIGINT, handler)
 
 
-def _quietly(command):
+def _quietly(command: Callable[[], Any]) -> int:
     """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
     interpreter must not try again at its end.
     """
     try:
         code = command()
         sys.stdout.flush()
-        return code
+        return code or 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -7,6 +7,7 @@ import dis
 import opcode
 import sys
 import types
+from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 _OP = opcode.opmap
 _EXTENDED_ARG = _OP["EXTENDED_ARG"]
@@ -23,11 +24,15 @@ _NULL_BIT = sys.version_info >= (3, 11)
 _NULL_ABOVE = sys.version_info >= (3, 13)
 
 
+#: makes a code object, whose constants are done, into another
+Rebuild = Callable[[types.CodeType, Tuple[Any, ...]], types.CodeType]
+
+
 class CannotEdit(Exception):
     """The edit does not fit into the code units that are there."""
 
 
-def replace(code, **changes):
+def replace(code: types.CodeType, **changes: Any) -> types.CodeType:
     """`code.replace(**changes)`, also on 3.7, which has no such method."""
     if sys.version_info >= (3, 8):
         return code.replace(**changes)
@@ -38,7 +43,7 @@ def replace(code, **changes):
     return types.CodeType(*[changes.get(name, getattr(code, name)) for name in names])
 
 
-def instructions(bytecode):
+def instructions(bytecode: bytes) -> Iterator[Tuple[int, int, int, int]]:
     """(first unit, last unit, opcode, argument) of each instruction; EXTENDED_ARG included."""
     argument = 0
     first = None
@@ -54,7 +59,7 @@ def instructions(bytecode):
         first = None
 
 
-def encode(op, argument):
+def encode(op: int, argument: int) -> List[Tuple[int, int]]:
     """The units of one instruction."""
     units = [(op, argument & 0xFF)]
     argument >>= 8
@@ -64,7 +69,7 @@ def encode(op, argument):
     return units
 
 
-def _write(bytecode, first, count, units):
+def _write(bytecode: bytearray, first: int, count: int, units: List[Tuple[int, int]]) -> None:
     """Put `units` at code unit `first`, NOPs behind them up to `count` units."""
     if len(units) > count:
         raise CannotEdit("%d code units where %d are needed" % (count, len(units)))
@@ -74,7 +79,7 @@ def _write(bytecode, first, count, units):
         bytecode[2 * (first + i) + 1] = low
 
 
-def with_consts(code, consts):
+def with_consts(code: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
     """`code` with these constants; `code` itself where they are the ones that it has."""
     # By identity: comparing constants would run the __eq__ of whatever they are.
     if all(a is b for a, b in zip(consts, code.co_consts)):
@@ -82,9 +87,9 @@ def with_consts(code, consts):
     return replace(code, co_consts=consts)
 
 
-def rebuilt(code, rebuild):
+def rebuilt(code: types.CodeType, rebuild: Rebuild) -> types.CodeType:
     """`code` with `rebuild(code, consts)` applied to it and all code objects in it, inner first."""
-    done = {}
+    done: Dict[int, types.CodeType] = {}
     pending = [code]
     while pending:
         current = pending[-1]
@@ -102,7 +107,7 @@ def rebuilt(code, rebuild):
     return done[id(code)]
 
 
-def place_constants(code, constants):
+def place_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types.CodeType:
     """`code` with loads of the global names in `constants` turned into loads of those very objects.
 
     `constants` maps a placeholder such as `__const_7__` to its object. A name, unlike a string,
@@ -113,12 +118,12 @@ def place_constants(code, constants):
     load_global = _OP["LOAD_GLOBAL"]
     load_name = _OP["LOAD_NAME"]
 
-    def rebuild(current, consts):
+    def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
         wanted = {i: n for i, n in enumerate(current.co_names) if n in constants}
         if not wanted:
             return with_consts(current, consts)
-        consts = list(consts)
-        positions = {}
+        placed = list(consts)
+        positions: Dict[str, int] = {}
         bytecode = bytearray(current.co_code)
         for first, last, op, argument in instructions(current.co_code):
             with_null = False
@@ -130,8 +135,8 @@ def place_constants(code, constants):
                 continue
             name = wanted[argument]
             if name not in positions:
-                positions[name] = len(consts)
-                consts.append(constants[name])
+                positions[name] = len(placed)
+                placed.append(constants[name])
             units = encode(_LOAD_CONST, positions[name])
             if with_null:
                 null = [(_OP["PUSH_NULL"], 0)]
@@ -140,12 +145,14 @@ def place_constants(code, constants):
             while _CACHE is not None and 2 * end < len(bytecode) and bytecode[2 * end] == _CACHE:
                 end += 1
             _write(bytecode, first, end - first, units)
-        return replace(current, co_code=bytes(bytecode), co_consts=tuple(consts))
+        return replace(current, co_code=bytes(bytecode), co_consts=tuple(placed))
 
     return rebuilt(code, rebuild)
 
 
-def reorder_cells(code, cellvars, freevars):
+def reorder_cells(
+    code: types.CodeType, cellvars: Tuple[str, ...], freevars: Tuple[str, ...]
+) -> types.CodeType:
     """`code` with `co_cellvars` and `co_freevars` in the given orders.
 
     The tuples must hold the same names as the code's own. Raises CannotEdit where an operand
@@ -160,7 +167,7 @@ def reorder_cells(code, cellvars, freevars):
         merged = set()
         local_count = 0
 
-    def layout(cells, frees):
+    def layout(cells: Sequence[str], frees: Sequence[str]) -> List[str]:
         return [name for name in cells if name not in merged] + list(frees)
 
     position = {name: i for i, name in enumerate(layout(cellvars, freevars))}
@@ -182,7 +189,7 @@ def reorder_cells(code, cellvars, freevars):
     return replace(code, co_code=bytes(bytecode), co_cellvars=cellvars, co_freevars=freevars)
 
 
-def with_names(code, names):
+def with_names(code: types.CodeType, names: Mapping[str, str]) -> types.CodeType:
     """`code` with every name that is a key of `names` replaced by what it maps to.
 
     Names of attributes, globals, variables and functions, and texts that hold one, such as those of
@@ -191,13 +198,13 @@ def with_names(code, names):
     if not names:
         return code
 
-    def text(value):
+    def text(value: str) -> str:
         found = names.get(value)
         if found is None and "." in value:
             found = ".".join(names.get(part, part) for part in value.split("."))
         return value if found is None else found
 
-    def constant(value):
+    def constant(value: Any) -> Any:
         if type(value) is str:
             return names.get(value, value)
         if type(value) is tuple and any(type(item) in (str, tuple) for item in value):
@@ -205,13 +212,13 @@ def with_names(code, names):
             return value if all(a is b for a, b in zip(changed, value)) else changed
         return value
 
-    def rebuild(current, consts):
+    def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
         functions = {c.co_name for c in current.co_consts if isinstance(c, types.CodeType)}
         consts = tuple(
             text(c) if type(c) is str and c.rpartition(".")[2] in functions else constant(c)
             for c in consts
         )
-        changes = {
+        changes: Dict[str, Any] = {
             what: tuple(names.get(name, name) for name in getattr(current, what))
             for what in ("co_names", "co_varnames", "co_cellvars", "co_freevars")
         }
@@ -223,7 +230,9 @@ def with_names(code, names):
     return rebuilt(code, rebuild)
 
 
-def with_variables(code, names, globals_among=frozenset()):
+def with_variables(
+    code: types.CodeType, names: Mapping[str, str], globals_among: Collection[str] = frozenset()
+) -> types.CodeType:
     """`code` with its locals that are keys of `names` renamed, and those of its globals.
 
     Globals, `globals_among` the keys, are renamed in the code objects inside it, too; nothing else
@@ -233,7 +242,7 @@ def with_variables(code, names, globals_among=frozenset()):
         return code
     outer = {name: real for name, real in names.items() if name in globals_among}
 
-    def rebuild(current, consts):
+    def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
         return replace(
             with_consts(current, consts),
             co_names=tuple(outer.get(name, name) for name in current.co_names),
@@ -245,7 +254,7 @@ def with_variables(code, names, globals_among=frozenset()):
     return replace(renamed, co_varnames=variables) if variables != code.co_varnames else renamed
 
 
-def rename_qualified(code, old_prefix, new_prefix):
+def rename_qualified(code: types.CodeType, old_prefix: str, new_prefix: str) -> types.CodeType:
     """`code` with `old_prefix + ".<locals>."` of the functions inside it replaced by the new one.
 
     From 3.11 on a function's qualified name is part of its code object; before, it is a constant in
@@ -255,13 +264,13 @@ def rename_qualified(code, old_prefix, new_prefix):
         return code
     old, new = old_prefix + ".<locals>.", new_prefix + ".<locals>."
 
-    def rebuild(current, consts):
-        ends = set()
+    def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
+        functions = set()
         if "__qualname__" in current.co_names:
-            ends.add(current.co_name)
+            functions.add(current.co_name)
         if sys.version_info < (3, 11):
-            ends.update(c.co_name for c in consts if isinstance(c, types.CodeType))
-        ends = tuple("." + name for name in ends)
+            functions.update(c.co_name for c in consts if isinstance(c, types.CodeType))
+        ends = tuple("." + name for name in functions)
         consts = tuple(
             new + c[len(old) :] if type(c) is str and c.startswith(old) and c.endswith(ends) else c
             for c in consts

@@ -2,7 +2,7 @@
 
 import ast
 import types
-from typing import Iterable, Optional
+from typing import Any, Iterable, Optional
 
 from depyf.compiling import parse
 from depyf.recompile import _FACTORY, _function_in, _indented, declaration, first_statement
@@ -40,7 +40,7 @@ def fix_irregular_code(
     return src_code
 
 
-def _insert(source, function, text):
+def _insert(source: str, function: Any, text: str) -> str:
     """`source` with the lines of `text` as the first statements of `function`'s body."""
     body = function.body
     first = body[first_statement(body)]

@@ -12,6 +12,8 @@ import io
 import re
 import sys
 import tokenize
+import types
+from typing import Any, Iterator, Match, Set
 
 _GAP = r"(?:[\s\\]|#[^\n]*\n)*"
 #: what the parser warns of: escapes that are none, a number that runs into a keyword
@@ -50,7 +52,7 @@ class Loud(SyntaxError):
     """CPython would warn of this text, and no other spelling of it is known."""
 
 
-def parse(text, filename="<unknown>", flags=0, mode="exec"):
+def parse(text: str, filename: str = "<unknown>", flags: int = 0, mode: str = "exec") -> Any:
     """The tree of a text, a module's or with `mode` "eval" an expression's.
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `compile` does.
@@ -60,7 +62,9 @@ def parse(text, filename="<unknown>", flags=0, mode="exec"):
     return compile(text, filename, mode, flags | ast.PyCF_ONLY_AST, True, 0)
 
 
-def compile_tree(tree, filename, flags=0, to_run=True):
+def compile_tree(
+    tree: ast.Module, filename: str, flags: int = 0, to_run: bool = True
+) -> types.CodeType:
     """The code object of a module's tree, which is changed on the way.
 
     With `to_run` false the code is to be looked at only. Raises what `parse` raises, and Loud where
@@ -70,14 +74,14 @@ def compile_tree(tree, filename, flags=0, to_run=True):
     return compile(tree, filename, "exec", flags, True, 0)
 
 
-def compile_text(text, filename, flags=0, to_run=True):
+def compile_text(text: str, filename: str, flags: int = 0, to_run: bool = True) -> types.CodeType:
     """The code object of a module's text; see `compile_tree`."""
     if not _PARSER.search(text) and not _may_warn(text):
         return compile(text, filename, "exec", flags, True, 0)
     return compile_tree(parse(text, filename, flags), filename, flags, to_run)
 
 
-def is_python(text, filename="<dump>"):
+def is_python(text: str, filename: str = "<dump>") -> bool:
     """True when the text compiles as a module."""
     try:
         compile_text(text, filename, to_run=False)
@@ -86,7 +90,7 @@ def is_python(text, filename="<dump>"):
     return True
 
 
-def _may_warn(text):
+def _may_warn(text: str) -> bool:
     if _HARD_STRINGS.search(text) is None:
         text = _STRING.sub('""', text)  # torch annotates values with "f32[3][1]cpu"
     return _COMPILER.search(text) is not None or len(_IS.findall(text)) != len(
@@ -97,7 +101,7 @@ def _may_warn(text):
 # ---- what the parser warns of ------------------------------------------------------------------
 
 
-def _respelt(text):
+def _respelt(text: str) -> str:
     # with the escapes that are none doubled, and a space behind numbers
     # not splitlines(): Python ends a line at no other character
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
@@ -113,7 +117,7 @@ def _respelt(text):
             start = starts[token.start[0] - 1] + token.start[1]
             end = starts[token.end[0] - 1] + token.end[1]
             if kind == "STRING":
-                prefix = re.match(r"\w*", token.string).group().lower()
+                prefix = re.split(r"['\"]", token.string, maxsplit=1)[0].lower()
                 if "r" not in prefix and "\\" in token.string:
                     edits.append((start, end, _escapes(text[start:end], "b" in prefix)))
             elif kind.endswith("STRING_START"):
@@ -135,8 +139,8 @@ def _respelt(text):
     return "".join(pieces + [text[done:]])
 
 
-def _escapes(literal, is_bytes):
-    def instead(match):
+def _escapes(literal: str, is_bytes: bool) -> str:
+    def instead(match: Match[str]) -> str:
         escape = match.group()
         following = escape[1]
         if following in "01234567":
@@ -154,7 +158,7 @@ def _escapes(literal, is_bytes):
 # ---- what the compiler warns of ----------------------------------------------------------------
 
 
-def _hidden(node):
+def _hidden(node: Any) -> Any:
     # a conditional expression whose condition is constant compiles to its first operand
     true = ast.Constant(value=True, kind=None)
     other = ast.Constant(value=None, kind=None)
@@ -166,11 +170,11 @@ def _hidden(node):
     )
 
 
-def _plain(node):
+def _plain(node: ast.AST) -> bool:
     return isinstance(node, _UNKNOWN) and getattr(node, "id", "") != "__debug__"
 
 
-def _is_a_fact(node):
+def _is_a_fact(node: ast.AST) -> bool:
     # what may stand beside `is`: None, False, True, ...; anything that is no literal
     if isinstance(node, ast.Constant):
         return node.value is None or node.value is Ellipsis or type(node.value) is bool
@@ -181,7 +185,7 @@ def _is_a_fact(node):
 _LEAVES = (ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias)
 
 
-def _walk(tree):
+def _walk(tree: Any) -> Iterator[Any]:
     # ast.walk without leaves, in half of its time: the attributes beside the fields are numbers
     pending = [tree]
     for node in pending:
@@ -197,8 +201,8 @@ def _walk(tree):
         yield node
 
 
-def _quieten(tree, to_run):
-    in_finally = set()
+def _quieten(tree: ast.AST, to_run: bool) -> None:
+    in_finally: Set[int] = set()
     for node in _walk(tree):
         if isinstance(node, ast.Assert):
             if isinstance(node.test, (ast.Tuple, ast.Constant)):
@@ -222,7 +226,7 @@ def _quieten(tree, to_run):
             _quieten_finally(node, in_finally, to_run)
 
 
-def _quieten_finally(statement, done, to_run):
+def _quieten_finally(statement: Any, done: Set[int], to_run: bool) -> None:
     # CPython does not warn of a `return` in a loop, and a loop without a condition that ends at
     # once is no code
     pending = [(statement.finalbody, False)]

@@ -14,10 +14,11 @@ import re
 import shutil
 import subprocess
 import sys
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from depyf import summary
 from depyf.imports import WhenImported
-from depyf.schema import MANIFEST
+from depyf.schema import MANIFEST, Document
 
 _PREFIX = "worker_"
 #: its sitecustomize.py runs first in a Python that is started with it in PYTHONPATH
@@ -36,16 +37,16 @@ class Follower:
         nested: this process is itself a worker that is followed.
     """
 
-    def __init__(self, folder, caches=True, nested=False):
+    def __init__(self, folder: str, caches: bool = True, nested: bool = False) -> None:
         self.folder = os.path.abspath(folder)
         self.caches = caches
         self.nested = nested
-        self._popen = None
-        self._restore = None
-        self._waiting = None
+        self._popen: Optional[Callable[[], None]] = None
+        self._restore: Optional[Callable[[], None]] = None
+        self._waiting: Optional[WhenImported] = None
         self._open = False
 
-    def __enter__(self):
+    def __enter__(self) -> "Follower":
         self._open = True
         for old in folders(self.folder) if not self.nested else ():
             shutil.rmtree(old, ignore_errors=True)
@@ -57,48 +58,49 @@ class Follower:
             self._waiting = WhenImported("multiprocessing.spawn", self._hand_over)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self._open = False
-        self._popen()
+        if self._popen is not None:
+            self._popen()
         if self._waiting is not None:
             self._waiting.remove()
         if self._restore is not None:
             self._restore()
 
-    def _forked(self):
+    def _forked(self) -> None:
         if not self._open:
             return
         from depyf.torch.capture import follow_in_child
 
         follow_in_child(lambda: _open_block(self.folder, self.caches))
 
-    def _hand_over(self):
+    def _hand_over(self) -> None:
         # what is unpickled in a spawned worker before its main module runs
         import multiprocessing.spawn as spawn
 
         original = spawn.get_preparation_data
 
-        def get_preparation_data(name):
+        def get_preparation_data(name: str) -> Dict[str, Any]:
             data = original(name)
             data["depyf"] = _Stowaway(self.folder, self.caches)
             return data
 
         spawn.get_preparation_data = get_preparation_data
 
-        def restore():
+        def restore() -> None:
             if spawn.get_preparation_data is get_preparation_data:
                 spawn.get_preparation_data = original
 
         self._restore = restore
 
 
-def _watch_popen(folder, caches):
+def _watch_popen(folder: str, caches: bool) -> Callable[[], None]:
     """Lets Pythons that are started by subprocess be followed; returns what ends that."""
     original = subprocess.Popen.__init__
     signature = inspect.signature(original)
     told = json.dumps({"folder": folder, "caches": caches})
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
             bound = signature.bind(self, *args, **kwargs)
             if _is_python(bound.arguments):
@@ -114,20 +116,20 @@ def _watch_popen(folder, caches):
             pass
         original(self, *args, **kwargs)
 
-    subprocess.Popen.__init__ = __init__
+    setattr(subprocess.Popen, "__init__", __init__)
 
-    def restore():
+    def restore() -> None:
         if subprocess.Popen.__init__ is __init__:
-            subprocess.Popen.__init__ = original
+            setattr(subprocess.Popen, "__init__", original)
 
     return restore
 
 
-def _is_python(arguments):
+def _is_python(arguments: Mapping[str, Any]) -> bool:
     """Whether what Popen is given starts a Python whose compiles are to be seen."""
     command = arguments.get("args")
-    words = [command] if isinstance(command, (str, bytes, os.PathLike)) else list(command or ())
-    words = [os.fsdecode(word) for word in words]
+    given = [command] if isinstance(command, (str, bytes, os.PathLike)) else command or ()
+    words = [os.fsdecode(word) for word in given]
     if not words:
         return False
     whole = " ".join(words)
@@ -139,7 +141,7 @@ def _is_python(arguments):
     return program == sys.executable or bool(_PYTHON.search(program))
 
 
-def begin_in_child(told):
+def begin_in_child(told: str) -> None:
     """Follows this process, a Python that was started by subprocess.
 
     Args:
@@ -157,13 +159,13 @@ def begin_in_child(told):
 class _Stowaway:
     """Begins to look when it is unpickled, which is in a worker."""
 
-    def __init__(self, folder, caches):
+    def __init__(self, folder: str, caches: bool) -> None:
         self.folder, self.caches = folder, caches
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-        def begin():
+        def begin() -> None:
             _open_block(self.folder, self.caches)
 
         try:
@@ -175,7 +177,7 @@ class _Stowaway:
             sys.stderr.write("depyf run: a worker is not followed: %s\n" % error)
 
 
-def _open_block(folder, caches):
+def _open_block(folder: str, caches: bool) -> None:
     from depyf.torch.capture import prepare_debug
 
     own = os.path.join(folder, "%s%d" % (_PREFIX, os.getpid()))
@@ -183,7 +185,7 @@ def _open_block(folder, caches):
     run = block.__enter__()
     process = os.getpid()
 
-    def close():
+    def close() -> None:
         if os.getpid() != process:
             return
         block.__exit__(None, None, None)
@@ -194,13 +196,13 @@ def _open_block(folder, caches):
     multiprocessing.util.Finalize(None, close, exitpriority=1)
 
 
-def folders(folder):
+def folders(folder: str) -> List[str]:
     """The folders of the workers' dumps in the folder of a program's dump."""
     found = glob.glob(os.path.join(glob.escape(folder), _PREFIX + "*"))
     return sorted(own for own in found if os.path.exists(os.path.join(own, MANIFEST)))
 
 
-def documents(folder, tidy=True):
+def documents(folder: str, tidy: bool = True) -> List[Document]:
     """The dumps of the workers that compiled something.
 
     Args:
@@ -220,7 +222,7 @@ def documents(folder, tidy=True):
     return sorted(found, key=lambda one: int(one.get("process") or 0))
 
 
-def merged(document, workers):
+def merged(document: Document, workers: List[Document]) -> Document:
     """The document of a program together with those of its workers."""
     if not workers:
         return document

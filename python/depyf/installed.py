@@ -2,12 +2,12 @@
 
 import os
 import sys
+from typing import List, Tuple
 
 from depyf import __version__
 
 
-def description():
-    # type: () -> str
+def description() -> str:
     """The answer of `depyf --version`: version, project and folder; and what else is installed.
 
     The original project has the same distribution and package name, so that an installation that
@@ -27,8 +27,7 @@ def description():
     return "\n".join(lines)
 
 
-def _others(here):
-    # type: (str) -> list[tuple[str, str]]
+def _others(here: str) -> List[Tuple[str, str]]:
     """(version, folder) of each distribution named depyf but the one that `here` belongs to."""
     try:
         from importlib.metadata import distributions
@@ -42,6 +41,5 @@ def _others(here):
     return sorted(found)
 
 
-def _same(one, other):
-    # type: (str, str) -> bool
+def _same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)

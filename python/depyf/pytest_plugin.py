@@ -12,12 +12,13 @@ import os
 import re
 
 import pytest
+from typing import Any, Generator, Iterator, List, Tuple
 
 _KEY = "_depyf_capture"
 _TRACE = re.compile(r"^DEBUG +torch\.__trace:.*\n?", re.MULTILINE)
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: "pytest.Parser") -> None:
     """Adds --depyf."""
     group = parser.getgroup("depyf", "torch.compile")
     group.addoption(
@@ -30,7 +31,7 @@ def pytest_addoption(parser):
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
+def pytest_runtest_call(item: "pytest.Item") -> Generator[None, Any, None]:
     """Holds a marked test to the numbers that its mark allows."""
     mark = item.get_closest_marker("depyf")
     if mark is None:
@@ -51,7 +52,7 @@ def pytest_runtest_call(item):
         outcome.force_exception(error)
 
 
-def pytest_configure(config):
+def pytest_configure(config: "pytest.Config") -> None:
     """Registers the mark, and the part that does the work, where it was asked for."""
     config.addinivalue_line(
         "markers",
@@ -70,7 +71,7 @@ def pytest_configure(config):
     config.pluginmanager.register(_Dumper(os.path.abspath(folder)), "depyf-dumper")
 
 
-def folder_name(nodeid):
+def folder_name(nodeid: str) -> str:
     """A name for a test's folder: readable, short, and of its own."""
     name = re.sub(r"[^\w.\[\]-]+", "_", nodeid.replace("/", ".").replace("::", "-")).strip("_.")
     if len(name) > 100 or name != nodeid:
@@ -80,12 +81,12 @@ def folder_name(nodeid):
 
 
 class _Dumper:
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._dumps = []
+        self._dumps: List[Tuple[str, str]] = []
 
     @pytest.hookimpl(tryfirst=True, hookwrapper=True)
-    def pytest_runtest_setup(self, item):
+    def pytest_runtest_setup(self, item: "pytest.Item") -> Iterator[None]:
         from depyf.torch import compat
         from depyf.torch.capture import capture
 
@@ -98,7 +99,9 @@ class _Dumper:
         yield
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item, call):
+    def pytest_runtest_makereport(
+        self, item: "pytest.Item", call: Any
+    ) -> Generator[None, Any, None]:
         # while the traceback still holds the test's frame, and with it what it compiled
         found = getattr(item, _KEY, None)
         over = call.when == "call" or call.excinfo is not None
@@ -132,13 +135,13 @@ class _Dumper:
         report.sections.append(("depyf", text))
         self._dumps.append((item.nodeid, folder))
 
-    def pytest_runtest_teardown(self, item):
+    def pytest_runtest_teardown(self, item: "pytest.Item") -> None:
         found = getattr(item, _KEY, None)
         if found is not None:  # skipped before it ran
             delattr(item, _KEY)
             found[0].__exit__(None, None, None)
 
-    def pytest_terminal_summary(self, terminalreporter):
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._dumps:
             terminalreporter.section("depyf")
             for nodeid, folder in self._dumps:

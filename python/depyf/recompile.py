@@ -14,7 +14,7 @@ import sys
 import textwrap
 import types
 from collections import deque, namedtuple
-from typing import Any, Dict, Iterable, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, cast
 
 from depyf import _core
 from depyf.assembler import with_locals
@@ -49,6 +49,9 @@ for _name in __future__.all_feature_names:
 _ALL_FUTURE_FLAGS = _FUTURE_FLAGS | __future__.barry_as_FLUFL.compiler_flag
 # Flags that follow from where a function stands or what marked it, not from what it does.
 _ADOPTED_FLAGS = _CO_NESTED | _CO_NOFREE | _CO_ITERABLE_COROUTINE | _CO_METHOD | _ALL_FUTURE_FLAGS
+
+#: line, bytecode offsets, original line and qualified name of each statement
+LineMap = List[Tuple[Any, ...]]
 
 # The function's name while it is compiled: it must not capture a name that the body uses.
 _BODY = "__depyf_body__"
@@ -86,7 +89,7 @@ class Recompiled(
     __slots__ = ()
 
     @property
-    def proven(self):
+    def proven(self) -> bool:
         """Whether `code` is there to be used."""
         return self.code is not None
 
@@ -138,12 +141,12 @@ def recompile(
     if dynamo:
         # Without them, what they keep alive in torch's code would die earlier.
         own_locals += tuple(_core.kept_temporaries(original_code))
-    result = None
+    result: Optional[Recompiled] = None
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):
-        names = {}
-        readable = []
-        wanted = {}
+        names: Dict[str, str] = {}
+        readable: List[Tuple[str, str, bool]] = []
+        wanted: Dict[str, Any] = {}
         if dynamo and not faithful:
             wanted = {"readable": readable, "program_locals": program_locals}
         decompiled = _core.decompile(
@@ -185,13 +188,14 @@ def recompile(
             result = attempt
         if attempt.proven:
             break
+    assert result is not None
     if path is not None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         write_atomically(path, result.source)
     return result
 
 
-def _holds_installed(scope, code):
+def _holds_installed(scope: Mapping[str, Any], code: types.CodeType) -> bool:
     """Whether every global of torch's naming that `code` uses is in `scope` as torch installs it."""
     for name in code.co_names:
         value = scope.get(name)
@@ -205,7 +209,7 @@ def _holds_installed(scope, code):
     return True
 
 
-def _names_observer(scope, code):
+def _names_observer(scope: Mapping[str, Any], code: types.CodeType) -> bool:
     """Whether a global that `code` uses is, by whatever name, a function that shows locals."""
     values = [scope[name] for name in code.co_names if name in scope]
     return any(value is observer for value in values for observer in _OBSERVERS)
@@ -223,11 +227,11 @@ def _attempt(
     own_locals: Iterable[str] = (),
     readable: Sequence[Tuple[str, str, bool]] = (),
     about: str = "",
-) -> Any:
+) -> Recompiled:
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
     verdict, detail, code = "failed", "", None
-    consumed = ()
+    consumed: Tuple[str, ...] = ()
     uncopied = False
     filename = path or "<decompiled %s>" % function_name
     flags = original.co_flags & _FUTURE_FLAGS
@@ -318,7 +322,7 @@ class _Misfit(Exception):
     """The compiled function differs from the original in what no edit changes."""
 
 
-def _identifier(name):
+def _identifier(name: str) -> str:
     """`name`, or where it is no identifier (`<lambda>`) the nearest one."""
     if _is_writable(name):
         return name
@@ -326,11 +330,13 @@ def _identifier(name):
     return spelt if _is_writable(spelt) else "_" + spelt
 
 
-def _shifted(line_map, lines):
+def _shifted(line_map: LineMap, lines: int) -> LineMap:
     return [(entry[0] + lines,) + tuple(entry[1:]) for entry in line_map]
 
 
-def _spelt_variables(reference, source, names):
+def _spelt_variables(
+    reference: types.CodeType, source: str, names: Dict[str, str]
+) -> Tuple[Tuple[str, ...], Tuple[str, ...]]:
     """The cell and the free variables of `reference` as the source calls them.
 
     Those that it does not mention get a name in `names` where they need one.
@@ -360,28 +366,28 @@ def _is_writable(name: str) -> bool:
     return unicodedata.normalize("NFKC", name) == name
 
 
-def _legend(source, constants, names):
+def _legend(source: str, constants: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Comment lines that say what each placeholder in `source` is."""
     return _legend_of_names(source, names) + _legend_of_constants(source, constants)
 
 
-def _rows_of_legend(source, title, shown):
+def _rows_of_legend(source: str, title: str, shown: Iterable[Tuple[str, str]]) -> str:
     """Comment lines under `title`: what each name stands for, of those that occur in `source`."""
     lines = ["#   %s: %s\n" % (name, text) for name, text in shown if name in source]
     return "\n# %s\n%s" % (title, "".join(lines)) if lines else ""
 
 
-def _legend_of_names(source, names):
+def _legend_of_names(source: str, names: Mapping[str, str]) -> str:
     shown = ((spelling, _brief_text(name)) for spelling, name in sorted(names.items()))
     title = "Names of the bytecode that no source can hold, by those that stand for them above:"
     return _rows_of_legend(source, title, shown)
 
 
-def _brief_text(text):
+def _brief_text(text: str) -> str:
     return ascii(text if len(text) <= 200 else text[:200] + "...")
 
 
-def _legend_of_constants(source, constants):
+def _legend_of_constants(source: str, constants: Mapping[str, Any]) -> str:
     shown = ((placeholder, _brief(value)) for placeholder, value in constants.items())
     title = "Objects that the bytecode itself holds, by the names that stand for them above:"
     return _rows_of_legend(source, title, shown)
@@ -393,7 +399,7 @@ _UNCOPIED = """
 """
 
 
-def _lifetime_note(names):
+def _lifetime_note(names: Sequence[str]) -> str:
     """Comment lines that say which locals die earlier than the source says."""
     if not names:
         return ""
@@ -441,7 +447,7 @@ def _without_nonlocals(source: str, line_map: Any) -> Tuple[str, Any]:
     return source, line_map
 
 
-def _brief(value):
+def _brief(value: Any) -> str:
     """A description that runs none of the object's own code."""
     kind = type(value)
     text = ""
@@ -458,7 +464,9 @@ def _brief(value):
     return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
 
 
-def _as_module(source, frees, filename, flags, indentation):
+def _as_module(
+    source: str, frees: Sequence[str], filename: str, flags: int, indentation: int
+) -> Tuple[str, int]:
     """`source` so that it is a valid file: a function that rebinds free variables needs a scope.
 
     Returns it with the number of lines put in front.
@@ -472,12 +480,12 @@ def _as_module(source, frees, filename, flags, indentation):
     return source, 0
 
 
-def _indented(source, margin):
+def _indented(source: str, margin: str) -> str:
     """`source` one level deeper; the inside of strings that span lines stays as it is."""
     import io
     import tokenize
 
-    inside = set()
+    inside: Set[int] = set()
     open_fstrings = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         kind = tokenize.tok_name[token.type]
@@ -495,8 +503,16 @@ def _indented(source, margin):
 
 
 def _compile(
-    source, original, cells, frees, filename, flags, function_name, names, with_warnings=False
-):
+    source: str,
+    original: types.CodeType,
+    cells: Sequence[str],
+    frees: Sequence[str],
+    filename: str,
+    flags: int,
+    function_name: str,
+    names: Mapping[str, str],
+    with_warnings: bool = False,
+) -> types.CodeType:
     """The code object of `source`'s function, with exactly these variables.
 
     Raises Loud where CPython would warn of the source, unless it may: `with_warnings`.
@@ -516,16 +532,18 @@ def _compile(
         module = compile(tree, filename, "exec", flags, True, 0)
     else:
         module = compile_tree(tree, filename, flags)
-    code = with_names(_find(module, _BODY), names)
+    body = _find(module, _BODY)
+    assert body is not None  # _declare put it there
+    code = with_names(body, names)
     prefix = _FACTORY + ".<locals>." + _BODY if frees else _BODY
     return rename_qualified(code, prefix, _original_qualname(original))
 
 
-def _qualname(code):
+def _qualname(code: types.CodeType) -> str:
     return getattr(code, "co_qualname", code.co_name)
 
 
-def _original_qualname(code):
+def _original_qualname(code: types.CodeType) -> str:
     """`code`'s qualified name as the functions inside it have it.
 
     Those in a resume function are named after the function that torch took them from. Before 3.11 nothing else knows the name.
@@ -541,7 +559,7 @@ def _original_qualname(code):
     return _qualname(code)
 
 
-def _find(code, name):
+def _find(code: types.CodeType, name: str) -> Optional[types.CodeType]:
     pending = deque([code])
     while pending:
         current = pending.popleft()
@@ -553,7 +571,7 @@ def _find(code, name):
     return None
 
 
-def declaration(local_names, cells, frees):
+def declaration(local_names: Iterable[str], cells: Iterable[str], frees: Iterable[str]) -> str:
     """Statements that compile to nothing, but make a function have these variables.
 
     A name that a dead branch assigns is a local, one that a function in it reads is a cell, one
@@ -567,9 +585,11 @@ def declaration(local_names, cells, frees):
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
 
 
-def _declare(tree, function_name, cells, frees):
+def _declare(
+    tree: ast.Module, function_name: str, cells: Sequence[str], frees: Sequence[str]
+) -> None:
     """Rename the function in `tree` to _BODY and give it these cell and free variables."""
-    owner = tree
+    owner: Any = tree
     function = _function_in(owner, function_name)
     if function is None:
         for outer in tree.body:
@@ -590,11 +610,12 @@ def _declare(tree, function_name, cells, frees):
     function.body = body[:start] + extra + body[start:]
     if frees and owner is tree:
         factory = ast.parse("def %s(%s): pass" % (_FACTORY, ", ".join(frees)))
-        factory.body[0].body = [function]
-        owner.body[owner.body.index(function)] = factory.body[0]
+        outer = cast(ast.FunctionDef, factory.body[0])
+        outer.body = [function]
+        owner.body[owner.body.index(function)] = outer
 
 
-def _function_in(owner, name):
+def _function_in(owner: Any, name: str) -> Any:
     for statement in reversed(owner.body):
         if (
             isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -604,7 +625,7 @@ def _function_in(owner, name):
     return None
 
 
-def first_statement(body):
+def first_statement(body: Sequence[ast.stmt]) -> int:
     """Index of the first statement behind a docstring and `global` and `nonlocal` declarations.
 
     No name may be used before such a declaration of it. Never past the last statement.
@@ -617,11 +638,13 @@ def first_statement(body):
     return index
 
 
-def _is_docstring(statement):
+def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, _LITERAL)
 
 
-def _fit(code, reference, constants):
+def _fit(
+    code: types.CodeType, reference: types.CodeType, constants: Mapping[str, Any]
+) -> types.CodeType:
     """`code` as a drop-in for `reference`. Raises _Misfit or CannotEdit."""
     if (code.co_flags ^ reference.co_flags) & ~(_ADOPTED_FLAGS | _CO_HAS_DOCSTRING):
         raise _Misfit("co_flags is %#x, expected %#x" % (code.co_flags, reference.co_flags))
@@ -672,7 +695,7 @@ def _with_own_functions(code: types.CodeType, original: types.CodeType) -> Itera
     yield code
 
 
-def _dressed(code, like):
+def _dressed(code: types.CodeType, like: types.CodeType) -> types.CodeType:
     """`code` with the names and those flags of `like` that do not change what it does."""
     changes = {
         "co_name": like.co_name,

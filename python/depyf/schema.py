@@ -5,6 +5,9 @@ Runs on Python 3.7, without torch.
 
 from typing import Any, Dict
 
+#: the document of docs/run_schema.md, or a part of it
+Document = Dict[str, Any]
+
 #: the file of a dump that holds the document
 MANIFEST = "depyf.json"
 SCHEMA = "depyf.run"

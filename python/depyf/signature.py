@@ -7,6 +7,7 @@ import ast
 import builtins
 import math
 import types
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
@@ -22,8 +23,9 @@ _ALIASES = tuple(
 )
 
 
-def signature(function, code):
-    # type: (types.FunctionType, types.CodeType) -> tuple
+def signature(
+    function: types.FunctionType, code: types.CodeType
+) -> Tuple[Tuple[str, ...], List[str]]:
     """(texts, comments) for the head of `function`.
 
     `texts` holds an annotation and a default for each parameter as they are written, and the
@@ -48,7 +50,8 @@ def signature(function, code):
     namer = _Namer(function.__globals__)
     annotations = _annotations(function, code, namer)
 
-    texts, comments = [], []
+    texts: List[str] = []
+    comments: List[str] = []
     for name in order:
         texts.append(_annotation(annotations, name, "annotation of " + name, comments))
         if name in defaults:
@@ -65,20 +68,17 @@ def signature(function, code):
     return tuple(texts), comments
 
 
-def describe(value):
-    # type: (object) -> str
+def describe(value: object) -> str:
     """`<object of type Foo>`, without asking the object."""
     return "<object of type %s>" % _type_name(type(value))
 
 
-def _type_name(kind):
-    # type: (type) -> str
+def _type_name(kind: type) -> str:
     name = type.__dict__["__qualname__"].__get__(kind)
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
-def _annotation(annotations, name, what, comments):
-    # type: (dict, str, str, list) -> str
+def _annotation(annotations: Mapping[str, Any], name: str, what: str, comments: List[str]) -> str:
     text, value = annotations.get(name, ("", None))
     if text is None:
         comments.append("%s: %s" % (what, describe(value)))
@@ -86,8 +86,9 @@ def _annotation(annotations, name, what, comments):
     return text
 
 
-def _annotations(function, code, namer):
-    # type: (types.FunctionType, types.CodeType, _Namer) -> dict
+def _annotations(
+    function: types.FunctionType, code: types.CodeType, namer: "_Namer"
+) -> Dict[str, Any]:
     """Name -> (text or None, value)."""
     if "__wrapped__" in function.__dict__:
         return {}  # functools.wraps copied those of another function
@@ -107,8 +108,7 @@ def _annotations(function, code, namer):
     return result
 
 
-def _is_expression(text):
-    # type: (str) -> bool
+def _is_expression(text: str) -> bool:
     try:
         ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -116,8 +116,7 @@ def _is_expression(text):
     return "\n" not in text and len(text) <= _MAX_LENGTH
 
 
-def _returned_dict(code):
-    # type: (types.CodeType) -> dict
+def _returned_dict(code: types.CodeType) -> Dict[str, Any]:
     """The dict that the function of `code` returns, as texts."""
     from depyf import _core
 
@@ -125,7 +124,7 @@ def _returned_dict(code):
         tree = ast.parse(_core.decompile(code, line_map=False)[0])
     except (_core.DecompilationError, SyntaxError, ValueError, RecursionError):
         return {}
-    shown = {}
+    shown: Dict[Any, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values):
@@ -138,12 +137,10 @@ def _returned_dict(code):
 class _Namer:
     """Spells objects as literals, or as the names that a function's globals have for them."""
 
-    def __init__(self, namespace):
-        # type: (dict) -> None
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
         self.namespace = namespace
 
-    def text(self, value, depth=0):
-        # type: (object, int) -> object
+    def text(self, value: Any, depth: int = 0) -> Optional[str]:
         """An expression for `value`, or None."""
         if depth > _MAX_DEPTH:
             return None
@@ -154,8 +151,7 @@ class _Namer:
             text = self._generic(value, depth)
         return text if text is None or len(text) <= _MAX_LENGTH else None
 
-    def _literal(self, value, depth):
-        # type: (object, int) -> object
+    def _literal(self, value: Any, depth: int) -> Optional[str]:
         kind = type(value)
         if value is None or value is Ellipsis or kind is bool:
             return "..." if value is Ellipsis else repr(value)
@@ -179,16 +175,25 @@ class _Namer:
             if any(None in part for part in parts):
                 return None
             return "{%s}" % ", ".join("%s: %s" % part for part in parts)
-        items = [self.text(item, depth + 1) for item in value]
-        if None in items or (kind is set and not items):
+        items = self._texts(value, depth)
+        if items is None or (kind is set and not items):
             return None
         inside = ", ".join(items)
         if kind is tuple:
             return "(%s,)" % inside if len(items) == 1 else "(%s)" % inside
         return "[%s]" % inside if kind is list else "{%s}" % inside
 
-    def _name(self, value):
-        # type: (object) -> object
+    def _texts(self, values: Iterable[Any], depth: int) -> Optional[List[str]]:
+        """An expression for each of `values`, or None where one has none."""
+        texts = []
+        for value in values:
+            text = self.text(value, depth + 1)
+            if text is None:
+                return None
+            texts.append(text)
+        return texts
+
+    def _name(self, value: Any) -> Optional[str]:
         if value is type(None):
             return "None"
         name = None
@@ -214,13 +219,12 @@ class _Namer:
                 return known + "." + name
         return None
 
-    def _generic(self, value, depth):
-        # type: (object, int) -> object
+    def _generic(self, value: Any, depth: int) -> Optional[str]:
         """`list[int]`, `int | None`, `Optional[int]`."""
         kind = type(value)
         if kind in _ALIASES:
-            items = [self.text(item, depth + 1) for item in value.__args__]
-            if None in items or not items:
+            items = self._texts(value.__args__, depth)
+            if not items:
                 return None
             if kind.__name__ in ("UnionType", "Union"):
                 return " | ".join(items)
@@ -239,15 +243,14 @@ class _Namer:
         origin = self._typing_name(name)
         if origin is None or type(arguments) is not tuple or not arguments:
             return None
-        items = [self.text(item, depth + 1) for item in arguments]
-        if None in items:
+        items = self._texts(arguments, depth)
+        if items is None:
             return None
         if name == "Callable" and arguments[0] is not Ellipsis:
             items = ["[%s]" % ", ".join(items[:-1]), items[-1]]
         return "%s[%s]" % (origin, ", ".join(items))
 
-    def _typing_name(self, name):
-        # type: (object) -> object
+    def _typing_name(self, name: Any) -> Optional[str]:
         import typing
 
         value = vars(typing).get(name)

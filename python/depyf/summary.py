@@ -6,9 +6,10 @@ Works on the document of docs/run_schema.md alone.
 import os
 import re
 import textwrap
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.files import MANIFEST_LIMIT, parse_json, read_text
-from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, seconds
+from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document, seconds
 from depyf.terminal import parse_place, place, shown
 
 
@@ -16,7 +17,7 @@ class DumpError(Exception):
     """A folder holds no dump that can be read; the message says what was expected."""
 
 
-def load(folder):
+def load(folder: Any) -> Document:
     """The document of one dump.
 
     Args:
@@ -65,7 +66,7 @@ def load(folder):
     return document
 
 
-def _by_rank(folder, pattern):
+def _by_rank(folder: str, pattern: str) -> List[Tuple[int, str]]:
     """(rank number, path) of each name in the folder that the pattern matches, its first group
     being the number; by rank.
     """
@@ -77,7 +78,7 @@ def _by_rank(folder, pattern):
     return sorted((int(match.group(1)), path) for match, path in matches if match)
 
 
-def rank_of(folder):
+def rank_of(folder: Any) -> Optional[int]:
     """The rank whose folder this is, by its name; None for the dump of one process."""
     match = (
         re.match(r"^rank_(\d+)$", os.path.basename(os.path.normpath(folder))) if folder else None
@@ -85,7 +86,7 @@ def rank_of(folder):
     return int(match.group(1)) if match else None
 
 
-def ranks(folder):
+def ranks(folder: str) -> Dict[int, str]:
     """The ranks of a distributed run, as rank number -> folder or log of TORCH_TRACE.
 
     Empty for the dump of one process.
@@ -96,7 +97,7 @@ def ranks(folder):
     } or rank_logs(folder)
 
 
-def rank_logs(folder):
+def rank_logs(folder: str) -> Dict[int, str]:
     """The logs that TORCH_TRACE wrote for the ranks of one job, as rank number -> file.
 
     Empty where a rank has several.
@@ -105,7 +106,7 @@ def rank_logs(folder):
     return dict(logs) if len(dict(logs)) == len(logs) else {}
 
 
-def all_entries(document):
+def all_entries(document: Document) -> Iterator[Tuple[Optional[Document], Document]]:
     """(function or None, entry) for every compile of a run, in order of compilation within each
     function.
     """
@@ -116,7 +117,9 @@ def all_entries(document):
         yield None, entry
 
 
-def user_line(document_or_stack, fallback=None):
+def user_line(
+    document_or_stack: Any, fallback: Optional[Tuple[str, int]] = None
+) -> Optional[Tuple[str, int]]:
     """(path, line) of the innermost frame of a stack as text lines, or `fallback`."""
     for text in reversed(document_or_stack or []):
         found = parse_place(text)
@@ -131,7 +134,7 @@ _GUARD_COMMENT = re.compile(r"\s+# .*$", re.DOTALL)
 _SHORTENED_PLACE = re.compile(r"# (?P<tail>[^\s#]+):(?P<line>\d+) in \S+\s*$")
 
 
-def reason_parts(reason, filename=""):
+def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[str, int]]]:
     """(text, (path, line) or None) of torch's reason for a recompile: the guard, and the user's
     line that made it.
 
@@ -148,7 +151,7 @@ def reason_parts(reason, filename=""):
     return " ".join(text.split()) or " ".join(reason.split()), where
 
 
-def _failed_function(entry):
+def _failed_function(entry: Document) -> Optional[Tuple[Any, ...]]:
     """(name, file, line) of the function of a compile that came to nothing, None where torch does
     not tell.
     """
@@ -157,11 +160,11 @@ def _failed_function(entry):
     return found if all(found) else None
 
 
-def _by_a_block(entry):
+def _by_a_block(entry: Document) -> bool:
     return str(entry.get("replaced_by") or "").startswith("the block that writes to ")
 
 
-def counts(document):
+def counts(document: Document) -> Dict[str, Any]:
     """Numbers of a run: compiles, functions, breaks, recompiles, failures, cache hits and misses,
     seconds, decompiled code, replaced, replaced by an inner block, proven.
     """
@@ -191,7 +194,12 @@ def counts(document):
     }
 
 
-def over_budget(document, breaks=None, recompiles=None, compile_seconds=None):
+def over_budget(
+    document: Document,
+    breaks: Optional[int] = None,
+    recompiles: Optional[int] = None,
+    compile_seconds: Optional[float] = None,
+) -> List[str]:
     """What a run has more of than is allowed: one text for each, which names what it was.
 
     Args:
@@ -217,7 +225,7 @@ def over_budget(document, breaks=None, recompiles=None, compile_seconds=None):
     return over
 
 
-def _breaks_to_mend(document):
+def _breaks_to_mend(document: Document) -> int:
     """How many graph breaks a run has without those that torch makes by design."""
     from depyf import advice
     from depyf.report import words
@@ -226,15 +234,15 @@ def _breaks_to_mend(document):
     return sum(words.of_break(one)["row"] not in advice.NORMAL for one in found)
 
 
-def _indented(text):
+def _indented(text: str) -> str:
     return textwrap.indent(text, "    ")
 
 
-def _many(count, word):
+def _many(count: int, word: str) -> str:
     return "%d %s%s" % (count, word, "" if count == 1 else "s")
 
 
-def summary(document, report=None, links=False):
+def summary(document: Document, report: Optional[str] = None, links: bool = False) -> str:
     """The run in ten lines or less: what was compiled, what it cost, the three most expensive
     causes, where the report is.
 
@@ -307,11 +315,11 @@ def summary(document, report=None, links=False):
     return "\n".join(lines)
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     return shown(" ".join(text.replace("`", "").split()))
 
 
-def _cause(cause, links):
+def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
     """One line for one of what `overview.causes` gives, and what helps against it."""
     found = cause.get("reason") or cause.get("break") or cause["failure"]
     words = found["words"] if cause["kind"] == "recompile" else found["why"]
@@ -341,14 +349,14 @@ def _cause(cause, links):
     return line, textwrap.shorten(_plain(told[0]), 166, placeholder=" …") if told else ""
 
 
-def breaks_text(document, links=False, on_purpose=True):
+def breaks_text(document: Document, links: bool = False, on_purpose: bool = True) -> str:
     """Each graph break once: the user's line, torch's name for it, the compiles that met it, why
     it breaks and what helps; `on_purpose`: also those that torch makes by design.
     """
     from depyf import advice
     from depyf.report import words
 
-    found = {}
+    found: Dict[Any, Tuple[Dict[str, Any], List[str]]] = {}
     for _, entry in all_entries(document):
         for graph_break in entry.get("breaks") or ():
             said = words.of_break(graph_break)
@@ -384,13 +392,13 @@ def breaks_text(document, links=False, on_purpose=True):
     return "\n".join(lines) if lines else "no graph breaks"
 
 
-def recompiles_text(document, links=False):
+def recompiles_text(document: Document, links: bool = False) -> str:
     """The recompiles of each function, those for the same thing together: the guards that failed
     on earlier entries, and what usually helps. A group takes a few lines, however large it is.
     """
     from depyf.report import overview
 
-    groups = {}
+    groups: Dict[Any, List[Any]] = {}
     for node in overview.nodes_of([document]):
         if node.reasons:
             first = node.reasons[0]
@@ -425,7 +433,7 @@ def recompiles_text(document, links=False):
 _MOST_IDS, _MOST_REASONS = 8, 4
 
 
-def _reason_line(node, said, links):
+def _reason_line(node: Any, said: Dict[str, Any], links: bool) -> str:
     _, made = reason_parts(said["raw"], node.place[0])
     return "    %s%s%s%s" % (
         said["tried"] + ": " if said["tried"] else "",
@@ -436,7 +444,7 @@ def _reason_line(node, said, links):
     )
 
 
-def _node_place(node, links):
+def _node_place(node: Any, links: bool) -> str:
     filename, line = node.place
     return place(filename, line, links) if filename else "?"
 
@@ -445,7 +453,7 @@ def _node_place(node, links):
 _MARK = re.compile(r"^hasattr\((.+), '_dynamo_\w*indices'\) == False$")
 
 
-def guards_text(document, line, links=False):
+def guards_text(document: Document, line: str, links: bool = False) -> str:
     """The guards that a line of the user's code made.
 
     Args:
@@ -467,7 +475,9 @@ def guards_text(document, line, links=False):
         for one in document["functions"]
         if not words.in_library(one["filename"])
     }
-    lines, others, marks = [], set(), {}
+    lines: List[str] = []
+    others: Set[Tuple[str, int]] = set()
+    marks: Dict[Tuple[int, str], List[str]] = {}
     for function, entry in all_entries(document):
         for guard in entry.get("guards") or ():
             places = [parse_place(text) for text in guard.get("user_stack") or ()]
@@ -499,10 +509,10 @@ def guards_text(document, line, links=False):
                     continue
                 kind = guard["kind"] + ": " if guard["kind"] else ""
                 lines.append(head + kind + shown(guard["text"]))
-    for (place_of, head), names in reversed(list(marks.items())):
-        things = ", ".join(dict.fromkeys(words.short(name) for name in names))
+    for (place_of, head), tensors in reversed(list(marks.items())):
+        things = ", ".join(dict.fromkeys(words.short(name) for name in tensors))
         folded = "%s that no size is marked (mark_dynamic and its like) of %s" % (
-            _many(len(names), "guard"),
+            _many(len(tensors), "guard"),
             shown(things),
         )
         lines.insert(place_of, head + folded)

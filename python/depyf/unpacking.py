@@ -34,7 +34,9 @@ def without_copies(code: types.CodeType, original: types.CodeType) -> Tuple[type
     changed = False
     for merges, (instructions, at) in zip(wanted, calls):
         merge = _merge_of(instructions, at)
-        first = None if merges or merge is None else _start(instructions, merge)
+        if merges or merge is None:
+            continue
+        first = _start(instructions, merge)
         if first is None:
             continue
         for one in (instructions[first], instructions[merge]):

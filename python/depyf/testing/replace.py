@@ -16,11 +16,14 @@ import sys
 import tempfile
 
 import pytest
+from typing import Any, Counter, Dict, Iterator, List, Sequence
+
+from depyf.model import Run
 
 _OUTCOMES = "DEPYF_REPLACE_OUTCOMES"
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: "pytest.Parser") -> None:
     """Adds the options of this plugin."""
     group = parser.getgroup("depyf.testing.replace", "torch.compile with replaced code")
     group.addoption(
@@ -40,7 +43,7 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_configure(config):
+def pytest_configure(config: "pytest.Config") -> None:
     """Registers what does the work."""
     if not config.getoption("--depyf-replace-off"):
         try:
@@ -59,32 +62,32 @@ def pytest_configure(config):
 class _Writer:
     """Tells the process that started this one how each test ended."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self._path = path
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
         if report.failed or report.when == "call" or report.skipped:
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(json.dumps([report.nodeid, report.outcome]) + "\n")
 
 
 class _Replacer:
-    def __init__(self, config):
+    def __init__(self, config: "pytest.Config") -> None:
         self._config = config
-        self._folder = None
-        self._failed = []  # in the order in which they ran
-        self._again = {}
+        self._folder = ""
+        self._failed: List[str] = []  # in the order in which they ran
+        self._again: Dict[str, Dict[str, str]] = {}
         #: of code objects that torch transformed
         self.figures = {"tests": 0, "compiling": 0, "transformed": 0, "replaced": 0}
-        self._refused = collections.Counter()
-        self._examples = {}
-        self._problems = collections.Counter()
+        self._refused: Counter[str] = collections.Counter()
+        self._examples: Dict[str, str] = {}
+        self._problems: Counter[str] = collections.Counter()
 
-    def pytest_sessionstart(self):
+    def pytest_sessionstart(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="depyf-replace-")
 
     @pytest.hookimpl(tryfirst=True, hookwrapper=True)
-    def pytest_runtest_protocol(self, item):
+    def pytest_runtest_protocol(self, item: "pytest.Item") -> Iterator[None]:
         import depyf
 
         folder = os.path.join(self._folder, "dump")
@@ -97,7 +100,7 @@ class _Replacer:
             self._count(item.nodeid, run)
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _count(self, nodeid, run):
+    def _count(self, nodeid: str, run: Run) -> None:
         self.figures["tests"] += 1
         entries = [entry for function in run.functions for entry in function.entries]
         self.figures["compiling"] += bool(entries)
@@ -117,12 +120,12 @@ class _Replacer:
             text = "%s: %s" % (problem.where, problem.message)
             self._problems[re.sub(r"\d+", "N", " ".join(text.split()))[:300]] += 1
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
         if report.failed and report.nodeid not in self._failed:
             self._failed.append(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session, exitstatus):
+    def pytest_sessionfinish(self, session: "pytest.Session", exitstatus: int) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._write_figures()  # also where the tests that failed take too long
         if self._failed and not os.environ.get(_OUTCOMES):
@@ -132,7 +135,7 @@ class _Replacer:
             if exitstatus == pytest.ExitCode.TESTS_FAILED and not self._counted():
                 session.exitstatus = pytest.ExitCode.OK
 
-    def _write_figures(self):
+    def _write_figures(self) -> None:
         path = self._config.getoption("--depyf-replace-figures")
         if path:
             figures = dict(self.figures, failed=len(self._failed), counted=self._counted())
@@ -145,11 +148,11 @@ class _Replacer:
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(figures, file, indent=1)
 
-    def _outcomes(self, options):
+    def _outcomes(self, options: Sequence[str]) -> Dict[str, str]:
         """Test -> how it ended; one without an outcome took its process with it."""
         descriptor, path = tempfile.mkstemp(prefix="depyf-outcomes-")
         os.close(descriptor)
-        found = {}
+        found: Dict[str, str] = {}
         try:
             missing = list(self._failed)
             while missing:
@@ -167,13 +170,13 @@ class _Replacer:
             os.unlink(path)
         return found
 
-    def _run(self, nodeids, options, path):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "depyf.testing.replace"] + options
+    def _run(self, nodeids: Sequence[str], options: Sequence[str], path: str) -> None:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "depyf.testing.replace", *options]
         environment = dict(os.environ, **{_OUTCOMES: path})
         environment["PYTHONPATH"] = os.pathsep.join(one for one in sys.path if one)
         try:
             subprocess.run(
-                command + ["-p", "no:cacheprovider"] + nodeids,
+                [*command, "-p", "no:cacheprovider", *nodeids],
                 cwd=str(getattr(self._config, "rootpath", os.getcwd())),
                 env=environment,
                 stdout=subprocess.DEVNULL,
@@ -183,7 +186,7 @@ class _Replacer:
         except subprocess.TimeoutExpired:
             pass
 
-    def _counted(self):
+    def _counted(self) -> List[str]:
         """Tests that pass without depyf and fail with it, here and when they are run again."""
         without, again = self._again.get("without", {}), self._again.get("with", {})
         return [
@@ -192,12 +195,12 @@ class _Replacer:
             if without.get(nodeid) == "passed" and again.get(nodeid) != "passed"
         ]
 
-    def _unstable(self):
+    def _unstable(self) -> List[str]:
         """Tests that pass with depyf without what ran before them."""
         again = self._again.get("with", {})
         return [nodeid for nodeid in self._failed if again.get(nodeid) == "passed"]
 
-    def pytest_terminal_summary(self, terminalreporter):
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write = terminalreporter.write_line
         terminalreporter.section("depyf: transformed code that was replaced")
         figures = dict(self.figures, not_replaced=sum(self._refused.values()))

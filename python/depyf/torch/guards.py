@@ -2,7 +2,7 @@
 
 import functools
 import re
-from typing import Any, FrozenSet, Iterator, List
+from typing import Any, FrozenSet, Iterator, List, Set
 
 from depyf.model import Guard
 from depyf.torch import compat
@@ -15,7 +15,7 @@ def known_state() -> FrozenSet[str]:
     return frozenset(compat.global_state() or ())
 
 
-def _leaf_guards(leaves: List[Any], source: str, seen: set) -> Iterator[Guard]:
+def _leaf_guards(leaves: List[Any], source: str, seen: Set[int]) -> Iterator[Guard]:
     for leaf in leaves:
         if compat.is_relational(leaf):
             if id(leaf) in seen:
@@ -51,7 +51,7 @@ def walk(root: Any) -> List[Guard]:
     found: List[Guard] = []
     # pybind hands out the same Python object for one guard only while a reference to it lives,
     # hence `alive`
-    seen: set = set()
+    seen: Set[int] = set()
     alive: List[Any] = []
     work = [root]
     while work:
@@ -139,7 +139,7 @@ def _same_keys(have: str, want: str) -> bool:
     # torch compares the key sets after the thread's included and excluded keys are applied, which
     # changes functionality keys (autograd, autocast, ADInplaceOrView) and never the backend; the
     # backend is what a tensor itself carries
-    def backends(text: str) -> set:
+    def backends(text: str) -> Set[str]:
         keys = set(re.findall(r"[A-Za-z0-9_]+", text.partition("(")[2]))
         return {key for key in keys if not key.startswith(("Auto", "ADInplace", "BackendSelect"))}
 

@@ -5,7 +5,7 @@ import ast
 import functools
 import json
 import re
-from typing import Any, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple
 
 from depyf.compiling import parse
 from depyf.model import Guard
@@ -70,7 +70,8 @@ def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
         body = parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    read, bound = set(), set()
+    read: Set[str] = set()
+    bound: Set[str] = set()
     for node in ast.walk(body):
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)

@@ -33,7 +33,7 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
         head, _, code = text.partition("\n")
         return ("inductor_output_code", code) if head.strip() == "Output code:" else ("", text)
     match = _LOGGED_GRAPH.match(text)
-    for start, name in _LOGGED_GRAPHS if match else ():
-        if match.group("name").startswith(start):
+    for start, name in _LOGGED_GRAPHS:
+        if match is not None and match.group("name").startswith(start):
             return name, match.group("text").strip() + "\n"
     return "", text

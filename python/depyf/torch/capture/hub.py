@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from depyf.decompiler import decompile
 from depyf.model import Run
@@ -55,7 +55,7 @@ class Hub:
         self._hook: Any = None
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
-        self._taken: set = set()  # kinds of texts that stand in for the trace
+        self._taken: Set[str] = set()  # kinds of texts that stand in for the trace
         self._fusion_attached = False
         self._in_child: Optional[Callable[[], None]] = None
         self._formatted: Any = None  # takes away what watches graphs that a backend formats
@@ -293,7 +293,9 @@ class Hub:
         except Exception as error:
             self._tell("asking torch for the compile at hand", error)
             return
-        for session in self._active() if compile_id is not None else ():
+        if compile_id is None:
+            return
+        for session in self._active():
             try:
                 session.on_formatted(name, graph_module, context, compile_id, attempt)
             except Exception as error:

@@ -5,7 +5,7 @@ import os
 import time
 import traceback
 import types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
@@ -47,7 +47,7 @@ class Session(Records):
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
-        self._warned: set = set()
+        self._warned: Set[Any] = set()
         self._full: Optional[Problem] = None  # the dump has reached its limit
         self._left_out = 0  # code objects that torch made since then
 

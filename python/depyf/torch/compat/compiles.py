@@ -101,7 +101,7 @@ def step_into(code: types.CodeType) -> None:
     def find() -> Any:
         import torch
 
-        return torch._C._dynamo.eval_frame.skip_code
+        return getattr(torch._C._dynamo.eval_frame, "skip_code")
 
     skip = probe("code that is not compiled", find) if find_set_stance() is None else None
     if skip is not None:

@@ -132,7 +132,7 @@ def graph_break_at_hand() -> Optional[str]:
     while frame is not None:
         if frame.f_code.co_filename.endswith("convert_frame.py"):
             reason = getattr(frame.f_locals.get("output"), "compile_subgraph_reason", None)
-            if getattr(reason, "graph_break", False):
+            if reason is not None and getattr(reason, "graph_break", False):
                 stack = "".join(traceback.format_list(reason.user_stack))
                 return "Graph break: %s from user code at:\n%s" % (
                     " ".join(str(reason.reason).split()),

@@ -30,8 +30,8 @@ def _as_called(manager: Any) -> Iterator[None]:
     if backend is None or config is None or compiled_with is None:
         yield
         return
-    eval_frame._maybe_init_guarded_backend_cache()
-    eval_frame._maybe_init_guarded_config_cache()
+    getattr(eval_frame, "_maybe_init_guarded_backend_cache")()
+    getattr(eval_frame, "_maybe_init_guarded_config_cache")()
     before = backend.skip_backend_check_for_run_only_mode, config.saved_config_and_hash
     backend.skip_backend_check_for_run_only_mode = True
     config.saved_config_and_hash = types.SimpleNamespace(hash=bytes.fromhex(compiled_with.group(1)))

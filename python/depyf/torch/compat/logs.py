@@ -9,7 +9,7 @@ from depyf.torch.compat.records import find_trace_structured
 from depyf.torch.compat.unseen import find_set_eval_frame
 
 
-class _AskedLevels(dict):
+class _AskedLevels(Dict[int, bool]):
     """What a logger remembers of which levels are enabled, with one that is, whatever the level of
     the logger.
 
@@ -26,7 +26,7 @@ class _AskedLevels(dict):
         if level in self.levels and not self.logger.manager.disable >= level:
             change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
             before = change(None) if change is not None else None
-            if before is None:
+            if change is None or before is None:
                 return True
             change(before)
         return bool(super().__getitem__(level))

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from typing import Any, Dict, FrozenSet, Optional
+from typing import Any, Dict, FrozenSet, List, Optional
 
 from depyf.torch.compat.probes import DYNAMO_HOOKS, probe
 from depyf.torch.compat.unseen import find_set_eval_frame
@@ -24,7 +24,7 @@ def trace_logger() -> Optional[logging.Logger]:
     return logging.getLogger(TRACE_LOGGER) if find_trace_structured() is not None else None
 
 
-class _AskedHandlers(list):
+class _AskedHandlers(List[Any]):
     """The handlers of the trace logger while depyf's is the only one.
 
     torch computes a record, its payload as JSON included, when the logger has handlers at all, and
@@ -49,7 +49,7 @@ class _AskedHandlers(list):
             return False
         change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
         before = change(None) if change is not None else None
-        if before is None:
+        if change is None or before is None:
             return True
         # Dynamo looks at each frame that this thread runs now, so at those of logging and json too.
         # It is called again where Dynamo does not look, and this call ends as without a handler.

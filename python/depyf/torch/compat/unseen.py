@@ -9,9 +9,9 @@ from depyf.torch.compat.probes import DYNAMO_HOOKS, probe
 
 def find_set_eval_frame() -> Any:
     def find() -> Any:
-        from torch._dynamo.eval_frame import set_eval_frame
+        from torch._dynamo import eval_frame
 
-        return set_eval_frame
+        return getattr(eval_frame, "set_eval_frame")
 
     return probe("switch of Dynamo's evaluation of frames", find)
 

@@ -3,7 +3,7 @@
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.compiling import parse
 from depyf.torch import compat
@@ -268,7 +268,7 @@ class _KernelWatch:
         statements = _kernel_statements(frame.f_code)
         if not statements:
             return None
-        done: set = set()
+        done: Set[Any] = set()
         state: Dict[str, Any] = {"line": None}
 
         def line(frame: Any, event: str, _: Any) -> Any:

@@ -38,7 +38,7 @@ class TensorStatistics:
         text = "%s: %s%s" % (self.name, self.dtype, list(self.shape))
         if self.device and self.device != "cpu":
             text += " " + self.device
-        if self.minimum is not None:
+        if self.minimum is not None and self.maximum is not None and self.mean is not None:
             text += ", %.6g to %.6g, mean %.6g" % (self.minimum, self.maximum, self.mean)
         for count, word in ((self.zeros, "zero"), (self.nan, "NaN"), (self.infinite, "infinite")):
             if count:
