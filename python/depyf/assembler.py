@@ -137,13 +137,13 @@ class Assembly:
                 if one.unit in by_unit:
                     found[id(one)] = by_unit[one.unit]
             return found
-        open_blocks = []
+        open_blocks: List[Instruction] = []
         for one in self.instructions:
             while open_blocks and open_blocks[-1] is one:
                 open_blocks.pop()
             if open_blocks:
                 found[id(one)] = open_blocks[-1]
-            if one.name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"):
+            if one.target and one.name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"):
                 open_blocks.append(one.target)
         return found
 

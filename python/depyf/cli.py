@@ -3,6 +3,7 @@ torch.compile.
 """
 
 import argparse
+import functools
 import os
 import sys
 from typing import Any, Callable, List, Optional, Tuple
@@ -187,7 +188,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     from depyf import difference
 
     command = difference.report_command if options.verb == "report" else difference.diff_command
-    return _quietly(lambda: command(options))
+    return _quietly(functools.partial(command, options))
 
 
 def _meant(word: str) -> Optional[str]:

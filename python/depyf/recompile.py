@@ -697,10 +697,10 @@ def _with_own_functions(code: types.CodeType, original: types.CodeType) -> Itera
 
 def _dressed(code: types.CodeType, like: types.CodeType) -> types.CodeType:
     """`code` with the names and those flags of `like` that do not change what it does."""
-    changes = {
+    changes: Dict[str, Any] = {
         "co_name": like.co_name,
         "co_flags": code.co_flags & ~_ADOPTED_FLAGS | like.co_flags & _ADOPTED_FLAGS,
     }
     if hasattr(code, "co_qualname"):
-        changes["co_qualname"] = like.co_qualname
+        changes["co_qualname"] = _qualname(like)
     return replace(code, **changes)

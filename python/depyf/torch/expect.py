@@ -1,6 +1,6 @@
 """`depyf.expect`: a block that may break and recompile no more than it says, for tests and CI."""
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from depyf import summary
 from depyf.model import Run
@@ -42,7 +42,7 @@ class expect(capture):
         compile_seconds: Optional[float] = None,
     ) -> None:
         super().__init__()
-        self._allowed = {
+        self._allowed: Dict[str, Any] = {
             "breaks": breaks,
             "recompiles": recompiles,
             "compile_seconds": compile_seconds,

@@ -1,7 +1,7 @@
 """`depyf.explain.dump_src`: a run read from torch's caches after the fact."""
 
 import types
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 from depyf.model import LiveObject
 from depyf.torch import compat, guards
@@ -29,7 +29,7 @@ def dump_src(original_code: Any, module: Any) -> str:
     session = Session()
     first = None
     work: List[types.CodeType] = [code]
-    seen: set = set()
+    seen: Set[int] = set()
     while work:
         current = work.pop(0)
         if id(current) in seen:

@@ -12,8 +12,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from depyf import summary
 from depyf.model import sorted_artifacts
-from depyf.report import overview, words
+from depyf.report import words
 from depyf.terminal import shown
+from depyf.trace.names import resumed as resumed_name
 
 #: characters of one text, and of all together, that go into a notebook; files of a dump are always
 #: complete
@@ -160,7 +161,7 @@ def entry_html(entry: Any) -> str:
 def _function_name(function: Any, entry: Any) -> str:
     if function is None:
         return entry.metrics.get("co_name") or entry.name.partition("_for_")[2] or "no function"
-    resumed, line = overview.resumed(function.name)
+    resumed, line = resumed_name(function.name)
     if resumed:
         name = function.qualname or resumed
         return "%s, what is left after line %d" % (name, line or function.firstlineno)

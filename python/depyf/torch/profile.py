@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from depyf.model import Saved
-from depyf.report import overview, runtime
+from depyf.report import runtime
 from depyf.terminal import shown, short_path
 from depyf.torch import compat
 from depyf.torch.capture import capture, open_runs
 from depyf.torch.memory import Memory, of_call, shown_bytes
+from depyf.trace.names import resumed as resumed_name
 
 _ALL = "depyf: all calls"
 _REGION = "Torch-Compiled Region: "
@@ -327,7 +328,7 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             found = sums.entries.get(entry.compile_id)
             if found is None:
                 continue
-            resumed, line = overview.resumed(function.name)
+            resumed, line = resumed_name(function.name)
             found.name = function.name
             if resumed:
                 found.name = "%s, from line %d" % (resumed, line or function.firstlineno)

@@ -237,7 +237,7 @@ def _random_state() -> Tuple[Any, ...]:
     import torch
 
     device = None
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if torch.cuda.is_available() and getattr(torch.cuda, "is_initialized")():
         device = torch.cuda.get_rng_state_all()
     numpy = sys.modules.get("numpy")
     return (

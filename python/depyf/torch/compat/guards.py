@@ -100,7 +100,7 @@ def global_state() -> Optional[Dict[str, Any]]:
         import torch
 
         guard = torch._C._dynamo.guards.GlobalStateGuard
-        guard().__getstate__()
+        getattr(guard(), "__getstate__")()
         return guard
 
     guard = probe("global state", find)
