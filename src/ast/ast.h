@@ -166,6 +166,7 @@ struct Body {
                 first_stmt = 0;  // what structure/ made for it has these ids or later ones
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to
                                                       // declare for a lambda or comprehension
+  std::vector<StrId> unread;  // free variables of a lambda or comprehension that nothing reads
   // Locals that its inlined comprehensions alone have, once somebody asked.
   std::optional<std::vector<StrId>> in_comprehensions;
 };

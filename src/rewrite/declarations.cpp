@@ -409,6 +409,18 @@ void find_declarations(Rewriter& r) {
     }
   }
 
+  const auto is_unread = [&](StrId name) {  // of a free variable
+    const std::string_view text = r.module[name];
+    const bool by_super =
+        text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
+    return uses.of(name) == 0 && !compiler_name(text, false) && !by_super;
+  };
+  if (!statements && any_free) {
+    for (const Slot& slot : r.object.slots) {
+      const StrId name = unmangled(r.module, r.code, slot.name);
+      if ((slot.kind & kFree) && is_unread(name)) own.unread.push_back(name);
+    }
+  }
   if (r.role == Role::Function) {
     const std::uint32_t arguments = uses.arguments();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
@@ -418,9 +430,7 @@ void find_declarations(Rewriter& r) {
       const std::string_view text = r.module[name];
       const std::uint32_t use = uses.of(name);
       if (kind & kFree) {
-        const bool by_super = text == "__class__" &&
-                              (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-        if (use == 0 && !compiler_name(text, false) && !by_super)
+        if (is_unread(name))
           add_once(
               is_type_parameter(r.module, r.code, r.object.slots[i].name) ? r.unread : r.nonlocals,
               name);
@@ -486,6 +496,15 @@ StmtId never_yields(Rewriter& r) {
   r.ast[id].e[0] = value;
   const StmtId ids[] = {id};
   return never(r, ids);
+}
+
+StmtId never_reads(Rewriter& r, std::span<const StrId> names) {
+  std::vector<StmtId> reads;
+  for (StrId name : names) {
+    reads.push_back(r.add_statement(StmtKind::Expr));
+    r.ast[reads.back()].e[0] = r.ast.name(name);
+  }
+  return never(r, reads);
 }
 
 void insert_declarations(Rewriter& r) {

@@ -299,6 +299,16 @@ class Definer {
     return yields(all);
   }
 
+  /// `value if True else name`: the compiler makes a free variable of a name that it then drops.
+  ExprId with_unread(ExprId value, std::span<const StrId> names) {
+    if (names.empty()) return value;
+    std::vector<ExprId> reads;
+    for (StrId name : names) reads.push_back(ast_.name(name));
+    const ExprId test = ast_.constant(r_.make_constant(ConstKind::True));
+    const ExprId other = reads.size() == 1 ? reads[0] : ast_.expr(ExprKind::Tuple, reads);
+    return ast_.expr(ExprKind::IfExp, {test, value, other}, UINT32_MAX, 0, ast_[value].origin);
+  }
+
   void lambda(ExprId id) {
     const Expr e = ast_[id];
     ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
@@ -310,6 +320,7 @@ class Definer {
           ast_.expr(ExprKind::IfExp, {test, value, ast_.expr(ExprKind::Yield, {ExprId::none()})},
                     UINT32_MAX, 0, ast_[value].origin);
     }
+    value = with_unread(value, ast_.bodies[CodeId(e.a).index].unread);
     const std::uint32_t function = make_function(id, {}, {});
     Expr made{ExprKind::Lambda, 0, 0, function, {}, {}, e.origin};
     const ExprId kids[] = {value};
@@ -344,6 +355,8 @@ class Definer {
     ast_[id] = copy;
     ast_[id].a = code.index;
     ast_[id].origin = origin;
+    const ExprId element = with_unread(copy.kids[0], ast_.bodies[code.index].unread);
+    ast_[id].kids[0] = element;
     --functions_;
   }
 
@@ -472,7 +485,8 @@ class Definer {
   // --- type parameters
 
   /// The expression that the function of a bound, default or alias evaluates. A text that comes
-  /// first among its constants was taken for its docstring.
+  /// first among its constants was taken for its docstring, and free variables that nothing reads
+  /// were declared.
   ExprId evaluated(ExprId evaluator) {
     const CodeId code = r_.function_code(evaluator);
     if (!code) return ExprId::none();
@@ -480,7 +494,25 @@ class Definer {
     if (body.size() > 1 && ast_[body[0]].kind == StmtKind::Expr &&
         r_.is_constant(ast_[body[0]].e[0], ConstKind::Str))
       body = body.subspan(1);
-    return body_as_expression(r_, inline_temporaries(body, variables_of(code)));
+    std::vector<StrId> unread;
+    while (body.size() > 1 && declared(ast_[body[0]], unread)) body = body.subspan(1);
+    const ExprId value = body_as_expression(r_, inline_temporaries(body, variables_of(code)));
+    return value ? with_unread(value, unread) : value;
+  }
+  /// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these?
+  bool declared(const Stmt& s, std::vector<StrId>& names) const {
+    if (s.kind == StmtKind::Nonlocal) {
+      for (std::uint32_t name : s.extra) names.push_back(StrId(name));
+      return true;
+    }
+    if (s.kind != StmtKind::If || !s.orelse.empty() || !r_.is_constant(s.e[0], ConstKind::False))
+      return false;
+    for (StmtId id : s.body) {
+      const Stmt& read = ast_[id];
+      if (read.kind != StmtKind::Expr || ast_[read.e[0]].kind != ExprKind::Name) return false;
+      names.push_back(StrId(ast_[read.e[0]].a));
+    }
+    return true;
   }
   ExprId evaluated_or_refused(ExprId evaluator) {
     const ExprId value = evaluated(evaluator);
@@ -796,6 +828,7 @@ class Definer {
     };
     declare(StmtKind::Global, body.outer_globals);
     declare(StmtKind::Nonlocal, body.outer_nonlocals);
+    if (!body.unread.empty()) stmts.push_back(never_reads(r_, body.unread));
     const bool dead_yield = (r_.module[code].flags & (kGenerator | kAsyncGenerator)) &&
                             !yields(collect_expressions(ast_, body.stmts));
     if (stmts.empty() && !dead_yield) return;

@@ -171,5 +171,7 @@ void insert_docstring(Rewriter& r);
 
 /// `if False: yield`, which makes a generator of a function.
 StmtId never_yields(Rewriter& r);
+/// `if False: name`, which makes a free variable of each name.
+StmtId never_reads(Rewriter& r, std::span<const StrId> names);
 
 }  // namespace depyf
