@@ -499,8 +499,10 @@ class Definer {
     const ExprId value = body_as_expression(r_, inline_temporaries(body, variables_of(code)));
     return value ? with_unread(value, unread) : value;
   }
-  /// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these?
+  /// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these? A name is
+  /// declared global beside a comprehension's variable of that name, which hides it nowhere else.
   bool declared(const Stmt& s, std::vector<StrId>& names) const {
+    if (s.kind == StmtKind::Global) return true;
     if (s.kind == StmtKind::Nonlocal) {
       for (std::uint32_t name : s.extra) names.push_back(StrId(name));
       return true;
