@@ -15,6 +15,8 @@ import tokenize
 import types
 from typing import Any, Iterator, Match, Set
 
+from depyf import _core
+
 _GAP = r"(?:[\s\\]|#[^\n]*\n)*"
 #: what the parser warns of: escapes that are none, a number that runs into a keyword
 _PARSER = re.compile(
@@ -26,7 +28,9 @@ _COMPILER = re.compile(
     r"[)\]}'\"]" + _GAP + r"[(\[]"  # a display or literal that is called, or asked for an item
     r"|(?<!\w)\.?\d[\w.]*" + _GAP + r"[(\[]"
     r"|(?:\b(?:None|True|False|__debug__)|\.\.\.)" + _GAP + r"[(\[]"
-    r"|\bassert" + _GAP + r"\("
+    # a tuple that is asserted may be computed, from `2 * (1, 2)`
+    r"|\bassert\b(?!" + _GAP + r"(?!True\b|False\b|__debug__\b)[A-Za-z_])"
+    r"|~"  # of a constant that is true or false
     r"|\bfinally\b"
 )
 _IS = re.compile(r"\bis\b")
@@ -45,6 +49,8 @@ _NAMED = re.compile(r"\\N\{[^{}]*\}")
 _UNKNOWN = (ast.Name, ast.Attribute, ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
 #: CPython 3.7 only warns of an assertion of a tuple
 _WARNS_OF_EXPRESSIONS = sys.version_info >= (3, 8)
+#: these compute `~True`
+_WARNS_OF_INVERSION = (3, 12) <= sys.version_info < (3, 14)
 _WARNS_OF_FINALLY = sys.version_info >= (3, 14)
 
 
@@ -76,7 +82,7 @@ def compile_tree(
 
 def compile_text(text: str, filename: str, flags: int = 0, to_run: bool = True) -> types.CodeType:
     """The code object of a module's text; see `compile_tree`."""
-    if not _PARSER.search(text) and not _may_warn(text):
+    if _core.is_quiet(text) or not (_PARSER.search(text) or _may_warn(text)):
         return compile(text, filename, "exec", flags, True, 0)
     return compile_tree(parse(text, filename, flags), filename, flags, to_run)
 
@@ -170,6 +176,16 @@ def _hidden(node: Any) -> Any:
     )
 
 
+def _inverted(operand: Any) -> Any:
+    # the operand of `~`, where True and False are numbers: the result is the same
+    value = operand.value if isinstance(operand, ast.Constant) else None
+    if getattr(operand, "id", "") == "__debug__":
+        value = __debug__
+    if type(value) is bool:
+        return ast.copy_location(ast.Constant(value=int(value), kind=None), operand)
+    return operand if _plain(operand) else _hidden(operand)
+
+
 def _plain(node: ast.AST) -> bool:
     return isinstance(node, _UNKNOWN) and getattr(node, "id", "") != "__debug__"
 
@@ -205,7 +221,7 @@ def _quieten(tree: ast.AST, to_run: bool) -> None:
     in_finally: Set[int] = set()
     for node in _walk(tree):
         if isinstance(node, ast.Assert):
-            if isinstance(node.test, (ast.Tuple, ast.Constant)):
+            if isinstance(node.test, (ast.Tuple, ast.Constant, ast.BinOp)):
                 node.test = _hidden(node.test)
         elif not _WARNS_OF_EXPRESSIONS:
             continue
@@ -215,6 +231,8 @@ def _quieten(tree: ast.AST, to_run: bool) -> None:
         elif isinstance(node, ast.Subscript):
             if not _plain(node.value) and isinstance(node.ctx, ast.Load):
                 node.value = _hidden(node.value)
+        elif _WARNS_OF_INVERSION and isinstance(getattr(node, "op", None), ast.Invert):
+            node.operand = _inverted(node.operand)
         elif isinstance(node, ast.Compare):
             if any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops):
                 if not _is_a_fact(node.left):

@@ -11,6 +11,7 @@
 #include "opcode/tables.h"
 #include "pipeline/pipeline.h"
 #include "pyc/pyc.h"
+#include "python/quiet_text.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
 #include "verify/verify.h"
@@ -467,6 +468,22 @@ PyObject* main_function(PyObject*, PyObject* args) {
   });
 }
 
+const char is_quiet_doc[] =
+    "is_quiet(text)\n--\n\n"
+    "Whether CPython certainly compiles the text of a module without a warning.";
+
+PyObject* is_quiet_function(PyObject*, PyObject* input) {
+  return guarded([&]() -> PyObject* {
+    Ref bytes(PyUnicode_AsUTF8String(input));
+    if (!bytes.get()) {  // a lone surrogate
+      if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) throw PythonError();
+      PyErr_Clear();
+      return PyBool_FromLong(0);
+    }
+    return PyBool_FromLong(is_quiet(bytes_of(bytes.get())) ? 1 : 0);
+  });
+}
+
 PyMethodDef methods[] = {
     {"disassemble", disassemble_function, METH_O, disassemble_doc},
     {"main", main_function, METH_VARARGS, main_doc},
@@ -475,6 +492,7 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, decompile_doc},
     {"compare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compare_function)),
      METH_VARARGS | METH_KEYWORDS, compare_doc},
+    {"is_quiet", is_quiet_function, METH_O, is_quiet_doc},
     {"kept_temporaries", kept_temporaries_function, METH_O, kept_temporaries_doc},
     {nullptr, nullptr, 0, nullptr},
 };

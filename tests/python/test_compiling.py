@@ -1,12 +1,13 @@
 """Text that CPython warns of compiles without a warning, to the same, and the filters stay as they are."""
 
+import random
 import sys
 import threading
 import types
 import warnings
 
 import pytest
-from depyf import compiling
+from depyf import _core, compiling
 
 EXPRESSIONS = """
 x is 1 | 1 is x | x is not 'a' | x is () | x is (1, 2) | -1 is x | x is -1 | (1 + 2) is x | 1 < x is 'a' | x is None
@@ -21,11 +22,15 @@ x [ # a comment
 1
 '\\d' | b'\\d' | '\\400' | b'\\777' | f'\\d{x}' | f'{x:\\d}' | b'\\N' | b'\\u1' | '\\\\\\d' | r'\\d' | '\\N{DIGIT ONE}\\d'
 1if x else 2 | [1for x in y] | 1or 2 | 0x1for x in y | 1jand x | 1.if x else 2
+...is 1 | ...and (1)() | x is True + 1 | ~True | ~(1 == 1) | ~(not x) | ~__debug__ | ~x
 """
 STATEMENTS = [
     "assert (a, b)",
     "assert (1, 2), 'text'",
     "assert (1), x",
+    "assert 2 * (1, 2)",
+    "assert True * (1, 2), x",
+    "assert x * (1, 2)",
     "def f():\n    try:\n        g()\n    finally:\n        return 1\n",
     "def f():\n    try:\n        g()\n    finally:\n        if x:\n            return 1\n        h()\n",
     "def f():\n    try:\n        g()\n    finally:\n        for x in y:\n            break\n        with x:\n            return x\n",
@@ -131,3 +136,59 @@ def test_the_filters_are_never_touched_for_other_threads():
         stop.set()
         thread.join()
     assert seen == {before} and getattr(warnings, "_filters_version", None) == version
+
+
+PIECES = """x x y 1 1.5 0xf 1j 'a' b'b' "\\d" '\\n' r'\\d' '''s''' f'{x}' None True ... __debug__ ( ) ( ) [ ] { } , . : = is
+is not not in and or if else for lambda await - + * ~ assert finally yield match print return x.None # \\\n \n""".split(
+    " "
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_text_that_counts_as_quiet_never_warns(seed):
+    draw = random.Random(seed)
+    quiet = 0
+    for _ in range(4000):
+        pieces = draw.choices(PIECES, k=draw.randrange(2, 9))
+        opened = [")]}"["([{".index(piece)] for piece in pieces if piece in ("(", "[", "{")]
+        text = draw.choice(["", " "]).join(pieces)
+        for end in (text, text + "".join(reversed(opened))):
+            if _core.is_quiet(end):
+                code, warned = compiled_loudly(end)
+                quiet += code is not None
+                assert not warned, end
+    assert quiet > 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'abc",
+        "'''abc''",
+        "x = '\\",
+        "r'\\",
+        "x \\",
+        "x \\'\\d'",
+        "\ud800",
+        "f'{x}'",
+        "__\uff44ebug__()",
+    ]
+    + ["(" * 100000, "assert #", "x is", "x is not \\", ")"],
+    ids=ascii,
+)
+def test_what_ends_early_or_is_hard_to_tell_is_not_quiet(text):
+    assert not _core.is_quiet(text)
+
+
+def test_what_depyf_writes_is_quiet():
+    text = (
+        '"""What torch.compile made of f1, as Python: torch checks the same [1][2]."""\n'
+        "# graph_out is torch's assert (1, 2)\n"
+        "def guard(L, G=None):\n"
+        "    G = __home__ if G is None else G\n"
+        "    return bool(True and __check(L['x'], 'Tensor', size=[3])(1)[0] is None)\n"
+        'def forward(self, x: "f32[3][1]cpu"):\n'
+        '    y: "f32[3][1]cpu" = x + 1;  x = None\n'
+        "    return (y, x)\n"
+    )
+    assert _core.is_quiet(text) and compiling.is_python(text)
