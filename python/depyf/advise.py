@@ -11,26 +11,48 @@ import textwrap
 import tokenize
 from collections import namedtuple
 
+from depyf.advice import NO_ACTION
 from depyf.terminal import place, shown, short_path
 
 #: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
-#: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or ""
-Change = namedtuple("Change", "seconds kind file line words advice patch")
+#: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
+#: `row` is that of `depyf.advice`, `function` the place of the function that was compiled; `also`
+#: are the changes that the same patch or advice makes elsewhere, the costliest first
+Change = namedtuple("Change", "seconds kind file line words advice patch row function also")
+
+#: other places of one change that are named; the rest is counted
+_NAMED = 4
 
 
 def changes(document, most=3):
     """The changes worth most in a run, the one that saves most first; failures are among them.
 
+    Changes of one patch or advice are one change with the seconds of all. What needs no action is
+    no change, nor is a limit that was reached by a recompile that is listed.
+
     Args:
         document: see `depyf.summary.load`.
         most: how many.
     """
+    found = _found(document)
+    while True:
+        top = _merged(found)[:most]
+        listed = [each for one in top for each in (one,) + one.also]
+        recompiled = {one.function for one in listed if one.kind == "recompile"}
+        kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
+        if len(kept) == len(found):
+            return sorted(top, key=lambda one: -one.seconds)
+        found = kept
+
+
+def _found(document):
+    """A change for each cause for which there is advice, the most important first."""
     from depyf.report import overview
 
     found = []
     for cause in overview.causes(overview.nodes_of([document])):
         said = cause.get("reason") or cause.get("break") or cause["failure"]
-        if not said["help"]:
+        if not said["help"] or said["row"] in NO_ACTION:
             continue
         node = cause["nodes"][0]
         if cause["kind"] == "recompile" and node.is_resume:
@@ -40,9 +62,25 @@ def changes(document, most=3):
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
         advice, patch = _first_patch(said, file, line, document)
-        found.append(Change(cause["cost"], cause["kind"], file, line, words, advice, patch))
-    found.sort(key=lambda one: (one.kind != "failure", -one.seconds))
-    return sorted(found[:most], key=lambda one: -one.seconds)
+        told = Change(cause["cost"], cause["kind"], file, line, words, advice, patch, "", None, ())
+        found.append(told._replace(row=said["row"], function=tuple(node.place)))
+    return sorted(found, key=_rank)
+
+
+def _rank(one):
+    return one.kind != "failure", -one.seconds
+
+
+def _merged(found):
+    """The changes with those of one patch, or of one advice without a patch, joined."""
+    groups = {}
+    for one in found:
+        groups.setdefault((one.patch, "" if one.patch else one.advice), []).append(one)
+    joined = [
+        group[0]._replace(seconds=sum(one.seconds for one in group), also=tuple(group[1:]))
+        for group in groups.values()
+    ]
+    return sorted(joined, key=_rank)
 
 
 def text(document, links=False, most=3):
@@ -53,7 +91,8 @@ def text(document, links=False, most=3):
     for number, one in enumerate(changes(document, most), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
-        rows.append("%s\n   %s\n   change: %s" % (head, _plain(one.words), _plain(one.advice)))
+        told = [_plain(one.words)] + _elsewhere(one, links) + ["change: " + _plain(one.advice)]
+        rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
     rows = rows or ["nothing to advise"]
@@ -64,6 +103,19 @@ def text(document, links=False, most=3):
         told = ": " + one["details"][0] if one["details"] else ""
         rows.append(shown("%9.2f s  %s%s" % (one["seconds"], one["what"], told)))
     return "\n".join(rows)
+
+
+def _elsewhere(change, links):
+    """Lines that name the other places of a change, with their words where those differ."""
+    rows = []
+    for one in change.also:
+        words = "" if one.words == change.words else "  " + _plain(one.words)
+        row = "also %s%s" % (place(one.file or "?", one.line, links), words)
+        same = (one.file, one.line, one.words) == (change.file, change.line, change.words)
+        if not same and row not in rows:
+            rows.append(row)
+    more = len(rows) - _NAMED
+    return rows if more <= 0 else rows[:_NAMED] + ["also %d more" % more]
 
 
 def _plain(words):

@@ -258,7 +258,8 @@ def test_changes_stand_in_the_order_of_what_they_save():
         metrics = {"duration_us": cost * 1e6, "co_name": "f", "co_filename": "/a/b.py"}
         metrics["co_firstlineno"] = number + 1
         one = {"compile_id": "%d/1" % number, "metrics": metrics, "name": "", "breaks": []}
-        entries.append(dict(one, artifacts=[], guards=[], reasons=["0/0: x == 2"]))
+        reason = "0/0: " + ("x == 2", "x is None", "x == 2")[number]
+        entries.append(dict(one, artifacts=[], guards=[], reasons=[reason]))
     entries[0].update(reasons=[], failure="Unsupported: Call to `torch._dynamo.graph_break()`")
     document = {"functions": [], "unattributed": entries}
     assert [one.seconds for one in advise.changes(document)] == [3.4, 1.0, 0.1]

@@ -20,6 +20,9 @@ Row = namedtuple("Row", "key ids reason where names words help")
 #: rows of what torch does by design: nothing to mend, so they stand behind all else
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
+#: rows that say what helps, but of a recompile that is normal: no change that is worth most
+NO_ACTION = ("size 0 or 1", "size from 2")
+
 
 def helps(text, before, after, patch=""):
     """One piece of advice with its pair."""

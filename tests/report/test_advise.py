@@ -1,0 +1,117 @@
+"""What `depyf run --advise` lists: each change once, and only changes."""
+
+import pytest
+
+from depyf import advise, terminal
+from depyf.advice import NO_ACTION, breaks, recompiles
+
+ITEM = {
+    "reason": "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    "explanation": "Dynamo does not support tracing `Tensor.item()`",
+    "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html",
+}
+#: reasons for which each has advice of its own
+REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
+SMALL = "tensor 'x' size mismatch at index 0. expected 1, actual 4"
+LIMIT = "FailOnRecompileLimitHit: recompile_limit reached"
+
+
+def compiled(path, line, seconds, **more):
+    """One compile of the function at a line."""
+    metrics = {"duration_us": seconds * 1e6, "co_name": "f"}
+    metrics.update(co_filename=str(path), co_firstlineno=line)
+    made = {"compile_id": "%d/1" % line, "name": "", "metrics": metrics}
+    return dict({"breaks": [], "reasons": [], "artifacts": [], "guards": []}, **dict(made, **more))
+
+
+def again(path, line, seconds, reason):
+    return compiled(path, line, seconds, reasons=["0/0: " + reason])
+
+
+def run_of(entries, **more):
+    return dict({"functions": [], "unattributed": entries}, **more)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_one_setting_for_three_lines_is_one_change(tmp_path):
+    program = tmp_path / "items.py"
+    program.write_text("import torch\n\ndef loss(x):\n    return x.item()\n")
+    functions = []
+    for line, cost in ((4, 0.25), (5, 0.5), (6, 2.0)):
+        location = "%s:%d" % (program, line)
+        name = "torch_dynamo_resume_in_loss_at_%d" % line
+        first = compiled(program, line, 1, breaks=[dict(ITEM, location=location)], calls=[name])
+        resumed = dict(compiled(program, line, cost), compile_id="%d/0" % (line + 10))
+        functions += [
+            {"name": "loss", "filename": str(program), "firstlineno": line, "entries": [first]},
+            {
+                "name": name,
+                "global_name": name,
+                "is_resume": True,
+                "filename": str(program),
+                "firstlineno": line,
+                "entries": [resumed],
+            },
+        ]
+    run = run_of([], program=str(program), functions=functions)
+    (change,) = advise.changes(run)
+    assert change.seconds == 2.75 and change.line == 6
+    text = advise.text(run)
+    assert text.count("+torch._dynamo.config.capture_scalar_outputs = True") == 1
+    lines = text.splitlines()
+    assert lines[0].startswith("1. up to 2.75 s") and lines[0].endswith("items.py:6")
+    assert [line.split()[-1] for line in lines if line.startswith("   also ")] == [
+        terminal.place(str(program), line) for line in (5, 4)
+    ]
+
+
+def test_one_advice_without_a_patch_is_one_change_with_the_words_of_each():
+    reasons = ("x == 2", "y == 3")
+    run = run_of([again("/a/b.py", 1, 0.5, reasons[0]), again("/a/b.py", 1, 0.25, reasons[1])])
+    run["unattributed"][1]["compile_id"] = "1/2"
+    (change,) = advise.changes(run)
+    assert change.seconds == 0.75 and not change.patch
+    text = advise.text(run)
+    assert text.count("change: ") == 1
+    assert "x was 2" in text and "also /a/b.py:1  y was 3" in text
+
+
+def test_many_places_of_one_change_are_counted():
+    run = run_of([again("/a/b.py", line, 1.0 + line, "x == 2") for line in range(1, 31)])
+    told = [one for one in advise.text(run).splitlines() if one.startswith("   also ")]
+    assert told[0] == "   also /a/b.py:29" and told[-1] == "   also 25 more" and len(told) == 5
+
+
+def test_what_needs_no_action_takes_no_place():
+    entries = [again("/a/b.py", 1, 9.0, SMALL), again("/a/b.py", 2, 8.0, "2 <= x.size()[0]")]
+    entries += [again("/a/b.py", 3 + number, 1.0, one) for number, one in enumerate(REASONS)]
+    found = advise.changes(run_of(entries))
+    assert sorted(one.line for one in found) == [3, 4, 5]
+    assert "needs no action" not in advise.text(run_of(entries))
+    assert advise.changes(run_of(entries[:2])) == []
+
+
+def test_rows_that_say_that_nothing_is_to_be_done_are_known_as_such():
+    rows = breaks.ROWS + recompiles.ROWS
+    assert {row.key for row in rows if any("no action" in help.text for help in row.help)} == set(
+        NO_ACTION
+    )
+
+
+def test_a_limit_is_listed_only_where_its_recompile_is_not():
+    reached = compiled("/a/b.py", 1, 0.5, failure=LIMIT)
+    recompile = dict(again("/a/b.py", 1, 2.0, "x == 2"), compile_id="1/2")
+    (change,) = advise.changes(run_of([reached, recompile]))
+    assert change.kind == "recompile" and change.seconds == 2.0
+    (change,) = advise.changes(run_of([reached]))
+    assert change.row == "limit"
+    # of another function, and of one that does not come among the first
+    other = again("/a/b.py", 2, 2.0, "x == 2")
+    assert [one.line for one in advise.changes(run_of([reached, other]))] == [2, 1]
+    costlier = [again("/a/b.py", 5 + n, 9.0, one) for n, one in enumerate(REASONS[1:])]
+    found = advise.changes(run_of([reached, recompile] + costlier), most=2)
+    assert [one.row for one in found][1] == "limit"
