@@ -100,12 +100,20 @@ ValueId collection_beside(Structurer& s, BlockId before, ValueId iterator, ExprK
   return ValueId();
 }
 
+/// Does the loop's exit hand on nothing of the loop but the collection?
+bool hands_on(Structurer& s, const Extent& extent, ValueId collection) {
+  const std::span<const ValueId> args = s[extent.entry].edges[1].args;
+  return std::all_of(args.begin(), args.end(), [&](ValueId arg) {
+    if (!arg || s.resolve(arg) == collection) return true;
+    return !std::binary_search(extent.members.begin(), extent.members.end(),
+                               s.at(s.resolve(arg)).block);
+  });
+}
+
 /// Replaces the comprehension by one value; false where it is none.
 bool fold(Structurer& s, const Extent& extent) {
   const auto& [members, before, entry, after, one_way] = extent;
-  if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty() ||
-      !s[after].params.empty())
-    return false;
+  if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty()) return false;
   // The collection, and the loop over the first iterable.
   ValueId collection;
   ExprKind kind = ExprKind::ListComp;
@@ -117,7 +125,8 @@ bool fold(Structurer& s, const Extent& extent) {
   // Without variables of its own the comprehension has no region, and begins at its loop.
   const bool bare = !collection && s[entry].term == TermKind::ForIter;
   if (bare) collection = collection_beside(s, before, s[entry].value, kind);
-  if (!collection) return false;
+  if (!collection || !(s[after].params.empty() || (bare && hands_on(s, extent, collection))))
+    return false;
   const BlockId header = s[entry].term == TermKind::Jump ? s[entry].edges[0].to : entry;
   if (s[header].term != TermKind::ForIter) return false;
   const ValueId iterator = s.resolve(s[header].value);
@@ -167,7 +176,7 @@ bool fold(Structurer& s, const Extent& extent) {
   }
   if (bare) std::erase(s[before].body, collection);
   s[before].body.push_back(id);
-  s[before].edges[0] = Edge{after, {}};
+  s[before].edges[0] = Edge{after, bare ? s[entry].edges[1].args : std::span<ValueId>()};
   return true;
 }
 
