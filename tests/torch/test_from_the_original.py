@@ -166,13 +166,27 @@ def test_block_entered_by_hand_as_frameworks_do(tmp_path):
     assert (tmp_path / "dump" / "full_code_for_toy_example_0.py").exists()
 
 
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def rows():
+    """The rows of the table in docs/from_the_original.md: their three columns."""
+    with open(os.path.join(TESTS, "..", "docs", "from_the_original.md"), encoding="utf-8") as file:
+        table = file.read().split("Different on purpose")[0]
+    return re.findall(r"(?m)^\| (.*?) \| (.*) \| (.*?) \|$", table)[2:]
+
+
+@pytest.mark.parametrize("name, test", [(row[0], row[2]) for row in rows()])
+def test_each_row_has_a_test(name, test):
+    path, function = re.match(r"`(\w+/\w+\.py)::(\w+)`$", test).groups()
+    with open(os.path.join(TESTS, path), encoding="utf-8") as file:
+        assert re.search(r"(?m)^def %s\(" % function, file.read()), name
+
+
 def test_the_table_of_names_is_the_one_that_is_tested():
     """A name in the table of docs/from_the_original.md is in NAMES, or in a test of its own."""
-    path = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "from_the_original.md")
-    with open(path, encoding="utf-8") as file:
-        table = file.read().split("Different on purpose")[0]
     named = set()
-    for row in re.findall(r"(?m)^\| (.*?) \|", table):
+    for row, _, _ in rows():
         module = ""
         for name in re.findall(r"`(\.?\w+[\w.]*)", row):
             if name.startswith("."):  # the second of two names of one module
