@@ -21,7 +21,9 @@ def fix_irregular_code(
     dead branch that compile to nothing; where there are free variables it is put inside a helper
     function that binds them. Returns the source text; compile it and take the code object with the
     function's name from `depyf.utils.collect_all_code_objects`. The compiler sorts cell and free
-    variables by name; `depyf.recompile.recompile` keeps any order, and proves its result.
+    variables by name, and up to 3.9 it makes no local of a name that only a dead branch assigns, so
+    that `add_local_variables` adds none; `depyf.recompile.recompile` keeps any order and all of
+    them, and proves its result.
     Raises SyntaxError for source that cannot be parsed, ValueError where it holds no function.
     """
     tree = parse(src_code)

@@ -187,7 +187,10 @@ def test_fix_irregular_code_gives_the_variables(source):
     ]
     assert code.co_freevars == old.co_freevars == ("y", "z")
     assert set(code.co_cellvars) == {"a", "q", "cell_1"}
-    if sys.version_info >= (3, 8):  # 3.7's compiler drops a dead branch before it counts locals
+    if sys.version_info >= (
+        3,
+        10,
+    ):  # up to 3.9 the compiler drops a dead branch before it counts locals
         assert "local_1" in code.co_varnames
     closure = enclosed().__closure__
     assert types.FunctionType(code, {"staticmethod": staticmethod}, "f", None, closure)(2, 3) == 5

@@ -69,7 +69,8 @@ def test_the_command_names_another_depyf_in_the_environment(tmp_path):
     other = tmp_path / "depyf-0.20.0.dist-info"
     other.mkdir()
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: depyf\nVersion: 0.20.0\n")
-    shown = the_command_says(PYTHONPATH=str(tmp_path))
+    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    shown = the_command_says(PYTHONPATH=path)
     assert shown[0] == "depyf %s" % depyf.__version__
     assert len(shown) == 3
     assert "depyf 0.20.0" in shown[2] and str(tmp_path) in shown[2] and "uninstall" in shown[2]
