@@ -44,6 +44,8 @@ class Session(Records):
         self.caches = caches
         self.process = os.getpid()
         self._functions: Dict[int, Function] = {}
+        # name and file -> functions that are no resume functions
+        self._whole: Dict[Tuple[str, str], List[Function]] = {}
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
@@ -162,11 +164,7 @@ class Session(Records):
             return
         # It goes on with a function that was compiled before, or that broke at once.
         name = resumed(code.co_name)[0]
-        whole = [
-            known
-            for known in self.run.functions
-            if (known.name, known.filename) == (name, code.co_filename) and not known.is_resume
-        ]
+        whole = self._whole.get((name, code.co_filename), [])
         # Its first line is that of the break: the last function of the name that begins before.
         before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
         here = sorted(before, key=lambda known: -known.firstlineno)[:1]
@@ -198,6 +196,8 @@ class Session(Records):
         function.index = self._number("full", safe_name(function.stem()))
         self._functions[id(code)] = function
         self.run.functions.append(function)
+        if not function.is_resume:
+            self._whole.setdefault((function.name, function.filename), []).append(function)
         return function
 
     def _number(self, kind: str, name: str) -> int:
