@@ -8,6 +8,7 @@ else that helps is torch's own hint and is shown as such.
 
 import re
 from collections import namedtuple
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 #: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
 #: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".
@@ -24,19 +25,27 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 NO_ACTION = ("size 0 or 1", "size from 2")
 
 
-def helps(text, before, after, patch=""):
+def helps(text: str, before: str, after: str, patch: str = "") -> Help:
     """One piece of advice with its pair."""
     return Help(text, before.strip("\n") + "\n", after.strip("\n") + "\n", patch)
 
 
-def row(key, words, help, ids=(), reason="", where="", names=""):
+def row(
+    key: str,
+    words: str,
+    help: Iterable[Help],
+    ids: Iterable[str] = (),
+    reason: str = "",
+    where: str = "",
+    names: str = "",
+) -> Row:
     """One row; see `Row`."""
     patterns = [re.compile(text, re.IGNORECASE) if text else None for text in (reason, where)]
     found = re.compile(names) if names else None
     return Row(key, tuple(ids), patterns[0], patterns[1], found, words, tuple(help))
 
 
-def filled(text, names):
+def filled(text: str, names: Mapping[str, str]) -> Optional[str]:
     """The text with `{name}` replaced by the name; None where one of the names is not known."""
     wanted = re.findall(r"\{(\w+)\}", text)
     if any(not names.get(name) for name in wanted):
@@ -46,14 +55,16 @@ def filled(text, names):
     return text
 
 
-def _spelt(name):
+def _spelt(name: str) -> str:
     """A name as a program spells it, where torch does not: `<unknown module>.Random.random`."""
     return re.sub(
         r"^<unknown module>\.", "", re.sub(r"^<unknown module>\.Random\.", "random.", name)
     )
 
 
-def find(rows, number, reason, said):
+def find(
+    rows: Sequence[Row], number: str, reason: str, said: str
+) -> Tuple[Optional[Row], Dict[str, str]]:
     """(row, names) of the first row that fits, or (None, {}).
 
     Args:

@@ -5,7 +5,7 @@ any of its code runs, and so is the sitecustomize of that Python.
 """
 
 
-def _begin():
+def _begin() -> None:
     import importlib.machinery
     import importlib.util
     import os

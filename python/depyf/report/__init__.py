@@ -7,13 +7,14 @@ neither.
 
 import os
 import pathlib
+from typing import Any, Optional
 
 from depyf.report.base import ReportError
 
 __all__ = ["ReportError", "build"]
 
 
-def build(source, path=None):
+def build(source: Any, path: Any = None) -> pathlib.Path:
     """Writes the report of one run.
 
     Args:

@@ -5,17 +5,18 @@ artifact in it.
 import errno
 import os
 import re
+from typing import Any, Iterator, List
 
 from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
 from depyf.report import tracelog
 from depyf.report.base import MARK, PAGE, ReportError
-from depyf.schema import MANIFEST
+from depyf.schema import MANIFEST, Document
 from depyf.summary import rank_logs
 
 _RANK = re.compile(r"rank[_-]?(\d+)", re.IGNORECASE)
 
 
-def load_all(source):
+def load_all(source: Any) -> List[Document]:
     """The runs of a source: one, or those of the ranks of a distributed job's folder."""
     if not hasattr(source, "to_json"):
         folder = os.fspath(source)
@@ -33,7 +34,7 @@ def load_all(source):
     return [fit(load(source))]
 
 
-def load(source):
+def load(source: Any) -> Document:
     """Reads a run from a `Run`, the folder of a dump, its depyf.json, or a log of TORCH_TRACE.
 
     Returns:
@@ -71,7 +72,7 @@ def load(source):
     raise ReportError("%s does not exist" % source)
 
 
-def page_of(folder):
+def page_of(folder: str) -> str:
     """Where the page of a folder goes: index.html, unless somebody else's file has that name."""
     path = os.path.join(folder, PAGE)
     try:
@@ -82,7 +83,7 @@ def page_of(folder):
     return path if ours else os.path.join(folder, "depyf.html")
 
 
-def _of_run(run):
+def _of_run(run: Any) -> Document:
     document = run.to_json()
     for entry, mirror in zip(run.entries(), entries(document)):
         for artifact, row in zip(entry.artifacts, mirror["artifacts"]):
@@ -93,7 +94,7 @@ def _of_run(run):
     return document
 
 
-def _of_folder(folder):
+def _of_folder(folder: str) -> Document:
     try:
         document = parse_json(read_text(os.path.join(folder, MANIFEST), MANIFEST_LIMIT))
     except ValueError as error:
@@ -132,7 +133,7 @@ def _of_folder(folder):
     return document
 
 
-def _of_log(path):
+def _of_log(path: str) -> Document:
     document = tracelog.read(path)
     document["folder"] = None
     document["label"] = os.path.basename(path)
@@ -140,7 +141,7 @@ def _of_log(path):
     return document
 
 
-def _read(folder, name, limit=FILE_LIMIT):
+def _read(folder: str, name: Any, limit: int = FILE_LIMIT) -> str:
     # a file's name comes from the dump, which may not be ours: nothing outside the folder is read
     if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
         return ""
@@ -242,7 +243,7 @@ _PROFILE = {
 }
 
 
-def _fit(value, shape):
+def _fit(value: Any, shape: Any) -> Any:
     """`value` in the form of `shape`: each field of the type of its default, each element of a list
     of the type of the first.
     """
@@ -271,7 +272,7 @@ def _fit(value, shape):
     return value if isinstance(value, str) else str(value)
 
 
-def _rows(value, width):
+def _rows(value: List[Any], width: int) -> List[Any]:
     # a dump's rows of numbers, the first of an event being its name
     return [
         row
@@ -283,21 +284,21 @@ def _rows(value, width):
     ]
 
 
-def _fit_entry(entry):
+def _fit_entry(entry: Document) -> Document:
     found = _fit(entry, _ENTRY)
     found["events"] = _rows(found["events"], 3)
     found["line_map"] = _rows(found["line_map"], 2)
     return found
 
 
-def _fit_profile(profile):
+def _fit_profile(profile: Document) -> Document:
     found = _fit(profile, _PROFILE)
     for one in [found, *found["entries"]]:
         one["parts"] = {name: _fit(seconds, 0.0) for name, seconds in one["parts"].items()}
     return found
 
 
-def fit(document):
+def fit(document: Document) -> Document:
     """A run of which every field that the page reads is there and has its type."""
     functions = []
     for function in _dicts(document.get("functions")):
@@ -323,13 +324,13 @@ def fit(document):
     return fitted
 
 
-def _dicts(value):
+def _dicts(value: Any) -> List[Document]:
     return (
         [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
     )
 
 
-def entries(document):
+def entries(document: Document) -> Iterator[Document]:
     """Every entry of a run, those of functions first."""
     for function in _dicts(document.get("functions")):
         for entry in _dicts(function.get("entries")):
@@ -338,7 +339,7 @@ def entries(document):
         yield entry
 
 
-def as_ranks(runs):
+def as_ranks(runs: List[Document]) -> List[Document]:
     """Numbers the runs of one job: by the rank in the folder's name, else by their order."""
     numbered = []
     for position, run in enumerate(runs):

@@ -3,6 +3,7 @@
 import base64
 import re
 import zlib
+from typing import Any, Callable, Dict, List, Match, Optional, Sequence, Tuple
 
 # Controls that HTML drops or changes, lone surrogates that UTF-8 has no form for, and marks that
 # turn the direction of writing, with which code can look like other code ("Trojan Source",
@@ -13,14 +14,14 @@ _ODD = re.compile(
 )
 
 
-def _name(match):
+def _name(match: Match[str]) -> str:
     character = ord(match.group())
     if character < 0x20:
         return chr(0x2400 + character)  # its picture, such as ␀
     return "\\x%02x" % character if character < 0x100 else "\\u%04x" % character
 
 
-def visible(text):
+def visible(text: Any) -> str:
     """The text with each character that a page cannot show replaced by its name."""
     if not isinstance(text, str):
         text = str(text)
@@ -33,7 +34,7 @@ def visible(text):
 _BLOCK = 256 * 1024
 
 
-def packed(texts):
+def packed(texts: Sequence[str]) -> List[Tuple[int, str]]:
     """Texts in blocks, deflated.
 
     The page inflates the block of a text when it needs the text, so a block is small beside a page.
@@ -43,7 +44,9 @@ def packed(texts):
     Returns:
         For each block the number of its first text, and its bytes in base64.
     """
-    blocks, held, size, first = [], [], 0, 0
+    blocks: List[Tuple[int, str]] = []
+    held: List[str] = []
+    size = first = 0
     for number, text in enumerate(texts):
         held.append(text)
         size += len(text)
@@ -57,14 +60,14 @@ def packed(texts):
 class Pool:
     """The texts of a page, each of them once, by number."""
 
-    def __init__(self):
-        self._numbers = {}
-        self._values = {}
-        self.texts = []
+    def __init__(self) -> None:
+        self._numbers: Dict[str, int] = {}
+        self._values: Dict[Any, int] = {}
+        self.texts: List[str] = []
         #: what belongs to texts, such as the structure of a graph
-        self.values = []
+        self.values: List[Any] = []
 
-    def add(self, text):
+    def add(self, text: Optional[str]) -> Optional[int]:
         """The number of a text; None for an empty one."""
         if not text:
             return None
@@ -74,7 +77,7 @@ class Pool:
             self.texts.append(visible(text))
         return number
 
-    def add_data(self, key, make):
+    def add_data(self, key: Any, make: Callable[[], Any]) -> int:
         """The number of a value of the page; `make` is called for the first one of a key."""
         number = self._values.get(key)
         if number is None:
@@ -82,6 +85,6 @@ class Pool:
             self.values.append(make())
         return number
 
-    def size(self):
+    def size(self) -> int:
         """Characters of all texts together."""
         return sum(map(len, self.texts))

@@ -6,10 +6,13 @@ them.
 """
 
 import re
+from typing import Any, Callable, Dict, Iterator, List, Optional, TextIO, Tuple
 
 from depyf.files import parse_json
+from depyf.model import Entry
 from depyf.report.base import ReportError
 from depyf.report.words import split_location
+from depyf.schema import Document
 from depyf.trace.guard_text import guards_of_tree_text
 from depyf.trace.names import RESUME_CODE, resumed
 from depyf.trace.records import Records
@@ -22,7 +25,7 @@ _RECORD = re.compile(
 )
 
 
-def read(path):
+def read(path: str) -> Document:
     """The run of a log as a document of `depyf.report.document`.
 
     Raises:
@@ -50,7 +53,7 @@ def read(path):
     return session.document()
 
 
-def _lines(stream, problem):
+def _lines(stream: TextIO, problem: Callable[[str, str], None]) -> Iterator[str]:
     """The lines of a log; one that is longer than a record may be is cut."""
     whole = True
     while True:
@@ -64,8 +67,13 @@ def _lines(stream, problem):
         whole = line.endswith("\n")
 
 
-def _records(stream, problem):
-    metadata, rank, lines, size = None, None, [], 0
+def _records(
+    stream: TextIO, problem: Callable[[str, str], None]
+) -> Iterator[Tuple[Dict[str, Any], Optional[str], Optional[str]]]:
+    metadata: Optional[Dict[str, Any]] = None
+    rank: Optional[str] = None
+    lines: List[str] = []
+    size = 0
     for line in _lines(stream, problem):
         match = _RECORD.match(line)
         if match is None:
@@ -95,23 +103,23 @@ def _records(stream, problem):
 class _LogRecords(Records):
     """Records that come from a file."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.open = True
-        self.names = {}
-        self.rank = None
-        self.order = []
-        self.problems = {}
+        self.names: Dict[int, str] = {}
+        self.rank: Optional[int] = None
+        self.order: List[Entry] = []
+        self.problems: Dict[Tuple[str, str], str] = {}
         self.run.torch_version = self.run.python_version = self.run.program = ""
         self.run.started = 0.0
 
-    def interned_names(self):
+    def interned_names(self) -> Dict[int, str]:
         return self.names
 
-    def problem(self, where, message, detail=""):
+    def problem(self, where: str, message: str, detail: str = "") -> None:
         self.problems.setdefault((where, message), detail)
 
-    def read(self, metadata, payload, rank):
+    def read(self, metadata: Dict[str, Any], payload: Optional[str], rank: Optional[str]) -> None:
         """One record; what cannot be read becomes a problem."""
         kind = record_kind(metadata)
         if rank is not None:
@@ -152,8 +160,9 @@ class _LogRecords(Records):
                 "reading the record %s" % (kind or "?"), "%s: %s" % (type(error).__name__, error)
             )
 
-    def document(self):
-        functions, alone = {}, []
+    def document(self) -> Document:
+        functions: Dict[Any, Document] = {}
+        alone: List[Document] = []
         for entry in self.order:
             if not entry.guards and entry.guard_tree:
                 entry.guards = guards_of_tree_text(entry.guard_tree)
@@ -204,11 +213,11 @@ class _LogRecords(Records):
         return document
 
 
-def _link(functions):
+def _link(functions: List[Document]) -> None:
     """Which resume functions a compile calls: those of its file and function that begin at the line
     of one of its breaks.
     """
-    by_place = {}
+    by_place: Dict[Any, List[Document]] = {}
     for function in functions:
         if function["is_resume"]:
             name, line = resumed(function["name"])
