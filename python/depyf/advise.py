@@ -10,8 +10,10 @@ import re
 import textwrap
 import tokenize
 from collections import namedtuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from depyf.advice import NO_ACTION
+from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
 #: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
@@ -24,7 +26,7 @@ Change = namedtuple("Change", "seconds kind file line words advice patch row fun
 _NAMED = 4
 
 
-def changes(document, most=3):
+def changes(document: Document, most: int = 3) -> List[Change]:
     """The changes worth most in a run, the one that saves most first; failures are among them.
 
     Changes of one patch or advice are one change with the seconds of all. What needs no action is
@@ -45,7 +47,7 @@ def changes(document, most=3):
         found = kept
 
 
-def _found(document):
+def _found(document: Document) -> List[Change]:
     """A change for each cause for which there is advice, the most important first."""
     from depyf.report import overview
 
@@ -67,13 +69,13 @@ def _found(document):
     return sorted(found, key=_rank)
 
 
-def _rank(one):
+def _rank(one: Change) -> Tuple[bool, float]:
     return one.kind != "failure", -one.seconds
 
 
-def _merged(found):
+def _merged(found: List[Change]) -> List[Change]:
     """The changes with those of one patch, or of one advice without a patch, joined."""
-    groups = {}
+    groups: Dict[Tuple[str, str], List[Change]] = {}
     for one in found:
         groups.setdefault((one.patch, "" if one.patch else one.advice), []).append(one)
     joined = [
@@ -83,7 +85,7 @@ def _merged(found):
     return sorted(joined, key=_rank)
 
 
-def text(document, links=False, most=3):
+def text(document: Document, links: bool = False, most: int = 3) -> str:
     """The changes as text for a terminal."""
     from depyf.report import overview
 
@@ -96,16 +98,16 @@ def text(document, links=False, most=3):
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
     rows = rows or ["nothing to advise"]
-    saved = overview.avoidable(overview.nodes_of([document]))
-    if saved:
+    avoidable = overview.avoidable(overview.nodes_of([document]))
+    if avoidable:
         rows.append("compile time that could be saved:")
-    for one in saved:
-        told = ": " + one["details"][0] if one["details"] else ""
-        rows.append(shown("%9.2f s  %s%s" % (one["seconds"], one["what"], told)))
+    for cost in avoidable:
+        detail = ": " + cost["details"][0] if cost["details"] else ""
+        rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
     return "\n".join(rows)
 
 
-def _elsewhere(change, links):
+def _elsewhere(change: Change, links: bool) -> List[str]:
     """Lines that name the other places of a change, with their words where those differ."""
     rows = []
     for one in change.also:
@@ -118,11 +120,11 @@ def _elsewhere(change, links):
     return rows if more <= 0 else rows[:_NAMED] + ["also %d more" % more]
 
 
-def _plain(words):
+def _plain(words: str) -> str:
     return shown(" ".join(words.replace("`", "").split()))
 
 
-def _first_patch(said, file, line, document):
+def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document) -> Tuple[str, str]:
     """(advice, patch) of the first advice that has a patch, else of the first."""
     for advice, wanted in zip(said["help"], said["patches"]):
         patch = _patch(wanted, file, line, document) if wanted else ""
@@ -131,7 +133,7 @@ def _first_patch(said, file, line, document):
     return said["help"][0], ""
 
 
-def _patch(wanted, file, line, document):
+def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     from depyf.report import words
 
     if wanted.startswith("torch._dynamo.config."):
@@ -166,7 +168,7 @@ def _patch(wanted, file, line, document):
     )
 
 
-def _compiles(source):
+def _compiles(source: str) -> bool:
     try:
         ast.parse(source)
         return True
@@ -174,13 +176,13 @@ def _compiles(source):
         return False
 
 
-def _segment(source, node):
+def _segment(source: str, node: ast.AST) -> Optional[str]:
     """The text of a node, None where this Python does not tell where nodes end."""
     get = getattr(ast, "get_source_segment", None)  # 3.8+
     return get(source, node) if get else None
 
 
-def _with_where(source, tree, line):
+def _with_where(source: str, tree: ast.Module, line: int) -> Optional[str]:
     """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise."""
     for body in _bodies(tree):
         for index, node in enumerate(body):
@@ -190,7 +192,7 @@ def _with_where(source, tree, line):
     return None
 
 
-def _bodies(tree):
+def _bodies(tree: ast.AST) -> Iterator[List[Any]]:
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             found = getattr(node, field, None)
@@ -198,7 +200,7 @@ def _bodies(tree):
                 yield found
 
 
-def _where_of(source, node, following):
+def _where_of(source: str, node: Any, following: Any) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
     then, last = node.body[0], node.end_lineno
@@ -238,12 +240,12 @@ def _where_of(source, node, following):
     return "".join(lines[: node.lineno - 1] + [written] + lines[last:])
 
 
-def _is_compile(node):
+def _is_compile(node: ast.AST) -> bool:
     name = node.func if isinstance(node, ast.Call) else node
     return isinstance(name, ast.Attribute) and name.attr == "compile"
 
 
-def _with_dynamic(source, tree, line):
+def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
     """dynamic=True in the torch.compile of the function at the line, a decorator or a call."""
     found = None
     for node in ast.walk(tree):
@@ -256,15 +258,16 @@ def _with_dynamic(source, tree, line):
                 break
     if found is None or not hasattr(found, "end_lineno"):
         return None
+    last: Any = found  # a node has its end from 3.8 on
     if isinstance(found, ast.Call):
         if any(one.arg == "dynamic" for one in found.keywords):
             return None
         inner = ", dynamic=True)" if found.args or found.keywords else "dynamic=True)"
-        return _replaced(source, found.end_lineno, found.end_col_offset - 1, 1, inner)
-    return _replaced(source, found.end_lineno, found.end_col_offset, 0, "(dynamic=True)")
+        return _replaced(source, last.end_lineno, last.end_col_offset - 1, 1, inner)
+    return _replaced(source, last.end_lineno, last.end_col_offset, 0, "(dynamic=True)")
 
 
-def _call_with(tree, name):
+def _call_with(tree: ast.Module, name: str) -> Optional[ast.Call]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_compile(node) and node.args:
             if isinstance(node.args[0], ast.Name) and node.args[0].id == name:
@@ -272,7 +275,7 @@ def _call_with(tree, name):
     return None
 
 
-def _replaced(source, line, column, length, written):
+def _replaced(source: str, line: int, column: int, length: int, written: str) -> str:
     lines = source.splitlines(True)
     raw = lines[line - 1].encode("utf-8")  # columns of the tree count bytes
     raw = raw[:column] + written.encode("utf-8") + raw[column + length :]
@@ -280,9 +283,9 @@ def _replaced(source, line, column, length, written):
     return "".join(lines)
 
 
-def _with_setting(source, tree, wanted):
+def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
     """A setting behind the imports at the top of the program."""
-    imports = [
+    imports: List[Any] = [
         node
         for node in tree.body
         if isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
@@ -299,7 +302,7 @@ def _with_setting(source, tree, wanted):
     return "".join(lines[:last] + ["\n" + wanted + "\n"] + lines[last:])
 
 
-def _with_mark(source, tree, line, wanted):
+def _with_mark(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
     """A mark before the only call of the function at the line, where what is passed has a name."""
     name = re.match(r"^([\w.]+)\((\w+), (\d+)\)$", wanted)
     function = next(
@@ -330,9 +333,10 @@ def _with_mark(source, tree, line, wanted):
     if len(calls) != 1 or len(calls[0][1].args) <= position:
         return None
     statement, call = calls[0]
-    if not isinstance(call.args[position], ast.Name):
+    passed = call.args[position]
+    if not isinstance(passed, ast.Name):
         return None
-    argument = call.args[position].id
+    argument = passed.id
     lines = source.splitlines(True)
     before = lines[statement.lineno - 1][: statement.col_offset]
     if before.strip():

@@ -8,7 +8,7 @@ else that helps is torch's own hint and is shown as such.
 
 import re
 from collections import namedtuple
-from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 #: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
 #: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".

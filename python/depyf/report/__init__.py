@@ -7,7 +7,7 @@ neither.
 
 import os
 import pathlib
-from typing import Any, Optional
+from typing import Any
 
 from depyf.report.base import ReportError
 

@@ -6,6 +6,15 @@ picture. A run of many compiles has a picture for each form that its functions h
 that break in the same way are one picture and 160 links.
 """
 
+from typing import Any, Dict, Iterator, List, Set, Tuple
+
+from depyf.report.overview import Node
+
+#: key -> nodes below; key -> number of its form; node, depth and count of one row
+Children = Dict[str, List[Node]]
+Forms = Dict[str, int]
+Row = Tuple[Node, int, int]
+
 ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 22, 30, 7.3
 _DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell whose it is
 #: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
@@ -13,11 +22,11 @@ _DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell who
 _FEW, _ALIKE, _ROWS = 20, 3, 60
 
 
-def _clip(text, length):
+def _clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def draw(nodes):
+def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
     """Lays the pictures out.
 
     Args:
@@ -32,19 +41,20 @@ def draw(nodes):
     forms = _forms(roots, children)
     if len(nodes) <= _FEW:
         return [_group([roots], children, forms)] if nodes else []
-    functions = {}
+    functions: Dict[int, List[Node]] = {}
     for root in roots:
         functions.setdefault(id(root.function or root), []).append(root)
-    groups = {}
+    groups: Dict[Tuple[int, ...], List[List[Node]]] = {}
     for own in functions.values():
         groups.setdefault(tuple(forms[root.key] for root in own), []).append(own)
     found = [_group(group, children, forms) for group in groups.values()]
     return sorted(found, key=lambda group: -group["seconds"])
 
 
-def _group(functions, children, forms):
+def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dict[str, Any]:
     """The picture of functions of one form: that of the one which took longest."""
-    found, drawn, longest = [], None, -1.0
+    found: List[Node] = []
+    drawn, longest = functions[0], -1.0
     for roots in functions:
         tree = list(_walk(roots, children))
         took = sum(node.seconds for node in tree)
@@ -62,9 +72,10 @@ def _group(functions, children, forms):
     return picture
 
 
-def _forest(nodes):
+def _forest(nodes: List[Node]) -> Tuple[List[Node], Children]:
     """The nodes that nothing resumes into, and key -> nodes below; each node has one place."""
-    children, seen = {}, set()
+    children: Children = {}
+    seen: Set[str] = set()
     starts = [node for node in nodes if not node.callers] + [node for node in nodes if node.callers]
     roots = []
     for root in starts:
@@ -84,7 +95,7 @@ def _forest(nodes):
     return roots, children
 
 
-def _walk(roots, children):
+def _walk(roots: List[Node], children: Children) -> Iterator[Node]:
     """The nodes below `roots`, depth first, on an explicit stack."""
     stack = list(reversed(roots))
     while stack:
@@ -93,9 +104,10 @@ def _walk(roots, children):
         stack.extend(reversed(children[node.key]))
 
 
-def _forms(roots, children):
+def _forms(roots: List[Node], children: Children) -> Forms:
     """Key -> number of the form of what is below a node; equal forms have equal numbers."""
-    numbers, found = {}, {}
+    numbers: Dict[Any, int] = {}
+    found: Forms = {}
     for node in reversed(list(_walk(roots, children))):
         breaks = tuple((one["what"], one["row"]) for one in node.breaks)
         own = (
@@ -111,7 +123,7 @@ def _forms(roots, children):
     return found
 
 
-def _rows(roots, children, forms):
+def _rows(roots: List[Node], children: Children, forms: Forms) -> List[Row]:
     """(node, depth, count) for each row: with a count it stands for so many nodes of its form."""
     stack = list(reversed(_folded(roots, forms, 0)))
     rows = []
@@ -123,7 +135,7 @@ def _rows(roots, children, forms):
     return rows
 
 
-def _folded(nodes, forms, depth):
+def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
     """Neighbours of one form beyond a few as one row."""
     rows, at = [], 0
     while at < len(nodes):
@@ -142,11 +154,13 @@ def _folded(nodes, forms, depth):
     return rows
 
 
-def _draw(rows):
+def _draw(rows: List[Row]) -> Dict[str, Any]:
     shown = rows[:_ROWS]
-    boxes, arrows, ends = [], [], {}
+    boxes: List[Dict[str, Any]] = []
+    arrows: List[str] = []
+    ends: Dict[str, Tuple[int, int]] = {}
     width = 0
-    previous = {}
+    previous: Dict[int, int] = {}
     for position, (node, depth, count) in enumerate(shown):
         y = position * ROW + 8
         x = min(depth, _DEEPEST) * INDENT + 1
@@ -176,7 +190,7 @@ def _draw(rows):
     }
 
 
-def _more(node, count):
+def _more(node: Node, count: int) -> Dict[str, Any]:
     return {
         "label": "%d more like these, %s …" % (count, node.key),
         "kind": "function more",
@@ -185,13 +199,13 @@ def _more(node, count):
     }
 
 
-def _has_graph(node):
+def _has_graph(node: Node) -> bool:
     return bool(node.entry.get("graph_name")) or any(
         one.get("stage") == "Captured_Graph" for one in node.entry.get("artifacts") or ()
     )
 
 
-def _row(node):
+def _row(node: Node) -> List[Dict[str, Any]]:
     entry = node.entry
     link = "#compile/" + node.key
     if node.is_resume:
@@ -208,7 +222,7 @@ def _row(node):
             "title": "%s:%d" % node.place,
         }
     ]
-    if entry.get("failure"):
+    if node.failure:
         row.append(
             {
                 "label": "✕ not compiled",

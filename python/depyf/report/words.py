@@ -6,10 +6,15 @@ explanation is what is said. The words and the advice are rows of `depyf.advice`
 """
 
 import re
+from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
 from depyf import advice
 from depyf.advice import breaks as break_rows
 from depyf.advice import recompiles as guard_rows
+from depyf.schema import Document
+
+#: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
+Said = Dict[str, Any]
 
 _LIMIT = re.compile(r"recompile limit|cache_size_limit", re.IGNORECASE)
 _BACKEND = re.compile(r"^BackendCompilerFailed: backend='(.*?)' raised:\n(.*)")
@@ -27,7 +32,7 @@ _REPORT_HINT = re.compile(
 _GB = re.compile(r"gb(\d{4})\.html")
 
 
-def of_break(found):
+def of_break(found: Document) -> Said:
     """What a graph break says to its reader.
 
     Args:
@@ -72,7 +77,7 @@ def of_break(found):
     }
 
 
-def _advice(row, names):
+def _advice(row: Optional[advice.Row], names: Mapping[str, str]) -> List[Tuple[str, str]]:
     """(text, patch) of each piece of advice of a row for which all names are known."""
     found = []
     for one in row.help if row else ():
@@ -82,7 +87,7 @@ def _advice(row, names):
     return found
 
 
-def _hints(hints):
+def _hints(hints: Iterable[str]) -> List[str]:
     """torch's hints, each once.
 
     That something be reported to torch only where it says nothing else.
@@ -91,7 +96,7 @@ def _hints(hints):
     return [one for one in kept if not _REPORT_HINT.search(one)] or kept
 
 
-def _then(raw):
+def _then(raw: str) -> str:
     if _LOOP.search(raw):
         return "It stands inside a loop, where torch cannot cut a graph, so " + _WHOLE
     return _WHOLE[0].upper() + _WHOLE[1:] if _GIVEN_UP.search(raw) else ""
@@ -107,14 +112,14 @@ _FRAME = re.compile(
 )
 
 
-def in_library(filename):
+def in_library(filename: str) -> bool:
     """Whether a file is Python's own, an installed package's or a dumped one, and so not what the
     reader wrote.
     """
     return bool(_LIBRARY.search(filename))
 
 
-def users_line(stack):
+def users_line(stack: Iterable[Any]) -> Tuple[str, int, str]:
     """(file, line, code) of the innermost frame of a stack that is no library's; ("", 0, "") where
     there is none.
 
@@ -125,8 +130,10 @@ def users_line(stack):
     stack = [str(text) for text in stack]
     for text, following in zip(stack, stack[1:] + [""]):
         frame = _FRAME.match(text)
-        filename = frame and (frame.group("file") or frame.group("path"))
-        if filename and not in_library(filename):
+        if frame is None:
+            continue
+        filename = frame.group("file") or frame.group("path")
+        if not in_library(filename):
             code = frame.group("code") if frame.group("path") else following.strip()
             found = (
                 filename,
@@ -136,7 +143,7 @@ def users_line(stack):
     return found
 
 
-def split_location(location):
+def split_location(location: str) -> Tuple[str, int]:
     """`file:12` as (file, 12); the line is 0 where there is none."""
     head, separator, tail = location.rpartition(":")
     if separator and tail.strip().isdigit():
@@ -144,7 +151,7 @@ def split_location(location):
     return location, 0
 
 
-def _last_code(stack):
+def _last_code(stack: Iterable[str]) -> str:
     """The code of a stack's innermost frame; "" where its file is not there, as of code of exec."""
     for line in reversed(list(stack)):
         text = line.strip()
@@ -193,12 +200,12 @@ _STACK_PLACE = re.compile(
 )
 
 
-def short(text):
+def short(text: str) -> str:
     """A guard's text with `x` for `L['x']`, as torch itself writes reasons from 2.7 on."""
     return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
 
 
-def of_reason(text):
+def of_reason(text: str) -> Said:
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
     Args:
@@ -215,9 +222,10 @@ def of_reason(text):
     stack = None
     for stack in _STACK_PLACE.finditer(rest):
         pass
+    seen = stack or place
     guard = rest.split("\n", 1)[0]
     guard = short(re.split(r"\s{2,}# ", guard, maxsplit=1)[0].strip())
-    found = {
+    found: Said = {
         "tried": tried,
         "failed": guard,
         "kind": "guard",
@@ -229,7 +237,7 @@ def of_reason(text):
         "help": [],
         "patches": [],
         "file": stack.group("file") if stack else place.group("file") if place else "",
-        "line": int((stack or place).group("line")) if stack or place else 0,
+        "line": int(seen.group("line")) if seen else 0,
         "source": (stack.group("code") if stack else place.group("code") if place else "").strip(),
         "raw": text,
     }
@@ -237,7 +245,7 @@ def of_reason(text):
     return found
 
 
-def _describe(found, guard):
+def _describe(found: Said, guard: str) -> None:
     match = _TENSOR.match(guard) or _DEVICE.match(guard)
     if match is not None:
         _describe_tensor(found, match)
@@ -335,11 +343,11 @@ def _describe(found, guard):
     found["words"] = "the guard `%s` does not hold any more" % guard
 
 
-def _article(name):
+def _article(name: str) -> str:
     return ("an " if name[:1] in "aeiou" else "a ") + name
 
 
-def _advise(found, key, **names):
+def _advise(found: Said, key: str, **names: str) -> None:
     row = guard_rows.BY_KEY[key]
     names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
     if names["name"] and names["name"].isidentifier():
@@ -348,7 +356,7 @@ def _advise(found, key, **names):
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
-def _length_row(source):
+def _length_row(source: str) -> str:
     """The row of a changed length, by the source line that asked for it."""
     if re.search(r"\bfor\b.*\bin\b", source):
         return "length"
@@ -356,7 +364,7 @@ def _length_row(source):
     return "growing list" if grows else "other length"
 
 
-def _value_row(name, before):
+def _value_row(name: str, before: str) -> str:
     if name.endswith(".training") and before in ("True", "False"):
         return "training mode"
     if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
@@ -370,14 +378,14 @@ def _value_row(name, before):
 _CACHE = re.compile(r"cache|past_key_values|\.(keys|values)(\[|$)", re.IGNORECASE)
 
 
-def _is_argument(name):
+def _is_argument(name: str) -> bool:
     """Whether a program can pass something else for it: an argument by itself, and no attribute or
     element of one.
     """
     return bool(re.match(r"^\w+$", _argument(name)))
 
 
-def _size_row(name, before, after):
+def _size_row(name: str, before: str, after: str) -> str:
     if not _is_argument(name) and _CACHE.search(name):
         return "growing cache"
     return "size 0 or 1" if before in ("0", "1") or after in ("0", "1") else "size"
@@ -393,7 +401,7 @@ _DTYPES = {
 }
 
 
-def _describe_tensor(found, match):
+def _describe_tensor(found: Said, match: Match[str]) -> None:
     groups = match.groupdict()
     what = (groups.get("what") or "device").lower()
     name, before, after = (
@@ -447,12 +455,12 @@ def _describe_tensor(found, match):
         )
 
 
-def _argument(name):
+def _argument(name: str) -> str:
     match = re.match(r"^L\['(\w+)'\](.*)$", name)
     return match.group(1) + match.group(2) if match else name
 
 
-def of_failure(text, breaks=()):
+def of_failure(text: str, breaks: Sequence[Said] = ()) -> Said:
     """A compile that failed.
 
     Args:
