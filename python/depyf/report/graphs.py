@@ -6,6 +6,7 @@ alone: it is read here, once, so that the page only draws.
 """
 
 import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from depyf.trace.graph_rows import HELD, INPUT, OPERATION, OUTPUT, PARAMETER, Table
 
@@ -25,6 +26,10 @@ _SHAPE = re.compile(r"^(\w+\[[^\]]*\])")
 _MODULE = re.compile(r"^[lL]_\w+?_(?:dict_)?modules_(.+?)_(?:parameters|buffers)_")
 
 
+#: file, line, function and code
+_Place = Tuple[str, int, str, str]
+
+
 class _Node:
     __slots__ = (
         "name",
@@ -38,23 +43,27 @@ class _Node:
         "place_line",
     )
 
-    def __init__(self, name, kind, line):
+    def __init__(self, name: str, kind: str, line: int) -> None:
         self.name, self.kind, self.line = name, kind, line
         self.target = self.shape = self.module = ""
-        self.place, self.place_line, self.reads = None, -1, []
+        self.place: Optional[_Place] = None
+        self.place_line = -1
+        self.reads: List[str] = []
 
 
 class _Reader:
     """Reads the text of one graph."""
 
-    def __init__(self):
-        self.nodes, self.order = {}, []
-        self.outputs, self.output_lines = [], []
-        self._place = (None, -1)
+    def __init__(self) -> None:
+        self.nodes: Dict[str, _Node] = {}
+        self.order: List[_Node] = []
+        self.outputs: List[Optional[str]] = []
+        self.output_lines: List[int] = []
+        self._place: Tuple[Optional[_Place], int] = (None, -1)
         self._signature = self._returning = self._inner = False
         self._forwards = 0
 
-    def read(self, lines):
+    def read(self, lines: Sequence[str]) -> None:
         for number, line in enumerate(lines):
             begin = line.lstrip()
             if begin.startswith("def forward("):
@@ -70,12 +79,12 @@ class _Reader:
             else:
                 self._assignment(line, number)
 
-    def _put(self, node):
+    def _put(self, node: _Node) -> None:
         if not self._inner:
             self.nodes[node.name] = node
         self.order.append(node)
 
-    def _arguments(self, line, number):
+    def _arguments(self, line: str, number: int) -> None:
         for name, shape in _ARGUMENT.findall(line):
             held = PARAMETER if HELD.search(name) else INPUT
             node = _Node(name, INNER if self._inner else held, number)
@@ -84,7 +93,7 @@ class _Reader:
         if _SIGNATURE_ENDS.search(line):
             self._signature = False
 
-    def _comment(self, line, begin, number):
+    def _comment(self, line: str, begin: str, number: int) -> None:
         found = _PLACE.match(line)
         if found:
             place = (found.group(1), int(found.group(2)), found.group(3) or "", found.group(4))
@@ -92,7 +101,7 @@ class _Reader:
         elif begin.startswith("# No stacktrace"):
             self._place = (None, -1)
 
-    def _return(self, begin, number):
+    def _return(self, begin: str, number: int) -> None:
         self._returning = True
         if self._inner:
             return
@@ -105,7 +114,7 @@ class _Reader:
             elif word == "None":
                 self.outputs.append(None)
 
-    def _assignment(self, line, number):
+    def _assignment(self, line: str, number: int) -> None:
         found = _NODE.match(line)
         if not found:
             return
@@ -137,9 +146,10 @@ class _Reader:
         self._put(node)
 
 
-def _modules_by_parameters(order):
+def _modules_by_parameters(order: Sequence[_Node]) -> None:
     """Gives nodes the module of their parameters, or of the node before, where none was seen."""
-    modules, last = {}, ""
+    modules: Dict[str, str] = {}
+    last = ""
     for node in order:
         if node.kind == PARAMETER:
             found = _MODULE.match(node.target)
@@ -149,14 +159,14 @@ def _modules_by_parameters(order):
             node.module = last
 
 
-def _checked(structure):
+def _checked(structure: Any) -> Optional[List[_Node]]:
     """The nodes of a structure from a dump; None where it is none: the dump may not be ours."""
     if not isinstance(structure, dict) or not isinstance(structure.get("nodes"), list):
         return None
-    tables = [structure.get(name) for name in ("targets", "shapes", "modules", "places")]
+    tables: List[Any] = [structure.get(name) for name in ("targets", "shapes", "modules", "places")]
     if not all(isinstance(table, list) for table in tables):
         return None
-    found = []
+    found: List[_Node] = []
     try:
         for name, kind, target, shape, module, place, reads in structure["nodes"]:
             if not isinstance(name, str) or kind not in _KINDS:
@@ -178,7 +188,7 @@ def _checked(structure):
     return found if len({node.name for node in found}) == len(found) else None
 
 
-def graph(text, structure=None):
+def graph(text: str, structure: Any = None) -> Dict[str, Any]:
     """A graph for the page.
 
     Args:
@@ -201,7 +211,8 @@ def graph(text, structure=None):
             output.reads = list(dict.fromkeys(name for name in reader.outputs if name))
             order = order + [output]
     targets, shapes, modules, places = Table(), Table(), Table(), Table()
-    numbers, rows = {}, []
+    numbers: Dict[str, int] = {}
+    rows: List[List[Any]] = []
     for node in order:
         if node.kind != INNER:
             numbers[node.name] = len(rows)
@@ -231,14 +242,14 @@ def graph(text, structure=None):
     }
 
 
-def _merged(told, reader):
+def _merged(told: Optional[List[_Node]], reader: _Reader) -> Optional[List[_Node]]:
     """The nodes that the live graph told, with the lines of its text.
 
     None where it told none, or those of another graph.
     """
     if told is None:
         return None
-    places = {}
+    places: Dict[Tuple[str, int], _Place] = {}
     for node in reader.order:
         if node.place:
             places[node.place[:2]] = node.place
