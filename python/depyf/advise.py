@@ -64,8 +64,8 @@ def _found(document: Document) -> List[Change]:
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
         advice, patch = _first_patch(said, file, line, document)
-        told = Change(cause["cost"], cause["kind"], file, line, words, advice, patch, "", None, ())
-        found.append(told._replace(row=said["row"], function=tuple(node.place)))
+        told = (cause["cost"], cause["kind"], file, line, words, advice, patch)
+        found.append(Change(*told, row=said["row"], function=tuple(node.place), also=()))
     return sorted(found, key=_rank)
 
 
