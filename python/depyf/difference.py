@@ -12,7 +12,7 @@ import re
 import sys
 
 from depyf import summary
-from depyf.report import words
+from depyf.report import collectives, overview, words
 from depyf.schema import STAGES
 from depyf.terminal import hyperlinks, place, short_path, shown
 
@@ -38,10 +38,6 @@ _RULES = (
 _LET_GO = re.compile(r";\s+\w+(?: = \w+)* = None;?[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^# \w+, compile \S+.*$", re.MULTILINE)
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|mps|npu)(:|, index=)\d+")
-_COLLECTIVE = re.compile(
-    r"(?:_c10d_functional|c10d_functional|c10d)\.(\w+)"
-    r"|\b(all_reduce|all_gather\w*|reduce_scatter\w*|all_to_all\w*|broadcast|barrier)\b(?=\()"
-)
 
 
 def normal(text, ranks=False):
@@ -76,11 +72,33 @@ class Change:
         self.place = where
 
 
+class Total:
+    """One number of two runs.
+
+    Attributes:
+        label: what it counts, in words.
+        a, b: of each side.
+        kind: "count", "seconds", or "phase" for the seconds of a part of the compiles.
+    """
+
+    def __init__(self, label, a, b, kind):
+        self.label, self.a, self.b, self.kind = label, a, b, kind
+
+    def cells(self):
+        """The label, both numbers and their difference, as texts."""
+        form = "%d" if self.kind == "count" else "%.2f s"
+        change = self.b - self.a
+        said = form % abs(change)
+        sign = "" if said == form % 0 else "+" if change > 0 else "−"
+        return self.label, form % self.a, form % self.b, sign + said if sign else ""
+
+
 class Difference:
     """All differences of two dumps.
 
     Attributes:
         a, b: names of the two sides.
+        totals: list of `Total`, counts and then seconds; empty for ranks.
         notes: what is not the same and no difference: versions, seconds, stages that one side did
             not make.
         changes: see `Change`.
@@ -88,6 +106,7 @@ class Difference:
 
     def __init__(self, a, b):
         self.a, self.b = a, b
+        self.totals = []
         self.notes = []
         self.changes = []
         # (side, reason) -> function -> stages that the side did not make, for that reason
@@ -104,6 +123,16 @@ class Difference:
             lines: of each text difference; 0 shows none of them.
         """
         out = ["- %s" % shown(self.a), "+ %s" % shown(self.b)]
+        if self.totals:
+            heads = ("", "-", "+", "")
+            rows = [heads] + [total.cells() for total in self.totals]
+            wide = [max(len(row[at]) for row in rows) + 2 for at in range(4)]
+            out.append("")
+            for total, row in zip([None] + self.totals, rows):
+                label = ("  " if total and total.kind == "phase" else "") + row[0]
+                cells = "".join(cell.rjust(width) for cell, width in zip(row[1:], wide[1:]))
+                out.append(("  " + label.ljust(wide[0] + 2) + cells).rstrip())
+            out.append("")
         out += ["  " + note for note in self.notes]
         current = None
         for change in self.changes:
@@ -379,15 +408,6 @@ def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
         result.changes.append(Change("~", name, what, _unified(one, other), where))
 
 
-def _collectives(texts, document):
-    found = []
-    for function in document["functions"]:
-        for entry in function["entries"]:
-            for match in _COLLECTIVE.finditer(texts.graph(entry) or ""):
-                found.append(match.group(1) or match.group(2))
-    return found
-
-
 def _cache_results(document):
     results = [
         event["result"]
@@ -399,6 +419,35 @@ def _cache_results(document):
         for word in ("hit", "miss", "bypass")
         if word in results
     )
+
+
+_COUNTS = (
+    ("compiles", "compiles"),
+    ("breaks", "graph breaks"),
+    ("recompiles", "recompiles"),
+    ("failures", "compiles that failed"),
+    ("hits", "cache hits"),
+    ("misses", "cache misses"),
+)
+
+
+def _totals(a, b):
+    """What two runs come to: counts, seconds of compiling, and of these each phase's."""
+    one, other = summary.counts(a), summary.counts(b)
+    rows = [
+        Total(label, one[key], other[key], "count")
+        for key, label in _COUNTS
+        if key in ("compiles", "breaks", "recompiles") or one[key] or other[key]
+    ]
+    spent = [collections.Counter(), collections.Counter()]
+    for document, phases in zip((a, b), spent):
+        for _, entry in summary.all_entries(document):
+            phases.update(overview.phases(entry))
+    rows.append(Total("compiling", sum(spent[0].values()), sum(spent[1].values()), "seconds"))
+    for key, label, _ in overview.PHASES:
+        if spent[0][key] or spent[1][key]:
+            rows.append(Total(label, spent[0][key], spent[1][key], "phase"))
+    return rows
 
 
 def compare(a, b, ranks=False):
@@ -418,10 +467,12 @@ def compare(a, b, ranks=False):
         if a.get(key) != b.get(key):
             result.notes.append("%s %s, then %s" % (word, a.get(key), b.get(key)))
     if not ranks:
-        before, after = summary.counts(a)["seconds"], summary.counts(b)["seconds"]
-        result.notes.append("compiling took %.1f s, then %.1f s" % (before, after))
+        result.totals = _totals(a, b)
     else:
-        one, other = _collectives(texts_a, a), _collectives(texts_b, b)
+        one, other = (
+            [found.words for found in collectives.of_run(document, texts.graph)]
+            for document, texts in ((a, texts_a), (b, texts_b))
+        )
         if one != other:
             result.changes.append(
                 Change(
@@ -716,6 +767,11 @@ p { margin: .3rem 0; overflow-wrap: anywhere } summary { cursor: pointer; overfl
     text-indent: -1.6em }
 .sign { font: bold 1em ui-monospace, monospace; display: inline-block; width: 1.6em;
     text-indent: 0 } .plus { color: var(--add-fg) } .minus { color: var(--del-fg) }
+table { border-collapse: collapse; margin: .4rem 0 } th, td { padding: .1rem .9rem .1rem 0 }
+th { text-align: left; font-weight: 500 } td, thead th { text-align: right;
+    font-variant-numeric: tabular-nums } thead th { color: var(--dim) }
+.phase th { padding-left: 1.2em; color: var(--dim) } .seconds th, .seconds td {
+    border-top: 1px solid var(--line) }
 @media print { body { background: none } section { border: 0; padding: 0 } pre {
     white-space: pre-wrap } pre span { width: auto } }
 """
@@ -759,6 +815,20 @@ def page(results):
                 or "No differences."
             )
         )
+        if result.totals:
+            rows = "".join(
+                "<tr class=%s><th scope=row>%s</th>%s</tr>"
+                % (
+                    total.kind,
+                    text(total.label),
+                    "".join("<td>%s</td>" % text(cell) for cell in total.cells()[1:]),
+                )
+                for total in result.totals
+            )
+            out.append(
+                "<table><thead><tr><th></th><th scope=col>&minus;</th><th scope=col>+</th>"
+                "<th scope=col>change</th></tr></thead><tbody>%s</tbody></table>" % rows
+            )
         out += ["<p class=note>%s</p>" % text(note) for note in result.notes]
         current = None
         for change in result.changes:

@@ -1,4 +1,4 @@
-"""Runs of many compiles: what is the same is said and drawn once."""
+"""Runs made by hand: many compiles, where what is the same is said and drawn once; ranks with collectives."""
 
 import pytest
 
@@ -150,3 +150,40 @@ def test_a_search_that_finds_nothing_says_so(screen, tmp_path):
     shown = screen.open(written(tmp_path, of_functions(1)), "search/zzzz")
     screen.until("!document.querySelector('#view [role=status]').textContent.includes('search')")
     assert shown.locator("#view [role=status]").inner_text() == "No matches"
+
+
+REDUCED = """class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4][1]cpu"):
+        # File: /torch/functional.py:9 in all_reduce, code: t = torch.ops._c10d_functional.all_reduce(
+        t: "f32[%d][1]cpu" = torch.ops._c10d_functional.all_reduce(L_x_, 'sum', '0')
+        w: "f32[4][1]cpu" = torch.ops._c10d_functional.wait_tensor(t);  t = None
+        g: "f32[8][1]cpu" = torch.ops._c10d_functional.all_gather_into_tensor(w, 2, '0')
+        return (g,)
+"""
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_the_collectives_of_ranks_stand_beside_each_other(screen, tmp_path, size):
+    runs = []
+    for rank in (0, 1):
+        text = REDUCED % (size if rank else 4)
+        graph = {"stage": "Captured_Graph", "kind": "graph", "text": text}
+        function = {"name": "f", "filename": "a.py", "entries": [entry(0, 1.0, artifacts=[graph])]}
+        run = document.fit({"functions": [function], "unattributed": [], "rank": rank})
+        runs.append(dict(run, label="rank_%d" % rank))
+    path = tmp_path / "index.html"
+    page.write(str(path), page.render(runs, str(tmp_path)))
+    shown = screen.open(path)
+    rows = shown.locator(".collectives tbody tr")
+    assert rows.count() == 2  # neither a comment nor waiting is a collective
+    assert "all_reduce(f32[4], 'sum', '0')" in rows.first.inner_text()
+    overview = shown.locator("#overview").inner_text()
+    if size == 4:
+        assert "same collectives: 1 all_reduce, 1 all_gather_into_tensor" in overview
+        assert shown.locator(".apart").count() == 0
+    else:
+        assert "do not meet in collective 1" in overview and "all_reduce(f32[5]" in overview
+        assert shown.locator(".apart").count() == 1
+    rows.first.locator("a").nth(1).click()
+    shown.locator(".ln.cursor").first.wait_for()
+    assert "all_reduce(L_x_" in shown.locator(".ln.cursor").first.inner_text()

@@ -91,6 +91,28 @@ def test_errors_have_their_own_exit_code(dumps, capsys, tmp_path):
         assert code == 2 and word in err, (text, err)
 
 
+def test_counts_and_seconds_by_phase_come_first(dumps, capsys, tmp_path):
+    one, other = (copy.deepcopy(summary.load(dumps[name])) for name in ("a", "more"))
+    entry = other["functions"][0]["entries"][0]
+    entry["metrics"] = {
+        "duration_us": 9e6,
+        "dynamo_cumulative_compile_time_us": 9e6,
+        "aot_autograd_cumulative_compile_time_us": 7e6,
+    }
+    result = difference.compare(one, other)
+    rows = {cells[0]: cells[1:] for cells in (total.cells() for total in result.totals)}
+    compiles = [sum(len(f["entries"]) for f in run["functions"]) for run in (one, other)]
+    assert rows["compiles"] == (*map(str, compiles), "+%d" % (compiles[1] - compiles[0]))
+    assert rows["graph breaks"][:2] == ("1", "2") and rows["recompiles"][2].startswith("+")
+    assert rows["AOTAutograd"][1].startswith("7.") and rows["AOTAutograd"][2].startswith("+")
+    lines = result.text().splitlines()
+    seconds = float(rows["compiling"][1].split()[0])
+    phases = [total.b for total in result.totals if total.kind == "phase"]
+    assert abs(sum(phases) - seconds) < 0.01
+    assert lines[3].split() == ["-", "+"] and lines[4].split()[0] == "compiles"
+    assert "<th scope=row>AOTAutograd</th>" in difference.page([result])
+
+
 def test_the_page_shows_hostile_text_as_text(dumps, tmp_path, capsys):
     document = summary.load(dumps["a"])
     hostile = copy.deepcopy(document)

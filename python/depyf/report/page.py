@@ -10,7 +10,7 @@ import re
 
 from depyf import schema
 from depyf.files import write_atomically
-from depyf.report import flow, graphs, overview, runtime
+from depyf.report import collectives, flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
 from depyf.report.texts import Pool, packed, visible
 
@@ -203,6 +203,8 @@ def render(runs, folder):
             {item for run in runs for item in (run.get("unavailable") or {}).items()}
         ),
         ranks=overview.divergence(runs) if len(runs) > 1 else [],
+        meetings=collectives.meetings(runs) if len(runs) > 1 else [],
+        met=collectives.counted(collectives.of_run(runs[0])) if len(runs) > 1 else "",
         seen=set(),
         when=_when(runs[0]),
     )
