@@ -34,7 +34,7 @@ _LAZY = {
     "CompareResult": "depyf.decompiler",
     "DecompilationError": "depyf.decompiler",
     "Decompiler": "depyf.decompiler",
-    "__version__": "depyf.decompiler",
+    "__version__": "depyf.installed",
     "compare": "depyf.decompiler",
     "decompile": "depyf.decompiler",
     "disassemble": "depyf.decompiler",
@@ -65,28 +65,25 @@ _LAZY_MODULES = (
 
 
 def __getattr__(name: str) -> "Any":
+    module = _LAZY.get(name) or _LAZY_TORCH.get(name)
+    if module is None and name not in _LAZY_MODULES:
+        raise AttributeError("module 'depyf' has no attribute %r" % name)
     # A plain `import depyf.x` would bind `depyf.recompile` to the module and hide the function of
     # that name, so modules are reached through importlib and the result is stored here.
     import importlib
 
-    if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    elif name in _LAZY_TORCH:
-        try:
-            module = importlib.import_module(_LAZY_TORCH[name])
-        except ImportError as error:
-            if (error.name or "").split(".")[0] != "torch":
-                raise
-            raise ImportError(
-                "depyf.%s needs PyTorch, which is not installed for %s; install it with "
-                "`pip install torch` (2.2 or later)" % (name, sys.executable),
-                name=error.name,
-            ) from error
-        value = getattr(module, name)
-    elif name in _LAZY_MODULES:
+    if module is None:
         return importlib.import_module("depyf." + name)
-    else:
-        raise AttributeError("module 'depyf' has no attribute %r" % name)
+    try:
+        value = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        if name not in _LAZY_TORCH or (error.name or "").split(".")[0] != "torch":
+            raise
+        raise ImportError(
+            "depyf.%s needs PyTorch, which is not installed for %s; install it with "
+            "`pip install torch` (2.2 or later)" % (name, sys.executable),
+            name=error.name,
+        ) from error
     globals()[name] = value
     return value
 

@@ -2,11 +2,13 @@
 torch.compile.
 """
 
-import argparse
-import functools
 import os
 import sys
-from typing import Any, Callable, List, Optional, Tuple
+
+TYPE_CHECKING = False  # as type checkers read it; what few verbs need is imported by them
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any, Callable, List, Optional, Tuple
 
 _OURS = ("run", "report", "diff")
 
@@ -27,7 +29,9 @@ about bytecode:
 """
 
 
-def _parser() -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+def _parser() -> "Tuple[argparse.ArgumentParser, argparse.ArgumentParser]":
+    import argparse
+
     parser = argparse.ArgumentParser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
 
@@ -145,7 +149,7 @@ def _parser() -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     return parser, run
 
 
-def main(argv: Optional[List[str]] = None) -> int:
+def main(argv: "Optional[List[str]]" = None) -> int:
     """Run the command with `argv` (without the program's name); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["--version"]:
@@ -185,13 +189,15 @@ def main(argv: Optional[List[str]] = None) -> int:
         from depyf import launch
 
         return launch.run(options)
+    import functools
+
     from depyf import difference
 
     command = difference.report_command if options.verb == "report" else difference.diff_command
     return _quietly(functools.partial(command, options))
 
 
-def _meant(word: str) -> Optional[str]:
+def _meant(word: str) -> "Optional[str]":
     """The command that a word which is none comes close to, or None."""
     import difflib
 
@@ -201,7 +207,7 @@ def _meant(word: str) -> Optional[str]:
     return next(iter(difflib.get_close_matches(word, known, 1, 0.6)), None)
 
 
-def _core_command(arguments: List[str]) -> int:
+def _core_command(arguments: "List[str]") -> int:
     """The core's subcommands; they check their output with this process's own compiler."""
     import marshal
     import signal
@@ -231,7 +237,7 @@ def _core_command(arguments: List[str]) -> int:
             signal.signal(signal.SIGINT, handler)
 
 
-def _quietly(command: Callable[[], Any]) -> int:
+def _quietly(command: "Callable[[], Any]") -> int:
     """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
     interpreter must not try again at its end.
     """

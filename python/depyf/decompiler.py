@@ -4,20 +4,10 @@ import functools
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
+from depyf.installed import _core
 from depyf.terminal import shown
 
-try:
-    from depyf import _core
-except ImportError as _error:
-    if "_core" not in str(_error):
-        raise
-    raise ImportError(
-        "depyf's compiled part depyf._core cannot be loaded (%s); install the package with "
-        "`pip install .` in the checkout, which needs a C++20 compiler" % _error
-    ) from _error
-
 DecompilationError = _core.DecompilationError
-__version__ = _core.__version__
 
 _METHOD_WRAPPERS = (staticmethod, classmethod)
 _LRU_CACHE_WRAPPER = type(functools.lru_cache()(lambda: None))

@@ -1,10 +1,27 @@
-"""Which depyf an environment holds: this project, or the one that has the name on PyPI."""
+"""Which depyf an environment holds: its compiled part and version, and whether this project or the
+one that has the name on PyPI.
+
+`depyf --version` loads this module, so it imports little.
+"""
 
 import os
 import sys
-from typing import List, Tuple
 
-from depyf import __version__
+try:
+    from depyf import _core as _core
+except ImportError as _error:
+    if "_core" not in str(_error):
+        raise
+    raise ImportError(
+        "depyf's compiled part depyf._core cannot be loaded (%s); install the package with "
+        "`pip install .` in the checkout, which needs a C++20 compiler" % _error
+    ) from _error
+
+TYPE_CHECKING = False  # as type checkers read it; `typing` takes longer to load than all of this
+if TYPE_CHECKING:
+    from typing import List, Set, Tuple
+
+__version__ = _core.__version__
 
 
 def description() -> str:
@@ -27,8 +44,10 @@ def description() -> str:
     return "\n".join(lines)
 
 
-def _others(here: str) -> List[Tuple[str, str]]:
+def _others(here: str) -> "List[Tuple[str, str]]":
     """(version, folder) of each distribution named depyf but the one that `here` belongs to."""
+    if _alone(here):
+        return []
     try:
         from importlib.metadata import distributions
     except ImportError:  # 3.7
@@ -39,6 +58,43 @@ def _others(here: str) -> List[Tuple[str, str]]:
         if distribution.version != __version__ or not _same(folder, here):
             found.add((distribution.version, folder))
     return sorted(found)
+
+
+def _alone(here: str) -> bool:
+    """Whether names of folders alone tell that only the distribution of `here` is installed.
+
+    importlib.metadata takes three times as long to load as Python to start.
+    """
+    if any(
+        hasattr(finder, "find_distributions")
+        and getattr(finder, "__name__", "") != "PathFinder"  # of CPython, for folders and archives
+        for finder in sys.meta_path
+    ):
+        return False
+    own = os.path.join(os.path.dirname(here), "depyf-%s.dist-info" % __version__)
+    seen: "Set[str]" = set()
+    for place in sys.path:
+        place = os.path.realpath(place or ".")
+        if place in seen:
+            continue
+        seen.add(place)
+        try:
+            names = os.listdir(place)
+        except NotADirectoryError:  # an archive may hold distributions
+            return False
+        except OSError:
+            continue
+        for name in names:
+            lowered = name.lower()
+            if (
+                lowered.startswith("depyf")
+                and lowered.endswith(("-info", ".egg"))
+                and not _same(os.path.join(place, name), own)
+            ):
+                return False
+            if lowered == "egg-info" or lowered.endswith(".egg"):
+                return False
+    return True
 
 
 def _same(one: str, other: str) -> bool:

@@ -76,6 +76,20 @@ def test_the_command_names_another_depyf_in_the_environment(tmp_path):
     assert "depyf 0.20.0" in shown[2] and str(tmp_path) in shown[2] and "uninstall" in shown[2]
 
 
+def test_the_version_takes_little_longer_than_python_itself():
+    # bench/startup.py measures it; what it loads is the same on a busy machine
+    loaded = in_fresh_process(
+        "import sys; before = set(sys.modules); from depyf.cli import main; main(['--version']);"
+        "print(*sorted(set(sys.modules) - before))"
+    ).splitlines()[-1]
+    assert set(loaded.split()) - {"types", "__future__"} == {
+        "depyf",
+        "depyf._core",
+        "depyf.cli",
+        "depyf.installed",
+    }
+
+
 def test_public_names_are_listed_and_unknown_ones_refused():
     assert sorted(depyf.__all__) == dir(depyf)
     with pytest.raises(AttributeError, match="no_such_name"):
