@@ -18,9 +18,10 @@ from depyf.terminal import place, shown, short_path
 
 #: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
 #: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
-#: `row` is that of `depyf.advice`, `function` the place of the function that was compiled; `also`
-#: are the changes that the same patch or advice makes elsewhere, the costliest first
-Change = namedtuple("Change", "seconds kind file line words advice patch row function also")
+#: `row` is that of `depyf.advice`, `function` the place of the function that was compiled; `caller`
+#: is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for none;
+#: `also` are the changes that the same patch or advice makes elsewhere, the costliest first
+Change = namedtuple("Change", "seconds kind file line words advice patch row function caller also")
 
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
@@ -63,9 +64,13 @@ def _found(document: Document) -> List[Change]:
         if cause["kind"] == "failure" and not line:
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
+        caller = node.caller if cause["kind"] == "recompile" else said["caller"]
+        if not caller[1] and cause["kind"] == "failure":
+            caller = node.caller
         advice, patch = _first_patch(said, file, line, document)
         told = (cause["cost"], cause["kind"], file, line, words, advice, patch)
-        found.append(Change(*told, row=said["row"], function=tuple(node.place), also=()))
+        more = {"row": said["row"], "function": tuple(node.place), "caller": caller}
+        found.append(Change(*told, also=(), **more))
     return sorted(found, key=_rank)
 
 
@@ -94,6 +99,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
         told = [_plain(one.words)] + _elsewhere(one, links) + ["change: " + _plain(one.advice)]
+        told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
@@ -105,6 +111,14 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         detail = ": " + cost["details"][0] if cost["details"] else ""
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
     return "\n".join(rows)
+
+
+def _called_from(change: Change, links: bool) -> List[str]:
+    """The reader's own line behind a place in a library."""
+    file, line, code = change.caller
+    if not line or (file, line) == (change.file, change.line):
+        return []
+    return ["called from your line %s: %s" % (place(file, line, links), shown(code.strip()))]
 
 
 def _elsewhere(change: Change, links: bool) -> List[str]:
@@ -290,16 +304,22 @@ def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
         for node in tree.body
         if isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
     ]
-    has_torch = any(
-        isinstance(node, ast.Import)
-        and any(one.name.split(".")[0] == "torch" and not one.asname for one in node.names)
+    known = {
+        one.name.split(".")[0]
         for node in imports
-    )
-    if not has_torch:
+        if isinstance(node, ast.Import)
+        for one in node.names
+        if not one.asname
+    }
+    if "torch" not in known:
         return None
     lines = source.splitlines(True)
     last = max(node.end_lineno for node in imports)
-    return "".join(lines[:last] + ["\n" + wanted + "\n"] + lines[last:])
+    given = re.match(r"\w+", wanted.rpartition("(")[2])  # add(logging.Logger.info)
+    name = given.group() if given else ""
+    needed = name in ("logging", "warnings") and name not in known
+    written = ["import %s\n" % name] * needed + ["\n" + wanted + "\n"]
+    return "".join(lines[:last] + written + lines[last:])
 
 
 def _with_mark(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:

@@ -381,7 +381,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
             lines.append("    > " + shown(said["source"]))
         if said["caller"][1]:
             lines.append(
-                "    reached from %s: %s"
+                "    called from your line %s: %s"
                 % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
             )
         lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
@@ -425,6 +425,11 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         lines.extend(_reason_line(one, said, links) for one, said in rows[:_MOST_REASONS])
         if len(rows) > _MOST_REASONS:
             lines.append("    and %d more" % (len(rows) - _MOST_REASONS))
+        if node.caller[1]:
+            lines.append(
+                "    called from your line %s: %s"
+                % (place(node.caller[0], node.caller[1], links), shown(node.caller[2]))
+            )
         lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
     return "\n".join(lines) if lines else "no recompiles"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depyf import advise, terminal
+from depyf import advise, summary, terminal
 from depyf.advice import NO_ACTION, breaks, recompiles
 
 ITEM = {
@@ -115,3 +115,33 @@ def test_a_limit_is_listed_only_where_its_recompile_is_not():
     costlier = [again("/a/b.py", 5 + n, 9.0, one) for n, one in enumerate(REASONS[1:])]
     found = advise.changes(run_of([reached, recompile] + costlier), most=2)
     assert [one.row for one in found][1] == "limit"
+
+
+LIBRARY = "/env/lib/python3.11/site-packages/torch/optim/adam.py"
+
+
+def test_a_place_in_a_library_has_the_line_of_the_program_that_calls_it(tmp_path):
+    stack = ["%s:7 in step: opt.step()" % (tmp_path / "train.py"), LIBRARY + ":214 in step: x"]
+    run = run_of([dict(again(LIBRARY, 214, 1.0, REASONS[0]), user_stack=stack)])
+    lines = advise.text(run).splitlines()
+    assert lines[0].endswith("adam.py:214")
+    assert lines[1].split() == ["called", "from", "your", "line", "train.py:7:", "opt.step()"]
+    assert "    called from your line train.py:7: opt.step()" in summary.recompiles_text(run)
+
+
+def test_a_setting_brings_the_import_that_it_needs(tmp_path):
+    program = tmp_path / "logs.py"
+    program.write_text("import torch\nfrom loggers import log\n\ndef f(x):\n    log.info(x)\n")
+    met = {
+        "reason": "logging.Logger method not supported for non-export cases",
+        "explanation": "",
+        "hints": ["Add the logging method to `torch._dynamo.config.ignore_logger_methods`."],
+        "location": "%s:5" % program,
+        "user_stack": ['File "%s", line 5, in f' % program, "  log.info(x)"],
+    }
+    entry = compiled(program, 4, 1.0, breaks=[met])
+    (change,) = advise.changes(run_of([entry], program=str(program)))
+    added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
+    setting = "torch._dynamo.config.ignore_logger_methods.add(logging.Logger.info)"
+    assert added == ["+import logging", "+", "+" + setting]
+    assert change.words == "`log.info` logs a message in the middle of the graph."

@@ -221,6 +221,42 @@ def test_a_function_of_random_is_named_as_the_program_names_it():
     ]
 
 
+PYTHON = "/opt/python/lib/python3.11/json/encoder.py"
+
+
+@pytest.mark.parametrize(
+    "said, stack, name",
+    [
+        # a method of torch's or Python's library, behind a function that the program calls
+        (
+            "method `__new__` of class `type`",
+            ["/a/b.py", "  s = json.dumps(x)", "      ^^^^^^^^^^^^^", PYTHON, "  e(x)", "  ^^^^"],
+            "json.dumps",
+        ),
+        ("Python builtin `_json.scan`.", ["/a/b.py", "  y = scan(x)"], "scan"),
+        ("Python builtin `_json.scan`.", [], "json.scan"),
+        # two calls on the line: which of them it is, only torch says
+        ("Python builtin `time.sleep`.", ["/a/b.py", "  a(x); b(x)"], "time.sleep"),
+        ("method `close` of class `Pool`", ["/a/b.py", "  self.pool.close()"], "self.pool.close"),
+    ],
+)
+def test_what_is_called_has_the_name_that_the_program_calls_it_by(said, stack, name):
+    lines = ['File "%s", line 3, in f' % one if one.startswith("/") else one for one in stack]
+    method = "method" in said
+    found = words.of_break(
+        {
+            "reason": "Unsupported method call"
+            if method
+            else "Attempted to call function marked as skipped",
+            "explanation": "Dynamo does not know how to trace " + said,
+            "hints": [],
+            "user_stack": lines,
+        }
+    )
+    assert "`%s`" % name in found["why"]
+    assert found["help"][0].startswith("Call `%s` outside" % name)
+
+
 def test_what_torch_does_by_design_is_no_problem_of_the_program():
     guard = "len(self.state[list(dict.keys(self.state))[0]]) != 0"
     mode = words.of_reason("0/0: model._modules['1'].training == False")

@@ -55,15 +55,26 @@ def filled(text: str, names: Mapping[str, str]) -> Optional[str]:
     return text
 
 
+#: how names begin that torch does not spell as programs do: methods of hidden objects, and modules
+#: in C behind public ones
+_HIDDEN = (
+    (re.compile(r"^<unknown module>\.Random\."), "random."),
+    (re.compile(r"^<unknown module>\."), ""),
+    (re.compile(r"^_(?!thread\b)([a-z]+\.)"), r"\1"),
+)
+
+
 def _spelt(name: str) -> str:
-    """A name as a program spells it, where torch does not: `<unknown module>.Random.random`."""
-    return re.sub(
-        r"^<unknown module>\.", "", re.sub(r"^<unknown module>\.Random\.", "random.", name)
-    )
+    """A name as a program spells it: `random.random` where torch says
+    `<unknown module>.Random.random`, `warnings.warn` where it says `_warnings.warn`.
+    """
+    for pattern, spelt in _HIDDEN:
+        name = pattern.sub(spelt, name)
+    return name
 
 
 def find(
-    rows: Sequence[Row], number: str, reason: str, said: str
+    rows: Sequence[Row], number: str, reason: str, said: str, hints: str = ""
 ) -> Tuple[Optional[Row], Dict[str, str]]:
     """(row, names) of the first row that fits, or (None, {}).
 
@@ -71,7 +82,8 @@ def find(
         rows: where to look, in order.
         number: torch's number of the break such as "GB0170", "" where it has none.
         reason: torch's name for it.
-        said: all that torch says of it, the name included.
+        said: all that torch says of it, the name included, and the line of source behind "> ".
+        hints: torch's hints, in which names may stand, too.
     """
     for one in rows:
         known = number in one.ids if number else False
@@ -79,7 +91,7 @@ def find(
             continue
         if one.where is not None and not one.where.search(said):
             continue
-        match = one.names.search(said) if one.names is not None else None
+        match = one.names.search(said + "\n" + hints) if one.names is not None else None
         names = {}
         for key, value in match.groupdict().items() if match else ():
             if value:

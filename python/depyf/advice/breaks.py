@@ -20,6 +20,15 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_WHILE = """
+@torch.compile(backend="eager")
+def f(x):
+    while (x * x - 2).abs().max() > 1e-4:
+        x = x - (x * x - 2) / (2 * x)
+    return x
+
+result = f(torch.tensor([1.0, 3.0]))
+"""
 _NONZERO = """
 @torch.compile(backend="eager")
 def f(x):
@@ -44,6 +53,28 @@ log = logging.getLogger("a program")
 def f(x):
     log.info("a step")
     return x + 1
+
+result = f(torch.ones(3))
+"""
+_WARN = """
+import warnings
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    warnings.warn("a step")
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_LOG_FUNCTION = """
+import logging
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    logging.warning("a step")
+    return y * 2
 
 result = f(torch.ones(3))
 """
@@ -190,7 +221,59 @@ def f(x):
 result = f(torch.ones(3))
 """
 
+# a row of its own: torch.where and torch.cond, which help a branch, do not repeat anything
+WHILE = row(
+    "while",
+    "How often the loop runs depends on a tensor's value, which is known only when the graph "
+    "has run, so each round is a graph of its own.",
+    [
+        helps(
+            "torch._higher_order_ops.while_loop(condition, body, (x, …)) keeps the loop in the "
+            "graph: both functions take the tensors that change, and the body returns them as a "
+            "tuple.",
+            _WHILE,
+            """
+from torch._higher_order_ops import while_loop
+
+@torch.compile(backend="eager")
+def f(x):
+    def condition(x):
+        return (x * x - 2).abs().max() > 1e-4
+
+    def body(x):
+        return (x - (x * x - 2) / (2 * x),)
+
+    (x,) = while_loop(condition, body, (x,))
+    return x
+
+result = f(torch.tensor([1.0, 3.0]))
+""",
+        ),
+        helps(
+            "Or let the condition be evaluated every few rounds only: a `for` loop over a fixed "
+            "number of rounds is in the graph as a whole.",
+            _WHILE,
+            """
+@torch.compile(backend="eager")
+def rounds(x):
+    for _ in range(4):
+        x = x - (x * x - 2) / (2 * x)
+    return x, (x * x - 2).abs().max() > 1e-4
+
+x, more = torch.tensor([1.0, 3.0]), True
+while more:
+    x, more = rounds(x)
+result = x
+""",
+        ),
+    ],
+    ids=("GB0170",),
+    reason=r"^(generic_jump|Data-dependent branching)",
+    where=r"\n> while\b",
+)
+
 ROWS = (
+    WHILE,
     row(
         "branch",
         "Which way the branch goes depends on a tensor's value, which is known only when the "
@@ -477,6 +560,102 @@ result = second(helper(first(torch.ones(3))))
         names=r"function `?<(?:function|bound method) (?P<name>[\w.<>]+)",
     ),
     row(
+        "log",
+        "`{called}` logs a message in the middle of the graph.",
+        [
+            helps(
+                "Log outside of the compiled function, or after it.",
+                _LOG,
+                """
+import logging
+log = logging.getLogger("a program")
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = f(torch.ones(3))
+log.info("a step")
+""",
+            ),
+            helps(
+                "torch._dynamo.config.{setting}.add(logging.Logger.{method}) leaves "
+                "`{method}` of all loggers out of compiled code: its messages are lost there.",
+                _LOG,
+                "import logging\n"
+                "torch._dynamo.config.ignore_logging_functions.add(logging.Logger.info)\n" + _LOG,
+                "torch._dynamo.config.{setting}.add(logging.Logger.{method})",
+            ),
+        ],
+        ids=("GB0291",),
+        reason=r"logging\.Logger|logger",
+        names=r"torch\._dynamo\.config\.(?P<setting>ignore_\w+)",
+    ),
+    row(
+        "log function",
+        "`{called}` logs a message in the middle of the graph.",
+        [
+            helps(
+                "Log outside of the compiled function, or after it.",
+                _LOG_FUNCTION,
+                """
+import logging
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+result = f(torch.ones(3))
+logging.warning("a step")
+""",
+            ),
+            helps(
+                "torch._dynamo.config.reorderable_logging_functions.add({called}) lets torch log "
+                "at the end of the graph.",
+                _LOG_FUNCTION,
+                "import logging\n"
+                "torch._dynamo.config.reorderable_logging_functions.add(logging.warning)\n"
+                + _LOG_FUNCTION,
+                "torch._dynamo.config.reorderable_logging_functions.add({called})",
+            ),
+        ],
+        reason=r".",
+        where=r"[/\\]lib[/\\]python[\d.]+[/\\]logging[/\\]__init__\.py",
+    ),
+    row(
+        "warning",
+        "`{called}` warns in the middle of the graph.",
+        [
+            helps(
+                "Warn outside of the compiled function, or after it.",
+                _WARN,
+                """
+import warnings
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+result = f(torch.ones(3))
+warnings.warn("a step")
+""",
+            ),
+            helps(
+                "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn) lets torch "
+                "warn at the end of the graph.",
+                _WARN,
+                "import warnings\n"
+                "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)\n" + _WARN,
+                "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)",
+            ),
+        ],
+        ids=("GB0007", "GB0008"),
+        reason=r"marked as skipped",
+        where=r"`_?warnings\.warn`|function `warn` in file `[^`]*warnings\.py`",
+    ),
+    row(
         "not traced",
         "torch does not trace `{name}`, which is no Python code or is marked as skipped.",
         [
@@ -553,7 +732,7 @@ result = f(torch.ones(3))
     ),
     row(
         "method",
-        "The graph cannot hold a call of `{name}` of a `{owner}`.",
+        "The graph cannot hold a call of `{name}`.",
         [
             helps(
                 "Call `{name}` outside of the compiled function, and pass what it returns.",
@@ -573,41 +752,7 @@ result = f(torch.ones(3), int(file.read()))
         ],
         ids=("GB0156",),
         reason=r"Unsupported method call",
-        names=r"method `(?P<name>[^`]+)` of class `(?P<owner>[^`]+)`",
-    ),
-    row(
-        "log",
-        "A message is logged in the middle of the graph.",
-        [
-            helps(
-                "Log outside of the compiled function, or after it.",
-                _LOG,
-                """
-import logging
-log = logging.getLogger("a program")
-
-@torch.compile(backend="eager")
-def f(x):
-    return x + 1
-
-result = f(torch.ones(3))
-log.info("a step")
-""",
-            ),
-            helps(
-                "torch._dynamo.config.ignore_logging_functions.add(logger.warning), with the "
-                "method that is called, leaves "
-                "it out of compiled code.",
-                _LOG,
-                _LOG.replace(
-                    "\n@torch.compile",
-                    "torch._dynamo.config.ignore_logging_functions.add(log.info)\n\n@torch.compile",
-                ),
-                "torch._dynamo.config.ignore_logging_functions.add(LOGGER.METHOD)",
-            ),
-        ],
-        ids=("GB0291",),
-        reason=r"logging\.Logger|logger",
+        names=r"method `(?P<name>[^`]+)` of class",
     ),
     row(
         "context manager",

@@ -5,6 +5,7 @@ torch's own texts stay beside these words, complete; where a reason is not known
 explanation is what is said. The words and the advice are rows of `depyf.advice`.
 """
 
+import ast
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
@@ -47,14 +48,19 @@ def of_break(found: Document) -> Said:
     reason = found.get("reason") or "unknown"
     raw = found.get("text") or reason
     location = found.get("location") or ""
-    said = "%s\n%s\n%s" % (reason, found.get("explanation") or "", location)
+    stack = [str(text) for text in found.get("user_stack") or ()]
+    source = _last_code(stack)
+    said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
     number = _GB.search(found.get("url") or "")
     code = "GB" + number.group(1) if number else ""
-    row, names = advice.find(break_rows.ROWS, code, reason, said)
+    hints = "\n".join(map(str, found.get("hints") or ()))
+    row, names = advice.find(break_rows.ROWS, code, reason, said, hints)
+    names = _as_called(names, stack)
     explanation = (found.get("explanation") or "").strip()
-    why = (advice.filled(row.words, names) if row else None) or ""
+    why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     filename, line = split_location(location)
-    looped = break_rows.LOOP.help if _LOOP.search(raw) else ()
+    # where the loop itself is the problem, its body is not
+    looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
     return {
         "what": reason.rstrip(": "),
         "code": code,
@@ -68,13 +74,84 @@ def of_break(found: Document) -> Said:
         "hints": [] if row and row.key in advice.NORMAL else _hints(found.get("hints") or ()),
         "file": filename,
         "line": line,
-        "source": _last_code(found.get("user_stack") or ()),
-        "caller": users_line(found.get("user_stack") or ())
-        if in_library(filename)
-        else ("", 0, ""),
+        "source": source,
+        "caller": users_line(stack) if in_library(filename) else ("", 0, ""),
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+def _as_called(names: Dict[str, str], stack: Sequence[str]) -> Dict[str, str]:
+    """The names of a break with `called`, the function as the program's line calls it, and its last
+    part, `method`; `name` is the same where torch names something inside of Python's own library.
+    """
+    called, inside = _call_of(stack)
+    if not called:
+        return names
+    names = dict(names, called=called, method=called.rpartition(".")[2])
+    name = names.get("name", "")
+    if name and (inside or name.rpartition(".")[2] == names["method"]):
+        names["name"] = called
+    return names
+
+
+#: what stands in words for a name that is not known
+_UNNAMED = {"called": "a function"}
+
+#: files of Python's own library, and what torch puts in the place of some of its functions
+_OF_PYTHON = re.compile(
+    r"[/\\]lib[/\\]python\d+\.\d+[/\\](?!(site|dist)-packages)|[/\\]_dynamo[/\\]polyfills[/\\]"
+)
+_MARKS = re.compile(r"^\s*[\^~]+\s*$")
+
+
+def _call_of(stack: Sequence[str]) -> Tuple[str, bool]:
+    """(what the innermost frame that is not Python's own library calls, as it is written, or "";
+    whether there are frames of that library inside).
+    """
+    frames: List[Tuple[str, str, str]] = []  # file, code, marks below it
+    for index, text in enumerate(stack):
+        match = _FRAME.match(text)
+        if match is not None and match.group("file"):
+            below = [one for one in stack[index + 1 : index + 3] if not _FRAME.match(one)]
+            marks = below[1] if len(below) > 1 and _MARKS.match(below[1]) else ""
+            frames.append((match.group("file"), below[0] if below else "", marks))
+    inside = False
+    while frames and _OF_PYTHON.search(frames[-1][0]):
+        frames.pop()
+        inside = True
+    marked = any(_MARKS.match(text) for text in stack)
+    return (_called(*frames[-1][1:], whole=marked) if frames else ""), inside
+
+
+def _called(code: str, marks: str, whole: bool) -> str:
+    """The function, a name with attributes, that a line calls at the marks that a traceback has
+    below it; without marks, that of its only call.
+
+    Args:
+        whole: no marks means all of the line, as from CPython 3.11 on.
+    """
+    first = len(marks) - len(marks.lstrip())
+    part = code[first : len(marks.rstrip())] if marks else code.strip()
+    for text in (part, part.rstrip(":") + ": pass"):
+        try:
+            tree = ast.parse(text.strip())
+        except (SyntaxError, ValueError):
+            continue
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        if marks or whole:
+            calls = calls[:1]  # the outermost
+        if len(calls) == 1:
+            return _dotted(calls[0].func)
+    return ""
+
+
+def _dotted(node: ast.AST) -> str:
+    parts: List[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
 
 
 def _advice(row: Optional[advice.Row], names: Mapping[str, str]) -> List[Tuple[str, str]]:
