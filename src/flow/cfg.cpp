@@ -259,6 +259,22 @@ bool is_straight(const InstrList& list) {
                      [](const Instr& instr) { return acts_on_values_alone(instr.op); });
 }
 
+static VersionTraits traits_of(PyVersion version) {
+  return {
+      .source_order = version < PyVersion{3, 10},
+      .continue_in_finally = version >= PyVersion{3, 8},
+      .named_expressions = version >= PyVersion{3, 8},
+      .one_test_on_a_row = version >= PyVersion{3, 10} && version < PyVersion{3, 12},
+      .turns_tests = version >= PyVersion{3, 12},
+      .folds_displays = version >= PyVersion{3, 14},
+      .keeps_not = version >= PyVersion{3, 14},
+      // Measured; up to 3.8 a stack limits the parser, which the statements around need, too.
+      .brackets = version < PyVersion{3, 8}   ? 80u
+                  : version < PyVersion{3, 9} ? 90u
+                                              : 199u,
+  };
+}
+
 Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   if (is_straight(list)) {
     Cfg cfg;
@@ -280,15 +296,7 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list, unreached);
-  cfg.source_order = version < PyVersion{3, 10};
-  // Measured; up to 3.8 a stack limits the parser, which the statements around need, too.
-  cfg.brackets = version < PyVersion{3, 8} ? 80 : version < PyVersion{3, 9} ? 90 : 199;
-  cfg.continue_in_finally = version >= PyVersion{3, 8};
-  cfg.named_expressions = version >= PyVersion{3, 8};
-  cfg.folds_displays = version >= PyVersion{3, 14};
-  cfg.one_test_on_a_row = version >= PyVersion{3, 10} && version < PyVersion{3, 12};
-  cfg.keeps_not = version >= PyVersion{3, 14};
-  cfg.turns_tests = version >= PyVersion{3, 12};
+  cfg.traits = traits_of(version);
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;
   if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);

@@ -61,6 +61,33 @@ struct Block {
   BlockId next, target;
 };
 
+/// What later stages know of the Python version: how its compiler lays code out, and what its
+/// parser takes.
+struct VersionTraits {
+  /// ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source.
+  bool source_order = false;
+  /// From 3.8 on the compiler takes `continue` in a `finally` body,
+  bool continue_in_finally = true;
+  /// and there is `name := value`.
+  bool named_expressions = true;
+  /// 3.10, 3.11: a value that two operators jump on is tested once where both are of one row, else
+  /// twice.
+  bool one_test_on_a_row = false;
+  /// 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same
+  /// place in the source.
+  bool turns_tests = false;
+  /// 3.14+: the constants that a display begins with come as one.
+  bool folds_displays = false;
+  /// 3.14+: `if not x in y` tests `x in y` and not `x not in y`.
+  bool keeps_not = false;
+  /// How many brackets in one another the parser takes, and one more.
+  std::uint32_t brackets = 199;
+};
+
+/// How many jumps and blocks without effect a look ahead passes. Compilers leave one or two behind
+/// one another; the bound keeps hostile code, where each of n looks passes n jumps, linear.
+constexpr int kMostHops = 64;
+
 struct Cfg {
   std::vector<Instr>
       instrs;  // Instr::target is NOT used here; blocks have successors. ≤ 3.8: expanded by context
@@ -68,20 +95,10 @@ struct Cfg {
                                 // normal and exceptional edges)
   std::vector<Region> regions;  // parents before children
   BlockId entry;
-  bool folds_displays = false;     // 3.14+: the constants that a display begins with come as one
-  bool one_test_on_a_row = false;  // 3.10, 3.11: a value that two operators jump on is tested once
-                                   // where both are of one row, else twice
-  bool keeps_not = false;          // 3.14+: `if not x in y` tests `x in y` and not `x not in y`
-  bool source_order =
-      false;  // ≤ 3.9: no optimiser copied or moved a block, so offsets follow the source
-  bool continue_in_finally = true;  // from 3.8 on the compiler takes `continue` in a `finally` body
-  std::uint32_t brackets = 199;     // in one another that the parser takes, and one more
-  bool named_expressions = true;    // from 3.8 on there is `name := value`
-  std::vector<LoopSpan> loops;      // where source_order: by `begin`
-  std::vector<ElseSpan> elses;      // ≤ 3.9: of `if`, and where other jumps look like it
-  bool turns_tests = false;  // 3.12+: a test that would jump back jumps forward if it does not
-                             // hold, over a jump of the same place in the source
-  bool unreached = false;    // ≤ 3.10: with code that nothing reaches, see build_cfg
+  VersionTraits traits;
+  std::vector<LoopSpan> loops;  // where traits.source_order: by `begin`
+  std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
+  bool unreached = false;       // ≤ 3.10: with code that nothing reaches, see build_cfg
   bool ends_in_compound =
       false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
 

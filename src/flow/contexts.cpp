@@ -20,6 +20,9 @@ constexpr std::uint32_t kStateBit = 0x80000000u;
 /// CO_MAXBLOCKS of Include/cpython/frameobject.h: the interpreter aborts beyond.
 constexpr std::uint32_t kMaxBlocks = 20;
 constexpr std::uint64_t kDeepest = 0x1000000;  // of the stack
+/// How far a look ahead for the end of a handler goes, in instructions or clauses: each of n
+/// handlers in one another looks.
+constexpr std::size_t kFar = 2000;
 
 /// What lies on the block stack, or what the interpreter keeps on the value stack to remember how a
 /// `finally` body was entered.
@@ -306,7 +309,7 @@ class Expansion {
 
   /// Where control goes on from an instruction: past jumps. kNoOffset where that is not plain.
   std::uint32_t goes_on(std::uint32_t index) const {
-    for (int hops = 0; hops < 16 && index < list_.instrs.size(); ++hops) {
+    for (int hops = 0; hops < kMostHops && index < list_.instrs.size(); ++hops) {
       static constexpr OpSet begins_statement{Op::LOAD_CONST, Op::LOAD_FAST,       Op::LOAD_GLOBAL,
                                               Op::LOAD_NAME,  Op::LOAD_DEREF,      Op::LOAD_CLOSURE,
                                               Op::FOR_ITER,   Op::SETUP_FINALLY,   Op::BUILD_LIST,
@@ -335,9 +338,9 @@ class Expansion {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
     std::size_t i = handler;
-    for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < 1000; ++clauses) {
+    for (std::size_t clauses = 0; i < n && instrs[i].op == Op::COPY && clauses < kFar; ++clauses) {
       std::size_t test = i;
-      while (test < n && test < i + 200 && instrs[test].op != Op::EXC_MATCH) ++test;
+      while (test < n && test < i + kFar && instrs[test].op != Op::EXC_MATCH) ++test;
       if (test + 1 >= n || instrs[test].op != Op::EXC_MATCH ||
           instrs[test + 1].op != Op::BRANCH_FALSE)
         return kNone;
@@ -368,7 +371,7 @@ class Expansion {
   std::uint32_t handler_end(std::uint32_t from) const {
     const std::vector<Instr>& instrs = list_.instrs;
     std::uint32_t depth = 0;
-    for (std::size_t i = from; i < instrs.size() && i < from + std::size_t{2000}; ++i) {
+    for (std::size_t i = from; i < instrs.size() && i < from + kFar; ++i) {
       const Op op = instrs[i].op;
       if (i > from && first_setup_[i] < from)
         return kNone;  // the handler of a statement around this one, whose own end is gone
@@ -426,7 +429,7 @@ class Expansion {
     }
     if (instrs[handler].op == Op::POP_TOP) return kNoOffset;  // a bare `except`
     std::uint32_t depth = 0;
-    for (std::size_t i = handler; i < n && i < handler + 2000; ++i) {
+    for (std::size_t i = handler; i < n && i < handler + kFar; ++i) {
       const Op op = instrs[i].op;
       if (op == Op::SETUP_FINALLY) ++depth;
       if (op != Op::END_FINALLY && op != Op::END_ASYNC_FOR) continue;
@@ -448,7 +451,8 @@ class Expansion {
   bool marks_normal_entry(std::uint32_t index) const {
     if (finally_body_.empty() || !is_none(list_.instrs[index])) return false;
     std::uint32_t next = index + 1;
-    for (int hops = 0; hops < 4 && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP;
+    for (int hops = 0;
+         hops < kMostHops && next < list_.instrs.size() && list_.instrs[next].op == Op::JUMP;
          ++hops)
       next = list_.instrs[next].target;
     return next < list_.instrs.size() && finally_body_[next];
@@ -808,7 +812,7 @@ class Expansion {
         continue;
       const std::uint32_t end = clauses_end(context.target);
       std::uint32_t at = context.target - 1;
-      while (at > 1 && at + 64 > context.target && inline_state_[at] == kNone &&
+      while (at > 1 && at + kMostHops > context.target && inline_state_[at] == kNone &&
              (list_.instrs[at].op == Op::POP_BLOCK || list_.instrs[at].op == Op::JUMP))
         --at;
       if (list_.instrs[at].op != Op::RETURN_VALUE || end == kNone || !unreached_statement(end))

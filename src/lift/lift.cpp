@@ -314,13 +314,7 @@ class Lifter {
     out_.code = code_;
     out_.regions = cfg_->regions;
     out_.entry = cfg_->entry;
-    out_.source_order = cfg_->source_order;
-    out_.continue_in_finally = cfg_->continue_in_finally;
-    out_.brackets = cfg_->brackets;
-    out_.named_expressions = cfg_->named_expressions;
-    out_.folds_displays = cfg_->folds_displays;
-    out_.one_test_on_a_row = cfg_->one_test_on_a_row;
-    out_.keeps_not = cfg_->keeps_not;
+    out_.traits = cfg_->traits;
     out_.loops = cfg_->loops;
     out_.elses = cfg_->elses;
     out_.ends_in_compound = cfg_->ends_in_compound;
@@ -877,7 +871,7 @@ class Lifter {
       case Op::JUMP:
         control_must_be_last(last);
         leave(TermKind::Jump);
-        if (cfg_->source_order) block().jump = static_cast<JumpRole>(in.aux);
+        if (cfg_->traits.source_order) block().jump = static_cast<JumpRole>(in.aux);
         set_edge(0, source.next.valid() ? source.next : source.target);
         return true;
       case Op::BRANCH_FALSE:
@@ -1002,7 +996,7 @@ class Lifter {
 
   /// Is the test of this block the other one in the source, where it jumps back?
   bool turned(const Block& source) const {
-    if (!cfg_->turns_tests) return false;
+    if (!cfg_->traits.turns_tests) return false;
     const Block& next = (*cfg_)[source.next];
     const Instr &test = cfg_->instrs[source.end - 1], &jump = cfg_->instrs[next.first];
     return next.end == next.first + 1 && jump.op == Op::JUMP && jump.line == test.line &&

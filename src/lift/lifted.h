@@ -122,15 +122,10 @@ struct Lifted {
   std::vector<LiftedBlock> blocks;  // same ids as in the Cfg
   std::vector<Region> regions;
   BlockId entry;
-  bool source_order = false;  // see Cfg
-  bool continue_in_finally = true;
-  std::uint32_t brackets = 199;                       // see Cfg
-  bool named_expressions = true;                      // see Cfg
-  bool folds_displays = false;                        // see Cfg
-  bool one_test_on_a_row = false, keeps_not = false;  // see Cfg
-  std::vector<LoopSpan> loops;                        // see Cfg
-  std::vector<ElseSpan> elses;                        // see Cfg
-  bool ends_in_compound = false;                      // see Cfg
+  VersionTraits traits;
+  std::vector<LoopSpan> loops;    // see Cfg
+  std::vector<ElseSpan> elses;    // see Cfg
+  bool ends_in_compound = false;  // see Cfg
 
   Value& operator[](ValueId id) { return values[id.index]; }
   const Value& operator[](ValueId id) const { return values[id.index]; }

@@ -142,7 +142,7 @@ constexpr const char* kLastRung = "the last rung of the ladder was asked for";
 
 /// Where code stands tells nothing of how it was written.
 void forget_layout(Cfg& cfg) {
-  cfg.source_order = cfg.unreached = cfg.ends_in_compound = false;
+  cfg.traits.source_order = cfg.unreached = cfg.ends_in_compound = false;
   cfg.loops.clear();
   cfg.elses.clear();
   for (Region& region : cfg.regions) region.setup = region.after = region.end = kNoOffset;

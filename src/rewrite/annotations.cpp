@@ -564,6 +564,9 @@ class Placer {
       });
   }
 
+  /// Of one annotation; a hostile body may have any number.
+  static constexpr std::size_t kMostCopies = 16;
+
   /// The code of a `finally` is there several times, each time with another number, and its
   /// statements are written once.
   void find_copies() {
@@ -575,7 +578,7 @@ class Placer {
       const Annotation& a = annotations_[i];
       if (a.condition == UINT32_MAX || !tops_[i].empty()) continue;
       const std::vector<std::size_t>& others = marked[a.name.index];
-      const std::size_t looked = std::min<std::size_t>(others.size(), 16);
+      const std::size_t looked = std::min(others.size(), kMostCopies);
       copy_[i] = std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(looked),
                              [&](std::size_t other) {
                                return same_expression(r_.ast, annotations_[other].value, a.value);

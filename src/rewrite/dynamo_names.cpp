@@ -222,6 +222,7 @@ class Naming {
   }
 
   static constexpr std::size_t kFar = 64;
+  static constexpr int kLongestPath = 200;
 
   bool passes(const std::vector<StmtId>& list, std::size_t from, std::size_t to,
               std::uint32_t name) {
@@ -315,7 +316,7 @@ class Naming {
   /// model and weight. Empty where there is no path.
   Words path(ExprId id) {
     Words back;  // from the end
-    for (int steps = 0; id && steps < 200; ++steps) {
+    for (int steps = 0; id && steps < kLongestPath; ++steps) {
       const Expr& e = ast_[id];
       if (e.kind == ExprKind::Name) return begins(id, back) ? joined(back) : Words();
       if (e.kind == ExprKind::Attribute) {

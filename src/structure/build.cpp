@@ -117,7 +117,7 @@ ExprId BlockBuilder::use(const Pending& entry) {
 
 /// Can the stores seen so far be walruses?
 bool BlockBuilder::names_alone(const Pending& entry) const {
-  if (!s_.lifted.named_expressions) return false;
+  if (!s_.lifted.traits.named_expressions) return false;
   if (entry.targets > 1 && s_.options.made_by_dynamo) return false;
   return std::all_of(targets_.begin(), targets_.end(), [&](const Target& target) {
     return target.value != entry.value || s_.ast[target.expr].kind == ExprKind::Name;
@@ -360,7 +360,7 @@ BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
 
 /// Does a loop over `iterator` follow the node `from`, with nothing but jumps on the way?
 bool BlockBuilder::loop_follows(ValueId iterator, BlockId from) const {
-  for (int steps = 0; from.valid() && steps < 8; ++steps) {
+  for (int steps = 0; from.valid() && steps < kMostHops; ++steps) {
     const Node& node = s_.nodes[from.index];
     if (node.term == TermKind::ForIter) return s_.resolve(node.value) == s_.resolve(iterator);
     if (node.term != TermKind::Jump) return false;
@@ -483,7 +483,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   };
   // `(a or b) or c` tests twice
   const bool merged = s_.is_merged(s_.resolve(s_.at(v).operands[0]));
-  if (merged && s_.lifted.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp)
+  if (merged && s_.lifted.traits.one_test_on_a_row && s_.ast[first].kind == ExprKind::BoolOp)
     s_.ast[first].a = kBeginsRow;
   std::vector<ExprId> list = merged ? std::vector<ExprId>{first} : operands_of(first),
                       right = operands_of(select.rest);
@@ -501,8 +501,8 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   }
   list.insert(list.end(), right.begin(), right.end());
   if (select.merged &&
-      s_.lifted.one_test_on_a_row)  // as a value: the operands but the last one, where they are
-                                    // operations too, jump to the next one's test
+      s_.lifted.traits.one_test_on_a_row)  // as a value: the operands but the last one, where they
+                                           // are operations too, jump to the next one's test
     for (std::size_t i = 0; i + 1 < list.size(); ++i)
       for (ExprId e = list[i]; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX;
            e = s_.ast[e].kids[0])
@@ -623,7 +623,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
 void BlockBuilder::name_expressions(StmtId statement) {
   Stmt& st = s_.ast[statement];
   const auto is_name = [&](ExprId target) { return s_.ast[target].kind == ExprKind::Name; };
-  if (!s_.lifted.named_expressions || s_.options.made_by_dynamo ||
+  if (!s_.lifted.traits.named_expressions || s_.options.made_by_dynamo ||
       !std::all_of(st.list.begin(), st.list.end(), is_name))
     return;
   st.kind = StmtKind::Expr;
@@ -653,7 +653,8 @@ inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value,
   if (is_comparison(value.op)) {
     if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo))
       s_.ast[e].op = kEitherPolarity;
-    else if (value.op != Op::COMPARE && s_.lifted.keeps_not && s_.ast[e].kind == ExprKind::Compare)
+    else if (value.op != Op::COMPARE && s_.lifted.traits.keeps_not &&
+             s_.ast[e].kind == ExprKind::Compare)
       s_.ast[e].op = kKeepsNot;
   }
   return e;

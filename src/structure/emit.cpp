@@ -311,7 +311,7 @@ void Emitter::go_to_end(std::uint32_t n, std::uint32_t l, const Context& ctx, Or
 }
 
 void Emitter::append_continue(std::uint32_t l, const Context& ctx, Origin origin) {
-  if (ctx.in_finally && !s_.lifted.continue_in_finally)
+  if (ctx.in_finally && !s_.lifted.traits.continue_in_finally)
     throw Error("structure: continue in the body of a finally, which this version does not take");
   append_end(l, StmtKind::Continue, origin);
 }

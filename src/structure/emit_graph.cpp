@@ -25,7 +25,7 @@ std::uint32_t Emitter::wrapped(RegionId from, BlockId to) const {
 
 std::uint32_t Emitter::past_empty(RegionId from, BlockId to) const {
   std::uint32_t t = wrapped(from, to);
-  for (int steps = 0; steps < 8 && is_block(t); ++steps) {
+  for (int steps = 0; steps < kMostHops && is_block(t); ++steps) {
     const Node& node = s_.nodes[t];
     if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump ||
         node.jump != JumpRole::Plain || !node.params.empty() || !node.edges[0].args.empty() ||
@@ -164,7 +164,7 @@ void Emitter::find_once() {
     for (int k = 0; k < node.edge_count(); ++k) {
       const std::uint32_t first = target(BlockId(b), k);
       std::uint32_t t = first;
-      for (int steps = 0; steps < 8 && is_jump_statement(t); ++steps)
+      for (int steps = 0; steps < kMostHops && is_jump_statement(t); ++steps)
         t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
       if (const_return(t) || (is_block(t) && s_.nodes[t].term == TermKind::Unreachable)) continue;
       for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t));
@@ -284,7 +284,8 @@ void Emitter::leave_regions(RegionId from, std::uint32_t t) {
   for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
     const RegionId owner =
         s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
-    for (int steps = 0; steps < 8 && is_jump_statement(t) && !stands_behind(t, owner); ++steps)
+    for (int steps = 0; steps < kMostHops && is_jump_statement(t) && !stands_behind(t, owner);
+         ++steps)
       t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
     if (s_.is_ancestor(r, region_of(t))) break;
     if (in_source_order() && const_return(t) &&
@@ -311,7 +312,8 @@ std::uint32_t Emitter::end_of(RegionId r, RegionId owner) const {
   if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset)
     return s_.lifted.regions[owner.index].end;
   std::uint32_t t = s_.regions[owner.index].handler.index;
-  for (int steps = 0; steps < 1000 && is_test(BlockId(t), s_.regions[owner.index].handler); ++steps)
+  for (std::uint32_t tests = 0;
+       tests < blocks_ && is_test(BlockId(t), s_.regions[owner.index].handler); ++tests)
     t = s_.nodes[t].edges[1].to.index;
   return s_.nodes[t].term == TermKind::Reraise ? s_.nodes[t].term_offset : begin;
 }

@@ -121,12 +121,12 @@ bool Emitter::ends_apart(std::uint32_t h, std::uint32_t n, std::uint32_t exit) c
 bool Emitter::goes_only_to(std::uint32_t n, std::uint32_t h, std::uint32_t t) const {
   if (dom_.idom[n] != h) return false;
   std::vector<std::uint32_t> stack{n};
-  for (std::size_t i = 0; i < stack.size() && i < 4096; ++i) {
+  for (std::size_t i = 0; i < stack.size(); ++i) {
     for (std::uint32_t to : graph_.successors(stack[i]))
       if (to != t && !dom_.dominates(n, to) && real_edge(stack[i], to)) return false;
     stack.insert(stack.end(), children(stack[i]).begin(), children(stack[i]).end());
   }
-  return stack.size() <= 4096;
+  return true;
 }
 
 std::unordered_set<std::uint32_t> Emitter::reachable(std::vector<std::uint32_t> roots,

@@ -371,14 +371,16 @@ bool Emitter::subtree_reaches(std::uint32_t n, std::uint32_t follow) const {
 
 bool Emitter::handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow) const {
   std::vector<std::uint32_t> stack;
-  for (BlockId t : tests) stack.push_back(t.index);
+  FlatMap<std::uint8_t> seen;
+  const auto visit = [&](std::uint32_t u) {
+    if (std::exchange(seen[u], std::uint8_t{1}) == 0) stack.push_back(u);
+  };
+  for (BlockId t : tests) visit(t.index);
   for (std::size_t i = 0; i < stack.size(); ++i) {
     std::uint32_t u = stack[i];
     for (std::uint32_t t : graph_.successors(u))
       if (t == follow && !(is_block(u) && s_.nodes[u].jump == JumpRole::Continue)) return true;
-    for (std::uint32_t c : children(u))
-      if (std::find(stack.begin(), stack.end(), c) == stack.end()) stack.push_back(c);
-    if (stack.size() > 100000) break;
+    for (std::uint32_t c : children(u)) visit(c);
   }
   return false;
 }

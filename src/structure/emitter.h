@@ -68,7 +68,7 @@ class Emitter {
   /// `try` whose handlers never go on was its `else`.
   std::span<StmtId> end_in_else(std::span<StmtId> list);
   /// Does the order of offsets tell how it was written?
-  bool in_source_order() const { return s_.lifted.source_order && s_.options.layout_tells; }
+  bool in_source_order() const { return s_.lifted.traits.source_order && s_.options.layout_tells; }
 
   /// One block, as most functions are.
   bool is_straight() const {

@@ -50,7 +50,7 @@ class Folder {
           if (v != root && s_.uses[v.index] > 1) return {};
           continue;
         }
-        if (!s_.lifted.named_expressions || value.kind != ValueKind::Operation ||
+        if (!s_.lifted.traits.named_expressions || value.kind != ValueKind::Operation ||
             !is_name_store(value.op))
           return {};
         const ValueId stored = s_.resolve(value.operands[0]);
@@ -136,8 +136,8 @@ class Folder {
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
     if (x.args.size() != y.args.size()) return false;
     // short exits are copied, from 3.10 on
-    if (x.to != y.to && (s_.lifted.source_order || !x.args.empty() || !s_.same_exit(x.to, y.to) ||
-                         s_.written_apart(x.to, y.to)))
+    if (x.to != y.to && (s_.lifted.traits.source_order || !x.args.empty() ||
+                         !s_.same_exit(x.to, y.to) || s_.written_apart(x.to, y.to)))
       return false;
     for (std::size_t i = 0; i < x.args.size(); ++i) {
       ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
@@ -210,7 +210,7 @@ class Folder {
   /// `not (x is y)` and `not (x in y)` compile to other operations than the tests themselves.
   bool negation_costs_nothing(ValueId test) const {
     const Value& v = s_.at(test);
-    return s_.lifted.keeps_not ||
+    return s_.lifted.traits.keeps_not ||
            !((v.op == Op::IS && v.aux != kNoneBranch) || v.op == Op::CONTAINS) ||
            v.kind != ValueKind::Operation;
   }
@@ -284,7 +284,7 @@ class Folder {
           }
         }
         if (e.external) s_.note(e.external).chained = true;
-        if (s_.lifted.one_test_on_a_row && s_.is_merged(second) &&
+        if (s_.lifted.traits.one_test_on_a_row && s_.is_merged(second) &&
             s_.ast[e.expr].kind == ExprKind::BoolOp)
           s_.ast[e.expr].a = kBeginsRow;
         Select sel;
@@ -448,7 +448,7 @@ class Folder {
       case TermKind::Unreachable:
         return false;
     }
-    const bool ends_of_one = s_.lifted.source_order && b.term == TermKind::Return
+    const bool ends_of_one = s_.lifted.traits.source_order && b.term == TermKind::Return
                                  ? ends_expression(a, b, c)
                                  : b.term_line == c.term_line && b.term_columns == c.term_columns;
     const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && ends_of_one;
@@ -456,7 +456,7 @@ class Folder {
     constexpr std::size_t kLongest = 32;
     std::size_t longest = 0;  // so many operations at the end are the same in both
     bool columns = b.term_columns != 0;
-    for (; !s_.lifted.source_order && longest < kLongest && longest < b.body.size() &&
+    for (; !s_.lifted.traits.source_order && longest < kLongest && longest < b.body.size() &&
            longest < c.body.size();
          ++longest) {
       const Value &v = s_.at(b.body[b.body.size() - 1 - longest]),
@@ -636,8 +636,9 @@ class Folder {
         continue;
       Node& arm = s_.nodes[arm_edge.to.index];
       if (arm.term != tail.term || tail.region != arm.region) continue;
-      if (returns && (arm.term_line == 0 || (arm.term_line != tail.term_line &&
-                                             !(s_.lifted.source_order && tail.body.empty()))))
+      if (returns &&
+          (arm.term_line == 0 || (arm.term_line != tail.term_line &&
+                                  !(s_.lifted.traits.source_order && tail.body.empty()))))
         continue;
       if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
       constexpr std::size_t kLongest = 32;
@@ -690,7 +691,7 @@ class Folder {
   /// return itself, on whatever row the operand stands. What only the end of an expression leads to
   /// is no statement: an arm that returns beside one that goes there goes there too.
   bool join_returning_arm(BlockId a) {
-    if (!s_.lifted.source_order || s_.options.made_by_dynamo) return false;
+    if (!s_.lifted.traits.source_order || s_.options.made_by_dynamo) return false;
     const Node& node = s_.nodes[a.index];
     for (int side = 0; side < 2; ++side) {
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
@@ -857,7 +858,7 @@ class Folder {
     if (s_.is_op(type, Op::CALL)) type = s_.resolve(s_.at(type).operands[0]);
     if (s_.is_op(type, Op::LOAD_COMMON))
       return static_cast<CommonConstant>(s_.at(type).arg) == CommonConstant::AssertionError;
-    return s_.lifted.source_order && s_.is_op(type, Op::LOAD_GLOBAL) &&
+    return s_.lifted.traits.source_order && s_.is_op(type, Op::LOAD_GLOBAL) &&
            s_.module[StrId(s_.at(type).arg)] == "AssertionError";
   }
 

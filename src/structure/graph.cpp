@@ -24,7 +24,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   nodes.reserve(l.blocks.size());
   for (LiftedBlock& block : l.blocks) nodes.emplace_back(std::move(block));
   for (Node& node : nodes)
-    node.leads_ahead = l.source_order && node.term == TermKind::Jump &&
+    node.leads_ahead = l.traits.source_order && node.term == TermKind::Jump &&
                        node.jump == JumpRole::Plain &&
                        first_offset(node.edges[0].to) > node.term_offset;
   regions.reserve(l.regions.size());
@@ -373,7 +373,7 @@ bool Structurer::thread_empty_blocks() {
     Node& node = nodes[i];
     if (!node.alive) continue;
     for (int k = 0; k < node.edge_count(); ++k) {
-      for (int steps = 0; steps < 64; ++steps) {
+      for (int steps = 0; steps < kMostHops; ++steps) {
         Edge& edge = node.edges[k];
         if (!empties[edge.to.index]) break;
         Node& empty = nodes[edge.to.index];
@@ -483,7 +483,6 @@ bool same_code_apart_from_constants(const CodeObject& a, const CodeObject& b) {
 }  // namespace
 
 bool Structurer::same_const(ConstId a, ConstId b) const {
-  constexpr std::size_t kMostPairs = 4096;  // of constants in constants; more count as different
   SmallVector<ConstId, 16> work{a, b};
   for (std::size_t pairs = 0; !work.empty(); ++pairs) {
     const ConstId q = work.back();
@@ -492,7 +491,7 @@ bool Structurer::same_const(ConstId a, ConstId b) const {
     work.pop_back();
     if (p == q) continue;
     const Const &x = module[p], &y = module[q];
-    if (x.kind != y.kind || pairs > kMostPairs) return false;
+    if (x.kind != y.kind || pairs > kMostCompared) return false;
     std::span<const ConstId> left = x.items, right = y.items;
     switch (x.kind) {
       case ConstKind::None:

@@ -137,6 +137,10 @@ struct ValueFacts {
   bool chained = false;  // right side of a comparison that the next comparison takes up
 };
 
+/// The size of two pieces of code, or two constants, that are compared as copies: those that are
+/// larger count as different.
+constexpr std::size_t kMostCompared = 4096;
+
 /// State shared by the steps of structure/.
 class Structurer {
  public:
@@ -194,7 +198,7 @@ class Structurer {
   }
   ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
   /// Does it nest deeper than the parser takes?
-  bool is_deep(ExprId e) { return nesting(e) / kBracket > lifted.brackets; }
+  bool is_deep(ExprId e) { return nesting(e) / kBracket > lifted.traits.brackets; }
   /// How deep an expression's operands nest: those that may be printed in brackets count
   /// `kBracket`, and those that the parser merely goes down into 1.
   std::uint32_t nesting(ExprId e) {
@@ -312,7 +316,7 @@ class Structurer {
   /// Not a module or a class, which no statement ends.
   bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
-  bool falls_known() const { return !lifted.source_order && !options.made_by_dynamo; }
+  bool falls_known() const { return !lifted.traits.source_order && !options.made_by_dynamo; }
   bool same_exit(BlockId a, BlockId b);
   bool written_apart(BlockId a, BlockId b);
   bool is_written_return(const Node& node) const;

@@ -394,7 +394,7 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
     if (!same(node.raise_args[j], end.raise_args[j])) return {};
   if ((node.value || end.value) && !same(node.value, end.value)) return {};
   // the end of the function, behind a statement that returns
-  if (lifted.source_order && end.body.empty() && is_const(handed) &&
+  if (lifted.traits.source_order && end.body.empty() && is_const(handed) &&
       module[ConstId(at(handed).arg)].kind == ConstKind::None)
     return {};
   return handed;
@@ -417,7 +417,7 @@ bool Structurer::join_equal_ends() {
   };
   const auto is_end = [&](const Node& node) {
     return (node.term == TermKind::Return || node.term == TermKind::Raise ||
-            (node.term == TermKind::Reraise && !lifted.source_order)) &&
+            (node.term == TermKind::Reraise && !lifted.traits.source_order)) &&
            node.alive;
   };
   const auto place_of = [&](const Node& node) {
@@ -686,7 +686,7 @@ void Structurer::join_exit_copies() {
     if (any) recount();
     return;
   }
-  if (!lifted.source_order) {
+  if (!lifted.traits.source_order) {
     any |= join_equal_ends();
     any |= join_returns_behind_regions();
   }
@@ -736,7 +736,7 @@ void Structurer::join_exit_copies() {
   };
   // The line before block `b`, past blocks that do nothing.
   auto line_before = [&](std::size_t b) {
-    for (int steps = 0; steps < 8; ++steps) {
+    for (int steps = 0; steps < kMostHops; ++steps) {
       if (!before[b].block) return 0;
       const Node& node = nodes[before[b].block.index];
       if (node.term != TermKind::Jump) return node.term_line;
@@ -765,7 +765,7 @@ void Structurer::join_exit_copies() {
       if (at(value).block != b && at(value).kind == ValueKind::Operation)
         ends.push_back({node.region, End::ReturnsValue, value.index, 0, b});
     } else if (node.term == TermKind::Return) {
-      if (lifted.source_order) continue;
+      if (lifted.traits.source_order) continue;
       const bool none = module[ConstId(at(value).arg)].kind == ConstKind::None;
       if (!none && node.term_columns == 0) continue;
       std::int32_t line = 0;
@@ -844,7 +844,7 @@ void Structurer::join_copies_behind_cleanups() {
       std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) {
         return region.kind == RegionKind::Finally && !region.unbinds;
       });
-  if (lifted.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six ||
+  if (lifted.traits.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six ||
       !join_equal_ends())
     return;
   recount();

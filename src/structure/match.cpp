@@ -291,7 +291,7 @@ class Matcher {
     tree.yes = node.edges[inverted ? 1 : 0];
     tree.no = node.edges[inverted ? 0 : 1];
     ValueId base = tree.tested;
-    for (int steps = 0; steps < 8 && block_of(base) == b; ++steps) {
+    while (block_of(base) == b) {
       const Value& value = s_.at(base);
       if (value.kind == ValueKind::Result && (s_.is_op(value.operands[0], Op::UNPACK_SEQUENCE) ||
                                               s_.is_op(value.operands[0], Op::UNPACK_EX)))
@@ -1224,7 +1224,7 @@ class Matcher {
   /// the next case.
   BlockId case_behind_guard(BlockId b, ValueId subject) {
     const std::uint32_t home = home_of(subject);
-    for (int steps = 0; steps < 64; ++steps) {
+    for (int steps = 0; steps < kMostHops; ++steps) {
       const Node& node = s_.nodes[b.index];
       if (b.index >= s_.lifted.blocks.size() || node.term == TermKind::Raise) return {};
       BlockId next, other;
@@ -1653,7 +1653,7 @@ class Matcher {
 }  // namespace
 
 void Structurer::recognise_matches() {
-  if (!lifted.source_order) Matcher(*this).run();  // 3.10+
+  if (!lifted.traits.source_order) Matcher(*this).run();  // 3.10+
 }
 
 }  // namespace depyf

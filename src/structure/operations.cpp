@@ -148,7 +148,7 @@ struct Maker {
       e.op = 0;
     }
     if ((e.op & kFromConstant) &&
-        (e.kind == ExprKind::Set || lifted.folds_displays)) {  // {1, 2, 3, *more}
+        (e.kind == ExprKind::Set || lifted.traits.folds_displays)) {  // {1, 2, 3, *more}
       e.a = UINT32_MAX;
       e.op = 0;
     } else if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1,
@@ -501,7 +501,7 @@ struct Maker {
   ExprId slice(ExprId lower, ExprId upper, ExprId step) {
     // From 3.14 on a slice of literals is a constant: one of these numbers was computed (`x[:60 *
     // 4]`), and a sign says so.
-    if (lifted.folds_displays && is_literal(lower) && is_literal(upper) && is_literal(step))
+    if (lifted.traits.folds_displays && is_literal(lower) && is_literal(upper) && is_literal(step))
       for (ExprId* part : {&lower, &upper, &step}) {
         const Const* c = *part ? constant(*part) : nullptr;
         if (!c || (c->kind != ConstKind::Int && c->kind != ConstKind::Float)) continue;

@@ -192,12 +192,11 @@ class Regions {
     };
     ValueId rest;  // what no clause took so far
     BlockId end;
+    FlatMap<std::uint8_t> seen;
     for (BlockId b = h;;) {
       const Node& node = s_.nodes[b.index];
-      if (node.region != out || node.match != UINT32_MAX || clauses.size() > 100000) return;
-      if (std::any_of(clauses.begin(), clauses.end(),
-                      [&](const StarClause& c) { return c.test == b; }))
-        return;
+      if (node.region != out || node.match != UINT32_MAX) return;
+      if (std::exchange(seen[b.index], std::uint8_t{1}) != 0) return;
       for (ValueId p : node.params) lists[p.index] = 1;
       note_appends(b);
       if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) ||
@@ -439,7 +438,7 @@ class Regions {
   /// A way out of a handler, from the operation that pops the exception state on: does it only
   /// return what is there already, or raise again?
   bool only_ends(BlockId b, std::size_t at) const {
-    for (int steps = 0; steps < 8; ++steps) {
+    for (int steps = 0; steps < kMostHops; ++steps) {
       const Node& node = s_.nodes[b.index];
       for (; at < node.body.size(); ++at)
         if (!is_quiet(node.body[at])) return false;
@@ -630,7 +629,7 @@ class Regions {
 
   /// Where control goes from there without doing anything.
   Position past_jumps(Position p) const {
-    for (int steps = 0; steps < 16; ++steps) {
+    for (int steps = 0; steps < kMostHops; ++steps) {
       const Node& node = s_.nodes[p.block.index];
       while (p.at < node.body.size() &&
              (s_.is_const(node.body[p.at]) || s_.is_op(node.body[p.at], Op::POP_EXCEPT)))
@@ -820,7 +819,7 @@ class Regions {
         }
         break;
       }
-      if (visited.size() > 4096) return false;
+      if (visited.size() > kMostCompared) return false;
     }
     return std::all_of(alone.begin(), alone.end(),
                        [&](std::uint32_t r) { return statements.count(r) != 0; });

@@ -203,7 +203,7 @@ void Structurer::return_at_once() {
     if (only_drops(node) && (drops(node) || has_value)) {
       merge(BlockId(static_cast<std::uint32_t>(i)));
       nodes[i].in_place = true;
-    } else if (!lifted.source_order && drops(end)) {
+    } else if (!lifted.traits.source_order && drops(end)) {
       end.in_place = true;
     }
   }
