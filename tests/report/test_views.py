@@ -59,6 +59,33 @@ def test_pointing_at_a_source_line_lights_what_it_became(screen, dumps):
     assert page.locator(".ln.lit").count() == 0
 
 
+def test_a_click_on_a_kernel_shows_what_it_lights_also_where_that_is_closed(screen, dumps):
+    page = screen.open(dumps / "toy" / "index.html", "compile/0/0/code/kernel")
+    inside = """(pane, words) => [...pane.querySelectorAll('.ln')].filter((line) => {
+      const at = line.getBoundingClientRect(), box = pane.querySelector('.code').getBoundingClientRect();
+      return at.top >= box.top - 1 && at.top < box.bottom && line.textContent.includes(words);
+    }).length"""
+    kernel = page.locator(".pane").nth(2)
+    assert kernel.evaluate(inside, "async_compile.cpp_pybinding(") == 1
+    assert kernel.evaluate(inside, "import os") == 0  # it opens behind the imports
+    page.get_by_label("1 pane", exact=True).click()
+    assert page.locator(".pane select").input_value() == "kernel"
+    page.locator(".pane .ln", has_text="async_compile.cpp_pybinding(").first.click()
+    assert page.locator(".pane").count() == 2
+    opened = page.locator(".pane").first
+    assert opened.locator("select").input_value() == "source"
+    assert "torch.abs(a)" in "\n".join(opened.locator(".ln.lit").all_inner_texts())
+    belongs = page.locator(".belongs")
+    assert "Source line" in belongs.inner_text()
+    belongs.get_by_text("Graph: captured").click()
+    graph = page.locator(".pane").nth(1)
+    assert page.locator(".pane").count() == 3 and graph.evaluate(inside, "= torch.abs(") == 1
+    assert page.locator(".ln.pin").count() == 1
+    screen.picture("belongs")
+    page.keyboard.press("Escape")
+    assert not belongs.is_visible() and page.locator(".ln.lit").count() == 0
+
+
 def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0")
     code = page.locator(".pane").nth(1)

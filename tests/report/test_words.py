@@ -2,7 +2,7 @@
 
 import pytest
 
-from depyf.report import words
+from depyf.report import overview, words
 
 PLACE = '   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File "/a/b.py", line 7, in f\n    y = x * n'
 
@@ -98,6 +98,59 @@ def test_reasons_of_recompiles(text, said, kind, before, after):
     assert found["raw"] == text
     if "stack trace" in text:
         assert (found["file"], found["line"], found["source"]) == ("/a/b.py", 7, "y = x * n")
+
+
+KEPT = """def resume(___stack0, ___stack1, x):
+    worst = ___stack0
+    return ___stack1 * x
+"""
+
+
+@pytest.mark.parametrize(
+    "guard, said, generic",
+    [
+        (
+            "___stack0 == 1.57",
+            "`worst`, kept across the graph break at line 61, was 1.57, is another value",
+            "a value kept across a graph break was 1.57, is another value",
+        ),
+        (
+            "L['___stack1'] == 2",
+            "a value kept across the graph break at line 61 was 2, is another value",
+            "a value kept across a graph break was 2, is another value",
+        ),
+        (
+            "___stack0 > 1.0",
+            "a condition on a number does not hold any more: `worst > 1.0`",
+            "a condition on a number does not hold any more: `___stack0 > 1.0`, where `___stack0` "
+            "is a value kept across a graph break",
+        ),
+    ],
+)
+def test_values_on_the_stack_are_named_or_said_in_words(guard, said, generic):
+    found = words.of_reason("2/0: " + guard, KEPT, 61)
+    assert found["words"] == said and not found["help"] and not found["patches"]
+    assert words.of_reason("2/0: " + guard)["words"] == generic
+
+
+def test_the_kernel_compilers_time_is_that_of_torchs_events():
+    metrics = {
+        "duration_us": 57e6,
+        "aot_autograd_cumulative_compile_time_us": 56e6,
+        "inductor_cumulative_compile_time_us": 53e6,
+        "triton_compile_time_us": 2e6,
+    }
+    events = [
+        ["inductor_compile", 2e6, 53e6],
+        ["compile_file", 3e6, 6e6],
+        ["PyCodeCache.load_by_key_path", 20e6, 25e6],
+        ["compile_file", 21e6, 20e6],
+        ["async_compile.wait", 43e6, 2e6],
+    ]
+    found = overview.phases({"metrics": metrics, "events": events})
+    assert found == {"dynamo": 1, "aot": 3, "inductor": 22, "kernels": 31}
+    events[0][0] = "compile_fx.<locals>.bw_compiler"
+    assert overview.phases({"metrics": metrics, "events": events})["kernels"] == 2
 
 
 def test_a_break_that_is_not_known_is_told_in_torchs_words():

@@ -47,6 +47,8 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
     tab = "why";
   state.panes = [];
   state.pinned = null;
+  state.open = () => {};
+  state.belongs = () => {};
   const head = make(
     "div",
     { class: "head" },
@@ -166,7 +168,7 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
   const wanted = rest[0] && choices.find((text) => text.role === rest[0]);
   if (wanted) {
     if (!picks.includes(wanted.role))
-      picks = picks.slice(0, Math.max(1, picks.length - 1)).concat(wanted.role);
+      picks = picks.slice(0, Math.max(0, picks.length - 1)).concat(wanted.role);
   }
   const real: (string | null)[] = picks.map((role) =>
     choices.some((text) => text.role === role) ? role : null,
@@ -210,15 +212,44 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
         " in the environment.",
       ),
     );
-  current.forEach((role, at) =>
-    box.append(
-      paneBox(view, choices, role, (picked) => {
-        current[at] = picked;
-        store("panes", current);
-        free();
-      }),
-    ),
-  );
+  const shows = (role: string) => {
+    const made = paneBox(view, choices, role, (picked) => {
+      current[boxes.indexOf(made)] = picked;
+      store("panes", current);
+      free();
+    });
+    return made;
+  };
+  const boxes = current.map(shows);
+  box.append(...boxes);
+  for (const pane of state.panes) pane.begin();
+  const belongs = make("p", { class: "belongs", role: "group", "aria-label": "belongs to" });
+  belongs.hidden = true;
+  panel.append(belongs);
+  state.belongs = (links) => {
+    belongs.hidden = !links.length;
+    belongs.replaceChildren("belongs to ", ...links);
+  };
+  // a text that is closed takes the place of another one only where there is no room beside it
+  state.open = (text, beside) => {
+    const opened = shows(text.role),
+      at = boxes.findIndex((one) => one !== beside.box);
+    if (boxes.length < (wide < 1150 ? 2 : 3)) {
+      const place = (role: string) => choices.findIndex((one) => one.role === role);
+      const behind = current.findIndex((role) => place(role) > place(text.role));
+      const where = behind < 0 ? boxes.length : behind;
+      box.insertBefore(opened, boxes[where] ?? null);
+      boxes.splice(where, 0, opened);
+      current.splice(where, 0, text.role);
+    } else {
+      state.panes = state.panes.filter((one) => one.box !== boxes[at]);
+      boxes[at].replaceWith(opened);
+      boxes[at] = opened;
+      current[at] = text.role;
+    }
+    whenRelated(view, () => {});
+    state.panes.find((one) => one.box === opened)?.begin();
+  };
   const tools = make("div", { class: "tools" }, "panes");
   for (const count of [1, 2, 3, 4])
     tools.append(
@@ -275,6 +306,7 @@ export function jump(pane: Pane, number: number): HTMLElement | null {
     0,
     line.offsetTop - pane.element.offsetTop - pane.element.clientHeight / 3,
   );
+  pane.box?.scrollIntoView({ block: "nearest" });
   pane.cursor = number;
   line.classList.add("cursor", "lit");
   return line;
@@ -330,6 +362,7 @@ export function paneBox(
     box.replaceChildren(top, pane.element);
     box.setAttribute("aria-label", text.title);
     if (old >= 0) {
+      pane.begin();
       whenRelated(view, () => {});
       select.focus();
     }

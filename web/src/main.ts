@@ -99,8 +99,8 @@ function ready() {
   if (location.hash.length > 1) show();
 }
 addEventListener("hashchange", () => {
-  route();
   scrollTo(0, 0);
+  route();
 });
 addEventListener("keydown", (event) => {
   if (

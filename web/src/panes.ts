@@ -1,4 +1,5 @@
 // Panes of code: lines that light what they became, from keyboard and mouse.
+import { beginning } from "./beginning";
 import { make, say, stored } from "./dom";
 import { type Highlighting, paint } from "./highlight";
 import { relate, relationCache, relations } from "./relations";
@@ -32,6 +33,10 @@ export interface Pane {
   place(number: number): OtherPlace | null;
   mark(number: number, style: string): void;
   relate(related: Relations): void;
+  /** Brings the first kernel or operation into view. */
+  begin(): void;
+  /** Brings a line into view. */
+  reveal(number: number): void;
 }
 
 // A text is cut into parts of so many lines. What is seen is built at once, the rest when nothing else is to be done or when it is needed.
@@ -91,7 +96,7 @@ export function codePane(view: View, text: Text, label: string): Pane {
   let others: OtherPlace[] = []; // others: lines of other functions, numbered behind those of the text
   const isSource = text.role === "source",
     isKernel = text.kind === "kernel";
-  const first = isSource && view.first ? view.first : 1;
+  const first = firstOf(view, text);
   const links = new Map(view.calls);
   const element = make("div", {
     class: "code" + (text.kind === "bytecode" || !stored<boolean>("wrap", true) ? " nowrap" : ""),
@@ -244,6 +249,16 @@ export function codePane(view: View, text: Text, label: string): Pane {
       return rows[number] || null;
     },
     place: (number: number) => (number < lines.length ? null : others[number - lines.length]),
+    begin() {
+      const at = beginning(text.kind, lines);
+      const y = at ? (pane.row(at)?.offsetTop ?? 0) - element.offsetTop : 0;
+      if (y > element.clientHeight / 3) element.scrollTop = y;
+    },
+    reveal(number: number) {
+      const y = (pane.row(number)?.offsetTop ?? 0) - element.offsetTop;
+      if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 40)
+        element.scrollTop = Math.max(0, y - element.clientHeight / 3);
+    },
     mark(number: number, style: string) {
       if (marks.has(number)) return;
       marks.set(number, style);
@@ -366,27 +381,46 @@ export function whenRelated(view: View, done: () => void): void {
 export function groupsOf(line: HTMLElement): number[] {
   return line.dataset.g ? line.dataset.g.split(" ").map(Number) : [];
 }
+/** What a line belongs to: source lines, and nodes where they are known. */
+interface Tie {
+  groups: number[];
+  names: string[];
+}
+// Lines of a text that belong to what another line belongs to. A node lights the nodes that it became; where that is
+// not known, what belongs to the same source line is only near.
+function tied(
+  tie: Tie,
+  byName: Map<string, number[]>,
+  byGroup: Map<number, number[]>,
+): { exact: number[]; style: "lit" | "near"; same: number[] } {
+  const rows = (wanted: string[]) => wanted.flatMap((name) => byName.get(name) || []);
+  let exact = rows(tie.names.filter((name) => !name.startsWith("c:")));
+  if (!exact.length) exact = rows(tie.names.filter((name) => name.startsWith("c:")));
+  return {
+    exact,
+    style: exact.length || (tie.names.length && byName.size) ? "near" : "lit",
+    same: tie.groups.flatMap((group) => byGroup.get(group) || []),
+  };
+}
+const tieOf = (line: HTMLElement): Tie => ({
+  groups: groupsOf(line),
+  names: line.dataset.n ? line.dataset.n.split(" ") : [],
+});
 export function light(pane: Pane | null, line: HTMLElement | null): void {
   for (const one of document.querySelectorAll(".ln.lit, .ln.near, .ln.pin, .gn.lit"))
     one.classList.remove("lit", "near", "pin");
   for (const one of state.panes) one.marks.clear();
   if (!pane || !line || line.dataset.g === undefined) return;
-  const groups = groupsOf(line),
-    names = line.dataset.n ? line.dataset.n.split(" ") : [],
+  const tie = tieOf(line),
     number = Number(line.dataset.l);
   pane.mark(number, "lit");
   for (const other of state.panes) {
-    // a node lights the nodes that it became; where that is not known, what belongs to the same source line is only marked as near
-    const rows = (wanted: string[]) => wanted.flatMap((name) => other.byName.get(name) || []);
-    let exact = rows(names.filter((name) => !name.startsWith("c:")));
-    if (!exact.length) exact = rows(names.filter((name) => name.startsWith("c:")));
+    const { exact, style, same } = tied(tie, other.byName, other.byGroup);
     for (const found of exact) other.mark(found, "lit");
-    const style = exact.length || (names.length && other.byName.size) ? "near" : "lit";
-    for (const group of groups) {
-      for (const found of other.byGroup.get(group) || []) other.mark(found, style);
+    for (const found of same) other.mark(found, style);
+    for (const group of tie.groups)
       for (const found of other.byNear.get(group) || []) other.mark(found, "near");
-    }
-    if (!groups.length)
+    if (!tie.groups.length)
       for (const [group, found] of pane.byNear)
         if (found.includes(number)) {
           for (const one of other.byGroup.get(group) || []) other.mark(one, "near");
@@ -394,41 +428,109 @@ export function light(pane: Pane | null, line: HTMLElement | null): void {
   }
   line.classList.add("lit");
 }
+/** Lines of a pane that are lit, or near where none is. */
+function shown(pane: Pane): number[] {
+  const marked = (name: string) =>
+    [...pane.marks]
+      .filter((one) => one[1] === name)
+      .map((one) => one[0])
+      .sort((a, b) => a - b);
+  const lit = marked("lit");
+  return lit.length ? lit : marked("near");
+}
+/** Lines that a text which no pane shows would light. */
+function hidden(view: View, text: Text, tie: Tie): number[] {
+  if (text.text === null) return [];
+  const known = relations(view),
+    byName = new Map<string, number[]>(),
+    byGroup = new Map<number, number[]>();
+  invert(known.names.get(text.text) ?? new Map<number, Set<string>>(), byName);
+  invert(known.of.get(text.text) ?? new Map<number, Set<number>>(), byGroup);
+  const { exact, same } = tied(tie, byName, byGroup);
+  return [...new Set(exact.length ? exact : same)].sort((a, b) => a - b);
+}
+/** Texts of a compile that no pane shows and that have lines for this one, those that explain most first. */
+const EXPLAINS = ["source", "Captured_Graph", "kernel", "AFTER_POST_GRAD", "Forward_graph", "code"];
+function closed(view: View, tie: Tie): { text: Text; lines: number[] }[] {
+  const rank = (text: Text) => {
+    const at = EXPLAINS.indexOf(text.role);
+    return at < 0 ? EXPLAINS.length : at;
+  };
+  const open = new Set(state.panes.map((one) => one.text.text));
+  return view.texts
+    .filter((text) => !open.has(text.text))
+    .map((text) => ({ text, lines: hidden(view, text, tie) }))
+    .filter((one) => one.lines.length)
+    .sort((a, b) => rank(a.text) - rank(b.text));
+}
+const firstOf = (view: View, text: Text) => (text.role === "source" && view.first) || 1;
+const lineWords = (numbers: number[]) =>
+  "line" + (numbers.length > 1 ? "s " : " ") + spans(numbers);
+
 export function pin(pane: Pane, line: HTMLElement | null): void {
   const again = state.pinned !== null && state.pinned === line;
   free();
   if (!line || line.dataset.g === undefined || again) return;
+  const tie = tieOf(line);
   light(pane, line);
+  const others = closed(pane.view, tie);
+  // where no open text has anything to show, the one that explains most is opened beside this one
+  if (!state.panes.some((one) => one !== pane && shown(one).length) && others.length) {
+    state.open(others.shift()?.text ?? pane.text, pane);
+    light(pane, line);
+  }
   state.pinned = line;
   line.classList.add("pin");
-  const told: string[] = [];
+  const told: string[] = [],
+    links: HTMLElement[] = [];
   for (const other of state.panes) {
-    const marked = (name: string) =>
-      [...other.marks]
-        .filter((one) => one[1] === name)
-        .map((one) => one[0])
-        .sort((a, b) => a - b);
-    const lit = marked("lit").length ? marked("lit") : marked("near");
+    const lit = shown(other);
     if (other === pane || !lit.length) continue;
-    const box = other.element,
-      y = (other.row(lit[0])?.offsetTop ?? 0) - box.offsetTop;
-    if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40)
-      box.scrollTop = Math.max(0, y - box.clientHeight / 3);
+    other.reveal(lit[0]);
     const own = lit.filter((number) => !other.place(number)),
       away = lit.flatMap((number) => other.place(number) ?? []).slice(0, 8);
+    const words: string[] = [];
     if (own.length)
-      told.push(
-        other.label +
-          " line" +
-          (own.length > 1 ? "s " : " ") +
-          spans(own.map((number) => other.first + number)),
-      );
-    for (const place of away) told.push(place.file.split("/").pop() + " line " + place.line);
+      words.push(other.label + " " + lineWords(own.map((number) => other.first + number)));
+    for (const place of away) words.push(place.file.split("/").pop() + " line " + place.line);
+    told.push(...words);
+    links.push(
+      make(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            other.reveal(lit[0]);
+            other.box?.scrollIntoView({ block: "nearest" });
+          },
+        },
+        words.join(", "),
+      ),
+    );
   }
+  for (const { text, lines } of others.slice(0, 6))
+    links.push(
+      make(
+        "button",
+        {
+          type: "button",
+          class: "closed",
+          title: "open " + text.title,
+          onclick: () => {
+            state.open(text, pane);
+            state.pinned = null;
+            pin(pane, line);
+          },
+        },
+        text.title + " " + lineWords(lines.map((number) => firstOf(pane.view, text) + number)),
+      ),
+    );
   say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
+  state.belongs(links);
 }
 export function free(): void {
   state.pinned = null;
+  state.belongs([]);
   light(null, null);
 }
 export function walk(pane: Pane, event: KeyboardEvent): void {

@@ -6,7 +6,7 @@ import { graphOf, readable } from "./texts";
 import type { Graph, GraphNode, Text, View } from "./types";
 
 /** Units of the drawing in a pixel, beyond which its texts are too small. */
-const READABLE = 1.5;
+const READABLE = 1.2;
 
 function describeNode(node: GraphNode): string {
   const place = node.place

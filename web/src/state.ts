@@ -1,5 +1,6 @@
 // What is shown now. One object, so that every module reads and writes the same.
 import type { Pane } from "./panes";
+import type { Text } from "./types";
 
 export const state: {
   panes: Pane[];
@@ -9,6 +10,18 @@ export const state: {
   unfold: (() => void) | null;
   /** Number of the search that is running; each change of the view ends it. */
   searching: number;
+  /** Opens a text of the compile that is shown, in a pane beside this one. */
+  open: (text: Text, beside: Pane) => void;
+  /** Shows what the pinned line belongs to. */
+  belongs: (links: HTMLElement[]) => void;
   /** Shows the view that the address names; main.ts sets it. */
   route: () => void;
-} = { panes: [], pinned: null, unfold: null, searching: 0, route: () => {} };
+} = {
+  panes: [],
+  pinned: null,
+  unfold: null,
+  searching: 0,
+  open: () => {},
+  belongs: () => {},
+  route: () => {},
+};

@@ -38,15 +38,46 @@ def _whole(value):
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
+#: torch's events that a compiler of kernels takes, as in web/src/events.ts
+_COMPILER = re.compile(
+    r"(compile_file|async_compile|triton|CachingAutotuner|PyCodeCache|TritonBundler)", re.IGNORECASE
+)
+_BACKWARD = re.compile(r"(^|[._])(backward|bw_compiler)")
+
+
+def _compiler_seconds(entry):
+    """Seconds of the compilers of kernels by torch's events, those of a backward left out.
+
+    torch's own sum, `triton_compile_time_us`, is the time that it waited for them at the end alone.
+    """
+    events = [
+        (row[1], row[1] + row[2], str(row[0]))
+        for row in entry.get("events") or ()
+        if len(row) == 3 and all(isinstance(value, (int, float)) for value in row[1:])
+    ]
+    backward = [(start, end) for start, end, name in events if _BACKWARD.search(name)]
+    total, reached = 0, float("-inf")
+    for start, end, name in sorted(events):
+        if _COMPILER.match(name) and not any(
+            first <= start and end <= last for first, last in backward
+        ):
+            total += max(0, end - max(start, reached))
+            reached = max(reached, end)
+    return total / 1e6
+
+
 def phases(entry):
-    """Seconds of each phase of one compile, from torch's compilation metrics: phase -> seconds."""
+    """Seconds of each phase of one compile, from torch's compilation metrics and events: phase ->
+    seconds.
+    """
     metrics = entry.get("metrics") or {}
     total = _seconds(
         metrics, "dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s", "duration_us"
     )
     backend = _seconds(metrics, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
     inductor = _seconds(metrics, "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
-    kernels = min(_seconds(metrics, "triton_compile_time_us"), inductor)
+    waited = _seconds(metrics, "triton_compile_time_us")
+    kernels = min(max(waited, _compiler_seconds(entry)), inductor)
     backward = _seconds(
         entry.get("backward_metrics") or {},
         "duration_us",
@@ -95,7 +126,10 @@ class Node:
         self.phases = phases(entry)
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
-        self.reasons = [words.of_reason(str(reason)) for reason in entry.get("reasons") or ()]
+        kept = (function.get("source") or "", self.resumes_at) if self.is_resume else ("", 0)
+        self.reasons = [
+            words.of_reason(str(reason), *kept) for reason in entry.get("reasons") or ()
+        ]
         for reason in self.reasons:
             _fill_after(reason, entry)
         failure = str(entry.get("failure") or "")

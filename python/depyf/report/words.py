@@ -282,12 +282,17 @@ def short(text: str) -> str:
     return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
 
 
-def of_reason(text: str) -> Said:
+#: what torch calls a value that stood on the stack at a graph break
+_KEPT = re.compile(r"___stack\d+\b")
+
+
+def of_reason(text: str, source: str = "", line: int = 0) -> Said:
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
     Args:
         text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0.
             expected 2, actual 3".
+        source, line: of a resume function: its decompiled source, and the line of its break.
     Returns:
         A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
         `after`, `help`, `file`, `line`,
@@ -319,7 +324,30 @@ def of_reason(text: str) -> Said:
         "raw": text,
     }
     _describe(found, guard)
+    if _KEPT.search(guard):
+        _name_kept(found, source, line)
     return found
+
+
+def _name_kept(found: Said, source: str, line: int) -> None:
+    """Says what a value on the stack is: torch's name for it stands in no source of the user's."""
+    at = "the graph break at line %d" % line if line else "a graph break"
+    kept = "a value kept across " + at
+
+    def named(match: Match[str]) -> str:
+        stored = re.search(r"(?m)^\s*(\w+) = %s\s*$" % match.group().strip("`"), source)
+        name = stored.group(1) if stored else ""
+        if not match.group().startswith("`"):
+            return name or match.group()
+        return "`%s`, kept across %s," % (name, at) if name else kept
+
+    words = re.sub(r"`___stack\d+`|___stack\d+\b", named, found["words"])
+    left = _KEPT.search(words)
+    if left:
+        words += ", where `%s` is %s" % (left.group(), kept)
+    found["words"] = words
+    # what helps says what to pass or to write for a name: here nobody passes or names anything
+    found.update(help=[], patches=[])
 
 
 def _describe(found: Said, guard: str) -> None:
@@ -410,7 +438,8 @@ def _describe(found: Said, guard: str) -> None:
         return
     if _RANGE.search(guard):
         found.update(kind="shape condition", name="")
-        found["words"] = "a condition on a shape does not hold any more: `%s`" % guard
+        what = "number" if _KEPT.search(guard) else "shape"
+        found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
         low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
         if low is not None:
             _advise(found, "size from 2", **low.groupdict())
