@@ -9,9 +9,6 @@
 // kept on an explicit stack.
 #include <algorithm>
 #include <functional>
-#include <memory>
-#include <numeric>
-#include <unordered_set>
 #include <utility>
 
 #include "structure/emitter.h"
@@ -74,18 +71,6 @@ std::span<StmtId> Emitter::end_in_else(std::span<StmtId> list) {
     return list.first(i + 1);
   }
   return list;
-}
-
-bool Emitter::is_jump_statement(std::uint32_t t) const {
-  if (!is_block(t) ||
-      (s_.nodes[t].jump != JumpRole::Break && s_.nodes[t].jump != JumpRole::Continue) ||
-      header_at(t))
-    return false;
-  const Node& node = s_.nodes[t];
-  if (!node.params.empty() || !node.edges[0].args.empty()) return false;
-  for (ValueId v : node.body)
-    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
-  return true;
 }
 
 void Emitter::assign_params(std::span<const ValueId> params, std::span<const ExprId> values,
@@ -170,39 +155,6 @@ void Emitter::finish_and_hand_over(BlockBuilder& builder, BlockId from, const Ed
   assign_params(params, values, l);
 }
 
-bool Emitter::const_return(std::uint32_t n) const {
-  // a module or class body has no `return` to copy
-  if (!is_block(n) || !s_.is_function()) return false;
-  const Node& node = s_.nodes[n];
-  if (node.term != TermKind::Return || !node.params.empty()) return false;
-  for (ValueId v : node.body)
-    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
-  return s_.is_const(node.value);
-}
-
-bool Emitter::is_written_return(std::uint32_t from, std::uint32_t t) const {
-  const Node &node = s_.nodes[t], &before = s_.nodes[from];
-  if (node.term_columns != 0) return s_.is_written_return(node);
-  return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 &&
-         node.term_line > before.term_line && !node.behind_copy;
-}
-
-std::vector<std::uint32_t> Emitter::merges_of(std::uint32_t n) const {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t c : children(n)) {
-    if (is_inline(n, c)) continue;
-    out.push_back(c);
-  }
-  return out;
-}
-
-bool Emitter::is_inline(std::uint32_t parent, std::uint32_t c) const {
-  if (forward_in_[c] != 1 && !(c >= blocks_ + regions_)) return false;
-  for (std::uint32_t p : preds(c))
-    if (p == parent) return c < blocks_ + regions_;
-  return false;
-}
-
 void Emitter::gen(std::uint32_t n, std::uint32_t l, const Context& ctx) {
   if (n >= blocks_ + regions_) {
     go_to_end(n, l, ctx, {});
@@ -232,12 +184,6 @@ void Emitter::gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx,
   schedule(merges, l, ctx);
   if (!merges.empty()) part.follow = merges.front();
   work_.push_back({Task::Part, false, 0, n, l, part});
-}
-
-void Emitter::check_place(std::uint32_t n, const Context& ctx) const {
-  if (region_of(n) != ctx.region)
-    throw Error("structure: code at offset " + std::to_string(place(n)) +
-                " would be protected by another statement");
 }
 
 void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
@@ -389,23 +335,6 @@ void Emitter::go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const 
               std::to_string(origin.offset));
 }
 
-bool Emitter::copyable(std::uint32_t t, const Context& ctx) const {
-  std::size_t size = 0;
-  for (int steps = 0; steps < 4; ++steps) {
-    if (t == ctx.follow || t == ctx.header || t == ctx.exit) return true;
-    if (!is_block(t) || header_[t]) return false;
-    const Node& node = s_.nodes[t];
-    if (node.region != ctx.region) return false;
-    size += node.body.size();
-    if (size > 60 || holds_part(node)) return false;
-    if (node.term == TermKind::Return) return s_.is_function();
-    if (node.term == TermKind::Raise) return true;
-    if (node.term != TermKind::Jump || node.match != kNone) return false;
-    t = targets_[std::size_t{t} * 2];
-  }
-  return false;
-}
-
 void Emitter::copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int depth) {
   if (depth == 0)
     s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
@@ -425,12 +354,19 @@ void Emitter::copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int dep
   copy(next, l, ctx, depth + 1);
 }
 
-bool Emitter::ends_at_once(std::uint32_t t, const Context& ctx) const {
-  if (t == ctx.follow) return false;
-  if (t == ctx.header || t == ctx.exit) return true;
-  if (!is_block(t) || header_[t]) return false;
-  const Node& node = s_.nodes[t];
-  return node.term == TermKind::Return || node.term == TermKind::Raise;
+ExprId Emitter::probe_condition(std::uint32_t b) {
+  const Node& node = s_.nodes[b];
+  const std::uint32_t temporaries = s_.temporaries;
+  BlockBuilder probe(s_, true);
+  probe.run(node.body);
+  ExprId e;
+  if (!probe.failed && !probe.external) {
+    e = probe.take(node.value);
+    if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external)
+      e = ExprId();
+  }
+  s_.temporaries = temporaries;
+  return e;
 }
 
 void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Context& ctx) {

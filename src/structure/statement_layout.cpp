@@ -1,19 +1,14 @@
 // What columns (3.11+), lines (3.10) and offsets (up to 3.9) tell of where code was written: edges
 // that control cannot take lead from a loop or a `try` to what stands behind it.
 #include <algorithm>
-#include <functional>
-#include <memory>
 #include <numeric>
-#include <unordered_set>
-#include <utility>
 
-#include "structure/emitter.h"
-#include "structure/operations.h"
+#include "structure/statement_graph.h"
 #include "support/error.h"
 
 namespace depyf {
 
-Emitter::Start Emitter::start_of(std::uint32_t t) {
+StatementGraph::Start StatementGraph::start_of(std::uint32_t t) {
   constexpr std::uint32_t kBeforeValue = 7, kIf = 3;  // `return `, `if `
   if (header_[t]) return {};
   if (is_try(t)) {
@@ -68,7 +63,7 @@ Emitter::Start Emitter::start_of(std::uint32_t t) {
   return {1, least - kIf};  // behind `elif not (` …
 }
 
-std::uint32_t Emitter::indentation() {
+std::uint32_t StatementGraph::indentation() {
   if (step_ != 0) return step_;
   std::vector<std::uint32_t> starts;
   for (const Node& node : s_.nodes)
@@ -81,7 +76,7 @@ std::uint32_t Emitter::indentation() {
   return step_;
 }
 
-Emitter::Side Emitter::side_of(std::uint32_t t, std::uint32_t h) {
+StatementGraph::Side StatementGraph::side_of(std::uint32_t t, std::uint32_t h) {
   if (h >= left_.size() || left_[h] == 0) return Side::Unknown;
   const Start start = start_of(t);
   if (start.least == 0) return Side::Unknown;
@@ -90,7 +85,7 @@ Emitter::Side Emitter::side_of(std::uint32_t t, std::uint32_t h) {
                                                   : Side::Unknown;
 }
 
-void Emitter::find_left() {
+void StatementGraph::find_left() {
   left_.assign(header_.size(), 0);
   auto take = [&](std::uint32_t h, std::uint32_t column) {
     if (column != 0) left_[h] = left_[h] == 0 ? column : std::min(left_[h], column);
@@ -104,13 +99,8 @@ void Emitter::find_left() {
   }
 }
 
-bool Emitter::add_breaks() {
-  if (s_.options.made_by_dynamo || !s_.options.layout_tells || in_source_order()) return false;
-  const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
-  if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; }))
-    return false;
-  find_left();
-  // last lines: of the loop itself, and of what each node dominates
+std::vector<std::int32_t> StatementGraph::find_last_lines() {
+  const std::size_t n = header_.size();
   std::vector<std::int32_t>& last = last_;
   last.assign(n, 0);
   std::vector<std::int32_t> under(n, 0);
@@ -126,6 +116,17 @@ bool Emitter::add_breaks() {
     if (loop_[u] != kNone) last[loop_[u]] = std::max(last[loop_[u]], line);
     if (header_[u] && outer_[u] != kNone) last[outer_[u]] = std::max(last[outer_[u]], last[u]);
   }
+  return under;
+}
+
+bool StatementGraph::add_breaks() {
+  if (s_.options.made_by_dynamo || !s_.options.layout_tells || in_source_order()) return false;
+  const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
+  if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; }))
+    return false;
+  find_left();
+  const std::vector<std::int32_t> under = find_last_lines();
+  const std::vector<std::int32_t>& last = last_;
   // the loop statement that holds each node where nothing stands behind a loop but what its
   // header leads to
   std::vector<std::uint32_t> holds(n, kNone), around(n, kNone);
@@ -193,13 +194,13 @@ bool Emitter::add_breaks() {
   return any;
 }
 
-bool Emitter::written_in_lines(std::uint32_t t, std::uint32_t h,
-                               const std::vector<std::int32_t>& last) const {
+bool StatementGraph::written_in_lines(std::uint32_t t, std::uint32_t h,
+                                      const std::vector<std::int32_t>& last) const {
   return first_line(t) > s_.nodes[h].term_line && first_line(t) < last[h];
 }
 
-bool Emitter::else_stands_before(std::uint32_t h, std::uint32_t exit,
-                                 const std::vector<std::int32_t>& last) {
+bool StatementGraph::else_stands_before(std::uint32_t h, std::uint32_t exit,
+                                        const std::vector<std::int32_t>& last) {
   if (!is_block(h) || (s_.nodes[h].term != TermKind::ForIter &&
                        s_.test_length(BlockId(h)) != s_.nodes[h].body.size()))
     return true;
@@ -218,7 +219,7 @@ bool Emitter::else_stands_before(std::uint32_t h, std::uint32_t exit,
   return true;
 }
 
-void Emitter::find_phantoms() {
+void StatementGraph::find_phantoms() {
   if (entry_ != s_.entry || s_.ends_behind.empty()) return;
   std::vector<std::vector<std::uint32_t>> exits(regions_);
   for (const Exit& exit : exits_) exits[exit.region.index].push_back(exit.to);
@@ -235,7 +236,7 @@ void Emitter::find_phantoms() {
   }
 }
 
-void Emitter::find_elses() {
+void StatementGraph::find_elses() {
   if (s_.elses.empty() || entry_ != s_.entry) return;
   else_of_.assign(blocks_, -1);
   for (std::uint32_t b = 0; b < blocks_; ++b) {
@@ -255,30 +256,8 @@ void Emitter::find_elses() {
   }
 }
 
-void Emitter::find_breaks() {
-  struct Span {
-    std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
-  };
+void StatementGraph::find_loop_ends(std::vector<LoopPlace>& loops) {
   const bool whole = entry_ == s_.entry;
-  const std::uint32_t n = blocks_ + 2 * regions_;
-  const Graph graph = graph_of_ways(n);
-  loop_end_.assign(n, 0);
-  break_.assign(n, kNone);
-  std::vector<Span> loops, breaks;
-  for (std::uint32_t b = 0; b < blocks_; ++b) {
-    const Node& node = s_.nodes[b];
-    if (!node.alive) continue;
-    if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
-    for (std::uint32_t t : graph.successors(b)) {
-      if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset ||
-          (t != b && place(t) == node.term_offset))
-        continue;
-      if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter))
-        loops.push_back({place(t), 0, t});
-      loop_end_[t] = std::max(loop_end_[t], node.term_offset);
-    }
-    if (node.term == TermKind::ForIter) loops.push_back({node.term_offset, 0, b});
-  }
   // Of loops that begin at one place, each stands in a `try` that the one before it consists of:
   // outer ones first.
   auto levels = [&](std::uint32_t h) {
@@ -286,18 +265,16 @@ void Emitter::find_breaks() {
     for (RegionId r = region_of(h); r; r = s_.regions[r.index].parent) ++depth;
     return depth;
   };
-  std::sort(loops.begin(), loops.end(), [&](const Span& a, const Span& b) {
+  std::sort(loops.begin(), loops.end(), [&](const LoopPlace& a, const LoopPlace& b) {
     return a.begin != b.begin ? a.begin < b.begin : levels(a.node) < levels(b.node);
   });
-  std::sort(breaks.begin(), breaks.end(),
-            [](const Span& a, const Span& b) { return a.begin < b.begin; });
   // The last jump back may have been threaded away: the bytecode's loop that begins last before
   // the header tells.
   const std::vector<LoopSpan>& spans = s_.lifted.loops;
   std::vector<std::size_t> around;
   std::size_t next = 0;
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    Span& loop = loops[i];
+    LoopPlace& loop = loops[i];
     for (; next < spans.size() && spans[next].begin <= loop.begin; ++next) {
       while (!around.empty() && spans[around.back()].end < spans[next].begin) around.pop_back();
       around.push_back(next);
@@ -321,9 +298,34 @@ void Emitter::find_breaks() {
     }
     loop.end = loop_end_[loop.node];
   }
-  std::vector<Span> open;
-  next = 0;
-  for (const Span& jump : breaks) {
+}
+
+void StatementGraph::find_breaks() {
+  const std::uint32_t n = blocks_ + 2 * regions_;
+  const Graph graph = graph_of_ways(n);
+  loop_end_.assign(n, 0);
+  break_.assign(n, kNone);
+  std::vector<LoopPlace> loops, breaks;
+  for (std::uint32_t b = 0; b < blocks_; ++b) {
+    const Node& node = s_.nodes[b];
+    if (!node.alive) continue;
+    if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
+    for (std::uint32_t t : graph.successors(b)) {
+      if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset ||
+          (t != b && place(t) == node.term_offset))
+        continue;
+      if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter))
+        loops.push_back({place(t), 0, t});
+      loop_end_[t] = std::max(loop_end_[t], node.term_offset);
+    }
+    if (node.term == TermKind::ForIter) loops.push_back({node.term_offset, 0, b});
+  }
+  find_loop_ends(loops);
+  std::sort(breaks.begin(), breaks.end(),
+            [](const LoopPlace& a, const LoopPlace& b) { return a.begin < b.begin; });
+  std::vector<LoopPlace> open;
+  std::size_t next = 0;
+  for (const LoopPlace& jump : breaks) {
     for (; next < loops.size() && loops[next].begin <= jump.begin; ++next) {
       while (!open.empty() && open.back().end < loops[next].begin) open.pop_back();
       open.push_back(loops[next]);
@@ -337,29 +339,6 @@ void Emitter::find_breaks() {
     add_order(h, t);
     if (break_[h] == kNone) break_[h] = t;
   }
-}
-
-std::int32_t Emitter::first_line(std::uint32_t t) const {
-  if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
-  if (!is_block(t)) return 0;
-  for (ValueId v : s_.nodes[t].body)
-    if (s_.at(v).line > 0) return s_.at(v).line;
-  return s_.nodes[t].term_line;
-}
-
-std::int32_t Emitter::last_line_under(std::uint32_t t) const {
-  std::int32_t line = 0;
-  std::vector<std::uint32_t> stack{t};
-  while (!stack.empty()) {
-    const std::uint32_t u = stack.back();
-    stack.pop_back();
-    if (is_block(u)) {
-      line = std::max(line, s_.nodes[u].term_line);
-      for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
-    }
-    for (std::uint32_t c : children(u)) stack.push_back(c);
-  }
-  return line;
 }
 
 }  // namespace depyf

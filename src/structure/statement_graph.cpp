@@ -1,19 +1,14 @@
 // The graph that statements are emitted from: blocks, a node for each `try` and each end of a
 // `finally`, and the edges between them; its dominators and loops.
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <numeric>
-#include <unordered_set>
 #include <utility>
 
-#include "structure/emitter.h"
-#include "structure/operations.h"
+#include "structure/statement_graph.h"
 #include "support/error.h"
 
 namespace depyf {
 
-std::uint32_t Emitter::wrapped(RegionId from, BlockId to) const {
+std::uint32_t StatementGraph::wrapped(RegionId from, BlockId to) const {
   RegionId r = s_.nodes[to.index].region;
   RegionId outermost;
   while (r && !s_.is_ancestor(r, from)) {
@@ -23,7 +18,7 @@ std::uint32_t Emitter::wrapped(RegionId from, BlockId to) const {
   return outermost ? try_node(outermost) : to.index;
 }
 
-std::uint32_t Emitter::past_empty(RegionId from, BlockId to) const {
+std::uint32_t StatementGraph::past_empty(RegionId from, BlockId to) const {
   std::uint32_t t = wrapped(from, to);
   for (int steps = 0; steps < kMostHops && is_block(t); ++steps) {
     const Node& node = s_.nodes[t];
@@ -36,15 +31,36 @@ std::uint32_t Emitter::past_empty(RegionId from, BlockId to) const {
   return t;
 }
 
-void Emitter::build_graph() {
+void StatementGraph::build_graph() {
   targets_.assign(std::size_t{blocks_} * 2, kNone);
   ways_.reserve(std::size_t{blocks_} * 2);
   for (std::uint32_t r = 0; r < regions_; ++r) {
     const StructRegion& region = s_.regions[r];
     if (region.kind == RegionKind::Finally) finally_of_[region.handler.index] = RegionId(r);
   }
+  add_ways_of_blocks(find_entries());
+  add_ways_of_regions();
+  add_ends_of_iterators();
+  if (in_source_order()) {
+    find_elses();
+    find_phantoms();
+    find_breaks();
+  }
+  analyse();
+  find_loops();
+  if (add_breaks()) {
+    analyse();
+    find_loops();
+  }
+  if (add_module_end()) {
+    analyse();
+    find_loops();
+  }
+  find_once();
+}
+
+std::vector<std::uint32_t> StatementGraph::find_entries() {
   std::vector<std::uint32_t> entries_from_outside(regions_, 0);
-  // entry of each region, and how often it is entered from outside
   for (std::uint32_t b = 0; b < blocks_ && regions_ != 0; ++b) {
     const Node& node = s_.nodes[b];
     if (!node.alive) continue;
@@ -55,6 +71,10 @@ void Emitter::build_graph() {
   for (const StructRegion& region : s_.regions)
     if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally)
       enter(region.parent, region.handler, entries_from_outside);
+  return entries_from_outside;
+}
+
+void StatementGraph::add_ways_of_blocks(const std::vector<std::uint32_t>& entries_from_outside) {
   for (std::uint32_t b = 0; b < blocks_; ++b) {
     const Node& node = s_.nodes[b];
     if (!node.alive) continue;
@@ -83,6 +103,9 @@ void Emitter::build_graph() {
       }
     }
   }
+}
+
+void StatementGraph::add_ways_of_regions() {
   for (std::uint32_t r = 0; r < regions_; ++r) {
     const StructRegion& region = s_.regions[r];
     if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
@@ -100,7 +123,9 @@ void Emitter::build_graph() {
     }
   }
   for (auto [r, t] : exits_) add_order(try_node(r), t);
-  // Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
+}
+
+void StatementGraph::add_ends_of_iterators() {
   FlatMap<std::uint32_t> loop_of_iterator;
   for (std::uint32_t b = 0; b < blocks_; ++b)
     if (s_.nodes[b].alive && s_.nodes[b].term == TermKind::ForIter)
@@ -121,25 +146,9 @@ void Emitter::build_graph() {
       if (!only_leaves) add_order(*loop, b);
     }
   }
-  if (in_source_order()) {
-    find_elses();
-    find_phantoms();
-    find_breaks();
-  }
-  analyse();
-  find_loops();
-  if (add_breaks()) {
-    analyse();
-    find_loops();
-  }
-  if (add_module_end()) {
-    analyse();
-    find_loops();
-  }
-  find_once();
 }
 
-std::uint32_t Emitter::loop_around(RegionId r) const {
+std::uint32_t StatementGraph::loop_around(RegionId r) const {
   std::uint32_t loop = loop_[try_node(r)];
   for (r = s_.regions[r.index].parent; r && loop == kNone; r = s_.regions[r.index].parent)
     if (s_.regions[r.index].kind == RegionKind::Scope)
@@ -147,7 +156,7 @@ std::uint32_t Emitter::loop_around(RegionId r) const {
   return loop;
 }
 
-void Emitter::find_once() {
+void StatementGraph::find_once() {
   struct Left {
     RegionId region;
     std::uint32_t depth, to;
@@ -224,7 +233,7 @@ void Emitter::find_once() {
   }
 }
 
-bool Emitter::written_in_loop(std::uint32_t h, std::uint32_t offset) const {
+bool StatementGraph::written_in_loop(std::uint32_t h, std::uint32_t offset) const {
   const std::vector<LoopSpan>& loops = s_.lifted.loops;
   const std::uint32_t begin = s_.nodes[h].term_offset;
   auto span =
@@ -234,7 +243,7 @@ bool Emitter::written_in_loop(std::uint32_t h, std::uint32_t offset) const {
          offset <= span->end;
 }
 
-void Emitter::analyse() {
+void StatementGraph::analyse() {
   const std::uint32_t n = blocks_ + 2 * regions_;
   graph_ = graph_of_ways(n);
   dom_ = dominators(graph_, node_of_entry());
@@ -265,7 +274,7 @@ void Emitter::analyse() {
   });
 }
 
-bool Emitter::add_module_end() {
+bool StatementGraph::add_module_end() {
   if (!s_.body_end || entry_ != s_.entry || in_source_order()) return false;
   const std::uint32_t b = s_.body_end.index;
   std::uint32_t outermost = kNone, below = b;
@@ -280,7 +289,7 @@ bool Emitter::add_module_end() {
   return true;
 }
 
-void Emitter::leave_regions(RegionId from, std::uint32_t t) {
+void StatementGraph::leave_regions(RegionId from, std::uint32_t t) {
   for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
     const RegionId owner =
         s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
@@ -295,7 +304,7 @@ void Emitter::leave_regions(RegionId from, std::uint32_t t) {
   }
 }
 
-bool Emitter::stands_behind(std::uint32_t t, RegionId statement) const {
+bool StatementGraph::stands_behind(std::uint32_t t, RegionId statement) const {
   if (statement.index >= s_.lifted.regions.size()) return false;
   const std::uint32_t end = s_.lifted.regions[statement.index].end;
   if (end == kNoOffset || place(t) < end) return false;
@@ -306,7 +315,7 @@ bool Emitter::stands_behind(std::uint32_t t, RegionId statement) const {
   return s_.is_ancestor(around, s_.nodes[t].region);
 }
 
-std::uint32_t Emitter::end_of(RegionId r, RegionId owner) const {
+std::uint32_t StatementGraph::end_of(RegionId r, RegionId owner) const {
   const std::uint32_t begin = place(s_.regions[owner.index].handler.index);
   if (r == owner) return begin;
   if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset)
@@ -318,7 +327,7 @@ std::uint32_t Emitter::end_of(RegionId r, RegionId owner) const {
   return s_.nodes[t].term == TermKind::Reraise ? s_.nodes[t].term_offset : begin;
 }
 
-void Emitter::enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
+void StatementGraph::enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count) {
   for (RegionId r = s_.nodes[to.index].region; r && !s_.is_ancestor(r, from);
        r = s_.regions[r.index].parent) {
     StructRegion& region = s_.regions[r.index];
@@ -330,7 +339,7 @@ void Emitter::enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count
   }
 }
 
-RegionId Emitter::region_handled_by(ValueId exception) const {
+RegionId StatementGraph::region_handled_by(ValueId exception) const {
   if (!exception) return {};
   const Value& v = s_.at(exception);
   if (v.kind != ValueKind::Exception && v.kind != ValueKind::ExceptionType) return {};
@@ -338,14 +347,14 @@ RegionId Emitter::region_handled_by(ValueId exception) const {
   return found ? *found : RegionId();
 }
 
-void Emitter::find_loops() {
+void StatementGraph::find_loops() {
   const std::uint32_t n = static_cast<std::uint32_t>(forward_in_.size());
   loop_.assign(n, kNone);
   outer_.assign(n, kNone);
+  SmallVector<std::uint32_t, 64> stack;
   for (std::size_t i = dom_.order.size(); i > 0; --i) {
     std::uint32_t h = dom_.order[i - 1];
     if (!header_[h]) continue;
-    std::vector<std::uint32_t> stack;
     for (std::uint32_t p : preds(h))
       if (dom_.number[p] >= dom_.number[h] && dom_.dominates(h, p)) stack.push_back(p);
     while (!stack.empty()) {
@@ -368,11 +377,134 @@ void Emitter::find_loops() {
   }
 }
 
-std::uint32_t Emitter::outermost_loop(std::uint32_t u) const {
+std::uint32_t StatementGraph::outermost_loop(std::uint32_t u) const {
   std::uint32_t l = loop_[u];
   if (l == kNone) return kNone;
   while (outer_[l] != kNone) l = outer_[l];
   return l;
+}
+
+bool StatementGraph::is_jump_statement(std::uint32_t t) const {
+  if (!is_block(t) ||
+      (s_.nodes[t].jump != JumpRole::Break && s_.nodes[t].jump != JumpRole::Continue) ||
+      header_at(t))
+    return false;
+  const Node& node = s_.nodes[t];
+  if (!node.params.empty() || !node.edges[0].args.empty()) return false;
+  for (ValueId v : node.body)
+    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
+  return true;
+}
+
+bool StatementGraph::const_return(std::uint32_t n) const {
+  // a module or class body has no `return` to copy
+  if (!is_block(n) || !s_.is_function()) return false;
+  const Node& node = s_.nodes[n];
+  if (node.term != TermKind::Return || !node.params.empty()) return false;
+  for (ValueId v : node.body)
+    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
+  return s_.is_const(node.value);
+}
+
+bool StatementGraph::is_written_return(std::uint32_t from, std::uint32_t t) const {
+  const Node &node = s_.nodes[t], &before = s_.nodes[from];
+  if (node.term_columns != 0) return s_.is_written_return(node);
+  return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 &&
+         node.term_line > before.term_line && !node.behind_copy;
+}
+
+std::vector<std::uint32_t> StatementGraph::merges_of(std::uint32_t n) const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t c : children(n)) {
+    if (is_inline(n, c)) continue;
+    out.push_back(c);
+  }
+  return out;
+}
+
+bool StatementGraph::is_inline(std::uint32_t parent, std::uint32_t c) const {
+  if (forward_in_[c] != 1 && !(c >= blocks_ + regions_)) return false;
+  for (std::uint32_t p : preds(c))
+    if (p == parent) return c < blocks_ + regions_;
+  return false;
+}
+
+void StatementGraph::check_place(std::uint32_t n, const Context& ctx) const {
+  if (region_of(n) != ctx.region)
+    throw Error("structure: code at offset " + std::to_string(place(n)) +
+                " would be protected by another statement");
+}
+
+bool StatementGraph::copyable(std::uint32_t t, const Context& ctx) const {
+  std::size_t size = 0;
+  for (int steps = 0; steps < 4; ++steps) {
+    if (t == ctx.follow || t == ctx.header || t == ctx.exit) return true;
+    if (!is_block(t) || header_[t]) return false;
+    const Node& node = s_.nodes[t];
+    if (node.region != ctx.region) return false;
+    size += node.body.size();
+    if (size > 60 || holds_part(node)) return false;
+    if (node.term == TermKind::Return) return s_.is_function();
+    if (node.term == TermKind::Raise) return true;
+    if (node.term != TermKind::Jump || node.match != kNone) return false;
+    t = targets_[std::size_t{t} * 2];
+  }
+  return false;
+}
+
+bool StatementGraph::ends_at_once(std::uint32_t t, const Context& ctx) const {
+  if (t == ctx.follow) return false;
+  if (t == ctx.header || t == ctx.exit) return true;
+  if (!is_block(t) || header_[t]) return false;
+  const Node& node = s_.nodes[t];
+  return node.term == TermKind::Return || node.term == TermKind::Raise;
+}
+
+bool StatementGraph::returns_under(std::uint32_t t) const {
+  std::vector<std::uint32_t> stack{t};
+  while (!stack.empty()) {
+    const std::uint32_t u = stack.back();
+    stack.pop_back();
+    if (is_block(u) && s_.nodes[u].term == TermKind::Return) return true;
+    for (std::uint32_t c : children(u)) stack.push_back(c);
+  }
+  return false;
+}
+
+bool StatementGraph::subtree_reaches(std::uint32_t n, std::uint32_t follow) const {
+  if (follow == kNone) return false;
+  SmallVector<std::uint32_t, 32> stack{n};
+  while (!stack.empty()) {
+    std::uint32_t u = stack.back();
+    stack.pop_back();
+    for (std::uint32_t t : graph_.successors(u))
+      if (t == follow && real_edge(u, t)) return true;
+    for (std::uint32_t c : children(u)) stack.push_back(c);
+  }
+  return false;
+}
+
+std::int32_t StatementGraph::first_line(std::uint32_t t) const {
+  if (is_try(t)) t = s_.regions[t - blocks_].entry.index;
+  if (!is_block(t)) return 0;
+  for (ValueId v : s_.nodes[t].body)
+    if (s_.at(v).line > 0) return s_.at(v).line;
+  return s_.nodes[t].term_line;
+}
+
+std::int32_t StatementGraph::last_line_under(std::uint32_t t) const {
+  std::int32_t line = 0;
+  std::vector<std::uint32_t> stack{t};
+  while (!stack.empty()) {
+    const std::uint32_t u = stack.back();
+    stack.pop_back();
+    if (is_block(u)) {
+      line = std::max(line, s_.nodes[u].term_line);
+      for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
+    }
+    for (std::uint32_t c : children(u)) stack.push_back(c);
+  }
+  return line;
 }
 
 }  // namespace depyf
