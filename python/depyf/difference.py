@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from depyf import summary
+from depyf import dumped, summary
 from depyf.report import collectives, overview, words
 from depyf.schema import STAGES
 from depyf.terminal import hyperlinks, place, short_path, shown
@@ -190,15 +190,7 @@ class _Texts:
     def read(self, path):
         if path in self.texts:
             return normal(self.texts[path], self.ranks)
-        name = os.path.join(self.document["folder"], path)
-        root = os.path.realpath(self.document["folder"])
-        if not os.path.realpath(name).startswith(root + os.sep):
-            return ""  # a manifest must not lead out of its dump
-        try:
-            with open(name, encoding="utf-8", errors="replace") as stream:
-                return normal(stream.read(), self.ranks)
-        except OSError:
-            return ""
+        return normal(dumped.text_of(self.document["folder"], path), self.ranks)
 
     def guards(self, entry):
         return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())

@@ -8,62 +8,11 @@ import re
 import textwrap
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.files import MANIFEST_LIMIT, parse_json, read_text
-from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document, seconds
+from depyf.dumped import DumpError as DumpError
+from depyf.dumped import load as load
+from depyf.schema import MANIFEST as MANIFEST
+from depyf.schema import Document, seconds
 from depyf.terminal import parse_place, place, shown
-
-
-class DumpError(Exception):
-    """A folder holds no dump that can be read; the message says what was expected."""
-
-
-def load(folder: Any) -> Document:
-    """The document of one dump.
-
-    Args:
-        folder: a folder that `prepare_debug` wrote, or its depyf.json.
-    Raises:
-        DumpError: there is none, it is not complete, or a later depyf wrote it.
-    """
-    path = os.fspath(folder)
-    if os.path.isdir(path):
-        path = os.path.join(path, MANIFEST)
-    try:
-        document = parse_json(read_text(path, MANIFEST_LIMIT))
-    except OSError as error:
-        raise DumpError(
-            "%s: %s; expected a folder that depyf.prepare_debug or `depyf run` wrote"
-            % (path, error.strerror or error)
-        )
-    except ValueError as error:
-        raise DumpError("%s is no JSON document: %s" % (path, error))
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise DumpError('%s: expected a document with "schema": "%s"' % (path, SCHEMA))
-    version = document.get("schema_version", SCHEMA_VERSION)
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
-        raise DumpError(
-            "%s has schema_version %s and this depyf reads %d; install a later depyf"
-            % (path, version, SCHEMA_VERSION)
-        )
-    if "functions" not in document:
-        raise DumpError(
-            "%s: the dump is not complete, and nothing was compiled in it yet: the program was "
-            "ended before its block, "
-            "or is still running" % path
-        )
-    document["folder"] = os.path.dirname(os.path.abspath(path))
-    listed = document.get("earlier")
-    # other blocks of the program that wrote to the folder before
-    for name in listed if isinstance(listed, list) else ():
-        if not isinstance(name, str) or os.path.basename(name) != name or "\0" in name:
-            continue
-        try:
-            earlier = parse_json(read_text(os.path.join(document["folder"], name), MANIFEST_LIMIT))
-            for key in ("functions", "unattributed", "problems"):
-                document[key] = earlier[key] + document[key]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return document
 
 
 def _by_rank(folder: str, pattern: str) -> List[Tuple[int, str]]:

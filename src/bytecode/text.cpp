@@ -1,12 +1,18 @@
 #include "bytecode/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
 #include <vector>
 
+#include "bytecode/lines.h"
+#include "opcode/tables.h"
+
 namespace depyf {
 namespace {
+
+using Objects = std::span<const std::string>;  // what stands for constants that are no literals
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
@@ -72,7 +78,7 @@ void append_quoted(std::string& out, std::string_view text, bool bytes, std::siz
 constexpr int kMaxNesting = 6;
 
 void append_constant(std::string& out, const Module& module, ConstId id, std::size_t limit,
-                     int nesting) {
+                     int nesting, Objects objects) {
   const Const& value = module[id];
   switch (value.kind) {
     case ConstKind::None:
@@ -126,7 +132,8 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
       out += " #" + number(value.code.index) + ">";
       return;
     case ConstKind::Object:
-      out += "<object " + number(value.object) + ">";
+      out += value.object < objects.size() ? objects[value.object]
+                                           : "<object " + number(value.object) + ">";
       return;
     case ConstKind::Tuple:
     case ConstKind::List:
@@ -148,7 +155,7 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
       out += "…";
       break;
     }
-    append_constant(out, module, value.items[i], limit, nesting - 1);
+    append_constant(out, module, value.items[i], limit, nesting - 1, objects);
   }
   if (value.kind == ConstKind::Tuple && value.items.size() == 1) out += ',';
   out += close;
@@ -333,7 +340,7 @@ std::string plain_operand_text(const Instr& instr) {
 
 std::string constant_text(const Module& module, ConstId id, std::size_t limit) {
   std::string out;
-  append_constant(out, module, id, limit, kMaxNesting);
+  append_constant(out, module, id, limit, kMaxNesting, {});
   return out;
 }
 
@@ -430,6 +437,105 @@ std::string to_text(const InstrList& list, const Module& module, CodeId id) {
              number(label[row.target]) + ", depth " + number(row.depth) +
              (row.lasti ? ", lasti" : "") + "\n";
     }
+  }
+  return out;
+}
+
+std::string listing(Module& module, CodeId id, Objects objects) {
+  const InstrList list = decode(module, id);
+  const CodeObject& code = module[id];
+  const VersionTable& table = *version_table(code.version);  // decode() has asked for it
+  // What instructions come to, by the byte offset at which they begin.
+  std::vector<std::uint32_t> first(code.code.size() + 1, UINT32_MAX);
+  std::vector<std::uint8_t> is_target(code.code.size() + 1, 0);
+  for (std::size_t i = list.instrs.size(); i-- > 0;) {
+    const Instr& instr = list.instrs[i];
+    if (instr.offset < first.size()) first[instr.offset] = static_cast<std::uint32_t>(i);
+    if (instr.target < list.instrs.size()) is_target[list.instrs[instr.target].offset] = 1;
+  }
+  const auto offset_of = [&](std::uint32_t index) {
+    return index < list.instrs.size() ? list.instrs[index].offset
+                                      : static_cast<std::uint32_t>(code.code.size());
+  };
+  for (const ExceptionRow& row : list.rows) is_target[offset_of(row.target)] = 1;
+
+  const auto described = [&](std::uint32_t offset) {
+    std::string out;
+    for (std::uint32_t i = first[offset]; i < list.instrs.size() && list.instrs[i].offset == offset;
+         ++i) {
+      const Instr& instr = list.instrs[i];
+      std::string text;
+      if (arg_kind(instr.op) == ArgKind::Const)
+        append_constant(text, module, ConstId(instr.arg), SIZE_MAX, kMaxNesting, objects);
+      else
+        text = operand_text(instr, module, code);
+      if (instr.op == Op::PUSH_NULL && table.opcodes[code.code[offset]].op != Op::PUSH_NULL)
+        text = "NULL";
+      if (instr.target != kNoTarget)
+        text += (text.empty() ? "to " : ", to ") + number(offset_of(instr.target));
+      if (text.empty() || instr.op == Op::RERAISE) continue;
+      if (!out.empty()) out += ", ";
+      out += text;
+    }
+    return out;
+  };
+  // The same as something to add to the operand; decode() leaves out what only prepares a frame.
+  const auto meaning = [&](const OpcodeInfo& info, std::uint32_t offset, std::uint32_t operand) {
+    std::string out = described(offset);
+    const bool counts = info.operand == OperandKind::Plain || info.operand == OperandKind::None;
+    if (counts && out == number(operand)) out.clear();
+    if (counts && out.starts_with(number(operand) + ", ")) out.erase(0, number(operand).size() + 2);
+    const bool is_slot = info.operand == OperandKind::Local || info.operand == OperandKind::Free;
+    if (out.empty() && is_slot && code.version.minor >= 11 && operand < code.slots.size())
+      out = module[code.slots[operand].name];
+    return out;
+  };
+  const auto right = [](std::string& out, std::string_view text, std::size_t width) {
+    if (text.size() < width) out.append(width - text.size(), ' ');
+    out += text;
+  };
+
+  std::string out;
+  out.reserve(code.code.size() * 32 + 64);
+  LineCursor lines(code);
+  std::int32_t line = 0;
+  const auto count = static_cast<std::uint32_t>(code.code.size() / 2);
+  for (std::uint32_t unit = 0; unit < count;) {
+    const std::uint32_t offset = 2 * unit;
+    std::uint32_t operand = code.code[offset + 1];
+    while (code.code[2 * std::size_t{unit}] == table.extended_arg && unit + 1 < count) {
+      ++unit;
+      operand = operand << 8 | code.code[2 * std::size_t{unit} + 1];
+    }
+    const OpcodeInfo& info = table.opcodes[code.code[2 * std::size_t{unit}]];
+    const std::int32_t here = lines.at(offset / 2);
+    const bool begins = here != 0 && here != line;
+    if (begins && offset != 0) out += '\n';
+    right(out, begins ? std::to_string(here) : std::string(), 5);
+    if (begins) line = here;
+    out += is_target[offset] != 0 ? "  >> " : "     ";
+    right(out, number(offset), 4);
+    out += ' ';
+    const std::size_t from = out.size();
+    if (info.name.empty())
+      out += "opcode " + number(code.code[2 * std::size_t{unit}]);
+    else
+      out += info.name;
+    if (info.operand != OperandKind::None || operand != 0) {
+      pad(out, from, 26);
+      right(out, number(operand), 4);
+      const std::string text = meaning(info, offset, operand);
+      if (!text.empty()) out.append(" (").append(text) += ')';
+    }
+    out += '\n';
+    unit += 1U + info.caches;
+  }
+  if (!list.rows.empty()) {
+    out += "ExceptionTable:\n";
+    for (const ExceptionRow& row : list.rows)
+      out += "  " + number(offset_of(row.begin)) + " to " + number(offset_of(row.end)) + " -> " +
+             number(offset_of(row.target)) + " [" + number(row.depth) + "]" +
+             (row.lasti ? " lasti" : "") + "\n";
   }
   return out;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 
 #include "bytecode/instr.h"
@@ -17,5 +18,11 @@ std::string operand_text(const Instr& instr, const Module& module, const CodeObj
 /// target or handler, byte offset, operation, operand, target; then the rows of the exception table
 /// with the same labels.
 std::string to_text(const InstrList& list, const Module& module, CodeId code);
+
+/// The instructions as CPython names and numbers them, laid out as by its `dis`: line, `>>` where
+/// control comes from elsewhere, byte offset, opcode, operand, and in parentheses what that stands
+/// for. EXTENDED_ARG and caches are part of the instruction; constants stand in full. `objects`:
+/// what stands for each constant that is no literal.
+std::string listing(Module& module, CodeId code, std::span<const std::string> objects = {});
 
 }  // namespace depyf

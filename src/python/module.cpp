@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bytecode/text.h"
 #include "cli/command.h"
 #include "opcode/tables.h"
 #include "pipeline/pipeline.h"
@@ -390,6 +391,38 @@ PyObject* disassemble_function(PyObject*, PyObject* input) {
   });
 }
 
+const char listing_doc[] =
+    "listing(code)\n--\n\n"
+    "The instructions of a code object, and of the code objects in it, as CPython names them; a "
+    "constant that is no literal stands by its type and id.";
+
+PyObject* listing_function(PyObject*, PyObject* code) {
+  return guarded([&]() -> PyObject* {
+    ObjectTable objects;
+    Module module = read(code, objects);
+    std::vector<std::string> shown;
+    for (const Ref& object : objects.objects()) {
+      Ref type_name = Ref::checked(
+          PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object.get())), "__name__"));
+      Ref text = Ref::checked(
+          PyUnicode_FromFormat("<%U at %p>", type_name.get(), static_cast<void*>(object.get())));
+      shown.push_back(text_of(text.get()));
+    }
+    std::string text;
+    for (std::size_t i = module.codes.size(); i-- > 0;) {  // outermost first
+      const CodeId each(static_cast<std::uint32_t>(i));
+      if (each != module.root) {
+        const CodeObject& inner = module[each];
+        text += "\nDisassembly of <code ";
+        text += module[inner.qualname ? inner.qualname : inner.name];
+        text += " #" + std::to_string(i) + ">, line " + std::to_string(inner.firstlineno) + ":\n";
+      }
+      text += listing(module, each, shown);
+    }
+    return to_str(text).release();
+  });
+}
+
 const char main_doc[] =
     "main(arguments, compile=None)\n--\n\n"
     "Run the depyf command with a list of arguments (without the program's name); returns the exit "
@@ -486,6 +519,7 @@ PyObject* is_quiet_function(PyObject*, PyObject* input) {
 
 PyMethodDef methods[] = {
     {"disassemble", disassemble_function, METH_O, disassemble_doc},
+    {"listing", listing_function, METH_O, listing_doc},
     {"main", main_function, METH_VARARGS, main_doc},
     {"supported_opnames", supported_opnames_function, METH_NOARGS, supported_opnames_doc},
     {"decompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decompile_function)),

@@ -19,14 +19,19 @@ enum Access : std::uint8_t {
   kFree_ = 128,
 };
 
-/// Each variable and name of a code object, and how its instructions reach it. Code that control
-/// never takes counts, too.
-FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
+/// Each variable of a code object.
+FlatMap<std::uint8_t> variables_of(const CodeObject& code) {
   FlatMap<std::uint8_t> accesses;
   for (const Slot& slot : code.slots)
     accesses[slot.name.index] |= static_cast<std::uint8_t>(
         (slot.kind & (kLocal | kHidden) ? kLocal_ : 0) | (slot.kind & kCell ? kCell_ : 0) |
         (slot.kind & kFree ? kFree_ : 0));
+  return accesses;
+}
+
+/// Adds how the instructions reach each variable and name. Code that control never takes counts,
+/// too.
+void add_instructions(const CodeObject& code, FlatMap<std::uint8_t>& accesses) {
   std::vector<std::uint8_t> by_name(code.names.size(), 0);
   scan_instructions(code, [&](const RawInstr& instr) {
     static constexpr OpTable<std::uint8_t> kAccess{
@@ -48,7 +53,6 @@ FlatMap<std::uint8_t> accesses_of(const CodeObject& code) {
   });
   for (std::size_t i = 0; i < by_name.size(); ++i)
     if (by_name[i]) accesses[code.names[i].index] |= by_name[i];
-  return accesses;
 }
 
 constexpr std::uint8_t kVariable = kLocal_ | kCell_ | kFree_;
@@ -102,7 +106,8 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
   std::vector<ScopeMismatch> found;
   std::vector<std::uint8_t> seen(module.codes.size(), 0);
   FlatMap<std::uint8_t> accesses;
-  CodeId last;  // whose they are
+  CodeId last;           // whose they are
+  bool scanned = false;  // its instructions, too
   for (const Scope& scope : tree.scopes) {
     if (!scope.code || !scope.checked || scope.code.index >= seen.size() || seen[scope.code.index])
       continue;
@@ -118,13 +123,30 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
              " in the text");
       continue;
     }
-    if (last != scope.code) accesses = accesses_of(code);
+    if (last != scope.code) {
+      accesses = variables_of(code);
+      scanned = false;
+    }
     last = scope.code;
+    const bool by_itself = bare && !scope.inlined;
     for (const auto& [name, symbol] : scope.symbols.entries()) {
-      const std::uint8_t* access = accesses.at(name);
       const std::string_view text = module[StrId(name)];
       if (text == "__class__" || text == "__classdict__" || text.starts_with('.')) continue;
-      const char* wrong = mismatch(scope, symbol, access ? *access : 0, bare && !scope.inlined);
+      const auto access = [&]() -> std::uint8_t {
+        const std::uint8_t* found = accesses.at(name);
+        return found ? *found : 0;
+      };
+      const char* wrong = nullptr;
+      // That a name is a variable says enough of most names in functions.
+      const bool global =
+          symbol.place == NamePlace::GlobalExplicit || symbol.place == NamePlace::GlobalImplicit;
+      bool open = by_itself || (!global && access() == 0);
+      if (!open) open = (wrong = mismatch(scope, symbol, access(), false)) != nullptr;
+      if (open) {
+        if (!scanned) add_instructions(code, accesses);
+        scanned = true;
+        wrong = mismatch(scope, symbol, access(), by_itself);
+      }
       if (!wrong) continue;
       report(std::string(text) + " " + wrong);
       break;

@@ -3,7 +3,10 @@
 import enum
 import dis
 import gc
+import io
+import re
 import sys
+import time
 import tracemalloc
 import types
 
@@ -227,3 +230,83 @@ def test_no_leak():
         rounds
     )  # a leak is in each of them, what the rest of the process does is not
     assert (sys.getrefcount(marker), sys.getrefcount(code)) == references
+
+
+def many_kinds(x, *others, key=2):
+    """All kinds of operands: constants, names, variables, cells, jumps, handlers, prefixes."""
+    import os.path as place
+
+    try:
+        for y in others:
+            if x.attribute > key and y is not None:
+                x = {y: [key, lambda: x], "b": b"b", 1.5: place.join(y, sep=y)}
+    except (ValueError, TypeError) as error:
+        raise RuntimeError(error) from None
+    with x as (first, *rest):
+        return f"{first!r:>{key}}", [each for each in rest if each in x]
+
+
+def expected_listing(code):
+    """(line where one begins, offset, opcode, operand) as dis tells."""
+    rows, prefix, line = [], None, None
+    for each in dis.get_instructions(code):
+        if each.opname == "EXTENDED_ARG":
+            prefix = each if prefix is None else prefix
+            begun = prefix
+            continue
+        begun, prefix = prefix or each, None
+        at = begun.starts_line
+        if sys.version_info >= (3, 13):
+            at = begun.line_number if begun.starts_line else None
+        shown = at if at is not None and at != line else None
+        line = line if at is None else at
+        rows.append((shown, begun.offset, each.opname, each.arg))
+    return rows
+
+
+def test_a_listing_has_what_dis_has():
+    long = "\n".join(["def long(a):"] + ["    a.b%d()" % i for i in range(300)] + ["    return a"])
+    scope = {}
+    exec(long, scope)
+    for function in (many_kinds, scope["long"]):
+        code = function.__code__
+        text = _core.listing(code).split("\nDisassembly of ")[0]
+        found = []
+        for row in text.splitlines():
+            match = re.match(
+                r" *(\d+)?(?:  >>|    )? +(\d+) ([A-Z]\w+) *(\d+)?(?: \((.*)\))?$", row
+            )
+            if match:
+                line, offset, name, operand, _ = match.groups()
+                found.append(
+                    (line and int(line), int(offset), name, int(operand) if operand else None)
+                )
+        expected = expected_listing(code)
+        assert [row[1:3] for row in found] == [row[1:3] for row in expected]
+        assert [row[3] for row in found if row[3]] == [row[3] for row in expected if row[3]]
+        assert [row[0] for row in found if row[0]] == [row[0] for row in expected if row[0]]
+    text = _core.listing(many_kinds.__code__)
+    for shown in ("(x", "('b')", "b'b'", "1.5", "(>", "RuntimeError", "(repr", "(to "):
+        assert shown in text, (shown, text)
+
+
+def test_a_listing_names_objects_by_type_and_id_and_shows_long_texts():
+    thing = {}
+    assert "<dict at %#x>" % id(thing) in _core.listing(returns_constant(thing))
+    assert "long " * 500 in _core.listing(returns_constant("long " * 500))
+
+
+def test_a_listing_is_made_where_dis_is_slow():
+    best = {}
+    for name, call in (
+        ("listing", lambda: _core.listing(many_kinds.__code__)),
+        ("dis", lambda: dis.dis(many_kinds.__code__, file=io.StringIO())),
+    ):
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            for _ in range(10):
+                call()
+            times.append(time.process_time() - start)
+        best[name] = min(times)
+    assert best["listing"] * 4 < best["dis"], best

@@ -2,12 +2,11 @@
 artifact in it.
 """
 
-import errno
 import os
 import re
 from typing import Any, Iterator, List
 
-from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
+from depyf import dumped
 from depyf.report import tracelog
 from depyf.report.base import MARK, PAGE, ReportError
 from depyf.schema import MANIFEST, Document
@@ -96,38 +95,12 @@ def _of_run(run: Any) -> Document:
 
 def _of_folder(folder: str) -> Document:
     try:
-        document = parse_json(read_text(os.path.join(folder, MANIFEST), MANIFEST_LIMIT))
-    except ValueError as error:
-        raise ReportError(
-            "%s in %s is not JSON (%s); was its writer interrupted?" % (MANIFEST, folder, error)
-        )
-    if not isinstance(document, dict) or document.get("schema") != "depyf.run":
-        raise ReportError("%s in %s was not written by depyf" % (MANIFEST, folder))
-    if "functions" not in document:
-        raise ReportError(
-            "the dump in %s is not finished, and nothing was compiled in it yet: the program with "
-            "process id %s is inside "
-            "prepare_debug, or was killed there" % (folder, document.get("process"))
-        )
-    earlier_blocks = document.get("earlier")
-    for name in (
-        earlier_blocks if isinstance(earlier_blocks, list) else ()
-    ):  # blocks of the same process that share the folder
-        try:
-            earlier = parse_json(_read(folder, name, MANIFEST_LIMIT))
-            document["functions"] = earlier["functions"] + document["functions"]
-            document["unattributed"] = earlier["unattributed"] + document["unattributed"]
-            document["problems"] = earlier["problems"] + document["problems"]
-            document["profiles"] = _dicts(earlier.get("profiles")) + _dicts(
-                document.get("profiles")
-            )
-            document["started"] = min(earlier["started"], document["started"])
-        except (ValueError, KeyError, TypeError):
-            continue
+        document = dumped.load(folder)
+    except dumped.DumpError as error:
+        raise ReportError(str(error))
     for entry in entries(document):
         for artifact in _dicts(entry.get("artifacts")):
-            artifact["text"] = _read(folder, artifact.get("path"))
-    document["folder"] = os.path.abspath(folder)
+            artifact["text"] = dumped.text_of(folder, artifact.get("path"))
     document["label"] = os.path.basename(document["folder"])
     document["place"] = page_of(document["folder"])
     return document
@@ -139,16 +112,6 @@ def _of_log(path: str) -> Document:
     document["label"] = os.path.basename(path)
     document["place"] = os.path.abspath(path) + ".html"
     return document
-
-
-def _read(folder: str, name: Any, limit: int = FILE_LIMIT) -> str:
-    # a file's name comes from the dump, which may not be ours: nothing outside the folder is read
-    if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
-        return ""
-    try:
-        return read_text(os.path.join(folder, name), limit)
-    except OSError as error:
-        return "not shown: %s\n" % error.strerror if error.errno == errno.EFBIG else ""
 
 
 #: the fields that the page reads, with what stands for one that is missing or of another type: a

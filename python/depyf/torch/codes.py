@@ -6,8 +6,10 @@ import linecache
 import sys
 import tokenize
 import types
+from io import StringIO
 from typing import Any, Dict, List, Optional, Tuple
 
+from depyf import _core
 from depyf.code_edit import rebuilt, with_consts
 from depyf.model import Constants
 from depyf.trace.names import RESUME_CODE
@@ -43,22 +45,20 @@ def bytecode_text(code: types.CodeType) -> str:
     """The disassembly of a code object and of those inside it, with the line that names its
     variables.
     """
-    from io import StringIO
-
-    out = StringIO()
-    out.write(
-        "# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n"
-        % (
-            code.co_name,
-            code.co_flags,
-            code.co_argcount,
-            code.co_varnames,
-            code.co_cellvars,
-            code.co_freevars,
-        )
+    head = "# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n" % (
+        code.co_name,
+        code.co_flags,
+        code.co_argcount,
+        code.co_varnames,
+        code.co_cellvars,
+        code.co_freevars,
     )
-    dis.dis(_with_shown_constants(code), file=out)
-    return out.getvalue()
+    try:
+        return head + str(_core.listing(code))
+    except Exception:  # what the core cannot decode, or a Python that it does not know
+        out = StringIO()
+        dis.dis(_with_shown_constants(code), file=out)
+        return head + out.getvalue()
 
 
 class _Shown:

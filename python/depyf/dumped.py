@@ -1,0 +1,88 @@
+"""Reading what a dump's folder holds: the document, with that of earlier blocks, and texts.
+
+All readers of dumps go through here: summaries, the page, `depyf diff`.
+"""
+
+import errno
+import os
+from typing import Any, Dict, List
+
+from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
+from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document
+
+
+class DumpError(Exception):
+    """A folder holds no dump that can be read; the message says what was expected."""
+
+
+def load(source: Any) -> Document:
+    """The document of one dump, as docs/run_schema.md has it, and `folder`, where its files are.
+
+    Args:
+        source: a folder that `prepare_debug` wrote, or its depyf.json.
+    Raises:
+        DumpError: there is none, it is not complete, or a later depyf wrote it.
+    """
+    path = os.fspath(source)
+    if os.path.isdir(path):
+        path = os.path.join(path, MANIFEST)
+    try:
+        document = parse_json(read_text(path, MANIFEST_LIMIT))
+    except OSError as error:
+        raise DumpError(
+            "%s: %s; expected a folder that depyf.prepare_debug or `depyf run` wrote"
+            % (path, error.strerror or error)
+        )
+    except ValueError as error:
+        raise DumpError("%s is no JSON document: %s" % (path, error))
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise DumpError('%s: expected a document with "schema": "%s"' % (path, SCHEMA))
+    version = document.get("schema_version", SCHEMA_VERSION)
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise DumpError(
+            "%s has schema_version %s and this depyf reads %d; install a later depyf"
+            % (path, version, SCHEMA_VERSION)
+        )
+    if "functions" not in document:
+        raise DumpError(
+            "%s: the dump is not complete, and nothing was compiled in it yet: the program "
+            "(process %s) was ended before its block, or is still running"
+            % (path, document.get("process"))
+        )
+    document["folder"] = os.path.dirname(os.path.abspath(path))
+    listed = document.get("earlier")
+    for name in listed if isinstance(listed, list) else ():
+        _add_earlier(document, name)
+    return document
+
+
+def _add_earlier(document: Document, name: Any) -> None:
+    # another block of the program, which wrote to the folder before
+    try:
+        earlier = parse_json(_read(document["folder"], name, MANIFEST_LIMIT))
+        joined: Dict[str, List[Any]] = {
+            key: earlier[key] + document.get(key, [])
+            for key in ("functions", "unattributed", "problems")
+        }
+        joined["profiles"] = earlier.get("profiles", []) + document.get("profiles", [])
+        document.update(joined)
+        document["started"] = min(earlier["started"], document["started"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass  # a folder that somebody has tidied, or that is not ours
+
+
+def text_of(folder: str, name: Any) -> str:
+    """The text of one file of a dump; empty where it has none, and why where it is too large."""
+    try:
+        return _read(folder, name, FILE_LIMIT)
+    except ValueError:
+        return ""
+    except OSError as error:
+        return "not shown: %s\n" % error.strerror if error.errno == errno.EFBIG else ""
+
+
+def _read(folder: str, name: Any, limit: int) -> str:
+    # the name comes from the dump, which may be anybody's: nothing outside the folder is read
+    if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
+        raise ValueError("%r is no file of a dump" % (name,))
+    return read_text(os.path.join(folder, name), limit)
