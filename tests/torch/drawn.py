@@ -1,7 +1,9 @@
 """Random programs with graph breaks inside everything that a function can hold: `text_of(seed)`.
 
 Each text has a function `f(x, n, log)` and what it needs; `python drawn.py SEED` shows one. Names
-with an underscore in front are loop counters, so that every loop ends.
+with an underscore in front are loop counters, so that every loop ends. With `lives=True`
+(`python drawn.py SEED lives`), tensors and objects are watched: `LIVES` then tells where each died,
+what is alive at places, and numbers of references.
 """
 
 import random
@@ -92,6 +94,85 @@ def now(coroutine):
         coroutine.send(None)
     except StopIteration as end:
         return end.value
+"""
+
+#: what a program with `lives=True` has besides: everything here writes into LIVES, which no traced code uses
+WATCHES = """
+
+import gc, sys, weakref
+
+LIVES = []
+ALIVE = weakref.WeakValueDictionary()
+
+
+class Dies:
+    def __init__(self, name, value=None):
+        self.name, self.value = name, value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *rest):
+        pass
+
+    def __iter__(self):
+        return iter((1, 2))
+
+    def __add__(self, other):
+        return other
+
+    __radd__ = __add__
+
+    def __call__(self, value):
+        return value
+
+    def __del__(self):
+        LIVES.append("end " + self.name)
+
+
+class Failure(ValueError):
+    pass
+
+
+@torch._dynamo.disable
+def made(name, value=None):
+    LIVES.append("made " + name)
+    ALIVE[len(LIVES)] = one = Dies(name, value)
+    return one
+
+
+@torch._dynamo.disable
+def watch(name, value):
+    LIVES.append("watch " + name)
+    if isinstance(value, (torch.Tensor, Dies)):
+        weakref.finalize(value, LIVES.append, "end " + name + "'s value")
+        ALIVE[len(LIVES)] = value
+    return value
+
+
+@torch._dynamo.disable
+def drop(name, *values):
+    LIVES.append("drop " + name)
+
+
+@torch._dynamo.disable
+def refs(name, *values):
+    gc.collect()  # torch's cycles end here and nowhere else
+    kinds = torch.Tensor, Dies
+    LIVES.append((name, len(ALIVE), *[sys.getrefcount(v) for v in values if isinstance(v, kinds)]))
+    return 1
+
+
+@torch._dynamo.disable
+def fail(name, value):
+    LIVES.append("fail " + name)
+    raise Failure(name)
+
+
+def each(value):
+    yield value
+    torch._dynamo.graph_break()
+    yield 2
 """
 
 
@@ -397,16 +478,146 @@ class Program:
         ]
 
 
-def text_of(seed, version=None):
+class Lives(Program):
+    """A program that watches where its values die."""
+
+    def __init__(self, seed, version=None):
+        super().__init__(seed, version)
+        self.held = []  # names of locals that may hold something watched
+
+    def tag(self):
+        self.count += 1
+        return "'%d'" % self.count
+
+    def some(self):
+        return self.draw.choice(self.held) if self.held else "x"
+
+    def value(self, deep=2):
+        draw = self.draw
+        if deep == 0 or draw.random() < 0.4:
+            return super().value(deep)
+        a, b = self.value(deep - 1), self.value(deep - 1)
+        _i = self.name("_i")
+        t, u = self.tag(), self.tag()
+        # no `[made(t), outside(x)][1]`: what only a display holds is not compared (docs/stages/verify.md)
+        return draw.choice(
+            [
+                "watch(%s, %s + x)" % (t, a),
+                "(watch(%s, x + 1) + %s)" % (t, a),
+                "outside(watch(%s, x + 2), made(%s), w=%s)" % (t, u, a),
+                "outside(%s, watch(%s, x * 3), refs(%s, x))" % (a, t, u),
+                "(made(%s) + %s)" % (t, a),
+                "(%s + made(%s))" % (a, t),
+                "made(%s)(%s)" % (t, a),
+                "(made(%s) and %s)" % (t, a),
+                "(%s if made(%s, x) else %s)" % (a, t, b),
+                "(lambda q, r: q + refs(%s, r))(%s, made(%s))" % (t, a, u),
+                "(lambda q: refs(%s, q) + q)(watch(%s, x * 4))" % (t, u),
+                "outside(*[%s, made(%s)], **{'k': watch(%s, x - 1)})" % (a, t, u),
+                "sum([outside(watch(%s, x + %s)) for %s in range(2)])" % (t, _i, _i),
+                "sum(len(v.name) for v in [made(%s), made(%s)])" % (t, u),
+                "made(%s, %s).value" % (t, a),
+                "next(each(watch(%s, x * 5)))" % t,
+                "Base(made(%s)).go(%s)" % (t, a),
+            ]
+        )
+
+    def statement(self, deep, loop):
+        draw = self.draw
+        if draw.random() < 0.4:
+            return super().statement(deep, loop)
+        simple = [self.hold, self.hold, self.let_go, self.let_go, self.look, self.look, self.both]
+        compound = [self.holding, self.raising, self.closing, self.going, self.yielding]
+        return draw.choice(simple if deep == 0 or draw.random() < 0.6 else compound)(deep=deep)
+
+    def hold(self, deep):
+        v = self.name("h")
+        form = self.draw.choice(
+            [
+                "made(%s)" % self.tag(),
+                "made(%s, x)" % self.tag(),
+                "watch(%s, x + 1)" % self.tag(),
+                "watch(%s, torch.cat([x, x]))[:3]" % self.tag(),
+                "[watch(%s, x * 2), made(%s)]" % (self.tag(), self.tag()),
+                "x * 2",
+                "(made(%s), n)" % self.tag(),
+                "{'a': made(%s)}" % self.tag(),
+                "Base(made(%s))" % self.tag(),
+                self.some(),
+            ]
+        )
+        self.held.append(v)
+        # bound on every way to where it may be deleted
+        return ["%s = None" % v, "%s = %s" % (v, form)]
+
+    def let_go(self, deep):
+        v = self.some()
+        if v == "x":
+            return ["x = x + 1"]
+        return self.draw.choice(
+            [
+                ["%s = None" % v],
+                ["%s = watch(%s, x + 3)" % (v, self.tag())],
+                ["%s = made(%s, %s)" % (v, self.tag(), v)],
+                ["del %s" % v, "refs(%s, x)" % self.tag(), "%s = n" % v],
+                ["%s = n; torch._dynamo.graph_break()" % v],
+                ["drop(%s, %s); %s = None" % (self.tag(), v, v)],
+                ["%s, x = x, %s + x * 0" % (v, self.value(1))],
+            ]
+        )
+
+    def look(self, deep):
+        return self.draw.choice(
+            [
+                ["refs(%s, x, %s)" % (self.tag(), self.some())],
+                ["x = x + refs(%s, x, %s)" % (self.tag(), self.some())],
+                ["torch._dynamo.graph_break()", "refs(%s, %s)" % (self.tag(), self.some())],
+            ]
+        )
+
+    def both(self, deep):
+        a, b = self.name("h"), self.name("h")
+        lines = ["%s, %s = made(%s), watch(%s, x + 1)" % (a, b, self.tag(), self.tag())]
+        lines += self.look(0) + ["%s, %s = %s, %s" % (a, b, b, a)] + self.look(0)
+        return lines + ["del %s" % a] + self.look(0) + ["del %s" % b]
+
+    def holding(self, deep):
+        return ["with made(%s) as %s:" % (self.tag(), self.name("c"))] + self.block(deep - 1)
+
+    def raising(self, deep):
+        lines = ["try:"] + self.block(deep - 1)
+        lines += ["    fail(%s, watch(%s, x + 4))" % (self.tag(), self.tag())]
+        lines += ["except Failure%s:" % self.draw.choice(["", " as e"])]
+        lines += self.block(deep - 1)
+        return lines + self.look(0)
+
+    def closing(self, deep):
+        c, g = self.name("h"), self.name("g")
+        lines = ["%s = made(%s)" % (c, self.tag()), "def %s(x):" % g]
+        lines += self.block(deep - 1) + ["    return refs(%s, x, %s)" % (self.tag(), c)]
+        return lines + ["x = x + len(repr(%s(x)))" % g, "%s = None" % c] + self.look(0)
+
+    def going(self, deep):
+        i = self.name("h")
+        head = "for %s in [made(%s), watch(%s, x + 1)]:" % (i, self.tag(), self.tag())
+        return [head] + self.block(deep - 1, loop=True) + ["%s = None" % i] + self.look(0)
+
+    def yielding(self, deep):
+        g = self.name("h")
+        lines = ["%s = each(made(%s))" % (g, self.tag()), "next(%s)" % g] + self.look(0)
+        return lines + self.draw.choice([["del %s" % g], ["next(%s)" % g, "%s = 0" % g]])
+
+
+def text_of(seed, version=None, lives=False):
     """The text of the program `seed`, for CPython `version` (default: the running one)."""
-    program = Program(seed, version)
+    program = (Lives if lives else Program)(seed, version)
     body = []
     for _ in range(3):
         body += program.statement(3, False)
     body += ["return x, n, log"]
     lines = ["def f(x, n, log):"] + ["    " + line for line in body]
-    return HEAD + "\n\nHOLDER = Base(0)\n\n\n" + "\n".join(lines) + "\n"
+    return HEAD + lives * WATCHES + "\n\nHOLDER = Base(0)\n\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    print(text_of(int(sys.argv[1]))[len(HEAD) :])
+    print(text_of(int(sys.argv[1]), lives="lives" in sys.argv)[len(HEAD) :])
