@@ -48,16 +48,28 @@ def _others(here: str) -> "List[Tuple[str, str]]":
     """(version, folder) of each distribution named depyf but the one that `here` belongs to."""
     if _alone(here):
         return []
+    found = set()
+    for version, folder in _distributions():
+        # an editable installation has its metadata apart from the package
+        if version != __version__ or (os.path.isdir(folder) and not _same(folder, here)):
+            found.add((version, folder))
+    return sorted(found)
+
+
+def _distributions() -> "List[Tuple[str, str]]":
+    """(version, folder) of each distribution named depyf."""
     try:
         from importlib.metadata import distributions
     except ImportError:  # 3.7
-        return []
-    found = set()
-    for distribution in distributions(name="depyf"):
-        folder = str(distribution.locate_file("depyf"))
-        if distribution.version != __version__ or not _same(folder, here):
-            found.add((distribution.version, folder))
-    return sorted(found)
+        return [
+            (name[len("depyf-") : -len(".dist-info")], os.path.join(place, "depyf"))
+            for place in sys.path
+            if os.path.isdir(place or ".")
+            for name in os.listdir(place or ".")
+            if name.startswith("depyf-") and name.endswith(".dist-info")
+        ]
+    found = distributions(name="depyf")
+    return [(one.version, str(one.locate_file("depyf"))) for one in found]
 
 
 def _alone(here: str) -> bool:
