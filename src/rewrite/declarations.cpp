@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "bytecode/scan.h"
+#include "opcode/op_set.h"
 #include "rewrite/rewriter.h"
 #include "support/flat_map.h"
 
@@ -37,6 +38,7 @@ struct Uses {
   FlatMap<std::uint32_t> beside_comprehensions{};  // the same without what comprehensions bind for
                                                    // themselves; empty where there are none
   FlatMap<std::uint32_t>* into = &by_name;
+  std::vector<StrId> walruses{};  // what those in comprehensions of a class or module bind
   bool comprehensions = false, yields = false;
 
   void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
@@ -122,12 +124,15 @@ struct Uses {
 
   void expression(ExprId id, const Expr& e, bool in_comprehension) {
     if (e.kind == ExprKind::Name) {
-      if (!in_comprehension || static_cast<NameScope>(e.op) != NameScope::Global)
+      if (!in_comprehension || r.role == Role::Module ||
+          static_cast<NameScope>(e.op) != NameScope::Global)
         add_name(e, false);
     } else if (e.kind == ExprKind::CellRef) {
       add(e.a, kCaptured);
     } else if (e.kind == ExprKind::NamedExpr || e.kind == ExprKind::Comprehension) {
       add_target(e.kids[0]);
+      if (in_comprehension && e.kind == ExprKind::NamedExpr)
+        walruses.push_back(StrId(r.ast[e.kids[0]].a));
     } else if (e.kind == ExprKind::MatchAs || e.kind == ExprKind::MatchStar ||
                e.kind == ExprKind::MatchMapping) {
       if (e.a != UINT32_MAX) add(e.a, use_of(static_cast<NameScope>(e.op), true));
@@ -144,8 +149,8 @@ struct Uses {
     collect_statements(r.ast, r.body, statements);
     for (StmtId id : statements) statement(id);
     if (!expressions_tell()) return;
-    // Inside a class or module a comprehension's own scope has plain globals, so those say nothing
-    // of a declaration.
+    // Inside a class a comprehension's own scope has plain globals, so those say nothing of a
+    // declaration. In a module those that its walruses bind need none.
     const bool split = r.role == Role::Class || r.role == Role::Module;
     ExprIds work;
     std::vector<ExprId> inside;
@@ -293,6 +298,26 @@ std::vector<StrId> comprehension_variables(const CodeObject& code) {
   return out;
 }
 
+/// Does the module's own code reach the name as one that nothing declares global? It would be
+/// declared for the module, too, if anything inside declared it (see declared_inside).
+bool undeclared_in_module(Rewriter& r, StrId name) {
+  const CodeObject& root = r.module[r.module.root];
+  if ((root.flags & kOptimized) || r.text(name).starts_with("__")) return false;  // mangled, maybe
+  const auto before = [](StrId a, StrId b) { return a.index < b.index; };
+  // Kept where functions keep theirs: a module has no variables.
+  auto& names = r.ast.bodies[r.module.root.index].in_comprehensions;
+  if (!names) {
+    names.emplace();
+    static constexpr OpSet kByName{Op::LOAD_NAME, Op::STORE_NAME, Op::DELETE_NAME};
+    scan_instructions(root, [&](const RawInstr& instr) {
+      if (kByName[instr.info.op] && instr.name() < root.names.size())
+        names->push_back(root.names[instr.name()]);
+    });
+    std::sort(names->begin(), names->end(), before);
+  }
+  return std::binary_search(names->begin(), names->end(), name, before);
+}
+
 /// Does a function around the code have a variable of this name, which functions inside can mean?
 bool enclosing_function_has(Rewriter& r, StrId name) {
   for (CodeId at = r.object.parent; at; at = r.module[at].parent) {
@@ -346,6 +371,41 @@ std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
   return names;
 }
 
+/// Does the code look names up in the class around it (3.12+)?
+bool sees_class(const Module& module, CodeId code) {
+  return std::any_of(module[code].slots.begin(), module[code].slots.end(), [&](const Slot& slot) {
+    return (slot.kind & kFree) && module[slot.name] == "__classdict__";
+  });
+}
+
+/// What scopes of annotations and type parameters in a class take from the globals, though they see
+/// the class: it declares these global.
+std::vector<StrId> globals_of_annotations(const Rewriter& r) {
+  std::vector<StrId> names;
+  const bool seen =
+      std::any_of(r.object.slots.begin(), r.object.slots.end(),
+                  [&](const Slot& slot) { return r.text(slot.name) == "__classdict__"; });
+  if (!seen) return names;
+  // Code objects stand right behind those in them.
+  std::vector<bool> inside = {true};  // by the distance from the class
+  for (std::uint32_t id = r.code.index; id-- > 0;) {
+    const CodeObject& code = r.module[CodeId(id)];
+    if (!code.parent || code.parent.index <= id || code.parent.index > r.code.index) break;
+    inside.push_back(inside[r.code.index - code.parent.index] && sees_class(r.module, CodeId(id)));
+  }
+  for (std::size_t distance = inside.size(); distance-- > 1;) {
+    if (!inside[distance]) continue;
+    const CodeId id(r.code.index - static_cast<std::uint32_t>(distance));
+    const CodeObject& code = r.module[id];
+    scan_instructions(code, [&](const RawInstr& instr) {
+      if (instr.info.op == Op::LOAD_GLOBAL && instr.name() < code.names.size())
+        add_once(names, unmangled(r.module, id, code.names[instr.name()]));
+    });
+  }
+  std::erase_if(names, [&](StrId name) { return r.text(name) == "AssertionError"; });
+  return names;
+}
+
 }  // namespace
 
 void find_declarations(Rewriter& r) {
@@ -372,10 +432,10 @@ void find_declarations(Rewriter& r) {
 
   for (const auto& [name, use] : uses.by_name.entries()) {
     const StrId id(name);
-    const bool global =
-        (use & kStoredGlobal) ||
-        ((use & kLoadedGlobal) &&
-         (r.role == Role::Class || r.role == Role::Module || enclosing_function_has(r, id)));
+    const bool global = (use & kStoredGlobal) ||
+                        ((use & kLoadedGlobal) &&
+                         (r.role == Role::Class || r.role == Role::Module ||
+                          (enclosing_function_has(r, id) && !undeclared_in_module(r, id))));
     const std::uint8_t kind = (use & kStoredDeref) ? kind_of(id) : std::uint8_t{0};
     const bool nonlocal = (kind & kFree) && (r.role == Role::Class || !(kind & kCell));
     const bool unbound = r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName);
@@ -394,7 +454,14 @@ void find_declarations(Rewriter& r) {
         enclosing_function_has(r, id))
       add_once(r.unbound, id);
   }
-  // What lambdas and comprehensions inside cannot declare themselves.
+  // What lambdas and comprehensions inside cannot declare themselves. The walrus of a comprehension
+  // declares what it binds for a module.
+  if (r.role == Role::Module) {
+    for (ExprId id : r.makers)
+      if (const CodeId nested = r.function_code(id); nested && nested.index < r.ast.bodies.size())
+        for (StrId name : r.ast.bodies[nested.index].outer_globals) uses.walruses.push_back(name);
+    for (StrId name : uses.walruses) std::erase(globals, name);
+  }
   for (ExprId id : r.makers) {
     const CodeId nested = r.function_code(id);
     if (!nested || nested.index >= r.ast.bodies.size()) continue;
@@ -419,6 +486,17 @@ void find_declarations(Rewriter& r) {
     for (const Slot& slot : r.object.slots) {
       const StrId name = unmangled(r.module, r.code, slot.name);
       if ((slot.kind & kFree) && is_unread(name)) own.unread.push_back(name);
+    }
+  }
+  if (r.role == Role::Class) {
+    for (StrId name : globals_of_annotations(r)) add_once(globals, name);
+    for (const Slot& slot : r.object.slots) {
+      const StrId name = unmangled(r.module, r.code, slot.name);
+      const std::uint32_t use = uses.of(name);
+      if (!(slot.kind & kFree) || (use & (kOwn | kCaptured)) || compiler_name(r.module[name], true))
+        continue;
+      // A function inside takes it from outside, whatever the class has.
+      add_once(use == 0 ? r.unread : r.unused_cells, name);
     }
   }
   if (r.role == Role::Function) {

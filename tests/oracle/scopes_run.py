@@ -5,11 +5,14 @@ and `global`, classes in everything, comprehensions in class bodies, private nam
 type parameters with bounds, constraints and (3.13+) defaults, in functions, classes and aliases in one another, and annotations that use them.
 Runs under any CPython from 3.7 on.
 
-    python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]]     DEPYF is the native command
+    python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]] [--check LIMIT]     DEPYF is the native command
 
 Prints the seed and how many programs needed which fallback; fails where a result does not compile, or does something else than its program.
+With --check the output is proven, as `depyf decompile` does unless told otherwise: prints how many programs' plain forms, and how many programs in
+any form, were not proven, and fails where the latter are more than LIMIT. UNPROVEN=1 lists them all.
 """
 
+import argparse
 import importlib.util
 import marshal
 import os
@@ -317,37 +320,51 @@ def run_apart(code):
     return marshal.loads(done) if status == 0 else None
 
 
+def unproven(stderr):
+    """The numbers of the programs of which standard error says that the plain form was not proven, and that none is; and what it says."""
+    said, last = {}, {}
+    for number, what in re.findall(r"/p(\d+)\.pyc: ((?:the plain form was )?not proven.*)", stderr):
+        said[int(number)] = what
+        if "this form is proven" not in what:
+            last[int(number)] = what
+    return said, last
+
+
 def main():
-    depyf = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9)
-    ladder = sys.argv[4:5]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("depyf")
+    parser.add_argument("count", type=int, nargs="?", default=200)
+    parser.add_argument("seed", type=int, nargs="?", default=random.randrange(10**9))
+    parser.add_argument("ladder", nargs="?")
+    parser.add_argument("--check", type=int, metavar="LIMIT")
+    options = parser.parse_args()
+    seed = options.seed
     print("3.%d seed %d" % (MINOR, seed), flush=True)
     failures, rungs = 0, Counter()
     with tempfile.TemporaryDirectory() as folder:
         programs = {}
         os.mkdir(os.path.join(folder, "in"))
-        for number in range(count):
+        for number in range(options.count):
             text, code = program(random.Random(seed + number))
             path = os.path.join(folder, "in", "p%d.pyc" % number)
             with open(path, "wb") as f:
                 f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
             programs[number] = text, code
         out = os.path.join(folder, "out")
-        command = [
-            depyf,
-            "decompile",
-            "--no-check",
-            os.path.join(folder, "in"),
-            "-o",
-            out,
-            "-j",
-            "1",
-        ]
-        if ladder:
-            command += ["--ladder", ladder[0]]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for rung in re.findall(r"ladder (L\d)|scopes: ", done.stderr.decode()):
+        command = [options.depyf, "decompile", os.path.join(folder, "in"), "-o", out, "-j", "1"]
+        if options.ladder:
+            command += ["--ladder", options.ladder]
+        environment = dict(os.environ)
+        if options.check is None:
+            command += ["--no-check"]
+        else:
+            paths = [sys.executable, environment.get("DEPYF_PYTHONS", "")]
+            environment["DEPYF_PYTHONS"] = os.pathsep.join(filter(None, paths))
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        )
+        stderr = done.stderr.decode()
+        for rung in re.findall(r"ladder (L\d)|scopes: ", stderr):
             rungs[rung or "scopes"] += 1
         for number, (text, code) in programs.items():
             try:
@@ -365,7 +382,14 @@ def main():
             if failures <= SHOWN:
                 print("---- seed %d\n%s---- came back as\n%s" % (seed + number, text, back))
                 print("---- expected %s\n---- got %s" % (expected, got))
-    print("%d programs, %d failures, %s" % (count, failures, dict(rungs)))
+    print("%d programs, %d failures, %s" % (options.count, failures, dict(rungs)))
+    if options.check is not None:
+        checked = " proven" in stderr and "not checked because" not in stderr
+        plain, none = unproven(stderr)
+        print("not proven: %d plain forms, %d programs" % (len(plain), len(none)))
+        for number in sorted(plain if os.environ.get("UNPROVEN") else none):
+            print("    seed %d: %s" % (seed + number, plain[number]))
+        failures += len(none) > options.check or not checked
     return 1 if failures else 0
 
 
