@@ -166,7 +166,7 @@ struct Uses {
       if (is_comprehension(e.kind)) {
         comprehensions = true;
         if (split) {
-          inside.insert(inside.end(), e.kids.begin(), e.kids.end());
+          append_inside(e, inside, work);
           continue;
         }
       }
@@ -182,6 +182,25 @@ struct Uses {
     const std::size_t makers = r.makers.size();
     collect_outside(statements);
     r.makers.resize(makers);  // met again
+  }
+
+  /// The parts of a comprehension, but for its first iterable, which is evaluated `around` it.
+  void append_inside(const Expr& comprehension, std::vector<ExprId>& inside, ExprIds& around) {
+    bool first = true;
+    for (ExprId kid : comprehension.kids) {
+      if (!kid || r.ast[kid].kind != ExprKind::Comprehension) {
+        inside.push_back(kid);
+        continue;
+      }
+      expression(kid, r.ast[kid], true);
+      const auto parts = r.ast[kid].kids;
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if (first && i == 1)
+          around.push_back(parts[i]);
+        else
+          inside.push_back(parts[i]);
+      first = false;
+    }
   }
 
   /// May what expressions do with names matter beside what statements store? Not in a function that
@@ -480,7 +499,9 @@ void find_declarations(Rewriter& r) {
     const std::string_view text = r.module[name];
     const bool by_super =
         text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-    return uses.of(name) == 0 && !compiler_name(text, false) && !by_super;
+    // A comprehension may have a variable of that name.
+    const std::uint32_t use = r.role == Role::Function ? uses.outside(name) : uses.of(name);
+    return use == 0 && !compiler_name(text, false) && !by_super;
   };
   if (!statements && any_free) {
     for (const Slot& slot : r.object.slots) {
@@ -512,6 +533,8 @@ void find_declarations(Rewriter& r) {
           add_once(
               is_type_parameter(r.module, r.code, r.object.slots[i].name) ? r.unread : r.nonlocals,
               name);
+        else if ((kind_of(name) & (kLocal | kHidden)) && uses.outside(name) == kCaptured)
+          add_once(r.unread, name);  // else the comprehension's variable is what is captured
         continue;
       }
       // Dynamo keeps a name among the locals of a resume function for which it became a free

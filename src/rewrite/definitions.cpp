@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "ast/comprehension.h"
 #include "bytecode/lines.h"
@@ -474,9 +475,14 @@ class Definer {
     for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) {
       annotate(name, annotation_expression(r_, v, text));
     });
-    if (const CodeId annotations = r_.function_code(e.kids[kAnnotate]))
+    if (const CodeId annotations = r_.function_code(e.kids[kAnnotate])) {
+      std::vector<StrId> unread;
+      for (StmtId id : body_of(annotations))
+        if (!declared(ast_[id], unread)) break;
       for (const Annotation& a : annotations_of(r_, annotations))
-        annotate(a.name, annotation_expression(r_, a.value, text));
+        annotate(a.name,
+                 with_unread(annotation_expression(r_, a.value, text), std::exchange(unread, {})));
+    }
 
     ast_.functions.push_back(std::move(f));
     return static_cast<std::uint32_t>(ast_.functions.size() - 1);

@@ -848,6 +848,10 @@ void BlockBuilder::close_unpack(ExprId target) {
 /// rewrites it, a run of plain stores takes them in any order.
 bool BlockBuilder::parallel_assignment(std::size_t position) {
   const std::vector<ValueId>& body = *body_;
+  const auto is_value = [&](const Pending& entry) {  // `a := value`, too
+    return entry.remaining == 1 &&
+           (entry.targets == 0 || (!s_.options.made_by_dynamo && names_alone(entry)));
+  };
   // A run of plain stores that takes the last m pending values.
   std::size_t run = 0;
   while (position + run < body.size() && run < pending_.size() &&
@@ -863,7 +867,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       std::size_t at = m;
       for (std::size_t j = 0; j < m; ++j)
         if (pending_[base + j].value == stored) at = j;
-      all = at < m && !store_of[at] && pending_[base + at].is_once();
+      all = at < m && !store_of[at] && is_value(pending_[base + at]);
       if (all) store_of[at] = body[position + k];
     }
     // 3.12+ stores locals in any order; others are stored in the order of the targets.
@@ -874,7 +878,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
       targets.push_back(make_target(s_.ast, s_.lifted, store_of[j], {}));
-      values.push_back(pending_[base + j].expr);
+      values.push_back(use(pending_[base + j]));
     }
     pending_.resize(base);
     const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
@@ -917,7 +921,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   }
   if (found != count) return false;
   for (std::size_t j = base; j < top; ++j)
-    if (!pending_[j].is_once()) return false;
+    if (!is_value(pending_[j])) return false;
   if (expression_only_) {  // a statement
     failed = true;
     return true;
@@ -928,7 +932,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       below(pending_.begin(), pending_.begin() + base);
   pending_.erase(0, top);
   std::vector<ExprId> sources, targets;
-  for (const Pending& value : values) sources.push_back(value.expr);
+  for (const Pending& value : values) sources.push_back(use(value));
   std::size_t i = position;
   for (const Pending& value : values) {
     ExprId hole = s_.ast.expr(ExprKind::Raw, {});

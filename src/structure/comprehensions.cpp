@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ast/comprehension.h"
+#include "ast/walk.h"
 #include "structure/graph.h"
 #include "support/error.h"
 
@@ -110,8 +111,66 @@ bool hands_on(Structurer& s, const Extent& extent, ValueId collection) {
   });
 }
 
-/// Replaces the comprehension by one value; false where it is none.
-bool fold(Structurer& s, const Extent& extent) {
+/// The variables that are saved around a comprehension, and that nothing in it binds: code that the
+/// compiler removed did.
+std::vector<ExprId> unbound_variables(Structurer& s, ExprId comprehension,
+                                      std::span<const ValueId> saved) {
+  std::vector<ExprId> names;
+  if (saved.empty()) return names;
+  ExprIds all = {comprehension};
+  collect_below(s.ast, all);
+  const CodeObject& code = s.module[s.lifted.code];
+  // In a class those that it reads are saved, too.
+  const bool in_class = code.parent && !(code.flags & kOptimized);
+  FlatMap<bool> bound;
+  for (ExprId id : all) {
+    const Expr& e = s.ast[id];
+    if (in_class && (e.kind == ExprKind::Name || e.kind == ExprKind::CellRef)) bound[e.a] = true;
+    if (e.kind != ExprKind::Comprehension && e.kind != ExprKind::NamedExpr) continue;
+    ExprIds targets = {e.kids[0]};
+    while (!targets.empty()) {
+      const Expr& target = s.ast[targets.back()];
+      targets.pop_back();
+      if (target.kind == ExprKind::Name) bound[target.a] = true;
+      if (target.kind == ExprKind::Tuple || target.kind == ExprKind::List ||
+          target.kind == ExprKind::Starred)
+        for (ExprId kid : target.kids) targets.push_back(kid);
+    }
+  }
+  for (ValueId v : saved) {
+    const std::uint32_t slot = s.at(v).arg;
+    if (slot >= code.slots.size()) continue;
+    const StrId name = code.slots[slot].name;
+    if (!s.module[name].starts_with('.') &&
+        !std::exchange(bound[name.index], true))  // a compiler's
+      names.push_back(s.ast.name(name));
+  }
+  return names;
+}
+
+/// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`.
+void add_variables(Structurer& s, ExprId comprehension, std::span<const ExprId> names) {
+  if (names.empty()) return;
+  const auto constant = [&](ConstKind kind) {
+    Const value;
+    value.kind = kind;
+    return s.ast.constant(s.module.add(value));
+  };
+  const ExprId target = names.size() == 1 ? names[0] : s.ast.expr(ExprKind::Tuple, names);
+  const ExprId clause =
+      s.ast.expr(ExprKind::Comprehension, {target, s.ast.expr(ExprKind::Tuple, {})});
+  ExprId value = s.ast.expr(ExprKind::ListComp, {constant(ConstKind::None), clause});
+  const Expr last = s.ast[s.ast[comprehension].kids.back()];
+  const bool never = last.kids.size() > 2 && s.ast[last.kids.back()].kind == ExprKind::Constant &&
+                     s.module[ConstId(s.ast[last.kids.back()].a)].kind == ConstKind::False;
+  const ExprId element = s.ast[comprehension].kids[0];
+  if (!never) value = s.ast.expr(ExprKind::IfExp, {constant(ConstKind::True), element, value});
+  s.ast[comprehension].kids[0] = value;
+}
+
+/// Replaces the comprehension by one value; false where it is none. Its variables are `saved`
+/// around it.
+bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = {}) {
   const auto& [members, before, entry, after, one_way] = extent;
   if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty()) return false;
   // The collection, and the loop over the first iterable.
@@ -164,6 +223,7 @@ bool fold(Structurer& s, const Extent& extent) {
     if (s.known(value).built != built) s.note(value).built = built;
   s.forget_temporaries(kept_named, kept_temporaries);
   if (!expression) return false;
+  add_variables(s, expression, unbound_variables(s, expression, saved));
   // One value in place of the loop.
   Select select;
   select.kind = Select::Prebuilt;
@@ -314,7 +374,7 @@ bool Structurer::fold_comprehensions_in_regions() {
     any = false;
     std::vector<std::uint8_t> restored(lifted.values.size(), 0);
     for (std::size_t i = 0; i < regions.size(); ++i) {
-      if (comprehension_of[i].index != i || !fold(*this, extents[i])) continue;
+      if (comprehension_of[i].index != i || !fold(*this, extents[i], saved[i])) continue;
       any = true;
       for (ValueId v : saved[i]) restored[v.index] = 1;
       Node& handler = nodes[regions[i].handler.index];

@@ -11,3 +11,12 @@ def f(x):
 
     type C = 's' if True else x
     return g, B, C
+
+
+# if >=3.14
+def h(x):
+    def i(y: 1 if True else x) -> int:
+        return y
+
+    return i
+# end
