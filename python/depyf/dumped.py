@@ -7,6 +7,7 @@ import errno
 import os
 from typing import Any, Dict, List
 
+from depyf import sharing
 from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
 from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document
 
@@ -49,6 +50,7 @@ def load(source: Any) -> Document:
             "(process %s) was ended before its block, or is still running"
             % (path, document.get("process"))
         )
+    sharing.unpack(document)
     document["folder"] = os.path.dirname(os.path.abspath(path))
     listed = document.get("earlier")
     for name in listed if isinstance(listed, list) else ():
@@ -60,6 +62,7 @@ def _add_earlier(document: Document, name: Any) -> None:
     # another block of the program, which wrote to the folder before
     try:
         earlier = parse_json(_read(document["folder"], name, MANIFEST_LIMIT))
+        sharing.unpack(earlier)
         joined: Dict[str, List[Any]] = {
             key: earlier[key] + document.get(key, [])
             for key in ("functions", "unattributed", "problems")

@@ -16,6 +16,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from depyf import sharing
 from depyf.schema import SCHEMA, SCHEMA_VERSION, STAGES, seconds
 from depyf.terminal import shown
 
@@ -477,7 +478,7 @@ class Function:
 def _entry_text(entry: Entry) -> str:
     text = entry._json
     if text is None:
-        text = json.dumps(entry.to_json(), default=repr)
+        text = sharing.dumps(sharing.packed_entry(entry.to_json()))
         if entry.finished:
             entry._json = text
     return text
@@ -587,28 +588,30 @@ class Run:
         return Writers.run_html(self)
 
     def snapshot(self, **more: Any) -> str:
-        """The run as JSON while it grows: of an entry that is complete, the text is kept.
+        """The run's file while it grows: of an entry that is complete, the text is kept.
 
         Args:
             more: keys that are added.
         """
         functions = []
         for function in self.functions:
-            rows = ", ".join(map(_entry_text, function.entries))
+            rows = ",".join(map(_entry_text, function.entries))
             row = function.to_json(False)
             del row["entries"]
-            head = json.dumps(row, default=repr)[:-1]
-            functions.append('%s, "entries": [%s]}' % (head, rows))
+            functions.append('%s,"entries":[%s]}' % (sharing.dumps(row)[:-1], rows))
         document = dict(self.to_json(False), **more)
         del document["functions"], document["unattributed"]
-        return '%s, "functions": [%s], "unattributed": [%s]}' % (
-            json.dumps(document, default=repr)[:-1],
-            ", ".join(functions),
-            ", ".join(map(_entry_text, self.unattributed)),
+        return '%s,"functions":[%s],"unattributed":[%s]}' % (
+            sharing.dumps(document)[:-1],
+            ",".join(functions),
+            ",".join(map(_entry_text, self.unattributed)),
         )
 
     def dumps(self) -> str:
-        """The run as JSON text; values that JSON does not know are written as their repr."""
+        """The run as JSON text, all of it spelled out.
+
+        Values that JSON does not know are written as their repr.
+        """
         return json.dumps(self.to_json(), default=repr)
 
 

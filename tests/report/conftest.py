@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from depyf import sharing
+
 pytest.importorskip("jinja2")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -137,6 +139,8 @@ def dumps(tmp_path_factory):
 @pytest.fixture(scope="session")
 def manifest(dumps):
     def read(name):
-        return json.loads((dumps / name / "depyf.json").read_text())
+        document = json.loads((dumps / name / "depyf.json").read_text())
+        sharing.unpack(document)
+        return document
 
     return read

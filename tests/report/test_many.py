@@ -98,6 +98,24 @@ def test_functions_of_one_form_are_one_picture_and_can_be_filtered(screen, tmp_p
     assert "No matches" in shown.locator("#flow-count").inner_text()
 
 
+def test_a_function_that_is_called_after_a_break_in_it_stands_below_its_caller(screen, tmp_path):
+    stack = ["/site/main.py:9 in <module>: step()", "/dump/code_0.py:7 in step: return loss(x)"]
+    function = {"filename": "a.py", "firstlineno": 1}
+    loss = dict(entry(1, 1.0), path="code_1.py", user_stack=stack + ["a.py:1 in loss: "])
+    functions = [
+        dict(function, name="loss", entries=[loss]),
+        dict(function, name="step", entries=[dict(entry(0, 1.0), path="code_0.py")]),
+    ]
+    run = document.fit({"functions": functions, "unattributed": []})
+    shown = screen.open(written(tmp_path, run))
+    boxes = shown.locator(".flow .box.function").all_text_contents()
+    assert "step" in boxes[0] and "⤷ loss" in boxes[1]
+    assert shown.locator(".flow .arrow").count() == 3  # two to graphs
+    screen.go("compile/1/0")
+    shown.get_by_text("called from 0/0").click()
+    screen.until("document.querySelector('#view-title').textContent.includes('0/0')")
+
+
 def test_few_compiles_are_one_picture_without_a_filter(screen, tmp_path):
     shown = screen.open(written(tmp_path, of_functions(8)))
     assert shown.locator("svg.flow").count() == 1 and shown.locator("#flow-filter").count() == 0

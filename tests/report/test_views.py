@@ -194,6 +194,20 @@ def test_training_shows_forward_and_backward_and_draws_a_large_graph_folded(scre
         and "Graph: backward (AOT)" in options
         and "Graph: joint" in options
     )
+    # the graph opens behind its 80 parameters, and a link to a line leads there
+    inside = """(line) => { const at = line.getBoundingClientRect(),
+      box = line.closest('.code').getBoundingClientRect();
+      return at.top >= box.top - 1 && at.bottom <= box.bottom; }"""
+    graph = page.locator(".pane").nth(2)
+    page.wait_for_timeout(300)
+    assert graph.locator(".ln", has_text="linear: ").first.evaluate(inside)
+    last = graph.locator(".ln", has_text="return (x_").first
+    number = int(last.locator("i").text_content())
+    screen.go("compile/0/0/code/Captured_Graph/L%d" % number)
+    screen.page.wait_for_timeout(300)
+    line = page.locator(".ln.cursor")
+    assert "return (x_" in line.inner_text() and line.evaluate(inside)
+    screen.go("compile/0/0")
     # a line of an inlined module stands below the source
     line = page.locator(".pane").nth(0).locator(".ln", has_text="torch.relu(self.inner(x))")
     line.first.hover()
@@ -394,9 +408,9 @@ def test_nothing_is_wider_than_the_window(screen, dumps, name, width):
             screen.go(route)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, route
         outside = page.evaluate(
-            """() => [...document.querySelectorAll(".card p, .card .what, .card li")].filter((one) => {
+            """() => [...document.querySelectorAll(".card p, .card .what, .card li, .card select, .guards td")].filter((one) => {
                  const card = one.closest(".card").getBoundingClientRect();
-                 return one.getBoundingClientRect().right > card.right + 1 && !one.closest(".scroll");
+                 return one.getBoundingClientRect().right > card.right + 1 && !one.closest(".scroll:not(:has(.guards))");
                }).map((one) => one.textContent)"""
         )
         assert not outside, (route, outside)

@@ -2,7 +2,7 @@
 import { byId, copyButton, make, store, stored } from "./dom";
 import { showFiles } from "./files";
 import { showGuards } from "./guards";
-import { codePane, free, type Pane, pin, whenRelated } from "./panes";
+import { codePane, free, type Pane, pin, scrollTo, whenRelated } from "./panes";
 import { showGraph } from "./picture";
 import { state } from "./state";
 import { articles, data, readable, textOf, told } from "./texts";
@@ -247,6 +247,8 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
       boxes[at] = opened;
       current[at] = text.role;
     }
+    for (const button of tools.querySelectorAll<HTMLElement>("[data-count]"))
+      button.setAttribute("aria-pressed", String(button.dataset.count === String(boxes.length)));
     whenRelated(view, () => {});
     state.panes.find((one) => one.box === opened)?.begin();
   };
@@ -257,6 +259,7 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
         "button",
         {
           type: "button",
+          "data-count": count,
           "aria-pressed": String(count === current.length),
           "aria-label": count + (count === 1 ? " pane" : " panes"),
           onclick: () => {
@@ -302,10 +305,7 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
 export function jump(pane: Pane, number: number): HTMLElement | null {
   const line = pane.row(number);
   if (!line) return null;
-  pane.element.scrollTop = Math.max(
-    0,
-    line.offsetTop - pane.element.offsetTop - pane.element.clientHeight / 3,
-  );
+  scrollTo(pane.element, line, 1 / 3);
   pane.box?.scrollIntoView({ block: "nearest" });
   pane.cursor = number;
   line.classList.add("cursor", "lit");

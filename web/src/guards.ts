@@ -4,6 +4,7 @@ import { state } from "./state";
 import { idle } from "./steps";
 import { textOf } from "./texts";
 import type { FailedGuard, View } from "./types";
+import { placed, ticks } from "./words";
 
 interface Item {
   kind: string;
@@ -96,12 +97,13 @@ export function showGuards(panel: HTMLElement, view: View): void {
             make(
               "a",
               { href: "#compile/" + one.key + "/why" },
-              "↻ failed at " + one.key + ": " + one.words,
+              "↻ failed at " + one.key + ": ",
+              ticks(one.words),
             ),
           ),
         ),
       ),
-      make("td", { class: "dim" }, item.comment.replace(/^# /, "")),
+      make("td", { class: "dim", title: item.comment }, placed(item.comment)),
     );
     return item.row;
   };

@@ -87,6 +87,22 @@ export function openStrings(
   };
 }
 
+/** How far a line stands below the upper edge of its pane. */
+function below(element: HTMLElement, line: HTMLElement): number {
+  return line.getBoundingClientRect().top - element.getBoundingClientRect().top;
+}
+/** Scrolls a pane so that a line stands at this share of its height. */
+export function scrollTo(element: HTMLElement, line: HTMLElement, share: number): void {
+  // parts above get their heights when they are first painted, a frame or two later
+  let frames = 6;
+  const move = () => {
+    if (!line.isConnected) return;
+    element.scrollTop += below(element, line) - share * element.clientHeight;
+    if (frames--) requestAnimationFrame(move);
+  };
+  move();
+}
+
 export function codePane(view: View, text: Text, label: string): Pane {
   const lines = linesOf(text.text),
     own = text.text ?? -1;
@@ -250,14 +266,14 @@ export function codePane(view: View, text: Text, label: string): Pane {
     },
     place: (number: number) => (number < lines.length ? null : others[number - lines.length]),
     begin() {
-      const at = beginning(text.kind, lines);
-      const y = at ? (pane.row(at)?.offsetTop ?? 0) - element.offsetTop : 0;
-      if (y > element.clientHeight / 3) element.scrollTop = y;
+      const at = beginning(text.kind, lines),
+        found = at ? pane.row(at) : null;
+      if (found && below(element, found) > element.clientHeight / 3) scrollTo(element, found, 0);
     },
     reveal(number: number) {
-      const y = (pane.row(number)?.offsetTop ?? 0) - element.offsetTop;
-      if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 40)
-        element.scrollTop = Math.max(0, y - element.clientHeight / 3);
+      const found = pane.row(number),
+        y = found ? below(element, found) : 0;
+      if (found && (y < 0 || y > element.clientHeight - 40)) scrollTo(element, found, 1 / 3);
     },
     mark(number: number, style: string) {
       if (marks.has(number)) return;
@@ -508,7 +524,7 @@ export function pin(pane: Pane, line: HTMLElement | null): void {
       ),
     );
   }
-  for (const { text, lines } of others.slice(0, 6))
+  for (const { text, lines } of others.slice(0, 4))
     links.push(
       make(
         "button",

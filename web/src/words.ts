@@ -1,4 +1,5 @@
-// Numbers and ranges as people say them.
+// Numbers, ranges, texts and places as people say them.
+import { make } from "./dom";
 
 export function seconds(value: number): string {
   return value >= 100
@@ -26,4 +27,12 @@ export function spans(numbers: number[]): string {
     at = stop;
   }
   return parts.slice(0, 8).join(", ");
+}
+/** Parts of a text, those between backticks as code. */
+export function ticks(text: string): (string | HTMLElement)[] {
+  return text.split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
+}
+/** A guard's comment with the name of its file alone: torch cuts paths from the left. */
+export function placed(comment: string): string {
+  return comment.replace(/^# /, "").replace(/(^|# )\S*\/([^\s/]+:\d+ in )/, "$1$2");
 }

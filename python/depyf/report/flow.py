@@ -73,10 +73,10 @@ def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dic
 
 
 def _forest(nodes: List[Node]) -> Tuple[List[Node], Children]:
-    """The nodes that nothing resumes into, and key -> nodes below; each node has one place."""
+    """The nodes that no other one leads to, and key -> nodes below; each node has one place."""
     children: Children = {}
     seen: Set[str] = set()
-    starts = [node for node in nodes if not node.callers] + [node for node in nodes if node.callers]
+    starts = sorted(nodes, key=lambda node: bool(node.callers or node.outer))
     roots = []
     for root in starts:
         if root.key in seen:
@@ -87,7 +87,7 @@ def _forest(nodes: List[Node]) -> Tuple[List[Node], Children]:
         while stack:
             node = stack.pop()
             own = children[node.key] = []
-            for child in node.children:
+            for child in node.children + node.frames:
                 if child.key not in seen:
                     seen.add(child.key)
                     own.append(child)
@@ -165,7 +165,8 @@ def _draw(rows: List[Row]) -> Dict[str, Any]:
         y = position * ROW + 8
         x = min(depth, _DEEPEST) * INDENT + 1
         row = _row(node) if not count else [_more(node, count)]
-        caller = next((one for one in node.callers if one.key in ends), None)
+        leading = node.callers + ([node.outer] if node.outer else [])
+        caller = next((one for one in leading if one.key in ends), None)
         if caller is not None:
             from_x, from_y = ends[caller.key]
             arrows.append("M%d %d V%d H%d" % (from_x, from_y, y + HEIGHT // 2, x - 2))
@@ -211,7 +212,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     if node.is_resume:
         name = "▷ %s, after line %d" % (_clip(node.title, 26), node.resumes_at)
     else:
-        name = _clip(node.title, 34)
+        name = ("⤷ " if node.outer else "") + _clip(node.title, 34)
     if node.reasons:
         name = "↻ " + name
     row = [
@@ -219,7 +220,8 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             "label": "%s  %s" % (name, node.key),
             "kind": "function",
             "link": link,
-            "title": "%s:%d" % node.place,
+            "title": "%s:%d" % node.place
+            + (", called by the code of %s" % node.outer.key if node.outer else ""),
         }
     ]
     if node.failure:
@@ -251,7 +253,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
         line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
         row.append(
             {
-                "label": "✂ %s%s" % (line, _clip(graph_break["what"], 24)),
+                "label": "✂ %s%s" % (line, _clip(graph_break["what"], 32)),
                 "kind": "break",
                 "link": link + "/why",
                 "title": graph_break["why"],

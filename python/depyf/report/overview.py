@@ -121,6 +121,8 @@ class Node:
         self.callers = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children = []  # nodes of the resume functions that it calls
+        self.outer = None  # the node in whose code, as Python runs it, the frame was called
+        self.frames = []  # the nodes of which this one is the `outer`
         self.runtime = []  # what its calls took, for each profile: see `runtime.profiles_of`
         self.seconds = seconds(entry)
         self.phases = phases(entry)
@@ -283,7 +285,29 @@ def nodes_of(runs):
                         if child is not node:
                             node.children.append(child)
                             child.callers.append(node)
+        _connect_frames([node for node in found if node.run is run])
     return found
+
+
+_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
+
+
+def _connect_frames(nodes):
+    """Tells each function in whose transformed code it was called.
+
+    After a break inside what a function calls, Python calls that, which is compiled by itself.
+    """
+    by_path = {node.entry["path"]: node for node in nodes if node.entry.get("path")}
+    for node in nodes:
+        if node.callers or node.is_resume:
+            continue
+        for frame in reversed(node.entry.get("user_stack") or ()):
+            match = _FILE.match(str(frame))
+            outer = by_path.get(match.group(1)) if match else None
+            if outer is not None and outer.function is not node.function:
+                node.outer = outer
+                outer.frames.append(node)
+                break
 
 
 def _code_name(entry):

@@ -545,7 +545,8 @@ def _view(node, pool, parents, folder, budget):
         "siblings": [one.key for one in node.siblings],
         "failed": _failed(node),
         "graph": entry.get("graph_name"),
-        "callers": [one.key for one in node.callers[:_LINKS]],
+        "callers": [one.key for one in node.callers[:_LINKS]]
+        + ([node.outer.key] if node.outer else []),
         "calls": [[one.function.get("global_name"), one.key] for one in node.children[:_LINKS]],
         "warm": _warm(entry),
         "breaks": [

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf import report
+from depyf import report, sharing
 from depyf.compiling import is_python
 from depyf.files import MANIFEST_LIMIT, parse_json, read_text, write_atomically
 from depyf.model import Artifact, Entry, Function, Problem, Run, sorted_artifacts
@@ -507,7 +507,7 @@ class DumpWriter:
                 name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
                 self.write(name, overview(run))
             if not is_open:
-                text = json.dumps(dict(run.to_json(), **more), default=repr)
+                text = sharing.dumps(sharing.packed(dict(run.to_json(), **more)))
             else:
                 text = run.snapshot(**more)
             if self.write(manifest, text) is not None and not is_open:
