@@ -6,11 +6,12 @@ changed is text between columns of one statement, so that the rest of the file s
 
 import ast
 import difflib
+import os
 import re
 import textwrap
 import tokenize
 from collections import namedtuple
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION
 from depyf.schema import Document
@@ -103,7 +104,10 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+    normal = _normal(document, links)
     rows = rows or ["nothing to advise"]
+    if normal:
+        rows += ["what needs no action:"] + normal
     avoidable = overview.avoidable(overview.nodes_of([document]))
     if avoidable:
         rows.append("compile time that could be saved:")
@@ -111,6 +115,23 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         detail = ": " + cost["details"][0] if cost["details"] else ""
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
     return "\n".join(rows)
+
+
+def _normal(document: Document, links: bool) -> List[str]:
+    """The costliest recompiles that are normal, so that their seconds have a reason."""
+    from depyf.report import overview
+
+    told = []
+    for cause in overview.causes(overview.nodes_of([document])):
+        said = cause.get("reason")
+        if said and said["row"] in NO_ACTION and cause["cost"] >= 0.005:
+            told.append((cause["cost"], cause["nodes"][0], said))
+    rows = []
+    for seconds, node, said in sorted(told, key=lambda one: -one[0])[:3]:
+        where = node.caller if node.caller[1] else node.place
+        words = "%s. %s" % (said["words"], said["help"][0])
+        rows.append("%9.2f s  %s  %s" % (seconds, place(where[0], where[1], links), _plain(words)))
+    return rows
 
 
 def _called_from(change: Change, links: bool) -> List[str]:
@@ -150,9 +171,13 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
 def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     from depyf.report import words
 
-    if wanted.startswith("torch._dynamo.config."):
-        # a setting is the program's, wherever the line is that asks for it
+    of_program = ("torch._dynamo.config.", "lr=")
+    compiled_elsewhere = wanted.startswith("torch.compile") and words.in_library(file or "")
+    if wanted.startswith(of_program) or compiled_elsewhere:
+        # a setting is the program's, wherever the line is that asks for it, and so is what a
+        # library's class is made with
         file = document.get("program") or file
+        line = 0 if compiled_elsewhere else line
     if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
         if not wanted.startswith("torch.where"):
             return ""
@@ -168,13 +193,18 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
         changed = _with_dynamic(source, tree, line)
     elif wanted.startswith("torch._dynamo.config."):
         changed = _with_setting(source, tree, wanted)
+    elif wanted.startswith("lr="):
+        changed = _with_rate(source, tree)
     elif wanted.startswith("torch._dynamo.") and "mark_" in wanted:
         changed = _with_mark(source, tree, line, wanted)
     else:
         changed = None
     if changed is None or changed == source or not _compiles(changed):
         return ""
-    name = short_path(file).lstrip("/")
+    name = short_path(file)
+    if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this
+        name = os.path.abspath(file)
+    name = name.lstrip("/")
     return "".join(
         difflib.unified_diff(
             source.splitlines(True), changed.splitlines(True), "a/" + name, "b/" + name, n=1
@@ -260,16 +290,14 @@ def _is_compile(node: ast.AST) -> bool:
 
 
 def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
-    """dynamic=True in the torch.compile of the function at the line, a decorator or a call."""
-    found = None
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno] + [one.lineno for one in node.decorator_list])
-            if first <= line <= node.lineno:
-                found = next(filter(_is_compile, node.decorator_list), None)
-                if found is None:
-                    found = _call_with(tree, node.name)
-                break
+    """dynamic=True in the torch.compile of the function at the line, a decorator or a call; at line
+    0, which stands for a function of a library, in the only torch.compile of the program.
+    """
+    found = _compile_of(tree, line) if line else None
+    if found is None and not line:
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        calls = [node for node in calls if _is_compile(node)]
+        found = calls[0] if len(calls) == 1 else None
     if found is None or not hasattr(found, "end_lineno"):
         return None
     last: Any = found  # a node has its end from 3.8 on
@@ -281,12 +309,92 @@ def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
     return _replaced(source, last.end_lineno, last.end_col_offset, 0, "(dynamic=True)")
 
 
-def _call_with(tree: ast.Module, name: str) -> Optional[ast.Call]:
+def _compile_of(tree: ast.Module, line: int) -> Optional[ast.AST]:
+    """The torch.compile of the function at a line: its decorator, or a call with its name, with an
+    object of its class, or with one of its methods.
+    """
+    for node, owner in _functions(tree):
+        first = min([node.lineno] + [one.lineno for one in node.decorator_list])
+        if first <= line <= node.lineno:
+            found = next(filter(_is_compile, node.decorator_list), None)
+            if found is None and owner is not None:
+                found = next(filter(_is_compile, owner.decorator_list), None)
+            return found or _call_with(tree, node.name, owner.name if owner is not None else "")
+    return None
+
+
+def _functions(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
+    """The functions of a program, each with the class that it is a method of."""
+    methods = {
+        id(one): node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, methods.get(id(node))
+
+
+def _call_with(tree: ast.Module, name: str, owner: str) -> Optional[ast.Call]:
+    """The only torch.compile whose argument is a function of that name, or an object of the class
+    `owner`: `Net(...)`, or a name that is assigned nothing else, or a method of it.
+    """
+    made: Dict[str, Set[str]] = {}  # name -> names of what is called to make it
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                made.setdefault(_written(target), set()).add(_maker(node.value))
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_compile(node) and node.args:
-            if isinstance(node.args[0], ast.Name) and node.args[0].id == name:
-                return node
-    return None
+            given = node.args[0]
+            if owner:
+                if isinstance(given, ast.Attribute) and given.attr == name:
+                    given = given.value  # torch.compile(net.forward)
+                fits = _maker(given) == owner or made.get(_written(given)) == {owner}
+                fits = fits or made.get(_written(given)) == {owner, "compile"}
+            else:
+                fits = isinstance(given, ast.Name) and given.id == name
+            if fits:
+                found.append(node)
+    return found[0] if len(found) == 1 else None
+
+
+def _written(node: ast.AST) -> str:
+    """A name with attributes as it is written; "" for all else."""
+    parts: List[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
+
+
+def _maker(node: ast.AST) -> str:
+    """The class that an expression calls, also as `Net().eval()` and `Net().to(device)`."""
+    while isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+            node = node.func.value
+            continue
+        return _written(node.func).rpartition(".")[2]
+    return ""
+
+
+def _with_rate(source: str, tree: ast.Module) -> Optional[str]:
+    """`lr=1e-3` as `lr=torch.tensor(1e-3)`, where the program makes one optimizer."""
+    found = [
+        one.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for one in node.keywords
+        if one.arg == "lr"
+    ]
+    written = _segment(source, found[0]) if len(found) == 1 else None
+    if not written or isinstance(found[0], ast.Call) or found[0].lineno != found[0].end_lineno:
+        return None
+    length = len(written.encode("utf-8"))
+    tensor = "torch.tensor(%s)" % written
+    return _replaced(source, found[0].lineno, found[0].col_offset, length, tensor)
 
 
 def _replaced(source: str, line: int, column: int, length: int, written: str) -> str:

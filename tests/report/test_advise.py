@@ -91,7 +91,7 @@ def test_what_needs_no_action_takes_no_place():
     entries += [again("/a/b.py", 3 + number, 1.0, one) for number, one in enumerate(REASONS)]
     found = advise.changes(run_of(entries))
     assert sorted(one.line for one in found) == [3, 4, 5]
-    assert "needs no action" not in advise.text(run_of(entries))
+    assert "needs no action" not in advise.text(run_of(entries)).partition("what needs no")[0]
     assert advise.changes(run_of(entries[:2])) == []
 
 
@@ -145,3 +145,70 @@ def test_a_setting_brings_the_import_that_it_needs(tmp_path):
     setting = "torch._dynamo.config.ignore_logger_methods.add(logging.Logger.info)"
     assert added == ["+import logging", "+", "+" + setting]
     assert change.words == "`log.info` logs a message in the middle of the graph."
+
+
+NET = """import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+{0}
+"""
+
+
+@pytest.mark.parametrize(
+    "made, patched",
+    [
+        ("net = torch.compile(Net())", "net = torch.compile(Net(), dynamic=True)"),
+        ("net = torch.compile(Net().eval(), mode='max-autotune')", "max-autotune', dynamic=True)"),
+        ("net = Net()\nnet = torch.compile(net)", "net = torch.compile(net, dynamic=True)"),
+        (
+            "net = Net()\nnet.forward = torch.compile(net.forward)",
+            "torch.compile(net.forward, dynamic=True)",
+        ),
+        ("net = torch.compile(Other())", ""),
+        ("a = torch.compile(Net())\nb = torch.compile(Net())", ""),
+    ],
+)
+def test_a_module_is_compiled_for_all_sizes_where_it_is_made(tmp_path, made, patched):
+    program = tmp_path / "net.py"
+    program.write_text(NET.format(made))
+    size = "tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    (change,) = advise.changes(run_of([again(program, 4, 1.0, size)], program=str(program)))
+    added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
+    assert added[-1].endswith(patched) if patched else added == [], added
+
+
+def test_the_learning_rate_becomes_a_tensor_where_the_optimizer_is_made(tmp_path, monkeypatch):
+    program = tmp_path / "own" / "train.py"
+    program.parent.mkdir()
+    program.write_text("import torch\nopt = torch.optim.AdamW(weights, lr=1e-3)\n")
+    guard = "self.param_groups[0]['lr'] == 0.00087"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (change,) = advise.changes(run_of([again(LIBRARY, 214, 1.0, guard)], program=str(program)))
+    assert "+opt = torch.optim.AdamW(weights, lr=torch.tensor(1e-3))" in change.patch
+    assert "0.00087" not in change.advice
+    # a name that `patch -p1` takes in the root
+    assert change.patch.splitlines()[0] == "--- a" + str(program)
+
+
+def test_what_needs_no_action_is_told_as_such():
+    text = advise.text(run_of([again("/a/b.py", 1, 9.0, SMALL)]))
+    assert text.startswith(
+        "nothing to advise\nwhat needs no action:\n     9.00 s  /a/b.py:1  x.size"
+    )
+    filled = "kwargs['past_key_values'].layers[0].is_initialized == False"
+    text = advise.text(run_of([again("/a/b.py", 1, 9.0, filled)]))
+    assert "torch.where" not in text and "one compile for each is normal" in text
+
+
+def test_what_has_no_name_in_the_program_is_not_advised_to_be_changed():
+    for name in ("args[0]", "kwargs['x']"):
+        size = "tensor '%s' size mismatch at index 0. expected 4, actual 5" % name
+        text = advise.text(run_of([again("/a/b.py", 1, 9.0, size)]))
+        assert "change: torch.compile(..., dynamic=True)" in text and "mark_" not in text
+        small = "tensor '%s' size mismatch at index 0. expected 4, actual 1" % name
+        assert "mark_unbacked" not in advise.text(run_of([again("/a/b.py", 1, 9.0, small)]))

@@ -22,7 +22,7 @@ Row = namedtuple("Row", "key ids reason where names words help")
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
-NO_ACTION = ("size 0 or 1", "size from 2")
+NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
 
 
 def helps(text: str, before: str, after: str, patch: str = "") -> Help:

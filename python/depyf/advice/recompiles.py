@@ -75,11 +75,61 @@ def f(x):
 result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64)).float()]
 """
 _GRAD = """
+weight = torch.ones(3, requires_grad=True)
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * weight
+
+last = torch.ones(3, requires_grad=True)
+for x in (torch.ones(3), last):
+    f(x).sum().backward()
+result = [weight.grad, last.grad]
+"""
+_INFERENCE = """
 @torch.compile(backend="eager")
 def f(x):
     return x * 2
 
-result = [f(torch.ones(3)).detach(), f(torch.ones(3, requires_grad=True)).detach()]
+with torch.no_grad():
+    result = [f(torch.ones(3))]
+with torch.inference_mode():
+    result.append(f(torch.ones(3)))
+"""
+_ATTRIBUTE = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 0.5
+
+    def forward(self, x):
+        return x * self.scale
+
+model = Model()
+compiled = torch.compile(model, backend="eager")
+result = []
+for scale in (0.5, 1.5, 2.5):
+    model.scale = scale
+    result.append(compiled(torch.ones(3)))
+"""
+_FILLED = """
+class Cache:
+    def __init__(self):
+        self.is_initialized = False
+
+    def update(self, key, position):
+        if not self.is_initialized:
+            self.keys = torch.zeros(1, 8, 4)
+            self.is_initialized = True
+        self.keys.index_copy_(1, position, key)
+        return self.keys
+
+@torch.compile(backend="eager")
+def step(cache, key, position):
+    return cache.update(key, position).sum()
+
+cache = Cache()
+result = [step(cache, torch.ones(1, 1, 4), torch.tensor([index])) for index in range(4)]
 """
 _MODE = """
 @torch.compile(backend="eager")
@@ -104,6 +154,20 @@ def f(x, scale):
     return x * scale
 
 result = [f(torch.ones(3), 2), f(torch.ones(3), 2.0)]
+"""
+_CONTAINER = """
+@torch.compile(backend="eager")
+def f(x, past):
+    return x + past[0]
+
+result = [f(torch.ones(3), past) for past in ((torch.ones(3),), [torch.ones(3)])]
+"""
+_GIVEN = """
+@torch.compile(backend="eager")
+def f(x, past):
+    return x * 1 if past is None else x + past[0]
+
+result = [f(torch.ones(3), past) for past in ((torch.ones(3),), None)]
 """
 _TENSOR_TYPE = """
 @torch.compile(backend="eager")
@@ -446,17 +510,24 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
         "",
         [
             helps(
-                "One entry for tensors that require grad and one for those that do not is what "
-                "torch makes; .detach() where the "
-                "gradient is not needed spares one.",
+                "torch makes one entry for tensors that require grad and one for those that do "
+                "not, and both are normal. Where it is worth it to spare one, call "
+                "{name}.requires_grad_() before all calls; .detach() instead would cut gradients "
+                "that the program may need.",
                 _GRAD,
-                """
-@torch.compile(backend="eager")
-def f(x):
-    return x * 2
-
-result = [f(torch.ones(3)), f(torch.ones(3, requires_grad=True).detach())]
-""",
+                _GRAD.replace("(torch.ones(3), last)", "(torch.ones(3).requires_grad_(), last)"),
+            )
+        ],
+    ),
+    row(
+        "inference mode",
+        "",
+        [
+            helps(
+                "torch.inference_mode() needs an entry of its own, and so do tensors that were "
+                "made in it: use torch.no_grad() in its place, or inference_mode for all calls.",
+                _INFERENCE,
+                _INFERENCE.replace("inference_mode", "no_grad"),
             )
         ],
     ),
@@ -465,7 +536,8 @@ result = [f(torch.ones(3)), f(torch.ones(3, requires_grad=True).detach())]
         "",
         [
             helps(
-                "Call it in the same mode each time: inside one `torch.no_grad()`, "
+                "Each mode has an entry, as training and evaluation do. Where the modes need not "
+                "differ, call it in the same one each time: inside one `torch.no_grad()`, "
                 "`torch.autocast` or default dtype.",
                 _MODE,
                 """
@@ -510,6 +582,44 @@ def f(x, scale):
     return x * scale
 
 result = [f(torch.ones(3), torch.tensor(2.0)), f(torch.ones(3), torch.tensor(2.0))]
+""",
+            )
+        ],
+    ),
+    row(
+        "container's type",
+        "",
+        [
+            helps(
+                "Pass the same kind of container at each call: tuple({name}), or list({name}), "
+                "before the compiled function is called.",
+                _CONTAINER,
+                """
+@torch.compile(backend="eager")
+def f(x, past):
+    return x + past[0]
+
+result = [f(torch.ones(3), tuple(past)) for past in ((torch.ones(3),), [torch.ones(3)])]
+""",
+                "{name} = tuple({name})",
+            )
+        ],
+    ),
+    row(
+        "given or None",
+        "",
+        [
+            helps(
+                "With and without {name} needs code of its own: one compile for each is normal. "
+                "An empty container, or tensors that change nothing (ones, zeros), in place of "
+                "None spares one.",
+                _GIVEN,
+                """
+@torch.compile(backend="eager")
+def f(x, past):
+    return x + past[0]
+
+result = [f(torch.ones(3), past) for past in ((torch.ones(3),), (torch.zeros(3),))]
 """,
             )
         ],
@@ -621,9 +731,8 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         "",
         [
             helps(
-                "Give the optimizer its learning rate as a tensor, lr=torch.tensor({before}): "
-                "a scheduler then changes its value, "
-                "not the program.",
+                "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place of "
+                "lr=LR: a scheduler then changes its value, not the program.",
                 _RATE,
                 """
 weight = torch.nn.Parameter(torch.ones(3))
@@ -639,7 +748,7 @@ for rate in (0.1, 0.05, 0.01):
     step()
 result = weight.detach()
 """,
-                "lr=torch.tensor({before})",
+                "lr=torch.tensor(...)",
             )
         ],
     ),
@@ -648,7 +757,8 @@ result = weight.detach()
         "",
         [
             helps(
-                "The first float is a constant of the graph: pass torch.tensor({before}) instead.",
+                "The first float is a constant of the graph: pass a tensor, torch.tensor({name}), "
+                "instead.",
                 _FLOAT,
                 """
 @torch.compile(backend="eager")
@@ -665,6 +775,43 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
                 _FLOAT.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
             ),
+        ],
+    ),
+    row(
+        "float attribute",
+        "",
+        [
+            helps(
+                "The first value of a float attribute is a constant of the graph: make "
+                "{name} a tensor where the program sets it, torch.tensor(VALUE) in place of VALUE.",
+                _ATTRIBUTE,
+                _ATTRIBUTE.replace(
+                    "model.scale = scale", "model.scale = torch.tensor(scale)"
+                ).replace("self.scale = 0.5", "self.scale = torch.tensor(0.5)"),
+            ),
+            helps(
+                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                _ATTRIBUTE,
+                _ATTRIBUTE.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "cache state",
+        "",
+        [
+            helps(
+                "The first call fills the cache and later ones find it filled: one compile for "
+                "each is normal and needs no action. Only a cache that is allocated before the "
+                "first call, and is called with the same shapes, has one (with transformers, "
+                "StaticCache and its early_initialization).",
+                _FILLED,
+                _FILLED.replace(
+                    "self.is_initialized = False",
+                    "self.is_initialized = True\n        self.keys = torch.zeros(1, 8, 4)",
+                ),
+            )
         ],
     ),
     row(

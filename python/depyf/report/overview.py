@@ -231,7 +231,9 @@ def _fill_after(reason, entry):
             and text.startswith("___check_type_id(%s," % wanted)
             and "type=<class '" in text
         ):
-            reason["after"] = text.split("type=<class '", 1)[1].split("'", 1)[0]
+            words.describe_type(reason, text.split("type=<class '", 1)[1].split("'", 1)[0])
+        elif reason["kind"] == "type" and text == wanted + " is None":
+            words.describe_type(reason, "NoneType")
         elif reason["kind"] == "value" and text == wanted + " is None":
             reason["after"] = "None"
         if reason["after"]:
@@ -249,7 +251,10 @@ def _fill_after(reason, entry):
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",
-            lambda match: ("has " if "length" in match.group() else "is ") + reason["after"],
+            lambda match: (
+                ("has " if "length" in match.group() else "is ")
+                + ("None" if reason["after"] == "NoneType" else reason["after"])
+            ),
             reason["words"],
         )
 

@@ -324,6 +324,9 @@ def of_reason(text: str, source: str = "", line: int = 0) -> Said:
         "raw": text,
     }
     _describe(found, guard)
+    if found["row"] in _OF_CACHE and not _is_argument(found["name"]):
+        if _CACHE.search(found["name"]):
+            _advise(found, "cache state")
     if _KEPT.search(guard):
         _name_kept(found, source, line)
     return found
@@ -348,6 +351,21 @@ def _name_kept(found: Said, source: str, line: int) -> None:
     found["words"] = words
     # what helps says what to pass or to write for a name: here nobody passes or names anything
     found.update(help=[], patches=[])
+
+
+#: rows of what changes when a cache of keys and values is filled
+_OF_CACHE = (
+    "flag",
+    "none",
+    "value",
+    "counter",
+    "integer",
+    "keys",
+    "length",
+    "other length",
+    "given or None",
+    "tensor or not",
+)
 
 
 def _describe(found: Said, guard: str) -> None:
@@ -381,7 +399,7 @@ def _describe(found: Said, guard: str) -> None:
             found["name"],
             "was %s" % _article(found["before"]) if found["before"] else "changed its type",
         )
-        _advise(found, "type")
+        _advise(found, type_row(found["before"], ""))
         return
     match = _OBJ_ID.match(guard)
     if match is not None:
@@ -398,6 +416,12 @@ def _describe(found: Said, guard: str) -> None:
     if match is not None:
         name = match.group("name") or match.group("empty")
         found.update(kind="container", name=name, before=match.group("before") or "0")
+        if name == "kwargs":
+            found["words"] = (
+                "the call had %s keyword arguments, has another number" % (found["before"])
+            )
+            _advise(found, "keys")
+            return
         found["words"] = "`%s` had %s element%s, has another length" % (
             name,
             found["before"],
@@ -426,6 +450,8 @@ def _describe(found: Said, guard: str) -> None:
         found.update(kind="value", name=name, before=match.group("before"))
         found["words"] = "`%s` was %s, is another value" % (name, found["before"])
         _advise(found, _value_row(name, found["before"]))
+        if found["row"] == "learning rate":
+            found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
         return
     match = re.match(r"^(?P<name>\S+) is (?P<not>not )?None$", guard)
     if match is not None:
@@ -456,10 +482,32 @@ def _article(name: str) -> str:
 def _advise(found: Said, key: str, **names: str) -> None:
     row = guard_rows.BY_KEY[key]
     names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
+    if not _is_programs(names["name"]):
+        names["name"] = ""  # advice that needs the name is not given
     if names["name"] and names["name"].isidentifier():
         names["variable"] = names["name"]
     given = _advice(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def _is_programs(name: str) -> bool:
+    """Whether the program has a name for it: arguments of a wrapper that takes any have none."""
+    return not re.match(r"^args\[\d+\]|^kwargs\[", name)
+
+
+def type_row(before: str, after: str) -> str:
+    """The row of a changed type, by the types; `after` is "" where it is not known."""
+    containers = ("tuple", "list")
+    if before in containers and after in containers:
+        return "container's type"
+    return "given or None" if "NoneType" in (before, after) else "type"
+
+
+def describe_type(found: Said, after: str) -> None:
+    """Says what a value of another type now is: torch tells it by the guards of the new entry."""
+    found["after"] = after
+    if found["row"] == "type":
+        _advise(found, type_row(found["before"], after))
 
 
 def _length_row(source: str) -> str:
@@ -474,7 +522,9 @@ def _value_row(name: str, before: str) -> str:
     if name.endswith(".training") and before in ("True", "False"):
         return "training mode"
     if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
-        return "learning rate" if re.search(r"param_groups\[.*\['lr'\]$", name) else "float"
+        if re.search(r"param_groups\[.*\['lr'\]$", name):
+            return "learning rate"
+        return "float" if _is_argument(name) else "float attribute"
     if re.match(r"^-?\d+$", before):
         return "counter" if "." in name or name.startswith("G[") else "integer"
     return "flag" if before in ("True", "False") else "value"
@@ -495,6 +545,13 @@ def _size_row(name: str, before: str, after: str) -> str:
     if not _is_argument(name) and _CACHE.search(name):
         return "growing cache"
     return "size 0 or 1" if before in ("0", "1") or after in ("0", "1") else "size"
+
+
+def _by_mode(before: str, after: str) -> bool:
+    """Whether two sets of torch's dispatch keys differ as torch.inference_mode() makes them."""
+    sets = [set(re.findall(r"\w+", text)) for text in (before, after)]
+    differing = sets[0] ^ sets[1]
+    return bool(differing) and all(re.match(r"ADInplace|Autograd", one) for one in differing)
 
 
 _DTYPES = {
@@ -544,6 +601,15 @@ def _describe_tensor(found: Said, match: Match[str]) -> None:
         found.update(before=before, after=after)
         found["words"] = "`%s.dtype` was %s, is %s" % (name, before, after)
         _advise(found, "dtype")
+    elif what == "dispatch key set" and _by_mode(before, after):
+        inside = len(after) < len(before)
+        found["words"] = "`%s` %s" % (
+            name,
+            "is used in torch.inference_mode(), or was made in it, and was not before"
+            if inside
+            else "was used in torch.inference_mode(), or was made in it, and is not now",
+        )
+        _advise(found, "inference mode")
     elif what == "requires_grad":
         before = "did" if "1" in before else "did not"
         found["words"] = "`%s` %s require grad, now does%s" % (
