@@ -24,6 +24,7 @@ constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096,
                       kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
 constexpr std::size_t kHighest = 0x3FFF;  // Value::height
+constexpr std::size_t kHeldBudget = std::size_t{1} << 23;
 
 /// What is nothing but an operation, with as many operands as it pops and no result or one: nearly
 /// all there is.
@@ -48,6 +49,28 @@ constexpr OpSet kBuildsCollection{
 constexpr OpSet kGrowsCollection{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
                                  Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
 
+constexpr OpSet kFreesNothing{Op::LOAD_CONST,
+                              Op::LOAD_COMMON,
+                              Op::LOAD_FAST,
+                              Op::LOAD_FAST_AND_CLEAR,
+                              Op::STORE_FAST,
+                              Op::DELETE_FAST,
+                              Op::LOAD_CLOSURE,
+                              Op::BUILD_TUPLE,
+                              Op::BUILD_LIST,
+                              Op::BUILD_SLICE,
+                              Op::LIST_APPEND,
+                              Op::LIST_TO_TUPLE,
+                              Op::IS,
+                              Op::POP_TOP,
+                              Op::POP_EXCEPT,
+                              Op::MAKE_FUNCTION,
+                              Op::PUSH_NULL,
+                              Op::COPY,
+                              Op::SWAP,
+                              Op::ROT,
+                              Op::SET_FUNCTION_ATTRIBUTE};
+
 [[noreturn]] void fail(std::uint32_t offset, std::string_view op, const std::string& what) {
   throw Error("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
 }
@@ -67,10 +90,11 @@ constexpr std::uint8_t kExceptional = 2;
 /// Lifts one code object after the other: what it allocates for one serves the next.
 class Lifter {
  public:
-  Lifted run(Module& module, CodeId code, const Cfg& cfg) {
+  Lifted run(Module& module, CodeId code, const Cfg& cfg, bool held) {
     module_ = &module;
     code_ = code;
     cfg_ = &cfg;
+    keeps_held_ = held;
     none_const_ = ConstId::none();
     forced_.clear();
     stack_.clear();
@@ -104,6 +128,7 @@ class Lifter {
   std::vector<std::uint8_t> can_raise_block_;
   std::vector<std::uint64_t> forced_;  // sorted (block << 32 | slot): slots that need a parameter
   bool pessimistic_ = false;
+  bool keeps_held_ = false;
   bool has_params_ = false;
   bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
@@ -240,7 +265,18 @@ class Lifter {
     ValueId id = add_value(ValueKind::Operation, op, arg, aux, operands);
     body_.push_back(id);
     rotated_ = false;
+    if (keeps_held_ && may_free(op)) {
+      if (out_.held.size() <= id.index) out_.held.resize(id.index + 1);
+      note_held(out_.held[id.index]);
+    }
     return id;
+  }
+
+  void note_held(std::vector<ValueId>& list) {
+    if (out_.held_room < stack_.size())
+      throw Error("lift: the stack is too deep to say what it holds at each operation");
+    out_.held_room -= stack_.size();
+    list.assign(stack_.begin(), stack_.end());
   }
 
   ValueId result(ValueId of, std::uint32_t index) {
@@ -319,6 +355,10 @@ class Lifter {
     out_.elses = cfg_->elses;
     out_.ends_in_compound = cfg_->ends_in_compound;
     out_.blocks.resize(cfg_->size());
+    if (keeps_held_) {
+      out_.held_at_end.resize(cfg_->size());
+      out_.held_room = kHeldBudget;
+    }
     aliased_.clear();
     made_ = 0;
     make_room(cfg_->instrs.size() + 8);
@@ -496,6 +536,8 @@ class Lifter {
     lifted.term_offset = instr_ ? instr_->offset : 0;
     lifted.term_line = instr_ ? instr_->line : 0;
     lifted.term_columns = instr_ ? instr_->columns : 0;
+    if (keeps_held_ && kind != TermKind::Jump && kind != TermKind::Return)
+      note_held(out_.held_at_end[block_.index]);
   }
 
   void set_edge(unsigned index, BlockId to) {
@@ -1122,6 +1164,7 @@ class Lifter {
       for (ValueId& id : list) id = find(id);
     };
     for (Value& value : out_.values) all(value.operands);
+    each_held(out_, all);
     for (LiftedBlock& lifted : out_.blocks) {
       std::erase_if(lifted.params,
                     [&](ValueId param) { return replacement_[param.index].valid(); });
@@ -1281,6 +1324,7 @@ class Lifter {
       blank(lifted.edges[1].args);
       blank(lifted.handler_args);
     }
+    each_held(out_, blank);
   }
 
   /// Edges carry whole stacks until here; what remains is one argument for each parameter.
@@ -1316,9 +1360,11 @@ class Lifter {
 
 }  // namespace
 
-Lifted lift(Module& module, CodeId code, const Cfg& cfg) {
+bool may_free(Op op) { return !kFreesNothing[op]; }
+
+Lifted lift(Module& module, CodeId code, const Cfg& cfg, bool held) {
   thread_local const std::unique_ptr<Lifter> lifter = std::make_unique<Lifter>();
-  Lifted lifted = lifter->run(module, code, cfg);
+  Lifted lifted = lifter->run(module, code, cfg, held);
 #ifndef NDEBUG
   check(lifted);
 #endif

@@ -126,6 +126,11 @@ struct Lifted {
   std::vector<LoopSpan> loops;    // see Cfg
   std::vector<ElseSpan> elses;    // see Cfg
   bool ends_in_compound = false;  // see Cfg
+  /// Only where lift() was asked: what the stack holds while an operation runs that may_free(), by
+  /// value, and while a block's terminator does, by block. Operands are not in it. Values that
+  /// later stages add have no entry.
+  std::vector<std::vector<ValueId>> held, held_at_end;
+  std::size_t held_room = 0;  // how many more values the lists may have
 
   Value& operator[](ValueId id) { return values[id.index]; }
   const Value& operator[](ValueId id) const { return values[id.index]; }
@@ -137,6 +142,17 @@ struct Lifted {
     return ValueId(static_cast<std::uint32_t>(values.size() - 1));
   }
 };
+
+/// May a value end while the operation runs, because code of the program does? Others only move
+/// values, and what they let go of ends between two operations of this kind.
+bool may_free(Op op);
+
+/// Calls visit(list) for every list of values that the stack holds, if lift() was asked for them.
+template <class Visit>
+void each_held(Lifted& lifted, Visit&& visit) {
+  for (std::vector<ValueId>& list : lifted.held) visit(list);
+  for (std::vector<ValueId>& list : lifted.held_at_end) visit(list);
+}
 
 /// Abstract interpretation of the stack, block by block in reverse postorder; parameters that
 /// always get one value are removed (Braun et al., "Simple and Efficient Construction of SSA Form",
@@ -166,7 +182,8 @@ struct Lifted {
 /// uses; a POP_TOP of a value defined elsewhere is dropped. May add the constant None to `module`.
 /// Throws Error, naming the offset, on stack underflow, on depths that disagree, on a handler that
 /// reads a slot which the protected code changes, and on a handler that is also jumped to.
-Lifted lift(Module& module, CodeId code, const Cfg& cfg);
+/// With `held`, Lifted::held is filled; throws Error where the lists would be too large.
+Lifted lift(Module& module, CodeId code, const Cfg& cfg, bool held = false);
 
 /// Debug builds run this after lift and simplify: every operand is defined before its use on every
 /// way, edges carry one argument for each parameter, body values are Operations of their block.

@@ -172,6 +172,7 @@ class Decided {
         work.push_back(operand);
       }
     }
+    expand_held(lifted_, [&](ValueId v) { return gone[v.index] != 0; });
     for (LiftedBlock& block : lifted_.blocks) {
       std::erase_if(block.body, [&](ValueId v) { return gone[v.index] != 0; });
       for (ValueId& v : block.stack_in)
@@ -186,6 +187,7 @@ class Decided {
       LiftedBlock& block = lifted_.blocks[b];
       if (order.number[b] == UINT32_MAX) {
         block = {};
+        if (b < lifted_.held_at_end.size()) lifted_.held_at_end[b].clear();
         continue;
       }
       for (RegionId r = block.region; r; r = lifted_.regions[r.index].parent) kept[r.index] = 1;

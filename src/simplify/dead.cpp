@@ -70,7 +70,8 @@ void remove_trivial_params(Lifted& lifted) {
 }
 
 // Rule "dead value": an operation without effect that cannot raise and whose result nobody reads is
-// dropped. Proof: by pure_values() it does nothing else than to produce its result. Rule "dead
+// dropped. Proof: by pure_values() it does nothing else than to produce its result. (What
+// Lifted::held names counts as read: who asked for it wants to know how long it lives.) Rule "dead
 // parameter": a parameter that is read by nothing, or only handed on to such parameters, is dropped
 // with its arguments. Proof: passing a value has no effect.
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
@@ -85,10 +86,16 @@ void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
   };
   for (std::uint32_t b : order.blocks) {
     const LiftedBlock& block = lifted.blocks[b];
-    for (ValueId id : block.body)
-      if (!pure[id.index]) use(id);
+    for (ValueId id : block.body) {
+      if (pure[id.index]) continue;
+      use(id);
+      if (id.index < lifted.held.size())
+        for (ValueId one : lifted.held[id.index]) use(one);
+    }
     use(block.value);
     for (ValueId id : block.raise_args) use(id);
+    if (b < lifted.held_at_end.size())
+      for (ValueId id : lifted.held_at_end[b]) use(id);
   }
   while (!work.empty()) {
     ValueId id = work.back();
@@ -104,6 +111,8 @@ void drop_dead(Lifted& lifted, const Module& module, bool dynamo) {
     LiftedBlock& block = lifted.blocks[b];
     std::erase_if(block.body, [&](ValueId id) { return !live[id.index]; });
   }
+  for (std::uint32_t i = 0; i < lifted.held.size(); ++i)
+    if (!live[i]) lifted.held[i].clear();
 }
 
 }  // namespace depyf::simplifying

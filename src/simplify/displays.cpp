@@ -58,6 +58,7 @@ class Displays {
           becomes(id, Op::BUILD_MAP, made->second, 2);
       block.body.swap(body_);
     }
+    expand_held(lifted_, [&](ValueId id) { return id.index < gone_.size() && gone_[id.index]; });
   }
 
  private:

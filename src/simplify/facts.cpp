@@ -54,6 +54,7 @@ void replace_uses(Lifted& lifted, std::vector<ValueId>& replacement) {
     for (ValueId& id : list) id = find(id);
   };
   for (Value& value : lifted.values) all(value.operands);
+  each_held(lifted, all);
   for (LiftedBlock& block : lifted.blocks) {
     block.value = find(block.value);
     block.item = find(block.item);

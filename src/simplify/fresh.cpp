@@ -97,6 +97,11 @@ class Fresh {
       for (const Edge& edge : block.edges)
         for (ValueId id : edge.args) use(id, b, true);
       for (ValueId id : block.handler_args) use(id, b, true);
+      for (ValueId id : block.body)
+        if (id.index < lifted_.held.size())
+          for (ValueId one : lifted_.held[id.index]) use(one, b, false);
+      if (b < lifted_.held_at_end.size())
+        for (ValueId one : lifted_.held_at_end[b]) use(one, b, false);
     }
   }
 
@@ -141,11 +146,14 @@ class Fresh {
     Value value;
   };
   std::vector<Change> changes_;
+  std::vector<ValueId> gone_;  // displays of dicts that an operation took over
   struct BlockResult {
     State in, out, handler;
     std::vector<ValueId> body;
     ValueId value;
     std::vector<ValueId> raise_args, args[2], handler_args;
+    std::vector<std::pair<ValueId, std::vector<ValueId>>> held;  // by operation
+    std::vector<ValueId> held_at_end;
   };
   std::vector<BlockResult> results_;
   std::vector<bool> done_;
@@ -584,6 +592,7 @@ class Fresh {
         // Right before the call as a rule.
         auto at = std::find(body_.rbegin(), body_.rend(), find(args[2]));
         if (at != body_.rend()) body_.erase(std::next(at).base());
+        gone_.push_back(find(args[2]));
       }
       call.operands = lifted_.arena.copy(operands);
       changes_.push_back({id, call});
@@ -604,6 +613,7 @@ class Fresh {
         return false;
       alias(id, args[1]);
       std::erase(body_, empty);
+      gone_.push_back(empty);
       return true;
     }
     if (value.op == Op::MAKE_FUNCTION && i + 1 < body.size()) {
@@ -784,6 +794,7 @@ class Fresh {
     virtual_site_.assign(base_values_, false);
     kept_.assign(base_values_, false);
     changes_.clear();
+    gone_.clear();
     results_.assign(lifted_.blocks.size(), BlockResult());
     done_.assign(lifted_.blocks.size(), false);
     failed_ = false;
@@ -804,12 +815,17 @@ class Fresh {
       for (std::size_t i = 0; i < body.size(); ++i) {
         offset_ = lifted_[body[i]].offset;
         line_ = lifted_[body[i]].line;
-        if (!resolve(body, i)) opaque(body[i]);
+        const ValueId id = body[i];
+        if (!resolve(body, i)) opaque(id);
+        // What the operation gives away has escaped by now.
+        if (id.index < lifted_.held.size() && !lifted_.held[id.index].empty())
+          result.held.emplace_back(id, held(lifted_.held[id.index]));
       }
       offset_ = block.term_offset;
       line_ = block.term_line;
       result.value = escape(block.value);
       for (ValueId id : block.raise_args) result.raise_args.push_back(escape(id));
+      if (b < lifted_.held_at_end.size()) result.held_at_end = held(lifted_.held_at_end[b]);
       for (int k = 0; k < 2; ++k)
         for (ValueId id : block.edges[k].args) result.args[k].push_back(escape(id));
       for (ValueId id : block.handler_args) {
@@ -852,6 +868,34 @@ class Fresh {
     return !failed_;
   }
 
+  /// The list with the items of known objects in their place; none() for what is not known.
+  std::vector<ValueId> held(const std::vector<ValueId>& list) {
+    std::vector<ValueId> work, out;
+    ++mark_;
+    for (ValueId raw : list) {
+      work.push_back(raw);
+      while (!work.empty()) {
+        const ValueId id = find(work.back());
+        work.pop_back();
+        if (!id.valid() || object_of_[id.index] == kNoObject) {
+          out.push_back(id);
+          continue;
+        }
+        const std::uint32_t object = object_of_[id.index];
+        if (objects_[object].mark == mark_) continue;
+        objects_[object].mark = mark_;
+        const Record* r = record(object);
+        if (r && r->status == Status::Known)
+          work.insert(work.end(), r->items.begin(), r->items.end());
+        else
+          out.push_back(r && r->status == Status::Escaped ? r->escaped : ValueId::none());
+        copied_ += r ? r->items.size() : 0;
+      }
+    }
+    if (copied_ > kBudget) over_budget_ = failed_ = true;
+    return out;
+  }
+
   void commit() {
     for (Change& change : changes_) lifted_.values[change.id.index] = change.value;
     for (std::uint32_t b : order_.blocks) {
@@ -865,10 +909,15 @@ class Fresh {
       for (int k = 0; k < 2; ++k) block.edges[k].args = lifted_.arena.copy(result.args[k]);
       block.handler_args = lifted_.arena.copy(result.handler_args);
       for (ValueId& id : block.stack_in) id = find(id);
+      for (auto& [id, list] : result.held) lifted_.held[id.index] = std::move(list);
+      if (b < lifted_.held_at_end.size()) lifted_.held_at_end[b] = std::move(result.held_at_end);
     }
     // The rest (results, operands of what has no block) goes through the plain replacements.
     for (Value& value : lifted_.values)
       for (ValueId& id : value.operands) id = find(id);
+    std::sort(gone_.begin(), gone_.end());
+    expand_held(lifted_,
+                [&](ValueId id) { return std::binary_search(gone_.begin(), gone_.end(), id); });
   }
 };
 

@@ -124,6 +124,7 @@ void name_functions_of_code(Lifted& lifted, const Module& module, std::uint32_t 
     }
     std::erase_if(block.body, [&](ValueId id) { return gone[id.index]; });
   }
+  expand_held(lifted, [&](ValueId id) { return gone[id.index]; });
 }
 
 void forget_names_of_called(Lifted& lifted, const Module& module) {

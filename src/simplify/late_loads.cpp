@@ -43,7 +43,7 @@ class LateLoads {
   LateLoads(Lifted& lifted, const Module& module, bool dynamo)
       : lifted_(lifted),
         order_(lifted),
-        uses_(count_uses(lifted)),
+        uses_(uses(lifted)),
         load_(pure_values(lifted, module, order_, dynamo)),
         slots_(module[lifted.code].slots.size()) {
     build_.assign(load_.size(), false);
@@ -54,10 +54,14 @@ class LateLoads {
   }
 
   void run() {
+    if (!lifted_.held_at_end.empty()) {
+      hold_what_was_stored();
+      uses_ = uses(lifted_);
+    }
     one_per_use();
     to_other_blocks();
     // What is read once now can be placed.
-    uses_ = count_uses(lifted_);
+    uses_ = uses(lifted_);
     const std::size_t n = lifted_.values.size();
     start_.assign(n, ValueId::none());
     previous_ = next_ = start_;
@@ -80,6 +84,41 @@ class LateLoads {
   std::vector<std::vector<ValueId>> waiting_for_;  // by slot: waiting loads of it
   ValueId first_, last_;
   std::vector<ValueId> pending_;
+
+  /// What the stack holds while an operation runs stays where it is: it counts as read twice.
+  static std::vector<std::uint32_t> uses(Lifted& lifted) {
+    std::vector<std::uint32_t> out = count_uses(lifted);
+    each_held(lifted, [&](std::vector<ValueId>& list) {
+      for (ValueId id : list)
+        if (id.valid()) out[id.index] += 2;
+    });
+    return out;
+  }
+
+  /// In Lifted::held a load of what its own block has stored is the value that was stored, so that
+  /// the load can move.
+  void hold_what_was_stored() {
+    std::vector<ValueId> stored(slots_), is(lifted_.values.size());
+    for (std::uint32_t b : order_.blocks) {
+      stored.assign(slots_, ValueId::none());
+      for (ValueId id : lifted_.blocks[b].body) {
+        const Value& value = lifted_[id];
+        if (value.arg >= slots_) continue;
+        if (value.op == Op::LOAD_FAST && load_[id.index]) {
+          is[id.index] = stored[value.arg];
+        } else if (value.op == Op::STORE_FAST) {
+          const ValueId of = value.operands[0];
+          stored[value.arg] = is[of.index].valid() ? is[of.index] : of;
+        } else if (changes_slot(value.op)) {
+          stored[value.arg] = ValueId::none();
+        }
+      }
+    }
+    each_held(lifted_, [&](std::vector<ValueId>& list) {
+      for (ValueId& id : list)
+        if (id.valid() && is[id.index].valid()) id = is[id.index];
+    });
+  }
 
   ValueId copy_of(ValueId load, std::uint32_t block) {
     Value value = lifted_[load];

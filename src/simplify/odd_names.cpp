@@ -38,6 +38,7 @@ class Reader {
         if (!gone_[id.index]) read(id);
     for (LiftedBlock& block : lifted_.blocks)
       std::erase_if(block.body, [&](ValueId id) { return gone_[id.index]; });
+    expand_held(lifted_, [&](ValueId id) { return gone_[id.index]; });
   }
 
  private:

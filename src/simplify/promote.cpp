@@ -9,6 +9,7 @@
 // parameters express; loads, stores and deletes of it have no other effect than the lifetime of the
 // stored object, which is not part of the semantics.
 #include "simplify/rules.h"
+#include "support/error.h"
 
 namespace depyf::simplifying {
 
@@ -91,6 +92,7 @@ class Promotion {
       }
       out[b] = now;
     }
+    if (!lifted_.held_at_end.empty()) hold(slot, live_in, out, params);
     for (auto [b, param] : params) {
       lifted_[param].arg = static_cast<std::uint32_t>(lifted_.blocks[b].params.size());
       lifted_.blocks[b].params.push_back(param);
@@ -112,10 +114,61 @@ class Promotion {
 
   void finish() { replace_uses(lifted_, replacement_); }
 
+  /// Lifted::held gets the value of the slot wherever the slot is read later. `out`: the values at
+  /// the end of each block.
+  void hold(std::uint32_t slot, const std::vector<std::uint8_t>& live_in,
+            const std::vector<ValueId>& out,
+            const std::vector<std::pair<std::uint32_t, ValueId>>& params) {
+    std::vector<std::uint8_t> live_out(live_in.size(), 0);
+    for (std::uint32_t b : order_.blocks)
+      if (live_in[b])
+        for (const Predecessor& edge : order_.into(b)) live_out[edge.from] = 1;
+    std::size_t next = 0;  // params come in the order of the blocks
+    for (std::uint32_t b : order_.blocks) {
+      ValueId now;
+      if (next < params.size() && params[next].first == b)
+        now = params[next++].second;
+      else if (live_in[b])
+        for (const Predecessor& edge : order_.into(b))
+          if (order_.number[edge.from] < order_.number[b]) now = out[edge.from];
+      const std::vector<ValueId>& body = lifted_.blocks[b].body;
+      read_behind_.assign(body.size(), false);
+      bool read = live_out[b];
+      for (std::size_t i = body.size(); i-- > 0;) {
+        read_behind_[i] = read;
+        const Value& value = lifted_[body[i]];
+        if (value.arg != slot) continue;
+        if (value.op == Op::LOAD_FAST)
+          read = true;
+        else if (value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST)
+          read = false;
+      }
+      for (std::size_t i = 0; i < body.size(); ++i) {
+        const Value& value = lifted_[body[i]];
+        if (value.arg == slot && value.op == Op::STORE_FAST)
+          now = value.operands[0];
+        else if (value.arg == slot && value.op == Op::DELETE_FAST)
+          now = ValueId::none();
+        else if (read_behind_[i] && now.valid() && may_free(value.op) &&
+                 body[i].index < lifted_.held.size())
+          add(lifted_.held[body[i].index], now);
+      }
+      if (live_out[b] && now.valid()) add(lifted_.held_at_end[b], now);
+    }
+  }
+
+  void add(std::vector<ValueId>& list, ValueId id) {
+    if (lifted_.held_room == 0)
+      throw Error("simplify: too many locals to say what they hold at each operation");
+    --lifted_.held_room;
+    list.push_back(id);
+  }
+
  private:
   Lifted& lifted_;
   const Order& order_;
   std::vector<ValueId> replacement_;
+  std::vector<bool> read_behind_;  // by position in a block
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 // The rules of simplify/, one function each, and what they share. Internal to this folder.
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,30 @@ std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge);
 /// Replaces every use through `replacement` (by value; chains are followed), parameters' arguments
 /// included.
 void replace_uses(Lifted& lifted, std::vector<ValueId>& replacement);
+
+/// What the stack holds (Lifted::held): in the place of a value that `gone` holds for, and that a
+/// rule took out of the code, what it was made of.
+template <class Gone>
+void expand_held(Lifted& lifted, Gone&& gone) {
+  std::vector<ValueId> work, out;
+  each_held(lifted, [&](std::vector<ValueId>& list) {
+    if (std::none_of(list.begin(), list.end(), [&](ValueId id) { return id.valid() && gone(id); }))
+      return;
+    work = list;
+    out.clear();
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (id.valid() && gone(id))
+        for (ValueId part : lifted[id].operands) work.push_back(part);
+      else
+        out.push_back(id);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    list = out;
+  });
+}
 
 /// Removes the parameters for which `gone` holds, with their arguments, and renumbers the rest.
 template <class Gone>
@@ -100,7 +125,7 @@ void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);
 void read_odd_names(Lifted& lifted, Module& module);
 void write_out_displays(Lifted& lifted, const Module& module);
-void order_local_stores(Lifted& lifted, const Module& module);
+void order_local_stores(Lifted& lifted, const Module& module, bool dynamo);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);
 
 }  // namespace depyf::simplifying

@@ -138,7 +138,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::remove_trivial_params(lifted);
   simplifying::forget_names_of_called(lifted, module);
   if (options.late_loads) simplifying::sink_loads(lifted, module, dynamo);
-  if (options.order_stores) simplifying::order_local_stores(lifted, module);
+  if (options.order_stores) simplifying::order_local_stores(lifted, module, dynamo);
   forget_removed(lifted);
 #ifndef NDEBUG
   check(lifted);

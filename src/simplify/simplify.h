@@ -38,8 +38,9 @@ struct SimplifyOptions {
 
 /// Semantics-preserving clean-up: fresh-list algebra, dead pure values. Every rule has its proof in
 /// a comment. Order of effects never changes. `del` of a local stays. How long a temporary on the
-/// stack lives is NOT part of the semantics (lift/ does not say it either): an object that only a
-/// vanished list held may die earlier or later.
+/// stack lives is NOT part of the semantics: an object that only a vanished list held may die
+/// earlier or later. Lifted::held, where lift() was asked for it, says after all rules what was
+/// alive at each operation before.
 ///
 /// Meant for Dynamo's code and for verify/: on code that a compiler made from source it removes
 /// what the source said

@@ -4,8 +4,10 @@
 // Premises: the slots are no cells; what stands between two of the stores only makes values:
 // constants, cells, tuples (pure_values(), loads of locals and globals apart). Proof: a local is
 // written and read by its own frame only, storing cannot raise, and nothing in between reads one.
-// What a slot held before may die earlier or later, which is not part of the semantics. Two stores
-// to one local keep their order.
+// Where Lifted::held is asked for, loads that it names stay among the stores (late_loads.cpp);
+// those of pure_values() move before them, but for a load of a local that one of the stores
+// changes. What a slot held before may die earlier or later, which is not part of the semantics.
+// Two stores to one local keep their order.
 //
 // A deletion of a local that Dynamo made up moves behind the stores to such locals that follow it.
 // Premises: the block stores the deleted local before, so that deleting it cannot raise; it is none
@@ -21,7 +23,7 @@
 
 namespace depyf::simplifying {
 
-void order_local_stores(Lifted& lifted, const Module& module) {
+void order_local_stores(Lifted& lifted, const Module& module, bool dynamo) {
   const CodeObject& code = module[lifted.code];
   const auto plain = [&](const Value& value) {
     return value.op == Op::STORE_FAST && value.arg < code.slots.size() &&
@@ -34,6 +36,13 @@ void order_local_stores(Lifted& lifted, const Module& module) {
   const auto made_up = [&](const Value& value) {
     return named_like_dynamos(module[code.slots[value.arg].name]);
   };
+  std::vector<bool> moves;  // by value: a load that moves before stores to other locals
+  if (!lifted.held_at_end.empty()) {
+    moves = pure_values(lifted, module, Order(lifted), dynamo);
+    for (std::size_t i = 0; i < moves.size(); ++i)
+      moves[i] = moves[i] &&
+                 (lifted.values[i].op == Op::LOAD_FAST || lifted.values[i].op == Op::LOAD_GLOBAL);
+  }
   std::vector<ValueId> stores, others, deletions;
   std::vector<bool> bound;  // by slot: a store of this block gave it a value
   const auto deletes = [&](const Value& value) {
@@ -60,6 +69,15 @@ void order_local_stores(Lifted& lifted, const Module& module) {
         return std::any_of(deletions.begin(), deletions.end(),
                            [&](ValueId d) { return lifted[d].arg == slot; });
       };
+      const auto moves_before = [&](ValueId id) {
+        const Value& value = lifted[id];
+        return id.index < moves.size() && moves[id.index] &&
+               (value.op == Op::LOAD_GLOBAL ||
+                (!deleted(value.arg) &&
+                 std::none_of(
+                     stores.begin(), stores.end(),
+                     [&](ValueId s) { return lifted[s].arg == value.arg; })));
+      };
       for (std::size_t k = i; k < body.size(); ++k) {
         const Value& value = lifted[body[k]];
         if (plain(value)) {
@@ -69,7 +87,7 @@ void order_local_stores(Lifted& lifted, const Module& module) {
         } else if (deletes(value)) {
           deletions.push_back(body[k]);
           bound[value.arg] = false;
-        } else if (between(value)) {
+        } else if (between(value) || moves_before(body[k])) {
           others.push_back(body[k]);
           continue;
         } else {

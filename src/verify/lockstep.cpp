@@ -203,6 +203,7 @@ class Lockstep {
         loaded_globals_stay_(dynamo) {
     sides_[kA].lifted = &a;
     sides_[kB].lifted = &b;
+    compares_held_ = !a.held_at_end.empty() && !b.held_at_end.empty();
   }
 
   std::optional<Difference> run() {
@@ -239,9 +240,10 @@ class Lockstep {
   bool undoing_ = false;
   // No test of one object can come out in one way only, because of an earlier test.
   bool every_way_is_taken_ = true;
-  bool crossed_ = false;      // a side entered a block that has other ways in
-  bool loaded_globals_stay_;  // torch wrote the code, and it binds none of the globals that torch
-                              // installs
+  bool compares_held_ = false;  // what the stack holds counts
+  bool crossed_ = false;        // a side entered a block that has other ways in
+  bool loaded_globals_stay_;    // torch wrote the code, and it binds none of the globals that torch
+                                // installs
 
   std::vector<TokenId> local_;  // by name: token of its present value
   std::vector<std::uint32_t> local_epoch_;
@@ -394,6 +396,8 @@ class Lockstep {
     for (Which side : {kA, kB}) {
       SideState& s = sides_[side];
       size += s.lifted->values.size() + s.lifted->blocks.size();
+      for (const std::vector<ValueId>& list : s.lifted->held) size += list.size();
+      for (const std::vector<ValueId>& list : s.lifted->held_at_end) size += list.size();
     }
     budget_ = 20000 + 100 * size;
     for (Which side : {kA, kB}) {
@@ -971,6 +975,7 @@ class Lockstep {
       if (!same_values(x.operands[i], y.operands[i]))
         part_here(is_seen(op) && different_values(x.operands[i], y.operands[i]));
     }
+    if (may_free(op)) same_held(held_of(kA, va), held_of(kB, vb));
     if (raises(kA, va) || raises(kB, vb)) handlers();
 
     const std::uint32_t name = op == Op::LOAD_FAST || op == Op::STORE_FAST ||
@@ -992,6 +997,81 @@ class Lockstep {
     set(kB, vb, result);
     results(va, vb);
     spend(1 + x.operands.size());
+  }
+
+  // ---------------------------------------------------------------- what the stack holds
+
+  static constexpr std::uint32_t kBySide[2] = {1, 2}, kByBoth = 4;
+
+  std::span<const ValueId> held_of(Which side, ValueId id) const {
+    const std::vector<std::vector<ValueId>>& held = sides_[side].lifted->held;
+    return id.index < held.size() ? std::span<const ValueId>(held[id.index])
+                                  : std::span<const ValueId>();
+  }
+
+  std::span<const ValueId> held_at_end(Which side) const {
+    const std::vector<std::vector<ValueId>>& held = sides_[side].lifted->held_at_end;
+    const std::uint32_t block = sides_[side].at.block;
+    return block < held.size() ? std::span<const ValueId>(held[block]) : std::span<const ValueId>();
+  }
+
+  void mark_held(TokenId id, std::uint32_t by, std::vector<TokenId>& seen) {
+    Token& token = tokens_[id];
+    if (token.mark != mark_) {
+      token.mark = mark_;
+      token.mark_class = 0;
+      seen.push_back(id);
+    }
+    token.mark_class |= by;
+  }
+
+  /// Do the stacks of both hold the same values here? A value ends when nobody holds it any more,
+  /// so where they do at every operation that may run code of the program, every value ends between
+  /// the same two. What a tuple, list or map holds that nobody else knows counts in its place:
+  /// nobody sees how these end. Constants stay, and so does what a local holds on both sides.
+  /// `during`: what is tested here, held until then.
+  void same_held(std::span<const ValueId> a, std::span<const ValueId> b, ValueId during_a = {},
+                 ValueId during_b = {}) {
+    if (!compares_held_) return;
+    const std::span<const ValueId> lists[2] = {a, b};
+    std::vector<TokenId> seen, work, items;
+    ++mark_;
+    for (std::uint32_t name : local_names_)
+      if (local_[name] != kNoToken) mark_held(tokens_.find(local_[name]), kByBoth, seen);
+    if (during_a.valid()) mark_held(get(kA, during_a), kByBoth, seen);
+    if (during_b.valid()) mark_held(get(kB, during_b), kByBoth, seen);
+    for (Which side : {kA, kB})
+      for (ValueId id : lists[side]) {
+        if (!id.valid()) part("not proven: when a value that the stack held ends");
+        const ValueKind kind = (*sides_[side].lifted)[id].kind;
+        if (kind == ValueKind::Null || kind == ValueKind::Previous || kind == ValueKind::Lasti ||
+            kind == ValueKind::ExceptionType || kind == ValueKind::Traceback || is_bool(side, id))
+          continue;
+        work.assign(1, get(side, id));
+        while (!work.empty()) {
+          const TokenId at = tokens_.find(work.back());
+          work.pop_back();
+          spend(1);
+          const TokenKind what = tokens_[at].kind;
+          if (what == TokenKind::Leaf) {
+            mark_held(at, kBySide[side], seen);
+          } else if (what == TokenKind::Object) {
+            TokenId base;
+            flatten(at, items, base);
+            if (base != kNoToken) work.push_back(base);
+            work.insert(work.end(), items.begin(), items.end());
+          }
+        }
+      }
+    spend(local_names_.size() / 8 + 1);
+    for (TokenId id : seen) {
+      const std::uint32_t by = tokens_[id].mark_class;
+      if (by == kBySide[kA] || by == kBySide[kB])
+        part(here(kA) + " while the stack of the " +
+             (by == kBySide[kA] ? "first holds a value that the second"
+                                : "second holds a value that the first") +
+             " has let go of");
+    }
   }
 
   /// The several results of one effect.
@@ -1143,6 +1223,7 @@ class Lockstep {
         const BlockFacts &fa = sides_[kA].facts.blocks[sides_[kA].at.block],
                          &fb = sides_[kB].facts.blocks[sides_[kB].at.block];
         if (!same_values(fa.test, fb.test)) part_here();
+        same_held(held_at_end(kA), held_at_end(kB), fa.test, fb.test);
         if (!is_bool(kA, fa.test) && !is_bool(kB, fb.test)) handlers();
         for (unsigned holds : {0u, 1u})
           along(holds ^ unsigned{fa.flipped}, holds ^ unsigned{fb.flipped});
@@ -1150,6 +1231,7 @@ class Lockstep {
       }
       case TermKind::ForIter:
         if (!same_values(x.value, y.value)) part_here();
+        same_held(held_at_end(kA), held_at_end(kB));
         handlers();
         along(0, 0, tokens_.leaf());
         along(1, 1);
@@ -1166,6 +1248,7 @@ class Lockstep {
         if (x.raise_args.size() != y.raise_args.size()) part_here();
         for (std::size_t i = 0; i < x.raise_args.size(); ++i)
           if (!same_values(x.raise_args[i], y.raise_args[i])) part_here();
+        same_held(held_at_end(kA), held_at_end(kB));
         handlers();
         return;
       case TermKind::Reraise:

@@ -132,14 +132,22 @@ class Gatherer {
   }
 
   /// Calls visit(value, position + 1) for every use in the block; kLiveOut for what the block's
-  /// handler is given.
+  /// handler is given. With `held`, what the stack holds counts as used.
   template <class Visit>
-  void each_use(std::uint32_t b, Visit&& visit) const {
+  void each_use(std::uint32_t b, bool held, Visit&& visit) const {
     const LiftedBlock& block = lifted_.blocks[b];
     const std::vector<ValueId>& list = out_.blocks[b].events;
     for (std::uint32_t i = 0; i < list.size(); ++i)
       for (ValueId operand : lifted_[list[i]].operands) visit(operand, i + 1);
+    if (held)
+      for (std::uint32_t i = 0; i < list.size(); ++i)
+        if (list[i].index < lifted_.held.size())
+          for (ValueId id : lifted_.held[list[i].index])
+            if (id.valid()) visit(id, i + 1);
     const auto end = static_cast<std::uint32_t>(list.size()) + 1;
+    if (held && b < lifted_.held_at_end.size())
+      for (ValueId id : lifted_.held_at_end[b])
+        if (id.valid()) visit(id, end);
     if (block.value.valid()) visit(block.value, end);
     for (ValueId id : block.raise_args) visit(id, end);
     for (const Edge& edge : block.edges)
@@ -152,7 +160,7 @@ class Gatherer {
 
   void uses() {
     for (std::uint32_t b : order_)
-      each_use(b, [&](ValueId id, std::uint32_t) { ++out_.values[id.index].uses; });
+      each_use(b, false, [&](ValueId id, std::uint32_t) { ++out_.values[id.index].uses; });
   }
 
   /// A test on `not x` is the test on x with its arms swapped, when nothing lies between the two
@@ -189,7 +197,7 @@ class Gatherer {
                                     kNone);  // by block: the value that was last entered
     std::vector<std::vector<std::uint32_t>> users(lifted_.values.size());
     for (std::uint32_t b : order_)
-      each_use(b, [&](ValueId id, std::uint32_t position) {
+      each_use(b, true, [&](ValueId id, std::uint32_t position) {
         ValueFacts& facts = out_.values[id.index];
         const Value& value = lifted_[id];
         if (value.kind == ValueKind::Null) return;

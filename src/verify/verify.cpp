@@ -695,8 +695,17 @@ class Verifier {
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
-      const std::optional<Difference> difference =
+      std::optional<Difference> difference =
           lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
+      if (!difference && lifetimes) {
+        // Once more, with what the stack holds at each effect.
+        lifted_a = lift(a_, x, cfg_a, true);
+        lifted_b = lift(b_, y, cfg_b, true);
+        simplify(lifted_a, a_, simplify_a);
+        simplify(lifted_b, b_, simplify_b);
+        difference =
+            lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
+      }
       if (!difference) {
         add(ignored, outlives);
         return std::nullopt;

@@ -40,7 +40,8 @@ struct VerifyOptions {
   std::vector<CodeId> rebuilt;
   /// `b` shall run in the place of `a`: a local of `b` that `a` lacks must be empty when nothing
   /// reads it any more, so that no value lives longer than on the stack of `a`; and so must one of
-  /// `a` that `b` lacks, so that no value dies earlier.
+  /// `a` that `b` lacks, so that no value dies earlier. At each effect the stacks of both, with
+  /// such locals, must hold the same values.
   bool lifetimes = false;
   std::uint32_t iter_object =
       UINT32_MAX;  // Const::object of the function `iter`, when it is in the table
@@ -53,9 +54,9 @@ struct VerifyOptions {
 /// after decode and build_cfg cannot be told apart, handlers included. equivalent: the same effects
 /// in the same order on the same values after lift and simplify; values that one side keeps in a
 /// local of its own and the other on the stack are promoted (see Verifier::temporaries). How long a
-/// value that one side keeps in such a local lives is part of that only with `lifetimes`, when
-/// other values without a name are freed is not (`detail` says so), and the line that a traceback
-/// shows is no part of it.
+/// value that one side keeps in such a local lives, and when values without a name are freed, is
+/// part of that only with `lifetimes` (else `detail` says so), and the line that a traceback shows
+/// is no part of it.
 /// Constants: by type and value (0.0 ≠ -0.0, 1 ≠ True), a NaN also by which object it is, a
 /// frozenset also by the order in which it gives its items unless it is only searched, live objects
 /// by Const::object, so both must share one table. Nested code objects are compared in pairs as

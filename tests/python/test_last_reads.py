@@ -200,6 +200,153 @@ def test_a_temporary_that_nothing_reads_counts_on_both_sides(one, other):
     assert _core.compare(a, b, dynamo=True, lifetimes=True)[0] == "unproven"
 
 
+def one_after_the_other(make, log):
+    make("a")
+    return log(2)
+
+
+def in_a_list(make, log):
+    return [make("a"), log(2)][1]
+
+
+def in_a_tuple(make, log):
+    return (make("a"), log(2))[1]
+
+
+def in_a_slice(make, log):
+    return [make("a"), log(2)][1:][0]
+
+
+def in_a_list_in_a_list(make, log):
+    return [[make("a")], log(2)][1]
+
+
+def read_for_nothing(make, log):
+    kept = make("a")
+    log(2)
+    kept
+
+
+def on_the_way_round(make, log):
+    while log(2):
+        [make("a"), log(3)][1]
+
+
+def once_on_the_way_round(make, log):
+    while log(2):
+        make("a")
+        log(3)
+
+
+def in_a_handler(make, log):
+    try:
+        log(1)
+    finally:
+        [make("a"), log(2)][1]
+
+
+def once_in_a_handler(make, log):
+    try:
+        log(1)
+    finally:
+        make("a")
+        log(2)
+
+
+def while_tested(make, log):
+    return [make("a"), log(3) if log(2) else log(4)][1]
+
+
+def before_the_test(make, log):
+    make("a")
+    return log(3) if log(2) else log(4)
+
+
+LONG = (
+    (in_a_list, one_after_the_other),
+    (in_a_tuple, one_after_the_other),
+    (in_a_slice, one_after_the_other),
+    (in_a_list_in_a_list, one_after_the_other),
+    (read_for_nothing, one_after_the_other),
+    (on_the_way_round, once_on_the_way_round),
+    (in_a_handler, once_in_a_handler),
+    (while_tested, before_the_test),
+)
+
+
+def consumed_as(one, other):
+    """The code of `other` under the name of `one`, its own locals cleared where they are last read."""
+    code = other.__code__.replace(co_name=one.__name__)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=one.__code__.co_qualname)
+    return consume(code, used_locals(one.__code__))[0]
+
+
+def ends(function, code):
+    """The log of a call, with the end of what was made."""
+    log = []
+
+    def make(name):
+        thing = Thing()
+        weakref.finalize(thing, log.append, "end of " + name)
+        return thing
+
+    def note(one):
+        log.append(one)
+        return len(log) < 3
+
+    types.FunctionType(code, globals())(make, note)
+    return log
+
+
+@pytest.mark.parametrize("long, short", LONG)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_only_the_stack_holds_counts(long, short, turned):
+    from depyf import _core
+
+    one, other = (short, long) if turned else (long, short)
+    code = consumed_as(one, other)
+    assert ends(one, one.__code__) != ends(one, code)
+    assert _core.compare(one.__code__, code, dynamo=True, lifetimes=True)[0] == "unproven"
+
+
+def in_two_lists(make, log):
+    return [[make("a"), 5], log(2)][1]
+
+
+def in_keywords(make, log):
+    return take(kept=make("a"), logged=log(2))
+
+
+def in_a_dict_of_keywords(make, log):
+    return take(*(), **{"kept": make("a"), "logged": log(2)})
+
+
+def in_locals(make, log):
+    function = take
+    first = make("a")
+    second = log(2)
+    return function(kept=first, logged=second)
+
+
+def take(kept, logged):
+    return logged
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    list(itertools.permutations((in_a_list, in_a_tuple, in_a_slice, in_two_lists), 2))
+    + [(in_keywords, in_a_dict_of_keywords), (in_a_dict_of_keywords, in_keywords)]
+    + [(in_keywords, in_locals), (in_a_dict_of_keywords, in_locals)],
+)
+def test_which_list_or_tuple_holds_a_value_counts_for_nothing(one, other):
+    from depyf import _core
+
+    code = consumed_as(one, other)
+    assert ends(one, one.__code__) == ends(one, code)
+    assert _core.compare(one.__code__, code, dynamo=True, lifetimes=True)[0] == "equivalent"
+
+
 def test_what_torch_installed_stays_anyway():
     from depyf import _core
 
