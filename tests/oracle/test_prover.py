@@ -4,9 +4,12 @@ import os
 import sys
 import warnings
 
+import pytest
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import attack_run  # noqa: E402
+import lifetimes_run  # noqa: E402
 import prover_pairs  # noqa: E402
 import prover_run  # noqa: E402
 
@@ -59,3 +62,12 @@ def test_the_attack_tells_programs_apart():
         pairs = [drawn[2] for drawn in (attack_run.pair(5, n) for n in range(600)) if drawn]
         told = sum(bool(attack_run.difference(codes)) for codes in pairs)
     assert told > len(pairs) / 6, (told, len(pairs))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="nothing is consumed there")
+def test_what_may_run_in_torch_s_place_keeps_values_as_long():
+    verdicts, wrong = lifetimes_run.run(1, 0, 120)
+    assert wrong == {}
+    assert verdicts["equivalent"] > 8 and verdicts["unproven"] > 20, verdicts
+    told = sum(bool(lifetimes_run.difference(lifetimes_run.pair(2, n)[1])) for n in range(40))
+    assert told > 5
