@@ -317,8 +317,9 @@ std::vector<StrId> comprehension_variables(const CodeObject& code) {
   return out;
 }
 
-/// Does the module's own code reach the name as one that nothing declares global? It would be
-/// declared for the module, too, if anything inside declared it (see declared_inside).
+/// Does the module's own code bind the name as one that nothing declares global? It would be
+/// declared for the module, too, if anything inside declared it (see declared_inside). Loads say
+/// less: from 3.13 on those in inlined comprehensions are as if nothing declared it.
 bool undeclared_in_module(Rewriter& r, StrId name) {
   const CodeObject& root = r.module[r.module.root];
   if ((root.flags & kOptimized) || r.text(name).starts_with("__")) return false;  // mangled, maybe
@@ -327,9 +328,9 @@ bool undeclared_in_module(Rewriter& r, StrId name) {
   auto& names = r.ast.bodies[r.module.root.index].in_comprehensions;
   if (!names) {
     names.emplace();
-    static constexpr OpSet kByName{Op::LOAD_NAME, Op::STORE_NAME, Op::DELETE_NAME};
+    static constexpr OpSet kStores{Op::STORE_NAME, Op::DELETE_NAME};
     scan_instructions(root, [&](const RawInstr& instr) {
-      if (kByName[instr.info.op] && instr.name() < root.names.size())
+      if (kStores[instr.info.op] && instr.name() < root.names.size())
         names->push_back(root.names[instr.name()]);
     });
     std::sort(names->begin(), names->end(), before);

@@ -266,7 +266,7 @@ Extent bare_comprehension(Structurer& s, BlockId before) {
   if (!collection || begins_region(s, before)) return extent;
   std::vector<BlockId> work{header};
   FlatMap<std::uint8_t> seen;
-  bool adds = false;
+  bool adds = false, reads = false;
   while (!work.empty()) {
     const BlockId b = work.back();
     work.pop_back();
@@ -275,6 +275,7 @@ Extent bare_comprehension(Structurer& s, BlockId before) {
     extent.one_way &= s[b].alive && s[b].region == node.region && b != before;
     for (ValueId v : s[b].body) {
       const Value& value = s.at(v);
+      for (ValueId operand : value.operands) reads |= operand && s.resolve(operand) == collection;
       adds |= (value.op == Op::LIST_APPEND || value.op == Op::SET_ADD || value.op == Op::MAP_ADD ||
                value.op == Op::LIST_EXTEND || value.op == Op::SET_UPDATE ||
                value.op == Op::DICT_UPDATE) &&
@@ -288,6 +289,8 @@ Extent bare_comprehension(Structurer& s, BlockId before) {
   extent.before = before;
   extent.entry = header;
   extent.after = s[header].edges[1].to;
+  // Only a comprehension keeps a collection on the stack over a loop that does not add to it.
+  adds |= !reads && s.uses[collection.index] > 0;
   extent.one_way &= adds && !seen.at(extent.after.index);
   return extent;
 }

@@ -11,3 +11,14 @@ def f(x):
 
 
 n = 2
+
+
+def h(x):
+    def i():
+        global x
+        return x
+
+    return i
+
+
+m = [x for o in ()]
