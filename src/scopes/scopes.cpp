@@ -561,7 +561,8 @@ class Resolver {
       const bool binds = known && known->place == NamePlace::Local;
       if (scope.kind == ScopeKind::Class) {
         if (text == "__class__" || text == "__classdict__") return;
-        if (binds) continue;  // what is outside is still handed on
+        // What is outside is still handed on.
+        if (binds || (known && known->place == NamePlace::GlobalExplicit)) continue;
       }
       if (!known || known->place != NamePlace::Cell)
         scope.symbols[name].place = binds ? NamePlace::Cell : NamePlace::Free;
