@@ -13,7 +13,7 @@ import tokenize
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice import NO_ACTION
+from depyf.advice import NO_ACTION, OUTSIDE
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -124,7 +124,7 @@ def _normal(document: Document, links: bool) -> List[str]:
     told = []
     for cause in overview.causes(overview.nodes_of([document])):
         said = cause.get("reason")
-        if said and said["row"] in NO_ACTION and cause["cost"] >= 0.005:
+        if said and said["help"] and said["row"] in NO_ACTION and cause["cost"] >= 0.005:
             told.append((cause["cost"], cause["nodes"][0], said))
     rows = []
     for seconds, node, said in sorted(told, key=lambda one: -one[0])[:3]:
@@ -160,12 +160,52 @@ def _plain(words: str) -> str:
 
 
 def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document) -> Tuple[str, str]:
-    """(advice, patch) of the first advice that has a patch, else of the first."""
+    """(advice, patch) of the first advice that has a patch, else of the first; of a branch with a
+    side that is no value, of the advice for those.
+    """
+    if said["row"] == "branch" and _has_effects(file, line):
+        return next(one for one in said["help"] if one.startswith(OUTSIDE)), ""
     for advice, wanted in zip(said["help"], said["patches"]):
         patch = _patch(wanted, file, line, document) if wanted else ""
         if patch:
             return advice, patch
     return said["help"][0], ""
+
+
+def _parsed(file: str) -> Optional[Tuple[str, ast.Module]]:
+    """(source, tree) of a file; None where it cannot be read."""
+    try:
+        with tokenize.open(file) as stream:
+            source = stream.read()
+        return source, ast.parse(source)
+    except (OSError, SyntaxError, ValueError, UnicodeError):
+        return None
+
+
+def _has_effects(file: str, line: int) -> bool:
+    """Whether a branch does what torch.where cannot: a side raises, leaves a loop, returns no
+    tensor, or calls something for its effect.
+    """
+    parsed = _parsed(file)
+    for node in ast.walk(parsed[1]) if parsed is not None else ():
+        if isinstance(node, ast.If) and node.lineno == line:
+            return any(_is_effect(one) for one in node.body + node.orelse)
+    return False
+
+
+def _is_effect(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Return):
+        return not _may_be_tensor(node.value)
+    return isinstance(node, (ast.Raise, ast.Break, ast.Continue, ast.Expr))
+
+
+def _may_be_tensor(node: Optional[ast.expr]) -> bool:
+    """Whether torch.where can take what an expression gives."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)):
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (bool, int, float))
+    return node is not None
 
 
 def _patch(wanted: str, file: str, line: int, document: Document) -> str:
@@ -181,12 +221,10 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
         if not wanted.startswith("torch.where"):
             return ""
-    try:
-        with tokenize.open(file) as stream:
-            source = stream.read()
-        tree = ast.parse(source)
-    except (OSError, SyntaxError, ValueError, UnicodeError):
+    parsed = _parsed(file)
+    if parsed is None:
         return ""
+    source, tree = parsed
     if wanted.startswith("torch.where"):
         changed = _with_where(source, tree, line)
     elif wanted == "torch.compile(..., dynamic=True)":
@@ -268,6 +306,8 @@ def _where_of(source: str, node: Any, following: Any) -> Optional[str]:
     elif isinstance(then, ast.Return) and then.value is not None:
         other = node.orelse[0] if node.orelse else following
         if not isinstance(other, ast.Return) or other.value is None:
+            return None
+        if not (_may_be_tensor(then.value) and _may_be_tensor(other.value)):
             return None
         first, second = _segment(source, then.value), _segment(source, other.value)
         begin, last = "return ", other.end_lineno

@@ -3,7 +3,7 @@
 import pytest
 
 from depyf import advise, summary, terminal
-from depyf.advice import NO_ACTION, breaks, recompiles
+from depyf.advice import NO_ACTION, OUTSIDE, breaks, recompiles
 
 ITEM = {
     "reason": "Unsupported Tensor.item() call with capture_scalar_outputs=False",
@@ -212,3 +212,48 @@ def test_what_has_no_name_in_the_program_is_not_advised_to_be_changed():
         assert "change: torch.compile(..., dynamic=True)" in text and "mark_" not in text
         small = "tensor '%s' size mismatch at index 0. expected 4, actual 1" % name
         assert "mark_unbacked" not in advise.text(run_of([again("/a/b.py", 1, 9.0, small)]))
+
+
+BRANCH = {"reason": "Data-dependent branching", "explanation": "", "hints": []}
+
+
+@pytest.mark.parametrize(
+    "side, rest",
+    [
+        ("raise ValueError(x)", "return x"),
+        ("return None", "return x"),
+        ("print(x)", "return x"),
+        ("return x, 1", "return x, 2"),
+    ],
+)
+def test_torch_where_is_not_advised_for_what_is_no_value(tmp_path, side, rest):
+    program = tmp_path / "sides.py"
+    program.write_text(
+        "import torch\n\ndef f(x):\n    if x.any():\n        %s\n    %s\n" % (side, rest)
+    )
+    met = dict(BRANCH, location="%s:4" % program)
+    (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
+    assert change.advice.startswith(OUTSIDE) and not change.patch
+
+
+def test_a_normal_recompile_of_what_torch_keeps_on_its_stack_is_left_out():
+    small = "tensor '___stack0' size mismatch at index 0. expected 4, actual 1"
+    assert advise.text(run_of([again("/a/b.py", 1, 9.0, small)])).startswith("nothing to advise")
+
+
+def test_of_several_entries_that_of_the_same_mode_tells_the_cause():
+    mode, size = "0/1: GLOBAL_STATE changed: grad_mode ", "0/0: " + REASONS[2]
+    (change,) = advise.changes(run_of([compiled("/a/b.py", 1, 1.0, reasons=[mode, size])]))
+    assert change.row == "rank"
+    (change,) = advise.changes(run_of([compiled("/a/b.py", 1, 1.0, reasons=[mode])]))
+    assert change.row == "global state"
+
+
+def test_a_tensor_that_is_not_given_any_more_is_one_change_with_that_it_is_given():
+    found = "expected type of 'mask' to be a tensor type, ' but found <class 'NoneType'>"
+    entries = [again("/a/b.py", 1, 1.0, found), again("/a/b.py", 2, 1.0, "mask is None")]
+    (change,) = advise.changes(run_of(entries))
+    assert len(change.also) == 1 and "`mask` was a tensor, is None" in (
+        change.words,
+        change.also[0].words,
+    )

@@ -217,3 +217,16 @@ def test_a_skipped_cuda_graph_is_told_with_its_reason():
     assert skips == ["skipping cudagraphs due to mutation"]
     found = Profile(1, 1.0, {}, [], [], cudagraph_skips=skips)
     assert "no CUDA graph: skipping cudagraphs due to mutation" in str(found)
+
+
+def test_an_entry_has_its_qualified_name():
+    class Inner(torch.nn.Module):
+        def forward(self, x):
+            x = x + 1
+            torch._dynamo.graph_break()
+            return x * 2
+
+    found = depyf.profile(torch.compile(Inner(), backend="eager"), torch.ones(3), calls=2)
+    names = [one.name.rpartition("<locals>.")[2].partition(",")[0] for one in found.entries]
+    assert names == ["Inner.forward"] * 2
+    assert "Inner.forward, from line" in str(found)

@@ -25,6 +25,13 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
 
 
+#: rows of recompiles because of the mode in which a function is called
+MODES = ("global state", "inference mode", "training mode")
+
+#: how the advice begins for a branch with a side that raises, prints, leaves a loop
+OUTSIDE = "Where a side raises,"
+
+
 def helps(text: str, before: str, after: str, patch: str = "") -> Help:
     """One piece of advice with its pair."""
     return Help(text, before.strip("\n") + "\n", after.strip("\n") + "\n", patch)

@@ -1,6 +1,6 @@
 """Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
 
-from depyf.advice import helps, row
+from depyf.advice import OUTSIDE, helps, row
 
 _BRANCH = """
 @torch.compile(backend="eager")
@@ -11,6 +11,16 @@ def f(x):
     return y - 1
 
 result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+"""
+_RAISES = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.log()
+    if torch.isnan(y).any():
+        raise ValueError("a logarithm of a negative number")
+    return y
+
+result = f(torch.ones(3))
 """
 _ITEM = """
 @torch.compile(backend="eager")
@@ -303,6 +313,21 @@ def f(x):
     return torch.cond(y.sum() > 0, lambda y: y * 2, lambda y: y - 1, (y,))
 
 result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+""",
+            ),
+            helps(
+                OUTSIDE + " prints, leaves a loop or returns no tensor: return the condition as "
+                "well, and test it outside of the compiled function.",
+                _RAISES,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.log()
+    return y, torch.isnan(y).any()
+
+result, bad = f(torch.ones(3))
+if bad:
+    raise ValueError("a logarithm of a negative number")
 """,
             ),
             helps(

@@ -274,6 +274,13 @@ def f(x, name):
 
 result = [f(torch.ones(3), name) for name in ("ab", "abc", "abcd")]
 """
+_VALUE = """
+@torch.compile(backend="eager")
+def f(x, kind):
+    return x * kind.itemsize
+
+result = [f(torch.ones(3), kind) for kind in (torch.float32, torch.float64)]
+"""
 _FLAG = """
 @torch.compile(backend="eager")
 def f(x, flag):
@@ -885,8 +892,27 @@ result = [f(torch.ones(3), torch.tensor(flag)) for flag in (True, False)]
         [
             helps(
                 "A Python value that is read in the graph is a constant of it: compute what "
-                "depends on it before the call, and pass "
-                "that as a tensor.",
+                "depends on it before the call, and pass that as a tensor.",
+                _VALUE,
+                """
+@torch.compile(backend="eager")
+def f(x, size):
+    return x * size
+
+sizes = (torch.float32, torch.float64)
+result = [f(torch.ones(3), torch.tensor(kind.itemsize)) for kind in sizes]
+""",
+            )
+        ],
+    ),
+    row(
+        "text",
+        "",
+        [
+            helps(
+                "Where the text chooses what is computed, one compile for each text is normal. "
+                "Where only something that is computed from it is used (its length, a number "
+                "from a table), compute that before the call, and pass it as a tensor.",
                 _TEXT,
                 """
 @torch.compile(backend="eager")
@@ -903,8 +929,9 @@ result = [f(torch.ones(3), torch.tensor(len(name))) for name in ("ab", "abc", "a
         "",
         [
             helps(
-                "Each of the two needs its own code; a tensor that changes nothing (ones, "
-                "zeros) instead of None spares one.",
+                "Each of the two needs code of its own: one compile for each is normal. What "
+                "changes nothing (a tensor of ones or zeros, a function that returns its "
+                "argument) in place of None spares one.",
                 _NONE,
                 """
 @torch.compile(backend="eager")

@@ -134,6 +134,8 @@ class Node:
         ]
         for reason in self.reasons:
             _fill_after(reason, entry)
+        # an entry of another mode fits in no case; why that of the same mode does not is the cause
+        self.reasons.sort(key=lambda reason: reason["row"] in advice.MODES)
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][

@@ -358,6 +358,7 @@ _OF_CACHE = (
     "flag",
     "none",
     "value",
+    "text",
     "counter",
     "integer",
     "keys",
@@ -376,8 +377,14 @@ def _describe(found: Said, guard: str) -> None:
     match = _TYPE.match(guard)
     if match is not None:
         found.update(kind="type", name=match.group("name"), after=match.group("after"))
-        found["words"] = "`%s` was a tensor, is %s" % (found["name"], found["after"])
-        _advise(found, "tensor or not")
+        named = re.match(r"^<class '(.*)'>$", found["after"])
+        found["after"] = named.group(1) if named else found["after"]
+        none = found["after"] == "NoneType"
+        found["words"] = "`%s` was a tensor, is %s" % (
+            found["name"],
+            "None" if none else found["after"],
+        )
+        _advise(found, "none" if none else "tensor or not")
         return
     match = _STATE.match(guard)
     if match is not None:
@@ -527,6 +534,8 @@ def _value_row(name: str, before: str) -> str:
         return "float" if _is_argument(name) else "float attribute"
     if re.match(r"^-?\d+$", before):
         return "counter" if "." in name or name.startswith("G[") else "integer"
+    if re.match(r"^[bB]?['\"]", before):
+        return "text"
     return "flag" if before in ("True", "False") else "value"
 
 

@@ -329,9 +329,10 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             if found is None:
                 continue
             resumed, line = resumed_name(function.name)
-            found.name = function.name
+            found.name = entry.qualname or function.qualname or function.name
             if resumed:
-                found.name = "%s, from line %d" % (resumed, line or function.firstlineno)
+                whole = function.qualname or resumed
+                found.name = "%s, from line %d" % (whole, line or function.firstlineno)
             found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None
