@@ -13,11 +13,19 @@ import sys
 import threading
 import time
 import types
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO, Tuple
 
 from depyf import summary
 from depyf.imports import WhenImported
 from depyf.terminal import hyperlinks, place, shown
 
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from depyf.model import Entry, Run
+
+#: what runs as __main__: its code, the attributes of its module, the first entry of sys.path
+Program = Tuple[types.CodeType, Dict[str, Any], str]
 
 #: exit code of a program that ended well and compiled more than --max-... allow
 OVER_BUDGET = 3
@@ -27,7 +35,7 @@ class LaunchError(Exception):
     """The program cannot be started; nothing was run."""
 
 
-def _script(path):
+def _script(path: str) -> Program:
     """(code, attributes of __main__, first entry of sys.path) of a script, or of a folder or zip
     file with __main__.py.
     """
@@ -35,7 +43,7 @@ def _script(path):
         spec = importlib.machinery.PathFinder.find_spec("__main__", [path])
         if spec is None or spec.loader is None:
             raise LaunchError("can't find '__main__' module in %r" % path)
-        code = spec.loader.get_code("__main__")
+        code = _code_of(spec.loader, "__main__")
         return code, {"__file__": spec.origin, "__spec__": spec, "__package__": ""}, path
     try:
         with open(path, "rb") as stream:
@@ -46,18 +54,24 @@ def _script(path):
             % (os.path.abspath(path), error.errno, error.strerror)
         )
     full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
-    loader = importlib.machinery.SourceFileLoader("__main__", full)
-    attributes = {"__file__": full, "__spec__": None, "__package__": None, "__loader__": loader}
+    attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
     if path.endswith(".pyc"):
-        loader = importlib.machinery.SourcelessFileLoader("__main__", full)
-        attributes["__loader__"] = loader
-        code = loader.get_code("__main__")
+        attributes["__loader__"] = importlib.machinery.SourcelessFileLoader("__main__", full)
+        code = _code_of(attributes["__loader__"], "__main__")
     else:
+        attributes["__loader__"] = importlib.machinery.SourceFileLoader("__main__", full)
         code = compile(source, full, "exec", dont_inherit=True)
     return code, attributes, os.path.dirname(os.path.realpath(path))
 
 
-def _module(name):
+def _code_of(loader: Any, name: str) -> types.CodeType:
+    code: Optional[types.CodeType] = loader.get_code(name)
+    if code is None:
+        raise LaunchError("No code object available for %s" % name)
+    return code
+
+
+def _module(name: str) -> Program:
     """The same for `-m name`."""
     sys.path.insert(0, os.getcwd())  # packages are looked up there first, as `python -m` does
     try:
@@ -75,9 +89,7 @@ def _module(name):
         del sys.path[0]
     if spec is None or spec.loader is None:
         raise LaunchError("No module named %s" % name)
-    code = spec.loader.get_code(name)
-    if code is None:
-        raise LaunchError("No code object available for %s" % name)
+    code = _code_of(spec.loader, name)
     attributes = {
         "__file__": spec.origin,
         "__spec__": spec,
@@ -88,7 +100,7 @@ def _module(name):
     return code, attributes, os.getcwd()
 
 
-def _trim(error):
+def _trim(error: BaseException) -> None:
     """Takes the frames that lead to the program off the head of a traceback."""
     trace = error.__traceback__
     while trace is not None:
@@ -97,7 +109,9 @@ def _trim(error):
         trace = trace.tb_next
 
 
-def _run_as_main(code, attributes, first_path, arguments):
+def _run_as_main(
+    code: types.CodeType, attributes: Dict[str, Any], first_path: str, arguments: List[str]
+) -> None:
     # The module stays __main__ after its code has run: exit handlers and threads of the program
     # still use it.
     main = types.ModuleType("__main__")
@@ -117,37 +131,37 @@ def _run_as_main(code, attributes, first_path, arguments):
 class _Progress:
     """Says on standard error what is being compiled, while that takes long."""
 
-    def __init__(self, stream, patience=2.0):
-        self.run = None  # set when there is one
-        self.profile = None  # what watches where time goes, where it was asked for
+    def __init__(self, stream: TextIO, patience: float = 2.0) -> None:
+        self.run: Optional["Run"] = None  # set when there is one
+        self.profile: Any = None  # what watches where time goes, where it was asked for
         self._stream = stream
         self._patience = patience
         self._stop = threading.Event()
-        self._thread = None
+        self._thread = threading.Thread(target=self._watch, name="depyf progress", daemon=True)
         self._shown = False
         try:
             self._terminal = bool(stream.isatty())
         except Exception:
             self._terminal = False
 
-    def __enter__(self):
-        self._thread = threading.Thread(target=self._watch, name="depyf progress", daemon=True)
+    def __enter__(self) -> "_Progress":
         self._thread.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join(timeout=5)
         self._clear()
 
-    def _clear(self):
+    def _clear(self) -> None:
         if self._shown and self._terminal:
             self._stream.write("\r\033[K")
             self._stream.flush()
         self._shown = False
 
-    def _watch(self):
-        first_seen, told = {}, {}
+    def _watch(self) -> None:
+        first_seen: Dict[int, float] = {}
+        told: Dict[int, float] = {}
         while not self._stop.wait(0.5):
             try:
                 now = time.monotonic()
@@ -170,7 +184,7 @@ class _Progress:
             except Exception:
                 return  # a closed stream; progress is not worth an error
 
-    def _current(self):
+    def _current(self) -> Optional[Tuple[int, str]]:
         if self.run is None:
             return None
         for function in list(self.run.functions):
@@ -183,14 +197,14 @@ class _Progress:
         return None
 
     @staticmethod
-    def _text(name, entry):
+    def _text(name: str, entry: "Entry") -> str:
         if not name and entry.user_stack:
             name = entry.user_stack[-1].partition(": ")[0].rpartition(" in ")[2]
         stage = entry.artifacts[-1].stage if entry.artifacts else "Dynamo"
         return "%s [%s] after %s" % (shown(name or "?"), entry.compile_id, stage)
 
 
-def run(options):
+def run(options: Any) -> int:
     """Runs a program as `depyf run` was told.
 
     Args:
@@ -235,6 +249,7 @@ def run(options):
                 "nothing was run\n" % (folder, shown(other))
             )
             return 2
+    block: Any  # one of the two context managers
     if folder is not None:
         refused = _cannot_write(folder)
         if refused:
@@ -261,7 +276,7 @@ def run(options):
     process = os.getpid()
     progress, opened = _Progress(err), contextlib.ExitStack()
 
-    def begin():
+    def begin() -> None:
         try:
             progress.run = opened.enter_context(block)
             progress.run.program = arguments[0]
@@ -279,12 +294,16 @@ def run(options):
             except RuntimeError as error:  # the program goes on, with its own backend
                 err.write("depyf run: --backend does nothing: %s\n" % error)
 
-    exceeded = []
+    exceeded: List[str] = []
     try:
         with opened, progress, follower or contextlib.nullcontext():
             # the program imports torch when it wants to: what it does before, such as setting
             # variables that torch reads, counts
-            waiting = WhenImported("torch", begin) if "torch" not in sys.modules else begin()
+            waiting = None
+            if "torch" in sys.modules:
+                begin()
+            else:
+                waiting = WhenImported("torch", begin)
             try:
                 _run_as_main(code, attributes, first_path, arguments)
             finally:
@@ -315,13 +334,13 @@ def run(options):
     return OVER_BUDGET if exceeded else 0
 
 
-def _leave_with(raised):
+def _leave_with(raised: Optional[BaseException]) -> None:
     # a program that failed by itself keeps its own exit code and its traceback
     if raised is None or (isinstance(raised, SystemExit) and raised.code in (None, 0)):
         raise SystemExit(OVER_BUDGET) from None
 
 
-def _dumped_program(folder):
+def _dumped_program(folder: str) -> str:
     """The program whose dump a folder holds, "" where it holds none."""
     from depyf.torch.capture import rank_folder
 
@@ -331,11 +350,11 @@ def _dumped_program(folder):
         return ""
 
 
-def _same_program(one, other):
+def _same_program(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _own_folder(name, program, force, stream):
+def _own_folder(name: str, program: str, force: bool, stream: TextIO) -> str:
     """`name`, or where that holds the dump of another program, `name` with a number behind it."""
     if force:
         return name
@@ -354,7 +373,7 @@ def _own_folder(name, program, force, stream):
     return folder
 
 
-def _cannot_write(folder):
+def _cannot_write(folder: str) -> str:
     """Why a folder, which is made where it is missing, cannot be written; "" where it can."""
     import tempfile
 
@@ -366,7 +385,9 @@ def _cannot_write(folder):
         return error.strerror or str(error)
 
 
-def _over_budget(run, options, workers, stream):
+def _over_budget(
+    run: "Run", options: Any, workers: List[Dict[str, Any]], stream: TextIO
+) -> List[str]:
     wanted = {
         "breaks": options.max_breaks,
         "recompiles": options.max_recompiles,
@@ -381,21 +402,25 @@ def _over_budget(run, options, workers, stream):
     return over
 
 
-def _install_hook(bare=None):
+def _install_hook(bare: Optional[BaseException] = None) -> None:
     # the interpreter prints the traceback, with the program's own hook where it set one; that of
     # `bare` has no frames
-    def hook(kind, error, trace):
+    previous = sys.excepthook
+
+    def hook(
+        kind: "type[BaseException]", error: BaseException, trace: Optional["TracebackType"]
+    ) -> None:
         _trim(error)
         if error is bare:
             error.__traceback__ = None
-        previous = hook.previous
         previous(kind, error, error.__traceback__)
 
-    hook.previous = sys.excepthook
     sys.excepthook = hook
 
 
-def _finish(found, options, workers, finder, stream):
+def _finish(
+    found: "Run", options: Any, workers: List[Dict[str, Any]], finder: Any, stream: TextIO
+) -> None:
     from depyf.follow import merged
 
     links = hyperlinks(stream)
@@ -429,20 +454,22 @@ def _finish(found, options, workers, finder, stream):
         stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))
 
 
-def _page_of_all(run, workers):
+def _page_of_all(run: "Run", workers: List[Dict[str, Any]]) -> Optional[str]:
     """One page for the program and its workers, where a page can be written."""
     from depyf import report
     from depyf.report.base import PAGE
 
+    if run.folder is None:
+        return None
     try:
         sources = [run.folder] if run.functions or run.unattributed else []
         sources += [one["folder"] for one in workers]
-        return report.build(sources, os.path.join(run.folder, PAGE))
+        return str(report.build(sources, os.path.join(run.folder, PAGE)))
     except Exception:  # the page of the program alone stays
         return None
 
 
-def page_of(folder):
+def page_of(folder: Optional[str]) -> Optional[str]:
     """The page of a dump, None where none was written."""
     if folder is None:
         return None
@@ -452,7 +479,7 @@ def page_of(folder):
     return page if os.path.exists(page) else None
 
 
-def open_page(page, folder, stream):
+def open_page(page: Optional[str], folder: Optional[str], stream: TextIO) -> None:
     """Opens the page in the user's browser, or says why not."""
     import webbrowser
     from pathlib import Path

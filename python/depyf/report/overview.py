@@ -3,10 +3,16 @@ follow each other.
 """
 
 import re
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice
 from depyf.report import words
+from depyf.schema import Document
 from depyf.trace.names import resumed
+
+#: a cause, and a row of what could be saved: see `causes`, `avoidable`
+Cause = Dict[str, Any]
+Row = Dict[str, Any]
 
 _KERNEL = re.compile(
     r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE
@@ -26,7 +32,7 @@ PHASES = (
 )
 
 
-def _seconds(metrics, *names):
+def _seconds(metrics: Document, *names: str) -> float:
     for name in names:
         value = metrics.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
@@ -34,7 +40,7 @@ def _seconds(metrics, *names):
     return 0.0
 
 
-def _whole(value):
+def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
@@ -45,7 +51,7 @@ _COMPILER = re.compile(
 _BACKWARD = re.compile(r"(^|[._])(backward|bw_compiler)")
 
 
-def _compiler_seconds(entry):
+def _compiler_seconds(entry: Document) -> float:
     """Seconds of the compilers of kernels by torch's events, those of a backward left out.
 
     torch's own sum, `triton_compile_time_us`, is the time that it waited for them at the end alone.
@@ -56,7 +62,7 @@ def _compiler_seconds(entry):
         if len(row) == 3 and all(isinstance(value, (int, float)) for value in row[1:])
     ]
     backward = [(start, end) for start, end, name in events if _BACKWARD.search(name)]
-    total, reached = 0, float("-inf")
+    total, reached = 0.0, float("-inf")
     for start, end, name in sorted(events):
         if _COMPILER.match(name) and not any(
             first <= start and end <= last for first, last in backward
@@ -66,7 +72,7 @@ def _compiler_seconds(entry):
     return total / 1e6
 
 
-def phases(entry):
+def phases(entry: Document) -> Dict[str, float]:
     """Seconds of each phase of one compile, from torch's compilation metrics and events: phase ->
     seconds.
     """
@@ -94,12 +100,12 @@ def phases(entry):
     return {name: round(value, 6) for name, value in found.items() if value > 0}
 
 
-def seconds(entry):
+def seconds(entry: Document) -> float:
     """Seconds of one compile, its backward included."""
     return sum(phases(entry).values())
 
 
-def count_kernels(entry):
+def count_kernels(entry: Document) -> int:
     """Kernels that the generated code of one compile defines or calls in libraries."""
     return sum(
         len(_KERNEL.findall(artifact.get("text") or ""))
@@ -111,24 +117,33 @@ def count_kernels(entry):
 class Node:
     """One compile with its place in the run."""
 
-    def __init__(self, run, function, entry, key):
+    def __init__(
+        self, run: Document, function: Optional[Document], entry: Document, key: str
+    ) -> None:
         self.run = run
         self.function = function
         self.entry = entry
         self.key = key
         self.number = 1
         self.of = 1
-        self.callers = []
+        self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
-        self.children = []  # nodes of the resume functions that it calls
-        self.outer = None  # the node in whose code, as Python runs it, the frame was called
-        self.frames = []  # the nodes of which this one is the `outer`
-        self.runtime = []  # what its calls took, for each profile: see `runtime.profiles_of`
+        self.children: List["Node"] = []  # nodes of the resume functions that it calls
+        self.outer: Optional["Node"] = (
+            None  # in whose code, as Python runs it, the frame was called
+        )
+        self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
+        # what its calls took, for each profile: see `runtime.profiles_of`
+        self.runtime: List[Any] = []
         self.seconds = seconds(entry)
         self.phases = phases(entry)
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
-        kept = (function.get("source") or "", self.resumes_at) if self.is_resume else ("", 0)
+        kept = (
+            (function.get("source") or "", self.resumes_at)
+            if function and self.is_resume
+            else ("", 0)
+        )
         self.reasons = [
             words.of_reason(str(reason), *kept) for reason in entry.get("reasons") or ()
         ]
@@ -149,12 +164,13 @@ class Node:
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
 
     @property
-    def is_resume(self):
+    def is_resume(self) -> bool:
         return bool(self.function and self.function.get("is_resume"))
 
     @property
-    def title(self):
+    def title(self) -> str:
         """The function's name as its author wrote it."""
+        known: Any
         if self.function is None:
             metrics = self.entry.get("metrics") or {}
             known = str(metrics.get("co_name") or self.entry.get("name") or "unknown code")
@@ -164,12 +180,12 @@ class Node:
         return resumed(known)[0] or known
 
     @property
-    def through(self):
+    def through(self) -> str:
         """The wrapper of a decorator whose code this is; "" for none."""
         return str((self.function or {}).get("through") or "")
 
     @property
-    def caller(self):
+    def caller(self) -> Tuple[str, int, str]:
         """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
         functions of the reader's own.
         """
@@ -180,13 +196,13 @@ class Node:
         )
 
     @property
-    def resumes_at(self):
-        if not self.is_resume:
+    def resumes_at(self) -> int:
+        if self.function is None or not self.is_resume:
             return 0
         return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
 
     @property
-    def place(self):
+    def place(self) -> Tuple[str, int]:
         """File and line of the function."""
         if self.function is None:
             metrics = self.entry.get("metrics") or {}
@@ -194,7 +210,7 @@ class Node:
         return self.function.get("filename") or "", int(self.function.get("firstlineno") or 0)
 
     @property
-    def is_empty(self):
+    def is_empty(self) -> bool:
         """Whether torch traced it to its end and made nothing of it."""
         entry = self.entry
         return bool(entry.get("metrics")) and not (
@@ -205,12 +221,12 @@ class Node:
         )
 
     @property
-    def operations(self):
+    def operations(self) -> Optional[int]:
         count = (self.entry.get("metrics") or {}).get("graph_op_count")
         return count if isinstance(count, int) else None
 
 
-def _fill_after(reason, entry):
+def _fill_after(reason: words.Said, entry: Document) -> None:
     # torch says what a value was; what it is now stands in the guards of the entry that was made
     # for it
     if (
@@ -261,13 +277,13 @@ def _fill_after(reason, entry):
         )
 
 
-def nodes_of(runs):
+def nodes_of(runs: Iterable[Document]) -> List[Node]:
     """The nodes of all runs in the order of their compiles, connected by who calls whom."""
-    found = []
-    used = {}
+    found: List[Node] = []
+    used: Dict[str, int] = {}
     for run in runs:
         prefix = "r%d:" % run["rank"] if isinstance(run.get("rank"), int) else ""
-        by_global = {}
+        by_global: Dict[str, List[Node]] = {}
         for function in run.get("functions", ()):
             entries = function.get("entries", ())
             siblings = [Node(run, function, entry, _key(prefix, entry, used)) for entry in entries]
@@ -299,7 +315,7 @@ def nodes_of(runs):
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
 
 
-def _connect_frames(nodes):
+def _connect_frames(nodes: Sequence[Node]) -> None:
     """Tells each function in whose transformed code it was called.
 
     After a break inside what a function calls, Python calls that, which is compiled by itself.
@@ -317,11 +333,11 @@ def _connect_frames(nodes):
                 break
 
 
-def _code_name(entry):
+def _code_name(entry: Document) -> Any:
     return (entry.get("metrics") or {}).get("co_name") or entry.get("name")
 
 
-def _of_frame(run, entry):
+def _of_frame(run: Document, entry: Document) -> Optional[Document]:
     """The function to which torch gave the number in front of a compile's id, for compiles of which
     it tells nothing else.
     """
@@ -336,7 +352,7 @@ def _of_frame(run, entry):
     return found
 
 
-def _key(prefix, entry, used):
+def _key(prefix: str, entry: Document, used: Dict[str, int]) -> str:
     key = prefix + re.sub(r"[^\w/!]+", "_", str(entry.get("compile_id") or "?"))
     count = used[key] = used.get(key, 0) + 1
     return (
@@ -347,14 +363,14 @@ def _key(prefix, entry, used):
 # ---- what to look at first -----------------------------------------------------------------------
 
 
-def causes(nodes):
+def causes(nodes: Sequence[Node]) -> List[Cause]:
     """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
 
     Failures come first, then the costliest; what torch does by design comes last.
     """
-    found = {}
+    found: Dict[Tuple[Any, ...], Cause] = {}
 
-    def add(identity, node, cost, cause):
+    def add(identity: Tuple[Any, ...], node: Node, cost: float, cause: Cause) -> None:
         known = found.get(identity)
         if known is None:
             cause.update(cost=0.0, nodes=[], count=0)
@@ -363,7 +379,8 @@ def causes(nodes):
         known["count"] += 1
         known["nodes"].append(node)
 
-    charged = set()
+    charged: Set[str] = set()
+    identity: Tuple[Any, ...]
     for node in nodes:
         for graph_break in node.cuts:
             cost, functions = 0.0, 0
@@ -398,7 +415,7 @@ def causes(nodes):
 _ALIKE = 3
 
 
-def alike(found):
+def alike(found: Sequence[Cause]) -> List[Cause]:
     """Causes of which the same is said, joined: what 160 functions have in common is read once.
 
     Args:
@@ -407,7 +424,7 @@ def alike(found):
         The causes in their order, with `places`: all of the causes that stand for this one, the
         costliest first.
     """
-    groups = {}
+    groups: Dict[Tuple[Any, ...], List[Cause]] = {}
     for cause in found:
         said = cause.get("reason") or cause.get("break") or cause["failure"]
         text = said["words"] if cause["kind"] == "recompile" else said["why"]
@@ -425,18 +442,18 @@ def alike(found):
     return sorted(rows, key=_importance)
 
 
-def _importance(cause):
+def _importance(cause: Cause) -> Tuple[bool, int, float]:
     order = {"failure": 0, "break": 1, "recompile": 1}
     return is_normal(cause), order[cause["kind"]], -cause["cost"]
 
 
-def is_normal(cause):
+def is_normal(cause: Cause) -> bool:
     """Whether one of `causes` is what torch does by design."""
     said = cause.get("reason") or cause.get("break") or cause["failure"]
     return said["row"] in advice.NORMAL
 
 
-def _spent(entry, *names):
+def _spent(entry: Document, *names: str) -> float:
     """Seconds of torch's timed events of these names in one compile."""
     return sum(
         row[2] / 1e6
@@ -445,14 +462,14 @@ def _spent(entry, *names):
     )
 
 
-def avoidable(nodes):
+def avoidable(nodes: Sequence[Node]) -> List[Row]:
     """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes.
 
     A second can stand in two rows: a recompile may itself have started its analysis again.
     """
-    found = {}
+    found: Dict[str, Row] = {}
 
-    def add(what, seconds, detail="", node=None):
+    def add(what: str, seconds: float, detail: str = "", node: Optional[Node] = None) -> None:
         row = found.setdefault(
             what, {"what": what, "seconds": 0.0, "count": 0, "details": [], "nodes": []}
         )
@@ -463,7 +480,7 @@ def avoidable(nodes):
         if node is not None:
             row["nodes"].append((seconds, node))
 
-    graphs = set()
+    graphs: Set[str] = set()
     for node in nodes:
         entry, metrics = node.entry, node.entry.get("metrics") or {}
         restarts = metrics.get("restart_reasons")
@@ -512,7 +529,7 @@ _UNIQUE = re.compile(
 )
 
 
-def divergence(runs):
+def divergence(runs: Sequence[Document]) -> List[Row]:
     """Where the ranks of a job part: rows of compile id, what differs, and each rank's side; empty
     where nothing does.
 
@@ -546,13 +563,14 @@ def divergence(runs):
                     ),
                 }
         sides.append(table)
-    order = []
+    order: List[str] = []
     for table in sides:
         order.extend(key for key in table if key not in order)
     rows = []
     for key in sorted(order, key=_id_order):
         present = [table.get(key) for table in sides]
-        if any(side is None for side in present):
+        all_sides = [side for side in present if side is not None]
+        if len(all_sides) < len(present):
             what = "compiled on some ranks only"
             cells = [
                 "compiled %s" % side["function"] if side else "not compiled" for side in present
@@ -565,8 +583,8 @@ def divergence(runs):
                 ("reasons", "different reasons to recompile"),
                 ("cache", "different cache results"),
             ):
-                if any(side[field] != present[0][field] for side in present[1:]):
-                    cells = [_cell(field, side[field], present[0][field]) for side in present]
+                if any(side[field] != all_sides[0][field] for side in all_sides[1:]):
+                    cells = [_cell(field, side[field], all_sides[0][field]) for side in all_sides]
                     break
             else:
                 continue
@@ -574,11 +592,11 @@ def divergence(runs):
     return rows
 
 
-def _id_order(key):
+def _id_order(key: str) -> List[int]:
     return [int(part) for part in re.findall(r"\d+", key)]
 
 
-def _cell(field, value, first):
+def _cell(field: str, value: Any, first: Any) -> str:
     if field != "graph":
         return "; ".join(value) if isinstance(value, list) else value
     lines, others = value.splitlines(), first.splitlines()
