@@ -5,7 +5,7 @@ import types
 from typing import Any, Iterable, Optional
 
 from depyf.compiling import parse
-from depyf.recompile import _FACTORY, _function_in, _indented, declaration, first_statement
+from depyf.function_source import FACTORY, declaration, first_statement, function_in, indented
 
 
 def fix_irregular_code(
@@ -30,15 +30,15 @@ def fix_irregular_code(
     functions = [s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not functions:
         raise ValueError("the source holds no function definition at its outermost level")
-    function = _function_in(tree, old_bytecode.co_name) or functions[-1]
+    function = function_in(tree, old_bytecode.co_name) or functions[-1]
     cells = list(old_bytecode.co_cellvars)
     cells += [name for name in add_cellvars or () if name not in cells]
     text = declaration(add_local_variables or (), cells, old_bytecode.co_freevars)
     if text:
         src_code = _insert(src_code, function, text)
     if old_bytecode.co_freevars:
-        head = "def %s(%s):\n" % (_FACTORY, ", ".join(old_bytecode.co_freevars))
-        src_code = head + _indented(src_code, "    ")
+        head = "def %s(%s):\n" % (FACTORY, ", ".join(old_bytecode.co_freevars))
+        src_code = head + indented(src_code, "    ")
     return src_code
 
 

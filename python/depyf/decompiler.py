@@ -185,13 +185,13 @@ def decompile(
 
 def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
     """Names of the code and its variables that its source cannot have."""
-    from depyf.recompile import _is_writable
+    from depyf.function_source import is_writable
 
     if not code.co_flags & 3 and code.co_name == "<module>":
         return []
     names = [] if name else [code.co_name]
     names += code.co_varnames + code.co_cellvars + code.co_freevars
-    return [one for one in dict.fromkeys(names) if not _is_writable(one)]
+    return [one for one in dict.fromkeys(names) if not is_writable(one)]
 
 
 def _beside_the_code(

@@ -1,0 +1,77 @@
+"""Comment lines around a decompiled source: what its names and placeholders stand for."""
+
+import textwrap
+import types
+from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple
+
+
+def table_of_globals(names: Dict[str, str]) -> str:
+    """Comment lines that say which of torch's globals the names in the source stand for."""
+    return "".join("# %s is torch's %s\n" % pair for pair in names.items())
+
+
+def legend(source: str, constants: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """Comment lines that say what each placeholder in `source` is."""
+    return _legend_of_names(source, names) + _legend_of_constants(source, constants)
+
+
+def _rows_of_legend(source: str, title: str, shown: Iterable[Tuple[str, str]]) -> str:
+    """Comment lines under `title`: what each name stands for, of those that occur in `source`."""
+    lines = ["#   %s: %s\n" % (name, text) for name, text in shown if name in source]
+    return "\n# %s\n%s" % (title, "".join(lines)) if lines else ""
+
+
+def _legend_of_names(source: str, names: Mapping[str, str]) -> str:
+    shown = ((spelling, _brief_text(name)) for spelling, name in sorted(names.items()))
+    title = "Names of the bytecode that no source can hold, by those that stand for them above:"
+    return _rows_of_legend(source, title, shown)
+
+
+def _brief_text(text: str) -> str:
+    return ascii(text if len(text) <= 200 else text[:200] + "...")
+
+
+def _legend_of_constants(source: str, constants: Mapping[str, Any]) -> str:
+    shown = ((placeholder, _brief(value)) for placeholder, value in constants.items())
+    title = "Objects that the bytecode itself holds, by the names that stand for them above:"
+    return _rows_of_legend(source, title, shown)
+
+
+def _brief(value: Any) -> str:
+    """A description that runs none of the object's own code."""
+    kind = type(value)
+    text = ""
+    if kind is types.ModuleType or kind is types.FunctionType:
+        text = value.__name__
+    elif kind is type:
+        text = type.__repr__(value)
+    elif kind is types.BuiltinFunctionType:
+        text = value.__qualname__
+    elif kind in (float, complex):
+        text = repr(value)
+    elif kind in (tuple, list, dict, set, frozenset):
+        text = "of length %d" % len(value)
+    return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
+
+
+UNCOPIED = """
+# Where torch's code passes a dict itself as keyword arguments, so does the bytecode that runs; what
+# `f(**d)` compiles to would pass a copy.
+"""
+
+
+def lifetime_note(names: Sequence[str]) -> str:
+    """Comment lines that say which locals die earlier than the source says."""
+    if not names:
+        return ""
+    text = (
+        "The bytecode that runs clears each of these locals where it is last read, as a value on "
+        "the stack of torch's code ends there: %s." % ", ".join(names)
+    )
+    return "\n" + wrapped(text)
+
+
+def wrapped(text: str) -> str:
+    """`text` as comment lines."""
+    lines = textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)
+    return "".join("# %s\n" % line for line in lines)
