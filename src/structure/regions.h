@@ -1,0 +1,139 @@
+#pragma once
+// What statement each handler region is, and the removal of what the compiler copied to every way
+// out of it: the class of regions*.cpp and cleanups.cpp.
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "structure/graph.h"
+
+namespace depyf {
+
+inline bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
+  if (!v) return false;
+  const Value& value = s.at(v);
+  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) &&
+         value.block == handler;
+}
+
+class Regions {
+ public:
+  explicit Regions(Structurer& s) : s_(s) {}
+  struct Position {
+    BlockId block;
+    std::size_t at;
+  };
+  void erase(RegionId r);
+  /// Regions that only restore the interpreter's exception state: their handler pops it and raises
+  /// again.
+  void erase_implicit();
+  /// A handler that begins with a loop which begins with `try`: up to 3.10 the empty block at its
+  /// entry counts as protected by that `try`, which the loop's other rounds enter behind it.
+  void leave_empty_entries();
+  void erase_all(const std::vector<std::uint8_t>& gone);
+  bool inside(BlockId b, RegionId r) const { return s_.is_ancestor(r, s_.nodes[b.index].region); }
+  /// Unreachable blocks go, so that they count nowhere.
+  void sweep();
+  void classify(RegionId r);
+  // ---------------------------------------------------------------- except*
+  struct StarClause {
+    BlockId test, body;
+    ValueId type;
+    BlockId next;  // the following test; of the last one, where what is left is raised again
+    std::vector<BlockId> ends;        // of the body: they jump to `next`
+    std::vector<BlockId> collectors;  // handlers that put what the body raised into the list
+  };
+  /// `except*` (3.11+) splits the exception with each test, puts what the clauses raise and what
+  /// none of them took into a list, and at the end raises what is in it again. Brought to the form
+  /// of `except`: a chain of tests, clauses that leave the handler, a last node. Any other layout
+  /// is left alone.
+  void recognise_star(RegionId r);
+  /// The exception that the handler at `b` caught: what its first append puts into the list.
+  ValueId caught_by(BlockId b) { return caught_[b.index]; }
+  /// A handler that only unbinds the clause's name and puts the exception into the list.
+  bool is_collector(BlockId b, const std::unordered_map<std::uint32_t, std::uint8_t>& lists);
+  /// The blocks of a clause's body that lead to what follows it. False when something else leads
+  /// there.
+  bool find_ends(StarClause& clause, BlockId miss, RegionId out);
+  /// Does the handler at `b` put what it caught into a list?
+  bool catches(BlockId b) {
+    for (ValueId v : s_.nodes[b.index].body)
+      if (s_.is_op(v, Op::LIST_APPEND) && is_exception_of(s_, s_.resolve(s_.at(v).operands[1]), b))
+        return true;
+    return false;
+  }
+  /// `except E as name: pass` protects nothing: the name is stored and unbound in one go. The
+  /// unbinding is implied by the `as`.
+  void forget_name(BlockId b, BlockId handler);
+  /// A constant that is returned from within: loaded before the exception state is popped at
+  /// body[pop] (3.14+ folds `return 0, 0` after that order is settled), or at the place in the
+  /// source where it is popped. An implicit `return None` takes that place too.
+  bool returns_value_before(const Node& node, std::size_t pop) const;
+  bool is_quiet(ValueId v) const {
+    return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT);
+  }
+  /// A way out of a handler, from the operation that pops the exception state on: does it only
+  /// return what is there already, or raise again?
+  bool only_ends(BlockId b, std::size_t at) const;
+  /// The code of each `except` handler becomes a region (kind Scope), so that what follows the
+  /// statement is told from it: control leaves the handler where the exception state is popped. A
+  /// handler inside pops its own. So does that of a `finally` which control leaves by `break` or
+  /// `continue`: where the loop never comes around, nothing else tells its body from what the jump
+  /// leads to.
+  void scope_handlers();
+  // ---------------------------------------------------------------- with
+  /// Takes away the calls of the exit function; what control does after them is what the program
+  /// does after the statement.
+  void strip_with(RegionId r);
+  // ---------------------------------------------------------------- finally
+  bool same_value(ValueId h, ValueId t, const std::unordered_map<std::uint32_t, ValueId>& map);
+  /// Two places from which control does the same in one block. (Short exits are copied to each way
+  /// out.)
+  bool same_end(Position a, Position b);
+  /// `key`: a position of `visited_`.
+  bool same_place(std::uint64_t key, Position b) {
+    const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
+    if (same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block))) return true;
+    const Position x = past_jumps(a), y = past_jumps(b);
+    return x.block == y.block && x.at == y.at;
+  }
+  /// Where control goes from there without doing anything.
+  Position past_jumps(Position p) const;
+  /// 3.14+: does it note that an annotation was reached? Each copy of the annotation has a number
+  /// of its own.
+  bool marks_annotation(const Value& value) const;
+  /// The same operation on the same values; `map` learns what the second one's results are to the
+  /// first.
+  bool same_operation(ValueId a, ValueId b, std::unordered_map<std::uint32_t, ValueId>& map);
+  /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is
+  /// where control goes on after the copy; none when the body never completes.
+  bool match_copy(BlockId handler, RegionId base_h, BlockId t, Position& out, bool& completes);
+  /// The rest of a block from `at` on, as a block of its own.
+  BlockId split(Position p);
+  /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing
+  /// takes what it returns off the stack.
+  ValueId left_for_return(const Node& node) const;
+  /// False when a way out has no copy: then the statement is no `finally`.
+  bool strip_finally(RegionId r);
+  /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
+  bool unbinds_name(RegionId r) const;
+  /// A returned value that was computed before the exit: the return belongs to the protected code.
+  bool absorb_returns();
+  void run();
+
+ private:
+  void tidy();
+  /// Where each region's own blocks and each context manager's exit calls are.
+  void index();
+  Structurer& s_;
+  std::vector<std::uint8_t> has_children_;       // of each region
+  std::vector<std::vector<BlockId>> protected_;  // of each region without children
+  std::unordered_map<std::uint32_t, std::vector<BlockId>>
+      exit_calls_;                                     // by the value that entered the context
+  std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
+  std::unordered_map<std::uint32_t, std::uint64_t>
+      visited_;  // match_copy: block of the handler's code -> position in the copy
+};
+
+}  // namespace depyf
