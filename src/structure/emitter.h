@@ -41,7 +41,7 @@ class Emitter : StatementGraph {
   struct Fate {
     StmtId next;           // in its list
     bool ends = false;     // control never comes to what stands behind the statement
-    bool goes_on = false;  // it never ends, but the compiler goes on behind it
+    bool goes_on = false;  // it never ends, and yet the compiler made code that follows it
   };
   /// The function ends in a statement of several ways: what follows the last `if` whose body, or
   /// `try` whose handlers never go on was its `else`.

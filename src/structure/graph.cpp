@@ -156,7 +156,8 @@ void Structurer::count_uses() {
   forwarded_since_count = false;
   uses.assign(lifted.values.size(), 0);
   SmallVector<ValueId, 64> constants;
-  // What the tables hold is not in the way of what is written, so that they are looked up once.
+  // Local pointers: a store to `counts` cannot change where the tables are, which the compiler
+  // would else load again after each store.
   std::uint32_t* const counts = uses.data();
   const ValueId* const forwards = forward.data();
   const Value* const values = lifted.values.data();
@@ -333,8 +334,8 @@ bool Structurer::tidy_jumps() {
 
 bool Structurer::thread_empty_blocks() {
   const auto is_empty =
-      [&](const Node& node) {  // dropping an iterator tells where a loop ends, which a block that
-                               // is reached otherwise too needs no telling
+      [&](const Node& node) {  // with the drop of a loop's iterator, which marks the loop's end:
+                               // no mark is needed where other ways lead there too, see below
         return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
                node.match == UINT32_MAX &&
                std::all_of(node.body.begin(), node.body.end(),

@@ -148,7 +148,7 @@ class Structurer {
   void run();
   void reshape();
 
-  // ---- shared by the steps (fold.cpp, regions.cpp, build.cpp, emit.cpp)
+  // ---- shared by the steps
   Lifted& lifted;
   Ast& ast;
   Module& module;
@@ -172,8 +172,8 @@ class Structurer {
   std::uint32_t temporaries = 0;
   bool made_temporaries = false;      // also such as were taken back
   std::vector<ValueId> named_values;  // those that temporary_for named, in order
-  std::uint32_t changes = 0;  // counts what changed the graph: a step that came to nothing comes to
-                              // nothing again until this grows
+  std::uint32_t changes = 0;  // of the graph: a step that changed nothing does not run again until
+                              // this grows
   std::uint32_t counted_at = UINT32_MAX;  // the changes at the end of the last recount()
   std::uint32_t folded_at =
       UINT32_MAX;  // the changes at which fold_expressions() last had nothing to do
@@ -339,8 +339,8 @@ class Structurer {
   bool fold_bare_comprehensions(), fold_comprehensions_in_regions();
   void recognise_matches();    // match.cpp
   void classify_regions();     // regions.cpp
-  void strip_cleanups();       // regions.cpp
-  void mark_statement_ends();  // regions.cpp
+  void strip_cleanups();       // cleanups.cpp
+  void mark_statement_ends();  // statement_ends.cpp
   /// These throw Error where an operation that has an effect is in no statement, or in one that a
   /// jump hides, or where a value was lost on the way: an expression has a hole, or reads a
   /// temporary that nothing assigns (check.cpp).

@@ -27,10 +27,11 @@ constexpr std::uint32_t kIteratorWritten = 1;
 /// A call of the function `iter` itself.
 ExprId call_of_iter(Ast& ast, ExprId iterable);
 
-/// The statement of an operation with an effect and no result (stores, deletes, Append, ImportStar,
-/// PRINT_EXPR …; an operation with a result: an Expr statement). LOAD_CONST, LOAD_FAST, LOAD_DEREF,
-/// LOAD_GLOBAL and LOAD_NAME: a constant or a name.
+/// LOAD_CONST, LOAD_FAST, LOAD_DEREF, LOAD_GLOBAL and LOAD_NAME: a constant or a name.
 ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value);
+
+/// The statement of an operation with an effect and no result (stores, deletes, IMPORT_STAR,
+/// PRINT_EXPR …); of one with a result an Expr statement.
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
 /// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE

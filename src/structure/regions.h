@@ -49,6 +49,24 @@ class Regions {
   /// of `except`: a chain of tests, clauses that leave the handler, a last node. Any other layout
   /// is left alone.
   void recognise_star(RegionId r);
+  struct Star {
+    RegionId region;
+    ValueId list;                                           // of what the clauses raise,
+    std::unordered_map<std::uint32_t, std::uint8_t> lists;  // and what else it is called
+    std::vector<StarClause> clauses;
+    BlockId end;  // raises again what no clause took
+  };
+  bool read_star(Star& star);
+  bool read_star_clause(Star& star, BlockId test, ValueId type);
+  bool is_list(const Star& star, ValueId v);
+  bool is_append(const Star& star, ValueId v);
+  void note_appends(Star& star, BlockId b);
+  /// What the block's edge hands on are versions of the list, and nothing else.
+  bool hands_on_lists(const Star& star, BlockId b);
+  void forget_list(const Star& star, BlockId b);
+  void rewrite_star_clause(const Star& star, const StarClause& clause, ValueId exception,
+                           BlockId behind);
+  void rewrite_star_end(const Star& star, ValueId prepared, ValueId exception, BlockId again);
   /// The exception that the handler at `b` caught: what its first append puts into the list.
   ValueId caught_by(BlockId b) { return caught_[b.index]; }
   /// A handler that only unbinds the clause's name and puts the exception into the list.
@@ -79,7 +97,7 @@ class Regions {
   /// The code of each `except` handler becomes a region (kind Scope), so that what follows the
   /// statement is told from it: control leaves the handler where the exception state is popped. A
   /// handler inside pops its own. So does that of a `finally` which control leaves by `break` or
-  /// `continue`: where the loop never comes around, nothing else tells its body from what the jump
+  /// `continue`: where the loop has no back edge, nothing else tells its body from what the jump
   /// leads to.
   void scope_handlers();
   // ---------------------------------------------------------------- with

@@ -11,142 +11,161 @@
 namespace depyf {
 
 void Regions::recognise_star(RegionId r) {
-  const BlockId h = s_.regions[r.index].handler;
-  const RegionId out = s_.regions[r.index].parent;
-  ValueId list;
-  for (ValueId v : s_.nodes[h.index].body)
-    if (!s_.is_const(v)) {
-      list = v;
-      break;
-    }
-  if (!s_.is_op(list, Op::BUILD_LIST) || !s_.at(list).operands.empty()) return;
-  std::vector<StarClause> clauses;
-  std::unordered_map<std::uint32_t, std::uint8_t> lists{{list.index, 1}};
-  auto is_list = [&](ValueId v) { return lists.count(s_.resolve(v).index) != 0; };
-  auto is_append = [&](ValueId v) {
-    return s_.is_op(v, Op::LIST_APPEND) && is_list(s_.at(v).operands[0]);
-  };
-  // what an edge hands on are versions of the list, and nothing else
-  auto hands_on_lists = [&](const Edge& edge) {
-    for (ValueId v : edge.args)
-      if (!is_list(v)) return false;
-    return true;
-  };
-  auto note_appends = [&](BlockId b) {
-    for (ValueId v : s_.nodes[b.index].body)
-      if (is_append(v)) lists[v.index] = 1;
-  };
+  Star star;
+  star.region = r;
+  if (!read_star(star)) return;
+  const Node& end = s_.nodes[star.end.index];
+  const BlockId behind = end.edges[0].to, again = end.edges[1].to;
+  const Node& after = s_.nodes[behind.index];
+  if (after.body.empty() || !s_.is_op(after.body[0], Op::POP_EXCEPT) || !after.params.empty())
+    return;
+  if (s_.nodes[again.index].term != TermKind::Reraise || !end.edges[0].args.empty()) return;
+  const ValueId prepared = s_.resolve(s_.at(s_.resolve(end.value)).operands[0]);
+  const ValueId exception = s_.resolve(s_.at(prepared).operands[0]);
+  for (const StarClause& clause : star.clauses)
+    rewrite_star_clause(star, clause, exception, behind);
+  rewrite_star_end(star, prepared, exception, again);
+  s_.regions[r.index].kind = RegionKind::Except;
+  s_.regions[r.index].unhandled = star.end;
+}
+
+bool Regions::read_star(Star& star) {
+  const BlockId h = s_.regions[star.region.index].handler;
+  const RegionId out = s_.regions[star.region.index].parent;
+  const std::vector<ValueId>& body = s_.nodes[h.index].body;
+  const auto first =
+      std::find_if(body.begin(), body.end(), [&](ValueId v) { return !s_.is_const(v); });
+  star.list = first == body.end() ? ValueId() : *first;
+  if (!s_.is_op(star.list, Op::BUILD_LIST) || !s_.at(star.list).operands.empty()) return false;
+  star.lists[star.list.index] = 1;
   ValueId rest;  // what no clause took so far
-  BlockId end;
   FlatMap<std::uint8_t> seen;
   for (BlockId b = h;;) {
     const Node& node = s_.nodes[b.index];
-    if (node.region != out || node.match != UINT32_MAX) return;
-    if (std::exchange(seen[b.index], std::uint8_t{1}) != 0) return;
-    for (ValueId p : node.params) lists[p.index] = 1;
-    note_appends(b);
+    if (node.region != out || node.match != UINT32_MAX) return false;
+    if (std::exchange(seen[b.index], std::uint8_t{1}) != 0) return false;
+    for (ValueId p : node.params) star.lists[p.index] = 1;
+    note_appends(star, b);
     if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) ||
         s_.at(node.value).aux != kNoneBranch)
-      return;
+      return false;
     const ValueId tested = s_.resolve(s_.at(node.value).operands[0]);
     if (s_.is_op(tested, Op::PREP_RERAISE_STAR)) {
-      if (clauses.empty() || !is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) ||
-          !is_list(s_.at(tested).operands[1]))
-        return;
-      end = b;
-      break;
+      star.end = b;
+      return !star.clauses.empty() &&
+             is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) &&
+             is_list(star, s_.at(tested).operands[1]);
     }
     const Value& taken = s_.at(tested);
     if (taken.kind != ValueKind::Result || taken.arg != 1 ||
         !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH))
-      return;
-    const Value& split = s_.at(taken.operands[0]);
-    const ValueId whole = s_.resolve(split.operands[0]);
-    if (clauses.empty() ? !is_exception_of(s_, whole, h) : whole != rest) return;
-    StarClause clause;
-    clause.test = b;
-    clause.body = node.edges[1].to;
-    clause.type = split.operands[1];
+      return false;
+    const ValueId whole = s_.resolve(s_.at(taken.operands[0]).operands[0]);
+    if (star.clauses.empty() ? !is_exception_of(s_, whole, h) : whole != rest) return false;
     rest = s_.results_of(taken.operands[0])[0];
-    BlockId miss = node.edges[0].to;
-    if (clause.body == miss || !node.edges[0].args.empty() || !node.edges[1].args.empty()) return;
-    note_appends(miss);
-    for (ValueId v : s_.nodes[miss.index].body)
-      if (!s_.is_const(v) && !is_append(v)) return;
-    if (s_.nodes[miss.index].term != TermKind::Jump ||
-        !hands_on_lists(s_.nodes[miss.index].edges[0]))
-      return;
-    clause.next = s_.nodes[miss.index].edges[0].to;
-    if (!find_ends(clause, miss, out)) return;
-    for (BlockId e : clause.ends) note_appends(e);
-    for (BlockId c : clause.collectors) {
-      note_appends(c);
-      note_appends(c);  // a second append has the first one's list
-    }
-    for (BlockId e : clause.ends)
-      if (!hands_on_lists(s_.nodes[e.index].edges[0])) return;
-    for (BlockId c : clause.collectors)
-      if (!hands_on_lists(s_.nodes[c.index].edges[0]) || !is_collector(c, lists)) return;
-    clauses.push_back(clause);
-    b = clause.next;
+    if (!read_star_clause(star, b, s_.at(taken.operands[0]).operands[1])) return false;
+    b = star.clauses.back().next;
   }
-  const BlockId behind = s_.nodes[end.index].edges[0].to, again = s_.nodes[end.index].edges[1].to;
-  if (s_.nodes[behind.index].body.empty() ||
-      !s_.is_op(s_.nodes[behind.index].body[0], Op::POP_EXCEPT) ||
-      !s_.nodes[behind.index].params.empty())
-    return;
-  if (s_.nodes[again.index].term != TermKind::Reraise || !s_.nodes[end.index].edges[0].args.empty())
-    return;
+}
 
-  auto forget_list = [&](BlockId b) {
-    std::erase_if(s_.nodes[b.index].body, [&](ValueId v) { return is_append(v) || v == list; });
-  };
-  ValueId exception = s_.resolve(
-      s_.at(s_.resolve(s_.at(s_.resolve(s_.nodes[end.index].value)).operands[0])).operands[0]);
-  for (const StarClause& clause : clauses) {
-    Node& test = s_.nodes[clause.test.index];
-    const ValueId is_none = s_.resolve(test.value), taken = s_.resolve(s_.at(is_none).operands[0]),
-                  split = s_.at(taken).operands[0];
-    Value match;
-    match.op = Op::EXC_MATCH;
-    match.block = clause.test;
-    match.offset = s_.at(split).offset;
-    match.line = s_.at(split).line;
-    match.columns = s_.at(split).columns;
-    const ValueId operands[] = {exception, clause.type};
-    match.operands = s_.lifted.arena.copy(operands);
-    const ValueId id = s_.add_value(match);
-    std::replace(test.body.begin(), test.body.end(), split, id);
-    std::erase(test.body, is_none);
-    forget_list(clause.test);
-    test.value = id;
-    test.edges[0] = Edge{clause.body, {}};
-    test.edges[1] = Edge{clause.next, {}};
-    test.params.clear();
-    s_.replace_by(taken, exception);
-    for (BlockId b : clause.ends) {
-      forget_list(b);
-      s_.nodes[b.index].edges[0] = Edge{behind, {}};
-    }
-    for (BlockId b : clause.collectors) {
-      forget_list(b);
-      Node& node = s_.nodes[b.index];
-      for (std::size_t i = 0; i < s_.regions.size(); ++i) {
-        if (s_.regions[i].handler != b || s_.regions[i].kind == RegionKind::Erased) continue;
-        // one that unbinds the name as well looks like that of `except … as name`
-        if (std::all_of(node.body.begin(), node.body.end(),
-                        [&](ValueId v) { return s_.is_const(v); }))
-          erase(RegionId(static_cast<std::uint32_t>(i)));
-      }
-      node.term = TermKind::Reraise;
-      node.value = caught_by(b);
-    }
+bool Regions::read_star_clause(Star& star, BlockId test, ValueId type) {
+  const Node& node = s_.nodes[test.index];
+  StarClause clause;
+  clause.test = test;
+  clause.body = node.edges[1].to;
+  clause.type = type;
+  const BlockId miss = node.edges[0].to;
+  if (clause.body == miss || !node.edges[0].args.empty() || !node.edges[1].args.empty())
+    return false;
+  note_appends(star, miss);
+  for (ValueId v : s_.nodes[miss.index].body)
+    if (!s_.is_const(v) && !is_append(star, v)) return false;
+  if (s_.nodes[miss.index].term != TermKind::Jump || !hands_on_lists(star, miss)) return false;
+  clause.next = s_.nodes[miss.index].edges[0].to;
+  if (!find_ends(clause, miss, s_.regions[star.region.index].parent)) return false;
+  for (BlockId e : clause.ends) note_appends(star, e);
+  for (BlockId c : clause.collectors) {
+    note_appends(star, c);
+    note_appends(star, c);  // a second append has the first one's list
   }
-  Node& last = s_.nodes[end.index];
-  const ValueId prepared = s_.resolve(s_.at(s_.resolve(last.value)).operands[0]);
+  for (BlockId e : clause.ends)
+    if (!hands_on_lists(star, e)) return false;
+  for (BlockId c : clause.collectors)
+    if (!hands_on_lists(star, c) || !is_collector(c, star.lists)) return false;
+  star.clauses.push_back(clause);
+  return true;
+}
+
+bool Regions::is_list(const Star& star, ValueId v) {
+  return star.lists.count(s_.resolve(v).index) != 0;
+}
+
+bool Regions::is_append(const Star& star, ValueId v) {
+  return s_.is_op(v, Op::LIST_APPEND) && is_list(star, s_.at(v).operands[0]);
+}
+
+void Regions::note_appends(Star& star, BlockId b) {
+  for (ValueId v : s_.nodes[b.index].body)
+    if (is_append(star, v)) star.lists[v.index] = 1;
+}
+
+bool Regions::hands_on_lists(const Star& star, BlockId b) {
+  return std::ranges::all_of(s_.nodes[b.index].edges[0].args,
+                             [&](ValueId v) { return is_list(star, v); });
+}
+
+void Regions::forget_list(const Star& star, BlockId b) {
+  std::erase_if(s_.nodes[b.index].body,
+                [&](ValueId v) { return is_append(star, v) || v == star.list; });
+}
+
+void Regions::rewrite_star_clause(const Star& star, const StarClause& clause, ValueId exception,
+                                  BlockId behind) {
+  Node& test = s_.nodes[clause.test.index];
+  const ValueId is_none = s_.resolve(test.value), taken = s_.resolve(s_.at(is_none).operands[0]),
+                split = s_.at(taken).operands[0];
+  Value match;
+  match.op = Op::EXC_MATCH;
+  match.block = clause.test;
+  match.offset = s_.at(split).offset;
+  match.line = s_.at(split).line;
+  match.columns = s_.at(split).columns;
+  const ValueId operands[] = {exception, clause.type};
+  match.operands = s_.lifted.arena.copy(operands);
+  const ValueId id = s_.add_value(match);
+  std::replace(test.body.begin(), test.body.end(), split, id);
+  std::erase(test.body, is_none);
+  forget_list(star, clause.test);
+  test.value = id;
+  test.edges[0] = Edge{clause.body, {}};
+  test.edges[1] = Edge{clause.next, {}};
+  test.params.clear();
+  s_.replace_by(taken, exception);
+  for (BlockId b : clause.ends) {
+    forget_list(star, b);
+    s_.nodes[b.index].edges[0] = Edge{behind, {}};
+  }
+  for (BlockId b : clause.collectors) {
+    forget_list(star, b);
+    Node& node = s_.nodes[b.index];
+    for (std::size_t i = 0; i < s_.regions.size(); ++i) {
+      if (s_.regions[i].handler != b || s_.regions[i].kind == RegionKind::Erased) continue;
+      // one that unbinds the name as well looks like that of `except … as name`
+      if (std::all_of(node.body.begin(), node.body.end(),
+                      [&](ValueId v) { return s_.is_const(v); }))
+        erase(RegionId(static_cast<std::uint32_t>(i)));
+    }
+    node.term = TermKind::Reraise;
+    node.value = caught_by(b);
+  }
+}
+
+void Regions::rewrite_star_end(const Star& star, ValueId prepared, ValueId exception,
+                               BlockId again) {
+  Node& last = s_.nodes[star.end.index];
   Value drop;
   drop.op = Op::POP_TOP;
-  drop.block = end;
+  drop.block = star.end;
   const ValueId operand[] = {prepared};
   drop.operands = s_.lifted.arena.copy(operand);
   std::erase_if(s_.nodes[again.index].body, [&](ValueId v) {
@@ -157,8 +176,6 @@ void Regions::recognise_star(RegionId r) {
   last.value = prepared;
   const ValueId raised[] = {exception};
   s_.lifted.values[prepared.index].operands = s_.lifted.arena.copy(raised);
-  s_.regions[r.index].kind = RegionKind::Except;
-  s_.regions[r.index].unhandled = end;
 }
 
 bool Regions::is_collector(BlockId b,

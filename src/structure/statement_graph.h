@@ -75,8 +75,8 @@ class StatementGraph {
   /// The loop that holds the statement, also where no way leads from the body of a `finally` that
   /// it stands in to the loop's header.
   std::uint32_t loop_around(RegionId r) const;
-  /// A `finally` or a `with` that control leaves by `break`, in a loop that never comes around and
-  /// so is none in the graph: an endless loop around the statement stands for it.
+  /// A `finally` or a `with` that control leaves by `break`, in a loop without a back edge, which
+  /// is thus none in the graph: an endless loop around the statement stands for it.
   void find_once();
   /// In the order of the source: is the code at `offset` part of the body of the `for` at `h`?
   bool written_in_loop(std::uint32_t h, std::uint32_t offset) const;
@@ -233,7 +233,7 @@ class StatementGraph {
   /// Is t the end of a `finally` body that the loop of h stands in?
   bool ends_body_around(std::uint32_t h, std::uint32_t t) const;
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit);
-  /// The same for a `for` that never comes around: every way through its body leaves it.
+  /// The same for a `for` without a back edge: every way through its body leaves it.
   LoopShape shape_of_once(std::uint32_t h, std::uint32_t body, std::uint32_t exit);
   /// What control leaves the loop for, once for each way; but for the end of its test.
   std::vector<std::uint32_t> ways_out_of(std::uint32_t h, std::uint32_t natural_exit,
@@ -326,7 +326,7 @@ class StatementGraph {
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> loop_, outer_;
   FlatMap<std::uint32_t>
-      once_;  // by the header of a loop that never comes around: where `break` leads, see find_once
+      once_;  // by the header of a loop without a back edge: where `break` leads, see find_once
   std::vector<std::int32_t>
       last_;  // by header: the last line of the loop; up to 3.9 offsets tell more
   std::vector<std::uint32_t> left_;    // by header, see find_left

@@ -287,10 +287,10 @@ void StatementGraph::find_loop_ends(std::vector<LoopPlace>& loops) {
       loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[span].end);
       if (whole && span < s_.loops_behind.size() && s_.loops_behind[span]) {
         const std::uint32_t behind = past_empty(region_of(loop.node), s_.loops_behind[span]);
-        // around a loop that never comes around nothing goes back to
-        const bool comes_around = place(behind) > loop.begin || loop_end_[behind] != 0 ||
-                                  (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
-        if (comes_around) {
+        // back to a loop, or ahead
+        const bool leads_there = place(behind) > loop.begin || loop_end_[behind] != 0 ||
+                                 (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
+        if (leads_there) {
           break_[loop.node] = behind;
           add_order(loop.node, behind);
         }
@@ -335,7 +335,7 @@ void StatementGraph::find_breaks() {
     const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
     if (t == kNone) continue;  // what stood behind it is gone
     if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h)))
-      continue;  // out of a loop that never comes around
+      continue;  // out of a loop without a back edge
     add_order(h, t);
     if (break_[h] == kNone) break_[h] = t;
   }

@@ -114,7 +114,7 @@ void Structurer::split_at_breaks() {
   }
 }
 
-/// A `for` that never comes around has its iterator made in its own block. Where that block is the
+/// A `for` without a back edge has its iterator made in its own block. Where that block is the
 /// header of an endless loop, it is not the `for`'s.
 void Structurer::split_at_iterators() {
   const std::size_t count = nodes.size();

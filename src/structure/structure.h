@@ -34,9 +34,9 @@ struct StructureOptions {
 };
 
 /// Turns the graph into raw statements (if, while, for, try, with, match …), by dominators and
-/// handler regions. Never gives up: where plain structure does not do, it uses the ladder L1 … L6
-/// and adds a Diagnostic. Nested code objects are NOT visited: they appear as FunctionValue. Sets
-/// ast.bodies[code].
+/// handler regions. Nested code objects are NOT visited: they appear as FunctionValue. Sets
+/// ast.bodies[code]. Throws Error where no plain statements express the control flow, or where an
+/// effect would be lost; the pipeline then takes the next rung of its ladder.
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options = {});
 
 /// Throws Error when the statements of a body are nested deeper than `indentation` levels, or than
