@@ -1,9 +1,7 @@
 """What the tests of depyf.torch share: fresh processes with cold caches, and a torch without leftovers."""
 
-import subprocess
-import sys
-
 import pytest
+import warm
 from processes import environment
 
 torch = pytest.importorskip("torch")
@@ -26,21 +24,16 @@ def fresh_dynamo():
 
 @pytest.fixture
 def run_script(tmp_path):
-    """Runs a program text in a fresh process and returns its output; its caches are those of this test."""
+    """Runs a program text in a process of its own and returns its output; its caches are those of this test.
 
-    def run(text, *arguments, cache=None, check=True, stdin=None, **extra):
+    fresh: the process imports torch itself; otherwise it begins with an imported torch
+    """
+
+    def run(text, *arguments, cache=None, check=True, stdin=None, fresh=False, **extra):
         script = tmp_path / "program.py"
         script.write_text(text)
-        done = subprocess.run(
-            [sys.executable, str(script)] + [str(argument) for argument in arguments],
-            env=environment(cache or tmp_path / "cache", **extra),
-            cwd=str(tmp_path),
-            input=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=1200,
-        )
+        environ = environment(cache or tmp_path / "cache", **extra)
+        done = warm.run([script, *arguments], environ, cwd=tmp_path, input=stdin, fresh=fresh)
         if check:
             assert done.returncode == 0, done.stdout + done.stderr
         return done

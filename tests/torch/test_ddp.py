@@ -54,7 +54,7 @@ def work(rank, folder):
 
 
 if __name__ == "__main__":
-    mp.spawn(work, args=(sys.argv[1],), nprocs=2)
+    mp.start_processes(work, args=(sys.argv[1],), nprocs=2, start_method="fork")
 """
 
 

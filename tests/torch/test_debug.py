@@ -13,6 +13,7 @@ from pathlib import Path
 import depyf
 import pytest
 import torch
+import warm
 from processes import environment
 
 HERE = Path(__file__).parent
@@ -43,14 +44,7 @@ def graph_line(folder):
 def prepared(tmp_path):
     """A dump made by a first run, to know lines beforehand; the run under the debugger writes the same folder again."""
     folder = tmp_path / "dump"
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), "eager", str(folder)],
-        env=environment(tmp_path / "cache"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=1200,
-    )
+    done = warm.run([PROGRAM, "eager", folder], environment(tmp_path / "cache"))
     assert done.returncode == 0 and "finished" in done.stdout, done.stderr
     return folder
 
@@ -72,16 +66,12 @@ def test_pdb_stops_in_transformed_code_and_steps_into_the_graph(prepared, tmp_pa
         "continue",
         "quit",
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pdb", str(PROGRAM), "eager", str(prepared)],
-        env=environment(tmp_path / "cache"),
+    done = warm.run(
+        ["-m", "pdb", PROGRAM, "eager", prepared],
+        environment(tmp_path / "cache"),
         input="\n".join(commands) + "\n",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1200,
     )
-    text = done.stdout
+    text = done.stdout + done.stderr
     assert "('locals', ['a', 'b'], torch.Size([10]), 10.0)" in text, text
     assert "%s(%d)" % (transformed, call_line(prepared)) in text, text
     assert re.search(r"--Call--\n> %s\(\d+\)forward\(\)" % re.escape(str(graph)), text), (
@@ -275,18 +265,13 @@ SLOW = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_debugpy_stops_in_transformed_code_under_other_backends(adapter, tmp_path, backend):
     folder = tmp_path / "dump"
-    warmed = subprocess.run(  # inductor under a debugger and with cold caches takes minutes
-        [sys.executable, str(PROGRAM), backend, str(folder)],
-        env=environment(tmp_path / "cache"),
-        timeout=1200,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert warmed.returncode == 0, warmed.stdout
+    # inductor under a debugger and with cold caches takes minutes
+    warmed = warm.run([PROGRAM, backend, folder], environment(tmp_path / "cache"))
+    assert warmed.returncode == 0, warmed.stderr
     process, client = adapter(backend, folder)
     thread, _ = client.stopped()
     transformed = folder / "__transformed_code_0_for_toy_example.py"

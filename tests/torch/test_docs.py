@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm
 from processes import environment, guards_tell_their_lines
 
 ROOT = Path(__file__).parents[2]
@@ -80,16 +81,8 @@ def test_commands_run(tmp_path):
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "recompile.py").write_text(recompile)
     (tmp_path / "examples" / "slow.py").write_text((ROOT / "examples" / "slow.py").read_text())
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        input=json.dumps(commands),
-        env=environment(tmp_path / "cache", BROWSER="true"),
-        cwd=str(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=1200,
-    )
+    environ = environment(tmp_path / "cache", BROWSER="true")
+    done = warm.run(["-c", RUNNER], environ, cwd=tmp_path, input=json.dumps(commands))
     assert done.returncode == 0, done.stderr
     ends = dict(re.findall(r"^CODE (.*) = (\d+)$", done.stdout, re.MULTILINE))
     assert list(ends) == list(dict.fromkeys(commands))

@@ -5,14 +5,15 @@ import importlib
 import inspect
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 import depyf
 
 torch = pytest.importorskip("torch")
+
+import warm  # noqa: E402
+from processes import environment  # noqa: E402
 
 # Public name of the original -> its parameters, which callers may give by position or by name.
 NAMES = {
@@ -125,15 +126,8 @@ def toy_example(a, b):
 def run(folder, use):
     path = folder / "program.py"
     path.write_text(PROGRAM.format(use=use))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        cwd=str(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        universal_newlines=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
+    done = warm.run([path], environment(folder / "cache"), cwd=folder)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 

@@ -4,13 +4,13 @@ import copy
 import importlib.util
 import inspect
 import random
-import subprocess
 import sys
 import types
 
 import depyf
 import pytest
 import torch
+import warm
 from processes import environment
 from depyf.torch import compat
 from depyf.torch.fullcode import constant, with_cells
@@ -382,11 +382,6 @@ def test_a_file_stands_alone_when_it_is_given_the_compiled_functions(tmp_path):
     script = tmp_path / "alone.py"
     script.write_text(STANDING_ALONE)
     path = tmp_path / "dump" / run.function("autocasting").path
-    done = subprocess.run(
-        [sys.executable, str(script), str(path), " ".join(sorted(names))],
-        env=environment(tmp_path / "cache"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-    )
+    arguments = [script, path, " ".join(sorted(names))]
+    done = warm.run(arguments, environment(tmp_path / "cache"), cwd=tmp_path)
     assert "finished" in done.stdout, done.stderr

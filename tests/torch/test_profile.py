@@ -1,13 +1,12 @@
 """depyf.profile: the parts of a call add up to what the clock says, and entries are told apart."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import depyf
 import pytest
 import torch
+import warm
 from processes import environment
 from programs import TORCH
 
@@ -127,15 +126,8 @@ def test_a_difference_within_the_noise_is_none():
 @NAMED
 def test_the_slow_example_shows_its_three_causes(tmp_path):
     options = ["--breaks", "--recompiles", "--profile"]
-    done = subprocess.run(
-        [sys.executable, "-m", "depyf", "run"] + options + [str(EXAMPLES / "slow.py")],
-        env=environment(tmp_path / "cache"),
-        cwd=str(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=600,
-    )
+    command = ["-m", "depyf", "run"] + options + [EXAMPLES / "slow.py"]
+    done = warm.run(command, environment(tmp_path / "cache"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "slow.py:13: Data-dependent branching" in done.stderr
     assert "x.size(0) was 2, is 3" in done.stderr and "scale was 2" in done.stderr

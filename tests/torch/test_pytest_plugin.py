@@ -1,9 +1,8 @@
 """`pytest --depyf DIR`, as its users run it."""
 
 import json
-import subprocess
-import sys
 
+import warm
 from processes import environment
 
 TESTS = """
@@ -41,16 +40,12 @@ def test_skipped():
 
 def test_failing_tests_that_compile_leave_a_dump(tmp_path):
     (tmp_path / "test_some.py").write_text(TESTS)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--depyf", "dumps"]
+    done = warm.run(
+        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--depyf", "dumps"]
         # an installed depyf brings the plugin itself
         + ([] if _installed() else ["-p", "depyf.pytest_plugin"]),
-        env=environment(tmp_path / "cache"),
-        cwd=str(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1200,
+        environment(tmp_path / "cache"),
+        cwd=tmp_path,
     )
     assert done.returncode == 1, done.stdout
     assert "3 failed, 1 passed, 1 skipped, 1 error" in done.stdout, done.stdout
@@ -101,15 +96,11 @@ def test_fails_by_itself():
 
 def test_a_marked_test_may_break_no_more_than_its_mark_says(tmp_path):
     (tmp_path / "test_marked.py").write_text(MARKED)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
+    done = warm.run(
+        ["-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
         + ([] if _installed() else ["-p", "depyf.pytest_plugin"]),
-        env=environment(tmp_path / "cache"),
-        cwd=str(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1200,
+        environment(tmp_path / "cache"),
+        cwd=tmp_path,
     )
     assert "2 failed, 1 passed" in done.stdout, done.stdout
     assert "1 graph break, 0 allowed" in done.stdout and "test_marked.py:5" in done.stdout
@@ -152,16 +143,9 @@ def test_fails_the_first_time():
 
 def run_replaced(folder, text, *options):
     (folder / "test_some.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    return subprocess.run(
-        command + ["-p", "depyf.testing.replace", "--depyf-replace-figures", "figures.json"],
-        env=environment(folder / "cache"),
-        cwd=str(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        universal_newlines=True,
-        timeout=1200,
-    )
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "depyf.testing.replace", "--depyf-replace-figures", "figures.json"]
+    return warm.run(command, environment(folder / "cache"), cwd=folder)
 
 
 def test_a_suite_runs_with_replaced_code_and_only_failures_of_its_own_count(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm
 from processes import environment, guards_tell_their_lines
 from programs import TORCH
 
@@ -56,16 +57,9 @@ def start(tmp_path):
     (package / "__main__.py").write_text(PROGRAM)
 
     def run(*arguments, depyf=True, **extra):
-        command = [sys.executable] + (["-m", "depyf", "run"] if depyf else [])
-        return subprocess.run(
-            command + [str(argument) for argument in arguments],
-            env=environment(tmp_path / "cache", EXPECTED_PATH=str(tmp_path), **extra),
-            cwd=str(tmp_path),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=1200,
-        )
+        command = ["-m", "depyf", "run"] if depyf else []
+        environ = environment(tmp_path / "cache", EXPECTED_PATH=str(tmp_path), **extra)
+        return warm.run(command + list(arguments), environ, cwd=tmp_path)
 
     return run
 

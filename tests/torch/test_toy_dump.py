@@ -3,13 +3,12 @@
 import json
 import py_compile
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 import torch._inductor.config as inductor
+import warm
 from processes import environment
 from programs import TORCH
 
@@ -25,14 +24,7 @@ STAGES += ["BEFORE_PRE_GRAD.0"] if TORCH >= (2, 7) else []
 
 
 def run_toy(folder, cache, *more, backend="inductor"):
-    done = subprocess.run(
-        [sys.executable, str(HERE / "toy.py"), backend, str(folder)] + [str(one) for one in more],
-        env=environment(cache),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=1200,
-    )
+    done = warm.run([HERE / "toy.py", backend, folder, *more], environment(cache))
     assert done.returncode == 0, done.stderr
     assert "DepyfWarning" not in done.stderr, done.stderr
     return folder

@@ -17,6 +17,8 @@ import depyf
 import pytest
 import setters
 import torch
+import warm
+from processes import environment
 from programs import PROGRAMS, TORCH
 from test_programs import run
 
@@ -129,13 +131,8 @@ def test_compiled_autograd_does_not_look_at_depyf(tmp_path):
     script = AUTOGRAD.replace("FOLDER", repr(os.path.dirname(os.path.abspath(__file__)))).replace(
         "READS(one)", "any(part in one[0][0] for part in ('tokenize.py', 'codecs', 'abc'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=str(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert b"finished" in done.stdout, done.stderr.decode()[-3000:]
+    done = warm.run(["-c", script], environment(tmp_path / "cache"), cwd=tmp_path)
+    assert "finished" in done.stdout, done.stderr[-3000:]
 
 
 # ---- the state of the process --------------------------------------------------------------------
@@ -339,11 +336,10 @@ def test_a_dumped_file_has_the_rights_that_the_program_gives(tmp_path):
         "    if name.startswith('__transformed'):\n"
         "        print(oct(os.stat('dump/' + name).st_mode & 0o777))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=str(tmp_path), stdout=subprocess.PIPE, check=True
-    )
+    done = warm.run(["-c", script], environment(tmp_path / "cache"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     if sys.platform != "win32":
-        assert done.stdout.decode().split() == ["0o640", "0o600"]
+        assert done.stdout.split() == ["0o640", "0o600"]
 
 
 # ---- warnings --------------------------------------------------------------------------------------
@@ -363,10 +359,8 @@ def test_a_warning_that_was_shown_is_not_shown_again(tmp_path):
         "        eager()\n"
         "print(shown.count('once please'))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=str(tmp_path), stdout=subprocess.PIPE, check=True
-    )
-    assert done.stdout.split() == [b"1"]
+    done = warm.run(["-c", script], environment(tmp_path / "cache"), cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.split() == ["1"], done.stderr
 
 
 def test_a_warning_of_compiled_code_is_shown_once(tmp_path):
