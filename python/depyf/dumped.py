@@ -5,7 +5,7 @@ All readers of dumps go through here: summaries, the page, `depyf diff`.
 
 import errno
 import os
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Tuple
 
 from depyf import sharing
 from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
@@ -44,6 +44,9 @@ def load(source: Any) -> Document:
             "%s has schema_version %s and this depyf reads %d; install a later depyf"
             % (path, version, SCHEMA_VERSION)
         )
+    folder = os.path.dirname(os.path.abspath(path))
+    if "functions" not in document:
+        _add_journal(document, folder)
     if "functions" not in document:
         raise DumpError(
             "%s: the dump is not complete, and nothing was compiled in it yet: the program "
@@ -51,11 +54,44 @@ def load(source: Any) -> Document:
             % (path, document.get("process"))
         )
     sharing.unpack(document)
-    document["folder"] = os.path.dirname(os.path.abspath(path))
+    document["folder"] = folder
     listed = document.get("earlier")
     for name in listed if isinstance(listed, list) else ():
         _add_earlier(document, name)
     return document
+
+
+def _add_journal(document: Document, folder: str) -> None:
+    # what an open block has written so far, see depyf.torch.journal
+    try:
+        lines = _read(folder, document.get("journal"), MANIFEST_LIMIT).splitlines()
+    except (OSError, ValueError):
+        return
+    functions: Dict[int, Document] = {}
+    entries: Dict[int, Tuple[Optional[int], Document]] = {}
+    head: Document = {}
+    for line in lines:
+        try:
+            found = parse_json(line)
+            row = dict(found["row"])
+            if "entry" in found:
+                entries[int(found["entry"])] = found["function"], row
+            elif "function" in found:
+                functions[int(found["function"])] = row
+            else:
+                head = row
+        except (ValueError, KeyError, TypeError):
+            continue  # its writer was killed
+    if not head:
+        return
+    for key, value in head.items():
+        document.setdefault(key, value)
+    document["functions"] = [dict(row, entries=[]) for row in functions.values()]
+    document["unattributed"] = []
+    places = dict(zip(functions, document["functions"]))
+    for number, row in entries.values():
+        function = places.get(number) if number is not None else None
+        (function["entries"] if function else document["unattributed"]).append(row)
 
 
 def _add_earlier(document: Document, name: Any) -> None:

@@ -10,6 +10,8 @@ _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
     _HOW |= getattr(os, _name, 0)
 
+_HOW_TO_APPEND = _HOW & ~os.O_EXCL | os.O_APPEND
+
 _HOW_TO_READ = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"):
     _HOW_TO_READ |= getattr(os, _name, 0)
@@ -63,3 +65,13 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
         except OSError:
             pass
         raise
+
+
+def append_text(path: Any, text: str) -> None:
+    """Writes a text at the end of a file, which is made where there is none; no link is followed.
+
+    Raises OSError where it cannot be written; a part of the text may then stand there.
+    """
+    descriptor = os.open(path, _HOW_TO_APPEND, 0o666)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(text.encode("utf-8", "backslashreplace"))

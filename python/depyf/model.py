@@ -16,7 +16,6 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-from depyf import sharing
 from depyf.schema import SCHEMA, SCHEMA_VERSION, STAGES, seconds
 from depyf.terminal import shown
 
@@ -269,8 +268,6 @@ class Entry:
     _hooks_behind: List[str] = field(default_factory=list)
     _graph_module: LiveObject = field(default_factory=LiveObject)
     _logged_guards: List[str] = field(default_factory=list)
-    #: its JSON while nothing of it changes: a job that may be killed writes all entries at times
-    _json: Optional[str] = None
     _guard_manager: LiveObject = field(default_factory=LiveObject)
 
     def __repr__(self) -> str:
@@ -475,15 +472,6 @@ class Function:
         }
 
 
-def _entry_text(entry: Entry) -> str:
-    text = entry._json
-    if text is None:
-        text = sharing.dumps(sharing.packed_entry(entry.to_json()))
-        if entry.finished:
-            entry._json = text
-    return text
-
-
 @dataclass(eq=False, repr=False)
 class Run:
     """Everything that was compiled while depyf looked."""
@@ -586,26 +574,6 @@ class Run:
     def _repr_html_(self) -> str:
         """What a notebook shows: lists to pick a function, a compile and one of its texts from."""
         return Writers.run_html(self)
-
-    def snapshot(self, **more: Any) -> str:
-        """The run's file while it grows: of an entry that is complete, the text is kept.
-
-        Args:
-            more: keys that are added.
-        """
-        functions = []
-        for function in self.functions:
-            rows = ",".join(map(_entry_text, function.entries))
-            row = function.to_json(False)
-            del row["entries"]
-            functions.append('%s,"entries":[%s]}' % (sharing.dumps(row)[:-1], rows))
-        document = dict(self.to_json(False), **more)
-        del document["functions"], document["unattributed"]
-        return '%s,"functions":[%s],"unattributed":[%s]}' % (
-            sharing.dumps(document)[:-1],
-            ",".join(functions),
-            ",".join(map(_entry_text, self.unattributed)),
-        )
 
     def dumps(self) -> str:
         """The run as JSON text, all of it spelled out.

@@ -12,6 +12,7 @@ import depyf
 import pytest
 import torch
 from processes import function_of
+from depyf import dumped
 from depyf.torch import DepyfWarning, compat
 
 
@@ -566,8 +567,9 @@ def test_a_block_that_expects_no_breaks_tells_of_each():
             1 / 0
 
 
-def test_a_snapshot_of_an_open_block_says_what_the_run_says(tmp_path):
+def test_an_open_block_can_be_read_and_says_what_the_run_says(tmp_path):
     weight = torch.ones(3, requires_grad=True)
+    folder = tmp_path / "dump"
 
     def broken(x):
         y = (x * weight).sin()
@@ -575,17 +577,38 @@ def test_a_snapshot_of_an_open_block_says_what_the_run_says(tmp_path):
             y = y * 2
         return y
 
-    def agree(run):
-        assert json.loads(run.snapshot(open=True)) == dict(json.loads(run.dumps()), open=True)
+    def without_times(document):
+        for function in document["functions"]:
+            for entry in function["entries"]:
+                del entry["events"]  # torch tells of the end of a compile behind it
+            assert function["entries"]
+        return {
+            key: document[key] for key in ("functions", "unattributed", "problems", "torch_version")
+        }
 
-    with depyf.prepare_debug(str(tmp_path / "dump"), page=False) as run:
-        agree(run)
+    def agree(run):
+        read = dumped.load(str(folder))
+        assert read["open"] is True and read["finished"] is None
+        assert without_times(read) == without_times(json.loads(run.dumps()))
+
+    with depyf.prepare_debug(str(folder), page=False) as run:
+        with pytest.raises(dumped.DumpError, match="nothing was compiled"):
+            dumped.load(str(folder))
         compiled = torch.compile(broken, backend="aot_eager")
         for size in (3, 1):  # the second is compiled again
             result = compiled(torch.ones(size))
-            agree(run)  # keeps the texts of what is complete
-            result.sum().backward()  # changes an entry that was complete
             agree(run)
+            result.sum().backward()  # changes an entry that was complete
+        with depyf.prepare_debug(str(folder), page=False):  # sees no more than the one around it
+            torch.compile(lambda x: x.cos() + 1, backend="eager")(torch.ones(3))
+        assert dumped.load(str(folder))["open"] is False
+        journal = folder / "depyf.1.jsonl"
+        size = journal.stat().st_size
+        torch.compile(lambda x: x.cos() + 2, backend="eager")(torch.ones(3))
+        grown = journal.read_bytes()[size:]  # the one compile alone, however many there were
+        assert [json.loads(line).get("entry") for line in grown.splitlines()][-1] is not None
+        assert 0 < len(grown) < 20000 and grown.count(b"\n") <= 4
+    assert not journal.exists() and dumped.load(str(folder))["open"] is False
 
 
 def test_a_dump_without_a_page_gets_it_from_the_report(tmp_path):

@@ -22,6 +22,7 @@ from depyf.schema import MANIFEST, SCHEMA
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
+from depyf.torch.journal import Journal
 from depyf.trace.names import safe_name
 
 try:  # here and not when the first page is written, which is inside the user's block
@@ -37,7 +38,7 @@ DUMP_LIMIT = 1 << 30
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)"
     r"|full_code_for_.+_\d+\.py"
-    r"|depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
+    r"|depyf(\.\d+)?\.json|depyf\.\d+\.jsonl|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
 )
 _TITLE = "# What torch.compile made"
 #: written again and again; what they hold is counted where it comes in
@@ -68,6 +69,7 @@ class _Shared:
         self.overview = "README"
         self.written: Dict[int, str] = {}  # block -> the name under which its manifest stands now
         self.texts: Dict[str, int] = {}  # file of an artifact -> hash of its text
+        self.journals: Dict[int, str] = {}  # open block -> the file that holds what it has seen
 
     def earlier(self, block: int) -> List[str]:
         """Manifests of blocks that were entered before `block`. One that was entered later and has
@@ -277,7 +279,7 @@ class DumpWriter:
         self._session: Any = None
         self._late = False  # something came after the manifest was written
         self._next_write = 0.0
-        self._next_snapshot = 0.0
+        self._journal: Optional[Journal] = None  # while the block is open
         folder = os.path.abspath(folder)
         number, self.folder = 1, folder
         while not self._take(existing, folder if number > 1 else None):
@@ -400,8 +402,14 @@ class DumpWriter:
         session.run.folder = self.folder
         with self._lock:
             self._set_aside()
+            journals = self._shared.journals
+            journals[self._block] = "depyf.%d.jsonl" % self._block
+            self._journal = Journal(os.path.join(self.folder, journals[self._block]))
+            outermost = min(journals)  # it sees what those inside it see
             document = dict(
-                _being_written(self._shared.begun), earlier=self._shared.earlier(self._block)
+                _being_written(self._shared.begun),
+                earlier=self._shared.earlier(outermost),
+                journal=journals[outermost],
             )
             self.write(MANIFEST, json.dumps(document))
 
@@ -415,6 +423,8 @@ class DumpWriter:
         )
         with self._lock:  # source and bytecode stand in the manifest, and the source in a file
             self._shared.size += sum(map(len, texts)) + len(entry.source)
+        if self._journal is not None:
+            self._journal.seen(function, entry)
         self._write_transformed(entry)
         if session.log_bytecode:
             self.write(
@@ -428,13 +438,20 @@ class DumpWriter:
         """Everything of a compile, or of its backward, is there."""
         self._write_artifacts(entry)
         # A job that hangs or is killed never leaves its block, and is the one that somebody wants
-        # to look at. What is known is written at times, so that this stays a small part of the time
-        # that passes.
-        if time.monotonic() >= self._next_snapshot:
-            begin = time.monotonic()
-            self._write_manifest(session.run, True)
-            end = time.monotonic()
-            self._next_snapshot = end + 50 * (end - begin)
+        # to look at.
+        with self._lock:
+            if self._journal is None:
+                return
+            changed = [one for one in session.changed.values() if one.finished or one is entry]
+            for one in changed:
+                del session.changed[id(one)]
+            try:
+                self._journal.append(session.run, changed)
+            except OSError as error:
+                self._journal = None
+                session.problem(
+                    "writing the dump", "what a killed program leaves was not written: %s" % error
+                )
 
     def late(self, session: Any, entry: Entry) -> None:
         """Something arrived after the block: a backward, compiled when it was first needed."""
@@ -483,35 +500,40 @@ class DumpWriter:
         self._write_run(run)
 
     def _write_run(self, run: Run) -> None:
-        self._write_manifest(run, False)
+        self._write_manifest(run)
         if self._page:
             self._write_page(run)
 
-    def _write_manifest(self, run: Run, is_open: bool) -> None:
+    def _write_manifest(self, run: Run) -> None:
         more: Dict[str, Any] = {
-            "open": is_open,
+            "open": False,
             "process": os.getpid(),
             "begun": self._shared.begun,
         }
         with self._lock:
             manifest = self._shared.written.get(self._block)
-            if is_open and manifest is None and MANIFEST in self._shared.written.values():
-                return  # what another block has finished stays
-            if manifest is None and not is_open:
+            if manifest is None:
                 self._set_aside()
             manifest = manifest or MANIFEST
             if manifest == MANIFEST:
                 more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
-            if not is_open:
-                name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
-                self.write(name, overview(run))
-            if not is_open:
-                text = sharing.dumps(sharing.packed(dict(run.to_json(), **more)))
-            else:
-                text = run.snapshot(**more)
-            if self.write(manifest, text) is not None and not is_open:
+            name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
+            self.write(name, overview(run))
+            text = sharing.dumps(sharing.packed(dict(run.to_json(), **more)))
+            if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
+                self._end_journal()
+
+    def _end_journal(self) -> None:
+        name = self._shared.journals.pop(self._block, None)
+        if name is None:
+            return
+        self._journal = None
+        try:
+            os.unlink(os.path.join(self.folder, name))
+        except OSError:
+            pass  # nothing was compiled
 
     def _write_page(self, run: Run) -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their
@@ -585,7 +607,6 @@ class DumpWriter:
         with self._lock:
             for artifact in entry.artifacts:
                 if artifact.path is None and artifact._text is not None:
-                    entry._json = None
                     self._write_artifact(entry, artifact)
 
     def _write_artifact(self, entry: Entry, artifact: Artifact) -> None:

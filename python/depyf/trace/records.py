@@ -73,6 +73,8 @@ class Records:
     def __init__(self) -> None:
         self.run = Run()
         self.open = False
+        #: entries of which more became known, by id; who saves them takes them out
+        self.changed: Dict[int, Entry] = {}
         self._lock = threading.RLock()
         self._by_context: Dict[int, Tuple[LiveObject, Entry]] = {}
         self._by_id: Dict[str, Entry] = {}
@@ -121,7 +123,7 @@ class Records:
         if context is not None:
             known = self._by_context.get(id(context))
             if known is not None and known[0].get() is context:
-                known[1]._json = None  # something is going to change
+                self.changed[id(known[1])] = known[1]
                 return known[1]
         entry = self._by_id.get(compile_id)
         # ids start again after torch._dynamo.reset(); a context that was not seen before is then
@@ -130,7 +132,7 @@ class Records:
             entry = Entry(compile_id=compile_id)
             self._by_id[compile_id] = entry
             self.run.unattributed.append(entry)
-        entry._json = None
+        self.changed[id(entry)] = entry
         if context is not None:
             self._by_context[id(context)] = (LiveObject(context), entry)
         return entry
@@ -157,7 +159,6 @@ class Records:
                     entry.marks.extend(self._early[1:])
                 self._early = []
             entry.marks.append(mark)
-            entry._json = None
 
     def on_trace(
         self,
