@@ -8,7 +8,7 @@ import dis
 import opcode
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from depyf.code_edit import CannotEdit, encode, instructions, replace
 
@@ -306,6 +306,17 @@ def _handlers(table: bytes, moved: List[int]) -> bytes:
                 digits[0] |= 0x80
             result += bytes(digits)
     return bytes(result)
+
+
+def named_locals(code: types.CodeType) -> Set[int]:
+    """The numbers of the locals that the instructions of `code` name."""
+    found: Set[int] = set()
+    for _, _, op, argument in instructions(code.co_code):
+        if op in _PAIRS:
+            found.update((argument >> 4, argument & 15))
+        elif op in _HAS_LOCAL:
+            found.add(argument)
+    return found
 
 
 def with_locals(code: types.CodeType, names: Tuple[str, ...]) -> types.CodeType:

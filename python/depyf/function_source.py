@@ -68,6 +68,8 @@ def without_nonlocals(source: str, line_map: Any) -> Tuple[str, Any]:
 
     `compile_function` makes them free variables all the same; what is left is a valid file.
     """
+    if "nonlocal" not in source:
+        return source, line_map
     tree = parse(source, "<decompiled>", 0)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return source, line_map

@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Callable, Dict, FrozenSet, List, Tuple
 
-from depyf.assembler import Assembly, Instruction
+from depyf.assembler import Assembly, Instruction, named_locals
 from depyf.frame_contract import argument_names
 
 _OP = dis.opmap
@@ -47,11 +47,8 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
 def used_locals(code: types.CodeType) -> FrozenSet[str]:
     """The arguments of `code` and the locals that its instructions name."""
     names = code.co_varnames
-    used = {
-        names[one.argument]
-        for one in Assembly(code).instructions
-        if one.op in _HAS_LOCAL and one.argument < len(names)
-    }
+    slots = named_locals(code)
+    used = {names[slot] for slot in slots if slot < len(names)}
     return frozenset(used.union(argument_names(code)))
 
 

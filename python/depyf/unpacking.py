@@ -24,6 +24,8 @@ def without_copies(code: types.CodeType, original: types.CodeType) -> Tuple[type
     """`code` with its calls of one mapping as in `original`, and whether one had to change."""
     if sys.version_info < (3, 9) or _CALL not in original.co_code[::2]:
         return code, False
+    if _MERGE not in code.co_code[::2]:  # nothing is merged
+        return code, False
     wanted = [_merge_of(each, at) is not None for each, at in _calls(Assembly(original))]
     assembly = Assembly(code)
     calls = _calls(assembly)

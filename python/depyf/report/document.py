@@ -212,7 +212,13 @@ def _fit(value: Any, shape: Any) -> Any:
     """
     if isinstance(shape, dict) and shape:
         given = value if isinstance(value, dict) else {}
-        return {key: _fit(given.get(key), default) for key, default in shape.items()}
+        fitted = {}
+        for key, default in shape.items():
+            found = given.get(key)
+            # nearly all are texts, or lists and flags that are empty
+            as_it_is = type(found) is str and type(default) is str
+            fitted[key] = found if as_it_is else _fit(found, default)
+        return fitted
     if isinstance(shape, dict):
         return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
     if isinstance(shape, list):

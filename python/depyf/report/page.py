@@ -118,6 +118,10 @@ def _icon():
     return "data:image/svg+xml;base64," + base64.b64encode(picture.encode("ascii")).decode("ascii")
 
 
+#: how JSON in ASCII writes what `visible` names, and other characters
+_MAY_BE_ODD = re.compile(r"\\[urbf]|\x7f")
+
+
 def _visible_all(value):
     if isinstance(value, str):
         return visible(value)
@@ -130,6 +134,9 @@ def _visible_all(value):
 
 def _data(value):
     """JSON of which each string can be shown: ASCII without a NUL, whatever the strings hold."""
+    text = json.dumps(value, separators=(",", ":"), default=repr)
+    if _MAY_BE_ODD.search(text) is None:
+        return text
     return json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
 
 
