@@ -158,6 +158,8 @@ def test_the_numbers_of_the_rows_are_torchs():
         ("tensor 'self.weight' stride mismatch at index 1. expected 4, actual 5", ""),
         ("self.param_groups[0]['lr'] == 0.001", "learning rate"),
         ("len(batch) != 2", "keys"),
+        # dynamic=True does not make an element of a dict symbolic
+        ("stats['steps'] == 0", "counter"),
     ],
 )
 def test_advice_fits_what_the_reader_can_do(guard, key):

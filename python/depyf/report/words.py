@@ -533,7 +533,7 @@ def _value_row(name: str, before: str) -> str:
             return "learning rate"
         return "float" if _is_argument(name) else "float attribute"
     if re.match(r"^-?\d+$", before):
-        return "counter" if "." in name or name.startswith("G[") else "integer"
+        return "counter" if re.search(r"\.|^G\[|\['", name) else "integer"
     if re.match(r"^[bB]?['\"]", before):
         return "text"
     return "flag" if before in ("True", "False") else "value"
