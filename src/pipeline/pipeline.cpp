@@ -325,13 +325,17 @@ void place_comment(Ast& ast, CodeId code, const std::string& text) {
 /// finished tree knows: most that were made are gone when the body becomes an expression.
 void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptions& options) {
   const Module& module = *ast.module;
-  const auto is_own = [&](const Expr& e) {
-    if (e.kind != ExprKind::Name) return false;
-    const std::string_view name = module[StrId(e.a)];
+  const auto is_own_name = [&](std::string_view name) {
     return (!temporaries.empty() && name.starts_with(temporaries)) ||
            name.starts_with(ast.function_prefix);
   };
-  if (std::none_of(ast.exprs.begin(), ast.exprs.end(), is_own)) return;
+  const auto is_own = [&](const Expr& e) {
+    return e.kind == ExprKind::Name && is_own_name(module[StrId(e.a)]);
+  };
+  // Most modules have no such name at all, and fewer strings than expressions.
+  if (std::none_of(module.strings.begin(), module.strings.end(), is_own_name) ||
+      std::none_of(ast.exprs.begin(), ast.exprs.end(), is_own))
+    return;
   std::vector<std::uint8_t> told(module.codes.size(), false);
   for (const Diagnostic& diagnostic : ast.diagnostics)
     if (diagnostic.kind != Diagnostic::Note && diagnostic.code) told[diagnostic.code.index] = true;

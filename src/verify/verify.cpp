@@ -878,8 +878,8 @@ class Verifier {
     // Where the function stands, and its docstring, are names of the root.
     // Whether there are cells is said by the slots.
     const std::uint32_t ignored =
-        (root && options_.lifetimes ? 0 : kNoFree) |
-        (options_.compare_names || !root ? 0 : kNested | kNoFree | kHasDocstring | kMethod);
+        (root && options_.lifetimes ? 0u : kNoFree) |
+        (options_.compare_names || !root ? 0u : kNested | kNoFree | kHasDocstring | kMethod);
     if (auto difference = arguments_difference(id_a, id_b, ~ignored)) return difference;
     kind = VerdictKind::Unproven;
     // A function is made with one cell for each free variable, in this order.

@@ -499,7 +499,6 @@ class Lives(Program):
         a, b = self.value(deep - 1), self.value(deep - 1)
         _i = self.name("_i")
         t, u = self.tag(), self.tag()
-        # no `[made(t), outside(x)][1]`: what only a display holds is not compared (docs/stages/verify.md)
         return draw.choice(
             [
                 "watch(%s, %s + x)" % (t, a),
@@ -519,6 +518,9 @@ class Lives(Program):
                 "made(%s, %s).value" % (t, a),
                 "next(each(watch(%s, x * 5)))" % t,
                 "Base(made(%s)).go(%s)" % (t, a),
+                "[made(%s), outside(%s)][1]" % (t, a),
+                "(made(%s), %s, refs(%s, x))[1]" % (t, a, u),
+                "{'k': made(%s), 'x': %s}['x']" % (t, a),
             ]
         )
 

@@ -15,7 +15,9 @@ from programs import TORCH
 ARE_FOR = (2, 13)
 COUNT = int(os.environ.get("DEPYF_DRAWN_PROGRAMS", "3"))
 LIVES_COUNT = int(os.environ.get("DEPYF_DRAWN_LIVES", "1"))
-SEED = int(os.environ.get("DEPYF_DRAWN_SEED", random.SystemRandom().randrange(10**6)))
+#: the same programs each time, or those of a number, or others each time: "random"
+SEED = os.environ.get("DEPYF_DRAWN_SEED", "0")
+SEED = random.SystemRandom().randrange(10**6) if SEED == "random" else int(SEED)
 
 
 def outcome(text, name):

@@ -56,10 +56,10 @@ def start(tmp_path):
     (package / "__init__.py").write_text("")
     (package / "__main__.py").write_text(PROGRAM)
 
-    def run(*arguments, depyf=True, **extra):
+    def run(*arguments, depyf=True, fresh=False, **extra):
         command = ["-m", "depyf", "run"] if depyf else []
         environ = environment(tmp_path / "cache", EXPECTED_PATH=str(tmp_path), **extra)
-        return warm.run(command + list(arguments), environ, cwd=tmp_path)
+        return warm.run(command + list(arguments), environ, cwd=tmp_path, fresh=fresh)
 
     return run
 
@@ -136,8 +136,8 @@ def test_blocks_of_the_program_have_their_record_and_ours_has_all(start, tmp_pat
 
 
 def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
-    plain = start("program.py", "--dump", "x", "fail", depyf=False)
-    done = start("--dump", "out", "program.py", "--dump", "x", "fail")
+    plain = start("program.py", "--dump", "x", "fail", depyf=False, fresh=True)
+    done = start("--dump", "out", "program.py", "--dump", "x", "fail", fresh=True)
     assert done.stdout == plain.stdout and "exit handler True" in plain.stdout
     assert done.returncode == plain.returncode == 1
     assert done.stderr.endswith(plain.stderr), done.stderr
@@ -259,7 +259,7 @@ def test_another_backend_than_the_programs(start, tmp_path):
 
 def test_what_cannot_be_started(start, tmp_path):
     (tmp_path / "wrong.py").write_text("x = = 1\n")
-    plain, done = start("wrong.py", depyf=False), start("wrong.py")
+    plain, done = start("wrong.py", depyf=False, fresh=True), start("wrong.py", fresh=True)
     assert done.returncode == plain.returncode == 1 and done.stderr == plain.stderr
     done = start("absent.py")
     assert done.returncode == 2 and "can't open file" in done.stderr
@@ -327,7 +327,9 @@ if "compile" in sys.argv:
 def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
     """When torch and Dynamo are imported decides what they read of the environment, and what they keep alive."""
     (tmp_path / "imports.py").write_text(IMPORTS)
-    plain, watched = (start("imports.py", "compile", depyf=depyf) for depyf in (False, True))
+    plain, watched = (
+        start("imports.py", "compile", depyf=depyf, fresh=True) for depyf in (False, True)
+    )
     assert plain.returncode == watched.returncode == 0, watched.stderr
     (modules, _, finders), (watched_modules, _, watched_finders) = (
         one.stdout.strip().rpartition(" ") for one in (plain, watched)
@@ -335,13 +337,13 @@ def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
     assert watched_modules == modules and int(watched_finders) == int(finders) + 1
     assert "depyf: 2 compiles of 1 function" in watched.stderr
     assert "Graph break" in plain.stderr and "Graph break" in watched.stderr  # TORCH_LOGS was heard
-    nothing = start("imports.py")
+    nothing = start("imports.py", fresh=True)
     assert nothing.returncode == 0 and "torch compiled nothing" in nothing.stderr
 
 
 def test_a_program_without_torch_is_run(tmp_path, start):
     (tmp_path / "small.py").write_text("import sys; print('torch' in sys.modules)")
-    done = start("small.py")
+    done = start("small.py", fresh=True)
     assert done.returncode == 0 and done.stdout == "False\n", done.stderr
 
 

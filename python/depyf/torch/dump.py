@@ -532,8 +532,11 @@ class DumpWriter:
         self._journal = None
         try:
             os.unlink(os.path.join(self.folder, name))
-        except OSError:
+        except FileNotFoundError:
             pass  # nothing was compiled
+        except OSError as error:
+            if self._session is not None:
+                self._session.problem("writing the dump", "%s was not removed: %s" % (name, error))
 
     def _write_page(self, run: Run) -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their
