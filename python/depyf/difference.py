@@ -644,6 +644,16 @@ def diff_command(options):
 
 def report_command(options):
     """`depyf report`; returns the exit code."""
+    try:
+        return _report(options)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        sys.stderr.write(
+            "depyf report: a dump is damaged: %s: %s\n" % (type(error).__name__, error)
+        )
+        return 2
+
+
+def _report(options):
     from depyf import launch
 
     links = hyperlinks(sys.stdout)

@@ -56,8 +56,10 @@ def load(source: Any) -> Document:
     sharing.unpack(document)
     document["folder"] = folder
     listed = document.get("earlier")
-    for name in listed if isinstance(listed, list) else ():
-        _add_earlier(document, name)
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    for name in dict.fromkeys(names):
+        if name != os.path.basename(path):
+            _add_earlier(document, name)
     return document
 
 
@@ -90,7 +92,7 @@ def _add_journal(document: Document, folder: str) -> None:
     document["unattributed"] = []
     places = dict(zip(functions, document["functions"]))
     for number, row in entries.values():
-        function = places.get(number) if number is not None else None
+        function = places.get(number) if isinstance(number, int) else None
         (function["entries"] if function else document["unattributed"]).append(row)
 
 

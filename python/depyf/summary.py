@@ -23,7 +23,9 @@ def _by_rank(folder: str, pattern: str) -> List[Tuple[int, str]]:
         names = os.listdir(folder)
     except OSError:
         return []
-    matches = [(re.match(pattern, name), os.path.join(folder, name)) for name in names]
+    # no link is followed: the dump may be anybody's
+    paths = [(name, os.path.join(folder, name)) for name in names]
+    matches = [(re.match(pattern, name), path) for name, path in paths if not os.path.islink(path)]
     return sorted((int(match.group(1)), path) for match, path in matches if match)
 
 
@@ -77,7 +79,7 @@ def user_line(
     return fallback
 
 
-_GUARD_COMMENT = re.compile(r"\s+# .*$", re.DOTALL)
+_GUARD_COMMENT = re.compile(r"(?<!\s)\s+# .*$", re.DOTALL)
 #: where a guard was made, with the beginning of the path left out, which is all that torch tells up
 #: to 2.9
 _SHORTENED_PLACE = re.compile(r"# (?P<tail>[^\s#]+):(?P<line>\d+) in \S+\s*$")

@@ -46,6 +46,8 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
         ignored.append("ignored: the globals are two dictionaries")
     if any(_annotated(one) or one.__dict__ for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
+    if any(getattr(one, "__type_params__", ()) for one in (f, g)):
+        ignored.append("ignored: type parameters of the functions")
     return "", ignored
 
 
@@ -98,7 +100,8 @@ def _docstring(code: types.CodeType) -> Any:
 
 def _annotated(function: types.FunctionType) -> bool:
     if hasattr(function, "__annotate__"):  # 3.14 on: reading __annotations__ would evaluate them
-        return function.__annotate__ is not None
+        if function.__annotate__ is not None:
+            return True
     return bool(function.__annotations__)
 
 

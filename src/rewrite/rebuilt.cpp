@@ -10,6 +10,7 @@
 #include "ast/builtins.h"
 #include "bytecode/instr.h"
 #include "pyc/marshal_writer.h"
+#include "pyc/pyc.h"
 #include "rewrite/rewriter.h"
 #include "support/error.h"
 
@@ -43,6 +44,12 @@ class Rebuilder {
     else if (object_.flags & kGenerator)
       made = ast_.expr(ExprKind::YieldFrom, {made});
     return statement(StmtKind::Return, made);
+  }
+
+  /// The docstring of a function; none where there is none.
+  StmtId docstring_statement() {
+    const ConstId text = docstring(module_, code_);
+    return text ? statement(StmtKind::Expr, ast_.constant(text)) : StmtId::none();
   }
 
  private:
@@ -236,7 +243,10 @@ class Rebuilder {
 
 void rebuild(Ast& ast, CodeId code, std::string_view reason) {
   std::vector<StmtId> body;
-  const StmtId run = Rebuilder(ast, code).run();
+  Rebuilder rebuilder(ast, code);
+  // The function around the bytes is what a caller asks for the text.
+  if (const StmtId text = rebuilder.docstring_statement()) body.push_back(text);
+  const StmtId run = rebuilder.run();
   // A lambda stays an expression.
   if (role_of(*ast.module, code) != Role::Lambda) {
     Stmt comment;

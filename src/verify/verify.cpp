@@ -486,7 +486,9 @@ class Verifier {
     } catch (const Error&) {
       // damaged code has none
     }
-    if (std::optional<std::string> difference = arguments_difference(x, y, 0)) {
+    std::optional<std::string> difference = arguments_difference(x, y, 0);
+    if (!difference) difference = docstring_difference(x, y);
+    if (difference) {
       out.detail = *difference;
       return out;
     }
@@ -497,11 +499,14 @@ class Verifier {
       return out;
     }
     out.kind = VerdictKind::Equivalent;
+    out.detail =
+        "ignored: functions that are rebuilt from their bytes have one frame more, and "
+        "constants of their own at each call";
     // The statement around the bytes has a name of its own where no source can hold the code's.
     if (canon_.str(kA, a_[x].name) != canon_.str(kB, b_[y].name) ||
         canon_.str(kA, a_[x].qualname) != canon_.str(kB, b_[y].qualname))
-      out.detail = "ignored: " + name(a_, a_[x].qualname.valid() ? a_[x].qualname : a_[x].name) +
-                   " is named " + name(b_, b_[y].qualname.valid() ? b_[y].qualname : b_[y].name);
+      out.detail += "; " + name(a_, a_[x].qualname.valid() ? a_[x].qualname : a_[x].name) +
+                    " is named " + name(b_, b_[y].qualname.valid() ? b_[y].qualname : b_[y].name);
     return out;
   }
 
@@ -871,6 +876,13 @@ class Verifier {
     return std::nullopt;
   }
 
+  std::optional<std::string> docstring_difference(CodeId id_a, CodeId id_b) const {
+    const ConstId p = docstring(a_, id_a), q = docstring(b_, id_b);
+    if (p.valid() == q.valid() && (!p.valid() || a_[p].text == b_[q].text)) return std::nullopt;
+    return "docstring " + (p.valid() ? describe_const(a_, p) : "missing") +
+           ", but the other's is " + (q.valid() ? describe_const(b_, q) : "missing");
+  }
+
   std::optional<std::string> header_difference(CodeId id_a, CodeId id_b, bool root,
                                                VerdictKind& kind) {
     kind = VerdictKind::Different;
@@ -896,10 +908,7 @@ class Verifier {
     if (options_.compare_names || !root) {
       if (canon_.str(kA, x.name) != canon_.str(kB, y.name))
         return "named " + name(a_, x.name) + ", but the other is " + name(b_, y.name);
-      const ConstId p = docstring(a_, id_a), q = docstring(b_, id_b);
-      if (p.valid() != q.valid() || (p.valid() && a_[p].text != b_[q].text))
-        return "docstring " + (p.valid() ? describe_const(a_, p) : "missing") +
-               ", but the other's is " + (q.valid() ? describe_const(b_, q) : "missing");
+      if (auto difference = docstring_difference(id_a, id_b)) return difference;
     }
     if (options_.compare_names && canon_.str(kA, x.qualname) != canon_.str(kB, y.qualname))
       return "qualified name " + name(a_, x.qualname) + ", but the other's is " +

@@ -36,7 +36,7 @@ struct VerifyOptions {
   /// that torch installs are there and stay.
   bool dynamo = false;
   /// Code objects of `a` (not its root) whose counterpart does nothing but run the very bytes of
-  /// the original (rewrite/rebuilt.h): of these, only the arguments are compared.
+  /// the original (rewrite/rebuilt.h): of these, only arguments and docstrings are compared.
   std::vector<CodeId> rebuilt;
   /// `b` shall run in the place of `a`: a local of `b` that `a` lacks must be empty when nothing
   /// reads it any more, so that no value lives longer than on the stack of `a`; and so must one of

@@ -278,6 +278,32 @@ def test_a_class_rebuilt_from_bytes_that_loses_its_static_attributes_is_not_prov
     assert "not proven" in done.stderr and "__static_attributes__" in done.stderr
 
 
+@pytest.mark.parametrize("version", ["3.9", "3.12", "3.14"])
+def test_a_function_rebuilt_from_bytes_keeps_its_docstring(version, tmp_path):
+    source, compiled = tmp_path / "m.py", tmp_path / "m.pyc"
+    source.write_text(
+        "def f(v):\n    'doc of f'\n    return v\nasync def g(v):\n    'doc of g'\n    yield v\n"
+        "print(f.__doc__, g.__doc__)\n"
+    )
+    python = pythons.path_of(version)
+    compiler = "import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2])"
+    subprocess.run([python, "-c", compiler, str(source), str(compiled)], check=True)
+    command = [sys.executable, "-m", "depyf", "decompile", "--ladder", "6", str(compiled)]
+    text = subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
+    assert text.count(b"rebuilds it from its bytes") == 2
+    assert subprocess.check_output([python, "-"], input=text) == b"doc of f doc of g\n"
+
+
+def test_type_parameters_that_are_not_compared_are_named():
+    names = {}
+    if sys.version_info >= (3, 12):
+        exec("def f[T](a): pass\ndef g(a): pass\ng.__qualname__ = 'f'", names)
+    else:
+        names["f"], names["g"] = (lambda a: a), (lambda a: a)
+        names["f"].__type_params__ = (1,)
+    assert "type parameters" in depyf.compare(names["f"], names["g"]).detail
+
+
 # ---------------------------------------------------------------- what nobody counts is said
 def source_function(source):
     names = {}

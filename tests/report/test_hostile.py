@@ -2,15 +2,17 @@
 
 import json
 import os
+import random
 import re
 import shutil
+import time
 
 import pytest
 
 import depyf
-from depyf import files, report, summary
+from depyf import cli, files, report, summary
 from depyf.report import page as page_module
-from depyf.report import tracelog
+from depyf.report import tracelog, words
 from tests.report.conftest import unpacked
 
 NASTY = (
@@ -314,3 +316,54 @@ def test_a_log_of_hostile_size_is_cut_and_the_page_says_so(tmp_path, monkeypatch
     assert "a record has more than" in told and "a line has more than" in told
     assert "what comes behind that is not read" in told
     assert sum(len(row["artifacts"]) for row in document["unattributed"]) < 300
+
+
+# ---- the text ------------------------------------------------------------------------------------
+
+
+def changed(document, draw):
+    """A copy of the document with a value of another type in one place."""
+    found = json.loads(json.dumps(document))
+    at = found
+    while True:
+        keys = list(at) if isinstance(at, dict) else range(len(at))
+        key = draw.choice(keys)
+        if not (isinstance(at[key], (dict, list)) and at[key]) or draw.random() < 0.1:
+            break
+        at = at[key]
+    at[key] = draw.choice([None, 7, -1.5, "con", [], {}, [7], {"a": 7}, True, "x" * 999])
+    return found
+
+
+def test_a_dump_with_a_value_of_another_type_is_shown_or_called_damaged(dumps, tmp_path, capsys):
+    seed = random.SystemRandom().randrange(10**6)
+    draw = random.Random(seed)
+    document = json.loads((dumps / "recompiles" / "depyf.json").read_text())
+    for number in range(150):
+        (tmp_path / "depyf.json").write_text(json.dumps(changed(document, draw)))
+        code = cli.main(["report", "--text", str(tmp_path)])
+        told = capsys.readouterr().err
+        assert code == 0 or (code == 2 and told), (seed, number, code)
+
+
+def test_the_text_of_a_reason_takes_time_as_it_is_long():
+    for part in (" # ", " ", "# a:1 in ", 'File "', "L['x'] "):
+        begin = time.process_time()
+        words.of_reason("0/0: " + part * (60000 // len(part)))
+        summary.reason_parts("0/0: " + part * (60000 // len(part)))
+        assert time.process_time() - begin < 2, part
+
+
+def test_a_block_of_a_folder_counts_once(dumps, tmp_path):
+    document = json.loads((dumps / "recompiles" / "depyf.json").read_text())
+    (tmp_path / "depyf.1.json").write_text(json.dumps(document))
+    document["earlier"] = ["depyf.json"] + ["depyf.1.json"] * 1000 + [[]]
+    (tmp_path / "depyf.json").write_text(json.dumps(document))
+    found = summary.load(str(tmp_path))
+    assert len(found["functions"]) == 2 * len(document["functions"])
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
+def test_a_rank_that_is_a_link_is_no_rank(dumps, tmp_path):
+    os.symlink(str(dumps / "recompiles"), str(tmp_path / "rank_0"))
+    assert summary.ranks(str(tmp_path)) == {}

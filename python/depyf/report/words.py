@@ -269,9 +269,7 @@ _LENGTH = re.compile(
 #: how torch's optimizers ask whether a parameter has its state yet
 _OPTIMIZER_STATE = re.compile(r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\))")
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
-_PLACE = re.compile(
-    r"#\s*(?P<code>.*?)\s*# (?P<file>\S+?):(?P<line>\d+) in (?P<function>[^\s(]+)", re.DOTALL
-)
+_PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
 _STACK_PLACE = re.compile(
     r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
 )
@@ -300,13 +298,16 @@ def of_reason(text: str, source: str = "", line: int = 0) -> Said:
     """
     match = _TRIED.match(text)
     tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
-    place = _PLACE.search(rest)
+    # torch's comment: the line of code, then its place
+    comment = rest.find("#") + 1
+    place = _PLACE.search(rest, comment) if comment else None
+    code = rest[comment : place.start()] if place else ""
     stack = None
     for stack in _STACK_PLACE.finditer(rest):
         pass
     seen = stack or place
     guard = rest.split("\n", 1)[0]
-    guard = short(re.split(r"\s{2,}# ", guard, maxsplit=1)[0].strip())
+    guard = short(re.split(r"(?<!\s)\s{2,}# ", guard, maxsplit=1)[0].strip())
     found: Said = {
         "tried": tried,
         "failed": guard,
@@ -320,7 +321,7 @@ def of_reason(text: str, source: str = "", line: int = 0) -> Said:
         "patches": [],
         "file": stack.group("file") if stack else place.group("file") if place else "",
         "line": int(seen.group("line")) if seen else 0,
-        "source": (stack.group("code") if stack else place.group("code") if place else "").strip(),
+        "source": (stack.group("code") if stack else code).strip(),
         "raw": text,
     }
     _describe(found, guard)
