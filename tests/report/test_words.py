@@ -344,3 +344,23 @@ def test_compile_time_that_could_be_saved_is_summed_up():
     assert told["graphs that were compiled before, for another function or entry"][:2] == (3.0, 1)
     assert told["guards that took long to build"][0] == 1.0
     assert len(told) == 4 and rows == sorted(rows, key=lambda row: -row["seconds"])
+
+
+@pytest.mark.parametrize("parameters, marked", [(None, True), (["x"], True), (["y"], False)])
+def test_nothing_is_advised_for_a_local_before_the_call(parameters, marked):
+    text = "3/0: tensor 'x' size mismatch at index 0. expected 32, actual 19"
+    found = words.of_reason(text, "", 33, parameters)
+    assert any("mark_dynamic(x, 0)" in one for one in found["help"]) == marked
+    assert any("dynamic=True" in one for one in found["help"])
+
+
+def test_a_resume_function_knows_the_parameters_of_what_it_continues():
+    place = {"filename": "a.py", "qualname": "f"}
+    root = dict(place, is_resume=False, source="@torch.compile\ndef f(x, n=1):\n    y = x\n")
+    reason = "1/0: tensor '%s' size mismatch at index 0. expected 32, actual 19"
+    for name, marked in (("x", True), ("y", False)):
+        entry = {"compile_id": "1/1", "reasons": [reason % name]}
+        resumed = dict(place, is_resume=True, source="", name="torch_dynamo_resume_in_f_at_3")
+        run = {"functions": [dict(root, entries=[]), dict(resumed, entries=[entry])]}
+        node = overview.Node(run, run["functions"][1], entry, "1/1")
+        assert any("mark_dynamic" in one for one in node.reasons[0]["help"]) == marked

@@ -114,6 +114,22 @@ def count_kernels(entry: Document) -> int:
     )
 
 
+def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
+    """Words of the header of the function that a resume function continues; None where its source
+    is not there.
+    """
+    key = ("filename", "qualname")
+    for function in run.get("functions") or ():
+        same = [function.get(one) for one in key] == [resumed.get(one) for one in key]
+        if same and not function.get("is_resume") and function.get("source"):
+            # up to where the body begins; names of annotations and defaults do no harm
+            header = re.split(r":\s*(#.*)?\n", function["source"].partition("def ")[2], maxsplit=1)[
+                0
+            ]
+            return re.findall(r"\w+", header)
+    return None
+
+
 class Node:
     """One compile with its place in the run."""
 
@@ -139,18 +155,9 @@ class Node:
         self.phases = phases(entry)
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
-        kept = (
-            (function.get("source") or "", self.resumes_at)
-            if function and self.is_resume
-            else ("", 0)
+        self.reasons = self._reasons(
+            _parameters(run, function) if function and self.is_resume else None
         )
-        self.reasons = [
-            words.of_reason(str(reason), *kept) for reason in entry.get("reasons") or ()
-        ]
-        for reason in self.reasons:
-            _fill_after(reason, entry)
-        # an entry of another mode fits in no case; why that of the same mode does not is the cause
-        self.reasons.sort(key=lambda reason: reason["row"] in advice.MODES)
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][
@@ -162,6 +169,26 @@ class Node:
             metrics = entry.get("metrics") or {}
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
+
+    def _reasons(self, parameters: Optional[Sequence[str]]) -> List[words.Said]:
+        """What the reasons of this compile say, the cause first."""
+        source, line = "", 0
+        if self.function and self.is_resume:
+            source, line = self.function.get("source") or "", self.resumes_at
+        found = [
+            words.of_reason(str(reason), source, line, parameters)
+            for reason in self.entry.get("reasons") or ()
+        ]
+        for reason in found:
+            _fill_after(reason, self.entry)
+        # an entry of another mode fits in no case; why that of the same mode does not is the cause
+        return sorted(found, key=lambda reason: reason["row"] in advice.MODES)
+
+    def called_inside(self, outer: "Node") -> None:
+        """The call is in `outer`'s code, which is compiled: nothing can be done before it."""
+        self.outer = outer
+        outer.frames.append(self)
+        self.reasons = self._reasons([])
 
     @property
     def is_resume(self) -> bool:
@@ -328,8 +355,7 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
             match = _FILE.match(str(frame))
             outer = by_path.get(match.group(1)) if match else None
             if outer is not None and outer.function is not node.function:
-                node.outer = outer
-                outer.frames.append(node)
+                node.called_inside(outer)
                 break
 
 

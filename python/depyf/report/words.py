@@ -284,17 +284,21 @@ def short(text: str) -> str:
 _KEPT = re.compile(r"___stack\d+\b")
 
 
-def of_reason(text: str, source: str = "", line: int = 0) -> Said:
+def of_reason(
+    text: str, source: str = "", line: int = 0, parameters: Optional[Sequence[str]] = None
+) -> Said:
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
     Args:
         text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0.
             expected 2, actual 3".
         source, line: of a resume function: its decompiled source, and the line of its break.
+        parameters: of a resume function: those of the function that it continues. What else it is
+            given are locals of that function, for which no caller can do anything.
     Returns:
         A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
         `after`, `help`, `file`, `line`,
-        `source`, `raw`.
+        `source`, `raw`, `parameters`.
     """
     match = _TRIED.match(text)
     tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
@@ -323,6 +327,7 @@ def of_reason(text: str, source: str = "", line: int = 0) -> Said:
         "line": int(seen.group("line")) if seen else 0,
         "source": (stack.group("code") if stack else code).strip(),
         "raw": text,
+        "parameters": parameters,
     }
     _describe(found, guard)
     if found["row"] in _OF_CACHE and not _is_argument(found["name"]):
@@ -490,7 +495,7 @@ def _article(name: str) -> str:
 def _advise(found: Said, key: str, **names: str) -> None:
     row = guard_rows.BY_KEY[key]
     names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
-    if not _is_programs(names["name"]):
+    if not _is_programs(names["name"], found["parameters"]):
         names["name"] = ""  # advice that needs the name is not given
     if names["name"] and names["name"].isidentifier():
         names["variable"] = names["name"]
@@ -498,8 +503,12 @@ def _advise(found: Said, key: str, **names: str) -> None:
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
-def _is_programs(name: str) -> bool:
-    """Whether the program has a name for it: arguments of a wrapper that takes any have none."""
+def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
+    """Whether a caller has a name for it: arguments of a wrapper that takes any have none, nor has
+    a local that is kept across a break.
+    """
+    if parameters is not None and name.isidentifier() and name not in parameters:
+        return False
     return not re.match(r"^args\[\d+\]|^kwargs\[", name)
 
 
