@@ -1,4 +1,4 @@
-/* statx for musl before 1.2.4, which Debian 12 and Alpine 3.17 have: Zig's libc++ calls it. */
+/* statx for a musl that has none, such as 1.2.3: Zig's libc++ calls it. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
