@@ -702,9 +702,7 @@ class Verifier {
       simplify(lifted_b, b_, simplify_b);
       std::optional<Difference> difference =
           lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
-      // The lists of held values grow with the square of straight code, which large models have.
-      constexpr std::size_t kMostHeld = 800;  // instructions
-      if (!difference && lifetimes && cfg_a.instrs.size() <= kMostHeld) {
+      if (!difference && lifetimes) {
         // Once more, with what the stack holds at each effect.
         lifted_a = lift(a_, x, cfg_a, true);
         lifted_b = lift(b_, y, cfg_b, true);
