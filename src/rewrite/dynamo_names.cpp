@@ -652,10 +652,17 @@ class Naming {
       if (!longer) break;
     }
     std::unordered_set<std::string> known = taken();
+    std::unordered_map<std::string, int> numbers;  // the last one that was given, by stem
     for (Local& local : locals_) {
-      const std::string stem = local.given;
-      for (int n = 1; known.count(local.given) || named_like_dynamos(local.given); ++n)
-        local.given = stem + "_" + std::to_string(n);
+      const auto free = [&] {
+        return !known.count(local.given) && !named_like_dynamos(local.given);
+      };
+      if (!free()) {
+        std::string stem = local.given;
+        if (named_like_dynamos(stem + "_1")) local.given = stem += "_value";  // numbers do not help
+        int& n = numbers[stem];
+        while (!free()) local.given = stem + "_" + std::to_string(++n);
+      }
       known.insert(local.given);
     }
   }

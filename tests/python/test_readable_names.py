@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 import sys
 import types
 
@@ -100,7 +101,7 @@ def test_names_of_the_program_stay():
 class Writer:
     """Random code as Dynamo writes it: shared values in locals, a graph, what follows it."""
 
-    WORDS = "model layers 0 1 attn q_proj weight bias norm __x _y Output in".split()
+    WORDS = "model layers 0 1 attn q_proj weight bias norm __x _y Output in tmp graph_out".split()
 
     def __init__(self, source):
         self.source = source
@@ -159,7 +160,8 @@ def test_random_code_has_no_walrus_and_fits_its_lines():
                 assert len(node.targets) == 1, result.source
                 assert len(getattr(node.targets[0], "elts", ())) <= 4, result.source
         assert max(map(len, result.source.splitlines())) <= 100, result.source
-        assert "tmp_" not in result.source and "139870171827712" not in result.source
+        assert not re.search(r"\btmp_\d+\b", result.source)
+        assert "139870171827712" not in result.source
 
 
 def test_the_code_that_runs_does_the_same():
@@ -173,3 +175,17 @@ def test_the_code_that_runs_does_the_same():
     result = readable(text)
     function = types.FunctionType(result.code, scope)
     assert function(1, a={"b": 2}) == (2, {"b": 2})
+
+
+@pytest.mark.parametrize("word", ["tmp", "graph_out", "random_values", "value", "tmp_1"])
+@pytest.mark.parametrize("count", [2, 300])
+def test_many_values_of_one_name_are_numbered(word, count):
+    """Also where a number behind the name would make it one of dynamo's own."""
+    text = "def f(x):\n"
+    for i in range(count):
+        text += "    tmp_%d = x.%s\n    print(tmp_%d, tmp_%d)\n" % (i + 2, word, i + 2, i + 2)
+    text += "    return [%s]\n" % ", ".join("tmp_%d" % (i + 2) for i in range(count))
+    result = readable(text)
+    given = [line.split(" = ")[0] for line in lines(result) if " = " in line]
+    assert len(set(given)) == count
+    assert all(word in name for name in given), given[:3]
