@@ -1,6 +1,7 @@
 #include "flow/cfg.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "bytecode/effect.h"
@@ -259,6 +260,42 @@ bool is_straight(const InstrList& list) {
                      [](const Instr& instr) { return acts_on_values_alone(instr.op); });
 }
 
+/// 3.10 copies the code from a jump's target to the end of the function, right behind itself, where
+/// the target has no line (compile.c, duplicate_exits_without_lineno). Inside of a call only the
+/// MAP_ADD of its 16th and later keywords has none (compiler_subkwargs): `f(a=x or y, …)`. The jumps
+/// lead to the original again; none where there is no copy.
+static std::optional<InstrList> without_copied_calls(const InstrList& list) {
+  const std::vector<Instr>& instrs = list.instrs;
+  const std::size_t n = instrs.size();
+  const auto is_copied = [](const Instr& a, const Instr& b) {
+    return a.op == b.op && a.arg == b.arg && a.aux == b.aux && a.target == kNoTarget &&
+           b.target == kNoTarget;
+  };
+  std::vector<std::uint32_t> original;  // by index: where the code there was copied from
+  for (const Instr& instr : instrs) {
+    const std::size_t copy = instr.target;
+    if (copy >= n || instrs[copy].op != Op::MAP_ADD) continue;
+    if (original.empty()) original.assign(n, kNone);
+    if (original[copy] != kNone) continue;
+    original[copy] = static_cast<std::uint32_t>(copy);
+    std::size_t length = 1;
+    while (copy + length < n && !ends_block(instrs[copy + length - 1].op)) ++length;
+    if (length > copy) continue;
+    const auto from = instrs.begin() + static_cast<std::ptrdiff_t>(copy - length);
+    const auto to = instrs.begin() + static_cast<std::ptrdiff_t>(copy);
+    if (std::equal(from, to, to, is_copied))
+      original[copy] = static_cast<std::uint32_t>(copy - length);
+  }
+  if (original.empty()) return std::nullopt;
+  // A second copy stands behind the first.
+  for (std::size_t i = 0; i < n; ++i)
+    if (original[i] < i && original[original[i]] != kNone) original[i] = original[original[i]];
+  InstrList joined = list;
+  for (Instr& instr : joined.instrs)
+    if (instr.target < n && original[instr.target] != kNone) instr.target = original[instr.target];
+  return joined;
+}
+
 static VersionTraits traits_of(PyVersion version) {
   return {
       .source_order = version < PyVersion{3, 10},
@@ -289,8 +326,10 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
   check_rows(module, code, list);
   const PyVersion version = module[code].version;
   const bool table = version >= PyVersion{3, 11};
-  return assemble(table ? steps_of_rows(module, code, list)
-                        : expand_contexts(module, code, list, unreached));
+  if (table) return assemble(steps_of_rows(module, code, list));
+  const std::optional<InstrList> joined =
+      version >= PyVersion{3, 10} ? without_copied_calls(list) : std::nullopt;
+  return assemble(expand_contexts(module, code, joined ? *joined : list, unreached));
 }
 
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {

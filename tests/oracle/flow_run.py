@@ -175,6 +175,8 @@ class Source:
             "%d if %s else ev(0)",
             "(%d, %s)",
             "%d < ev(1) or %s",
+            # the keywords of a long call are put into a dict one by one
+            "dict(a=%d, b=%s or ev(2), " + ", ".join("k%d=0" % i for i in range(15)) + ")",
         ]
         return self.rng.choice(forms) % (self.rng.randrange(9), self.call())
 
