@@ -262,8 +262,8 @@ bool is_straight(const InstrList& list) {
 
 /// 3.10 copies the code from a jump's target to the end of the function, right behind itself, where
 /// the target has no line (compile.c, duplicate_exits_without_lineno). Inside of a call only the
-/// MAP_ADD of its 16th and later keywords has none (compiler_subkwargs): `f(a=x or y, …)`. The jumps
-/// lead to the original again; none where there is no copy.
+/// MAP_ADD of its 16th and later keywords has none (compiler_subkwargs): `f(a=x or y, …)`. The
+/// jumps lead to the original again; none where there is no copy.
 static std::optional<InstrList> without_copied_calls(const InstrList& list) {
   const std::vector<Instr>& instrs = list.instrs;
   const std::size_t n = instrs.size();
