@@ -58,6 +58,7 @@ class Clock:
     def __init__(self):
         self.seconds = {}
         self._inside = False
+        self._wrapped = []
 
     def wrap(self, owner, name):
         real = getattr(owner, name)
@@ -74,6 +75,23 @@ class Clock:
                 self._inside = False
 
         setattr(owner, name, timed)
+        self._wrapped.append((owner, name, real))
+
+    def close(self):
+        """Takes the wrappers away."""
+        for owner, name, real in self._wrapped:
+            setattr(owner, name, real)
+
+
+def watched():
+    """A clock of all through which depyf is called while a block is open."""
+    package = importlib.import_module("depyf.torch.capture")
+    clock = Clock()
+    for name in ("hooked", "traced", "logged"):
+        clock.wrap(package.Hub, name)
+    for name in ("__enter__", "__exit__"):
+        clock.wrap(package.capture, name)
+    return clock
 
 
 def main():
@@ -92,12 +110,7 @@ def main():
 
     import depyf
 
-    package = importlib.import_module("depyf.torch.capture")
-    clock = Clock()
-    for name in ("hooked", "traced", "logged"):
-        clock.wrap(package.Hub, name)
-    for name in ("__enter__", "__exit__"):
-        clock.wrap(package.capture, name)
+    clock = watched()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         begin = time.thread_time()
         if options.way == "capture":

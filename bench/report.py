@@ -3,13 +3,12 @@
 Usage: python bench/report.py DUMP...   (folders that prepare_debug or `depyf run` wrote)
 """
 
-import json
 import os
 import sys
 import tempfile
 import time
 
-from depyf import report
+from depyf import dumped, report
 from depyf.report import page
 
 
@@ -21,8 +20,7 @@ def main():
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for folder in sys.argv[1:]:
-        with open(os.path.join(folder, "depyf.json"), encoding="utf-8") as stream:
-            document = json.load(stream)
+        document = dumped.load(folder)
         entries = [
             entry for function in document["functions"] for entry in function["entries"]
         ] + document["unattributed"]

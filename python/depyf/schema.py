@@ -11,7 +11,7 @@ Document = Dict[str, Any]
 #: the file of a dump that holds the document
 MANIFEST = "depyf.json"
 SCHEMA = "depyf.run"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: the stages of one graph in the order in which torch makes them; stages not named here follow in
 #: order of arrival

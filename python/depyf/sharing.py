@@ -1,19 +1,37 @@
 """The form of a dump's file in which what repeats stands once; docs/run_schema.md describes it.
 
 In memory a document spells out all guards and graphs. In `depyf.json` an entry with many of them
-holds tables: a model of a thousand layers asks the same of each layer. Runs on Python 3.7, without
-torch. What is read may be anybody's: what does not fit is left out, and its size is bounded.
+holds tables: a model of a thousand layers asks the same of each layer. What programs read rather
+than people is deflated where it is much. Runs on Python 3.7, without torch. What is read may be
+anybody's: what does not fit is left out, and its size is bounded.
 """
 
+import base64
 import json
+import zlib
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from depyf.files import parse_json
 from depyf.schema import Document
 
 #: guards of an entry, and nodes of its graphs, from which on they stand in tables
 FEW = 100
-#: characters that the tables of one file may stand for
+#: characters that the tables of one file, and what it has deflated, may stand for
 _MOST = 1 << 28
+#: characters of what `_BULK` names, of all entries, from which on it is deflated
+MUCH = 1 << 18
+#: keys of an entry that are deflated, each with what it is, and those of its artifacts
+_BULK: Dict[str, Any] = {
+    "original_bytecode": str,
+    "transformed_bytecode": str,
+    "guards": list,
+    "graph_tables": dict,
+    "sizes": dict,
+    "metrics": dict,
+    "backward_metrics": dict,
+    "events": list,
+}
+_BULK_OF_ARTIFACT: Dict[str, Any] = {"structure": dict, "origins": dict}
 #: stands for the source in the text of a guard
 _SOURCE = "\x01"
 _KINDS = ("input", "parameter", "op", "output")
@@ -115,19 +133,40 @@ def _artifact_packed(artifact: Document, names: _Table, tables: Dict[str, _Table
     return found
 
 
-def packed(document: Document) -> Document:
-    """A document as its file holds it; `document` stays as it is."""
+def file_text(document: Document) -> str:
+    """The text of the file that holds a document, which stays as it is."""
     found = dict(document)
     found["functions"] = [
         dict(function, entries=[packed_entry(entry) for entry in function["entries"]])
         for function in document["functions"]
     ]
     found["unattributed"] = [packed_entry(entry) for entry in document["unattributed"]]
-    return found
+    text = dumps([_bulk(entry) for entry in _entries(found)])
+    if MUCH <= len(text) <= _MOST:
+        for entry in _entries(found):
+            _remove_bulk(entry)
+        found["deflated"] = base64.b64encode(zlib.compress(text.encode("ascii"))).decode("ascii")
+    return dumps(found)
+
+
+def _bulk(entry: Document) -> List[Document]:
+    row = [{key: entry[key] for key in _BULK if key in entry}]
+    for artifact in entry.get("artifacts", ()):
+        row.append({key: artifact[key] for key in _BULK_OF_ARTIFACT if key in artifact})
+    return row
+
+
+def _remove_bulk(entry: Document) -> None:
+    artifacts = [dict(artifact) for artifact in entry.get("artifacts", ())]
+    if artifacts:
+        entry["artifacts"] = artifacts  # those that the document has stay as they are
+    for place, keys in [(entry, _BULK)] + [(one, _BULK_OF_ARTIFACT) for one in artifacts]:
+        for key in keys:
+            place.pop(key, None)
 
 
 def dumps(value: Any) -> str:
-    """The text of a file; values that JSON does not know are written as their repr."""
+    """The text of a line of JSON; values that JSON does not know are written as their repr."""
     return json.dumps(value, default=repr, separators=(",", ":"))
 
 
@@ -144,8 +183,12 @@ class _Budget:
 
 
 def unpack(document: Any) -> None:
-    """Spells out all tables of a document that was read from a file, in place."""
+    """Spells out all that a document from a file has deflated or in tables, in place."""
     budget = _Budget()
+    if isinstance(document, dict) and "deflated" in document:
+        rows = _attempt(_inflated, document.pop("deflated"), budget)
+        for number, entry in enumerate(_entries(document)):
+            _add_bulk(entry, rows[number] if rows and number < len(rows) else [])
     for entry in _entries(document):
         tables = entry.pop("graph_tables", None)
         if isinstance(entry.get("guards"), dict):
@@ -156,6 +199,28 @@ def unpack(document: Any) -> None:
             if isinstance(artifact, dict):
                 for key, read in (("structure", _structure), ("origins", _origins)):
                     artifact[key] = _attempt(read, (artifact.get(key), tables), budget) or {}
+
+
+def _inflated(text: Any, budget: _Budget) -> Any:
+    inflater = zlib.decompressobj()
+    found = inflater.decompress(base64.b64decode(text), budget.left)
+    if not inflater.eof:
+        raise ValueError("it is cut off, or stands for too much")
+    rows = parse_json(found.decode("ascii"))
+    return rows if isinstance(rows, list) else None
+
+
+def _add_bulk(entry: Document, row: Any) -> None:
+    artifacts = entry.get("artifacts")
+    places: List[Tuple[Any, Dict[str, Any]]] = [(entry, _BULK)]
+    if isinstance(artifacts, list):
+        places += [(artifact, _BULK_OF_ARTIFACT) for artifact in artifacts]
+    for number, (place, kinds) in enumerate(places):
+        if isinstance(place, dict):
+            given = row[number] if isinstance(row, list) and number < len(row) else None
+            if not isinstance(given, dict):  # damaged: all of it is empty
+                given = {key: kind() for key, kind in kinds.items() if key != "graph_tables"}
+            place.update({key: given[key] for key in kinds if key in given})
 
 
 def _entries(document: Any) -> Iterator[Document]:
@@ -172,7 +237,7 @@ def _entries(document: Any) -> Iterator[Document]:
 def _attempt(read: Any, value: Any, budget: _Budget) -> Any:
     try:
         return read(value, budget)
-    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError, zlib.error):
         return None  # damaged, or no depyf wrote it
 
 

@@ -1,7 +1,9 @@
 """What repeats in a dump's file stands there once; readers get all of it, and hostile tables are bounded."""
 
+import base64
 import copy
 import json
+import zlib
 
 import pytest
 
@@ -57,7 +59,7 @@ def document(*entries):
 def test_a_file_is_read_as_it_was_written(layers):
     told = document(model(layers))
     before = copy.deepcopy(told)
-    text = sharing.dumps(sharing.packed(told))
+    text = sharing.file_text(told)
     assert told == before
     if layers > 100:
         assert len(text) < 0.2 * len(json.dumps(told))
@@ -68,10 +70,55 @@ def test_a_file_is_read_as_it_was_written(layers):
     assert read == told
 
 
+def several(count):
+    entries = []
+    for number in range(count):
+        entry = model(3)
+        entry.update(source="def f(x): ...", compile_id="%d/0" % number, metrics={"number": number})
+        entry["transformed_bytecode"] = "".join(
+            "%6d LOAD_FAST %d (x)\n" % (offset, number) for offset in range(500)
+        )
+        entries.append(entry)
+    return document(*entries)
+
+
+def test_what_programs_read_is_deflated_where_it_is_much():
+    few, many = several(2), several(40)
+    assert json.loads(sharing.file_text(few)) == few
+    many["unattributed"] = [model(400)]
+    before = copy.deepcopy(many)
+    text = sharing.file_text(many)
+    assert many == before and len(text) < 0.1 * len(json.dumps(many))
+    read = json.loads(text)
+    entry = read["functions"][0]["entries"][7]  # what people look for stands there as it is
+    assert entry["source"] == "def f(x): ..." and entry["artifacts"][2] == {"stage": "kernel"}
+    sharing.unpack(read)
+    assert read == many
+
+
+@pytest.mark.parametrize(
+    "rows", ["no base64", "AAAA", None, [], 7, [None], [[]], [[3, 3]], "bomb", "cut"]
+)
+def test_damaged_deflated_rows_are_left_out(rows, monkeypatch):
+    text = rows
+    if isinstance(rows, list) or rows in ("bomb", "cut"):
+        held = b" " * 10**6 + b"[]" if rows == "bomb" else json.dumps(rows).encode()
+        packed = zlib.compress(held)[: -3 if rows == "cut" else None]
+        text = base64.b64encode(packed).decode()
+    monkeypatch.setattr(sharing, "_MOST", 10**5)
+    read = document({"compile_id": "0/0", "artifacts": [{"stage": "kernel"}, None]}, {"index": 1})
+    read["deflated"] = text
+    sharing.unpack(read)
+    first, second = read["functions"][0]["entries"]
+    assert first["guards"] == second["guards"] == [] and second["index"] == 1
+    assert first["transformed_bytecode"] == "" and first["artifacts"][0]["origins"] == {}
+    assert "deflated" not in read
+
+
 def test_texts_with_the_mark_of_a_source_stay_as_they_are():
     entry = model(400)
     entry["guards"][5]["text"] += " \x01"
-    read = json.loads(sharing.dumps(sharing.packed(document(entry))))
+    read = json.loads(sharing.file_text(document(entry)))
     sharing.unpack(read)
     assert read == document(entry)
 

@@ -227,7 +227,9 @@ def test_two_blocks_in_one_folder_lose_nothing_of_each_other(tmp_path):
     with depyf.prepare_debug(str(folder)) as second:
         function(torch.ones(4))
     for name, content in before.items():
-        if name not in ("depyf.json", "README.md", "index.html"):  # those tell of both blocks
+        if name == "Captured_Graph.tables.txt":  # goes on
+            assert (folder / name).read_bytes().startswith(content + b"# __compiled_fn_")
+        elif name not in ("depyf.json", "README.md", "index.html"):  # those tell of both blocks
             assert (folder / name).read_bytes() == content, name
     assert [entry.name for run in (first, second) for entry in run.entries()] == [
         "__transformed_code_0_for_double",
@@ -259,6 +261,8 @@ def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
     assert sum(len(one["entries"]) for one in document["functions"]) == 3
     graphs = [name for name in os.listdir(str(folder)) if "Captured_Graph.0" in name]
     assert sorted(graphs) == sorted(set(graphs)) and not [n for n in graphs if "_2." in n]
+    tables = (folder / "Captured_Graph.tables.txt").read_text()
+    assert sorted(re.findall(r"^# (.*)", tables, re.M)) == sorted(n[:-3] for n in graphs)
 
 
 # ---- interrupts and exceptions -----------------------------------------------------------------------------------------

@@ -83,6 +83,37 @@ def test_the_time_of_a_dump_is_linear(tmp_path, small, large):
     assert after <= 10 * before + 0.02, (before, after)
 
 
+def deep_dump(layers, folder):
+    """depyf's own seconds for a model of so many layers, and the bytes of its dump."""
+    model = torch.nn.Sequential(
+        *[torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU()) for _ in range(layers)]
+    )
+    torch._dynamo.reset()
+    gc.collect()
+    gc.disable()  # a collection of all of torch takes longer than what is measured
+    try:
+        clock = bench("own_time").watched()
+        with contextlib.closing(clock), depyf.prepare_debug(str(folder)) as run:
+            torch.compile(model, backend="eager")(torch.ones(2, 8)).sum().backward()
+    finally:
+        gc.enable()
+    assert run.problems == [] and [entry.replaced for entry in run.entries()] == [True]
+    return sum(clock.seconds.values()), sum(one.stat().st_size for one in folder.iterdir())
+
+
+def test_a_model_with_more_layers_costs_in_proportion(tmp_path):
+    # a thousand layers, and what torch itself takes for them: bench/growth.py
+    deep_dump(2, tmp_path / "warm")
+    page = (tmp_path / "warm" / "index.html").stat().st_size
+    seconds, size = deep_dump(60, tmp_path / "small")
+    for turn in range(2):
+        longer, larger = deep_dump(240, tmp_path / ("large%d" % turn))
+        assert larger - page <= 4.4 * (size - page)
+        if longer <= 7 * seconds:
+            return
+    raise AssertionError((seconds, longer))
+
+
 def test_time_and_memory_of_compiles_are_linear():
     # the long form, with two hundred compiles and long programs, is bench/growth.py itself
     turns = []

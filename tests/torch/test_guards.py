@@ -7,6 +7,7 @@ import pytest
 import torch
 from depyf.torch.compat import guard_root
 from depyf.torch.guards import check_no_aliasing, check_tensor
+from depyf.trace import guard_text
 from depyf.trace.guard_text import expression_of, guards_of_tree_text, split_comment
 
 
@@ -122,3 +123,21 @@ def test_tensor_check_decides_as_torch_does(other):
 def test_aliasing():
     one = torch.ones(2)
     assert check_no_aliasing(one, torch.ones(2)) and not check_no_aliasing(one, one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "L['self']._modules['12']._parameters['weight'] is a[3]",
+        "a[0] if b['7'] else c[10]['0']",
+        "a['007'] or b[007]",
+        "'['5']'",
+        "x[lambda: y[2]]",
+        "[1]",
+        "f'{x[3]}[4]'",
+        "a[5'] ['5]",
+    ],
+)
+def test_what_an_expression_reads_does_not_depend_on_the_number_of_an_item(text):
+    found = guard_text.parsed_expression(text)
+    assert found == guard_text._parsed.__wrapped__(text)

@@ -66,6 +66,17 @@ def test_files_have_the_names_that_users_know(dumps):
     assert not [name for name in found if name.startswith(".depyf-")]
 
 
+def test_captured_graphs_are_tables_in_one_file(dumps):
+    found = [name for name in names(dumps["cold"]) if name.endswith(".Captured_Graph.0.py")]
+    text = (dumps["cold"] / "Captured_Graph.tables.txt").read_text()
+    tables = dict(re.findall(r"^# (\S+)\n(.*?)\n\n", text, re.M | re.S))
+    assert sorted(tables) == sorted(name[:-3] for name in found)
+    for table in tables.values():
+        head, *rows = table.splitlines()
+        assert head.split() == "name dtype shape stride device computed by".split()
+        assert rows and all("f32" in row or "b8" in row for row in rows)
+
+
 @pytest.mark.parametrize("which", ["cold", "warm"])
 def test_every_python_file_compiles(dumps, which, tmp_path):
     files = sorted(dumps[which].glob("*.py"))

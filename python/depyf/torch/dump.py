@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import report, sharing
 from depyf.compiling import is_python
-from depyf.files import MANIFEST_LIMIT, parse_json, read_text, write_atomically
+from depyf.files import MANIFEST_LIMIT, append_text, parse_json, read_text, write_atomically
 from depyf.model import Artifact, Entry, Function, Problem, Run, sorted_artifacts
 from depyf.schema import MANIFEST, SCHEMA
 from depyf.torch import compat
@@ -33,11 +33,13 @@ except Exception:  # without Jinja2 no page is written, and the dump says so
     pass
 
 OVERVIEW = "README.md"
+#: the captured graphs, each as a table
+TABLES = "Captured_Graph.tables.txt"
 #: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
 DUMP_LIMIT = 1 << 30
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)"
-    r"|full_code_for_.+_\d+\.py"
+    r"|full_code_for_.+_\d+\.py|Captured_Graph\.tables\.txt"
     r"|depyf(\.\d+)?\.json|depyf\.\d+\.jsonl|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
 )
 _TITLE = "# What torch.compile made"
@@ -520,7 +522,7 @@ class DumpWriter:
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
             self.write(name, overview(run))
-            text = sharing.dumps(sharing.packed(dict(run.to_json(), **more)))
+            text = sharing.file_text(dict(run.to_json(), **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
                 self._end_journal()
@@ -657,9 +659,22 @@ class DumpWriter:
                     entry._home,
                     entry.global_name or "",
                 )
-            table = graph_table(text)
-            if table:
-                self._write_claimed(base + ".table", ".txt", table)
+            self._append_table(base, graph_table(text))
+
+    def _append_table(self, graph: str, table: str) -> None:
+        # one file for all: a program of two hundred graphs has enough files
+        key = "%s: %s" % (TABLES, graph)
+        if not table or self._shared.texts.get(key) == hash(table):
+            return  # blocks inside one another have the same graphs
+        self._shared.texts[key] = hash(table)
+        text = "# %s\n%s\n" % (graph, table)
+        try:
+            append_text(os.path.join(self.folder, TABLES), text)
+            self._shared.size += len(text)
+        except OSError as error:
+            if self._session is not None:
+                message = "%s was not written: %s" % (TABLES, error)
+                self._session.problem("writing the dump", message)
 
 
 def overview(run: Run) -> str:

@@ -358,7 +358,7 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
         expression = guard.expression or ""
         mark = _MARK.match(expression)
         state = _STATE.match(expression)
-        if mark is not None and parse(mark.group("of"), mode="eval"):
+        if mark is not None and parsed_expression(mark.group("of")) is not None:
             if mark.group("of") not in marks:
                 found.append(mark.group("of"))
             marks.setdefault(mark.group("of"), []).append(mark.group("mark"))
@@ -385,15 +385,17 @@ def _on_rows(condition: str) -> List[str]:
         return [line]
     if not isinstance(tree, ast.Call) or sys.version_info < (3, 8) or not tree.args:
         return [line]
-    parts = [ast.get_source_segment(condition, one) for one in tree.args]
-    parts += [
-        "%s=%s" % (one.arg, ast.get_source_segment(condition, one.value)) for one in tree.keywords
-    ]
-    function = ast.get_source_segment(condition, tree.func)
-    if function is None or None in parts or any(one.arg is None for one in tree.keywords):
+    if "\n" in condition or any(one.arg is None for one in tree.keywords):
         return [line]
+    text = condition.encode("utf-8")  # in which columns are counted
+    function, *parts = [
+        text[one.col_offset : one.end_col_offset].decode("utf-8")
+        for one in [tree.func] + tree.args + [one.value for one in tree.keywords]
+    ]
+    for at, one in enumerate(tree.keywords, len(tree.args)):
+        parts[at] = "%s=%s" % (one.arg, parts[at])
     inside = textwrap.wrap(
-        ", ".join(part.replace(" ", "\0") for part in parts if part),
+        ", ".join(part.replace(" ", "\0") for part in parts),
         _WIDTH - 16,
         break_long_words=False,
         break_on_hyphens=False,

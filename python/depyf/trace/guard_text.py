@@ -38,8 +38,8 @@ _SAVED_HOOKS = re.compile(
 
 #: everything before the first `#` that is in no string; stops at a quote that nothing closes
 _UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
-
-
+#: an item by its number, as a number or as text
+_ITEM = re.compile(r"(?:(?<=\[)(?=[0-9]+\])|(?<=\[')(?=[0-9]+'\]))(?:0|[1-9][0-9]*)(?=['\]])")
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
 
 
@@ -59,13 +59,18 @@ def split_comment(text: str) -> Tuple[str, str]:
     return text.rstrip(), ""
 
 
-@functools.lru_cache(maxsize=4096)
 def parsed_expression(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
     """The names that an expression reads and does not bind itself, and the class of its outermost
     node; None for others.
 
-    A guard's text is looked at several times, so each is parsed once.
+    A guard's text is looked at several times, and each layer of a model is asked the same: texts
+    that differ in the numbers of items alone are parsed once.
     """
+    return _parsed(_ITEM.sub("0", text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
     try:
         body = parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
