@@ -191,9 +191,10 @@ def main(argv: "Optional[List[str]]" = None) -> int:
         return launch.run(options)
     import functools
 
-    from depyf import difference
-
-    command = difference.report_command if options.verb == "report" else difference.diff_command
+    if options.verb == "report":
+        from depyf.report_command import report_command as command
+    else:
+        from depyf.diff_command import diff_command as command
     return _quietly(functools.partial(command, options))
 
 

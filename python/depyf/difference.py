@@ -9,12 +9,17 @@ import collections
 import difflib
 import os
 import re
-import sys
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from depyf import dumped, summary
 from depyf.report import collectives, overview, words
-from depyf.schema import STAGES
-from depyf.terminal import hyperlinks, place, short_path, shown
+from depyf.schema import STAGES, Document
+from depyf.terminal import place, shown
+
+#: a file of the user's program and a line in it
+Place = Tuple[str, int]
+#: stage and number of an artifact
+Key = Tuple[str, int]
 
 #: kinds of artifacts that are compared; the others repeat these, or hold times and settings
 _COMPARED = ("graph", "kernel")
@@ -34,13 +39,13 @@ _RULES = (
     (re.compile(r"(?:#\s*)?[Ff]ile:? \"?([^\s\":]*/)?([^\s\":/]+)\"?(?::|, line )\d+"), r"File \2"),
     (re.compile(r"(?<![\w.])/[^\s'\":,)]*/([^\s'\":,/)]+\.py):\d+"), r"\1"),
 )
-#: names that a graph's line lets go of: that follows from where they are used last
-_LET_GO = re.compile(r";\s+\w+(?: = \w+)* = None;?[ \t]*$", re.MULTILINE)
+#: `name = None` at the end of a graph's line; it follows from where the name is used last
+_RELEASED = re.compile(r";\s+\w+(?: = \w+)* = None;?[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^# \w+, compile \S+.*$", re.MULTILINE)
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|mps|npu)(:|, index=)\d+")
 
 
-def normal(text, ranks=False):
+def normal(text: str, ranks: bool = False) -> str:
     """The text without what differs from run to run.
 
     With `ranks` also without the numbers of devices.
@@ -64,7 +69,14 @@ class Change:
         place: (path, line) in the user's program, or None.
     """
 
-    def __init__(self, sign, function, what, lines=(), where=None):
+    def __init__(
+        self,
+        sign: str,
+        function: str,
+        what: str,
+        lines: Sequence[str] = (),
+        where: Optional[Place] = None,
+    ) -> None:
         self.sign = sign
         self.function = function
         self.what = what
@@ -81,10 +93,10 @@ class Total:
         kind: "count", "seconds", or "phase" for the seconds of a part of the compiles.
     """
 
-    def __init__(self, label, a, b, kind):
+    def __init__(self, label: str, a: float, b: float, kind: str) -> None:
         self.label, self.a, self.b, self.kind = label, a, b, kind
 
-    def cells(self):
+    def cells(self) -> Tuple[str, str, str, str]:
         """The label, both numbers and their difference, as texts."""
         form = "%d" if self.kind == "count" else "%.2f s"
         change = self.b - self.a
@@ -104,18 +116,18 @@ class Difference:
         changes: see `Change`.
     """
 
-    def __init__(self, a, b):
+    def __init__(self, a: str, b: str) -> None:
         self.a, self.b = a, b
-        self.totals = []
-        self.notes = []
-        self.changes = []
+        self.totals: List[Total] = []
+        self.notes: List[str] = []
+        self.changes: List[Change] = []
         # (side, reason) -> function -> stages that the side did not make, for that reason
-        self.absent = {}
+        self.absent: Dict[Tuple[str, str], Dict[str, List[str]]] = {}
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.changes)
 
-    def text(self, links=False, lines=40):
+    def text(self, links: bool = False, lines: int = 40) -> str:
         """The differences as text.
 
         Args:
@@ -128,8 +140,8 @@ class Difference:
             rows = [heads] + [total.cells() for total in self.totals]
             wide = [max(len(row[at]) for row in rows) + 2 for at in range(4)]
             out.append("")
-            for total, row in zip([None] + self.totals, rows):
-                label = ("  " if total and total.kind == "phase" else "") + row[0]
+            for kind, row in zip([""] + [total.kind for total in self.totals], rows):
+                label = ("  " if kind == "phase" else "") + row[0]
                 cells = "".join(cell.rjust(width) for cell, width in zip(row[1:], wide[1:]))
                 out.append(("  " + label.ljust(wide[0] + 2) + cells).rstrip())
             out.append("")
@@ -157,7 +169,7 @@ class Difference:
         return "\n".join(out)
 
 
-def _stage_order(key):
+def _stage_order(key: Key) -> Tuple[int, str, int]:
     stage, index = key
     return (STAGES.index(stage) if stage in STAGES else len(STAGES), stage, index)
 
@@ -165,43 +177,43 @@ def _stage_order(key):
 class _Texts:
     """The texts of one side, read when they are compared."""
 
-    def __init__(self, document, ranks):
+    def __init__(self, document: Document, ranks: bool) -> None:
         self.document = document
         self.ranks = ranks
-        self.texts = {}
+        # by the identity of the artifact, for those read from a log, which has no files
+        self.texts: Dict[int, str] = {}
 
-    def artifacts(self, entry):
-        found = {}
+    def artifacts(self, entry: Document) -> Dict[Key, Any]:
+        """Stage and number -> what `read` takes."""
+        found: Dict[Key, Any] = {}
         for artifact in entry.get("artifacts") or ():
             if artifact["kind"] in _COMPARED and artifact.get("path"):
                 found[artifact["stage"], artifact["index"]] = artifact["path"]
-            elif (
-                artifact["kind"] in _COMPARED and "text" in artifact
-            ):  # read from a log, which has no files
+            elif artifact["kind"] in _COMPARED and "text" in artifact:
                 self.texts[id(artifact)] = artifact["text"]
                 found[artifact["stage"], artifact["index"]] = id(artifact)
         return found
 
-    def graph_or_kernel(self, entry, key):
-        """The text of one artifact, without the names that a graph lets go of."""
+    def graph_or_kernel(self, entry: Document, key: Key) -> str:
+        """The text of one artifact, without what a graph sets to None."""
         text = self.read(self.artifacts(entry)[key])
-        return text if key[0] == "kernel" else _LET_GO.sub("", text)
+        return text if key[0] == "kernel" else _RELEASED.sub("", text)
 
-    def read(self, path):
+    def read(self, path: Any) -> str:
         if path in self.texts:
             return normal(self.texts[path], self.ranks)
         return normal(dumped.text_of(self.document["folder"], path), self.ranks)
 
-    def guards(self, entry):
+    def guards(self, entry: Document) -> List[str]:
         return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())
 
-    def breaks(self, entry):
+    def breaks(self, entry: Document) -> List[str]:
         return [
             normal(_break_words(words.of_break(one)), self.ranks)
             for one in entry.get("breaks") or ()
         ]
 
-    def reasons(self, entry):
+    def reasons(self, entry: Document) -> List[str]:
         """Why it was compiled again, for each earlier entry, in words that stay where a line moves
         or functions are counted otherwise.
         """
@@ -218,12 +230,12 @@ class _Texts:
             for one in said
         ]
 
-    def graph(self, entry):
+    def graph(self, entry: Document) -> Optional[str]:
         key = "Captured_Graph", 0
         return self.graph_or_kernel(entry, key) if key in self.artifacts(entry) else None
 
 
-def _break_words(said):
+def _break_words(said: Mapping[str, Any]) -> str:
     at = ", at `%s`" % said["source"] if said["source"] else ""
     return "%s%s%s" % (
         said["why"].replace("`", "").rstrip("."),
@@ -232,7 +244,7 @@ def _break_words(said):
     )
 
 
-def _failure_words(entry):
+def _failure_words(entry: Document) -> str:
     """What a compile that came to nothing says, in one line."""
     failure = str(entry["failure"])
     said = words.of_failure(failure)
@@ -241,27 +253,31 @@ def _failure_words(entry):
     return normal("%s%s (%s)" % (name, said["why"].replace("`", ""), said["what"]))
 
 
-def _function_name(function):
+def _function_name(function: Document) -> str:
     return normal(function["name"])
 
 
-def _pair_functions(a, b):
+def _pair_functions(
+    a: Document, b: Document
+) -> List[Tuple[Optional[Document], Optional[Document]]]:
     """Pairs of functions, (function, None) and (None, function) for those of one side, in the order
     of A, then of B.
     """
 
-    def keyed(document, key):
-        found = {}
+    def keyed(document: Document, key: Callable[[Document], Any]) -> Dict[Any, List[Document]]:
+        found: Dict[Any, List[Document]] = {}
         for function in document["functions"]:
             found.setdefault(key(function), []).append(function)
         return found
 
-    partner, taken = {}, set()
-    for key in (
+    partner: Dict[int, Document] = {}
+    taken: Set[int] = set()
+    keys: Tuple[Callable[[Document], Any], ...] = (
         lambda f: (_function_name(f), os.path.basename(f["filename"]), f["firstlineno"]),
         lambda f: (_function_name(f), os.path.basename(f["filename"])),
         _function_name,
-    ):
+    )
+    for key in keys:
         there = keyed(b, key)
         for function in a["functions"]:
             if id(function) in partner:
@@ -271,12 +287,16 @@ def _pair_functions(a, b):
                     partner[id(function)] = candidate
                     taken.add(id(candidate))
                     break
-    pairs = [(function, partner.get(id(function))) for function in a["functions"]]
+    pairs: List[Tuple[Optional[Document], Optional[Document]]] = [
+        (function, partner.get(id(function))) for function in a["functions"]
+    ]
     return pairs + [(None, function) for function in b["functions"] if id(function) not in taken]
 
 
-def _pair_entries(texts_a, texts_b, a, b):
-    def signature(texts, entry):
+def _pair_entries(
+    texts_a: _Texts, texts_b: _Texts, a: List[Document], b: List[Document]
+) -> Iterator[Tuple[Optional[Document], Optional[Document]]]:
+    def signature(texts: _Texts, entry: Document) -> Tuple[Optional[str], Tuple[str, ...]]:
         return (texts.graph(entry), tuple(texts.guards(entry)))
 
     left = [signature(texts_a, entry) for entry in a]
@@ -290,19 +310,26 @@ def _pair_entries(texts_a, texts_b, a, b):
             )
 
 
-def _unified(a, b):
+def _unified(a: str, b: str) -> List[str]:
     lines = list(difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=2))
     return lines[2:]  # without the two lines of file names
 
 
-def _one_line(text):
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
 _FEW = 12
 
 
-def _compare_lists(result, name, where, word, a, b):
+def _compare_lists(
+    result: Difference,
+    name: str,
+    where: Optional[Place],
+    word: str,
+    a: List[str],
+    b: List[str],
+) -> None:
     before, after = collections.Counter(a), collections.Counter(b)
     # what says only that an attribute is not there comes last
     items = sorted(
@@ -320,19 +347,31 @@ def _compare_lists(result, name, where, word, a, b):
     result.changes.append(Change("~", name, what, ["%s %s" % one for one in signed], where))
 
 
-def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
-    if a is None or b is None:
-        entry, sign = (b, "+") if a is None else (a, "-")
-        what = "compile %s" % entry["compile_id"]
-        reasons = (texts_b if a is None else texts_a).reasons(entry)
-        if reasons:
-            what += ", because %s" % _one_line(
-                reasons[0].partition(": ")[2] if reasons[0].startswith("entry ") else reasons[0]
-            )
-        if entry.get("failure"):
-            what += ", which failed: %s" % _failure_words(entry)
-        result.changes.append(Change(sign, name, what, (), where))
-        return
+def _one_sided(
+    result: Difference, texts: _Texts, name: str, where: Place, entry: Document, sign: str
+) -> None:
+    """A compile that only one side has."""
+    what = "compile %s" % entry["compile_id"]
+    reasons = texts.reasons(entry)
+    if reasons:
+        what += ", because %s" % _one_line(
+            reasons[0].partition(": ")[2] if reasons[0].startswith("entry ") else reasons[0]
+        )
+    if entry.get("failure"):
+        what += ", which failed: %s" % _failure_words(entry)
+    result.changes.append(Change(sign, name, what, (), where))
+
+
+def _compare_entries(
+    result: Difference,
+    texts_a: _Texts,
+    texts_b: _Texts,
+    name: str,
+    where: Place,
+    a: Document,
+    b: Document,
+    deep: bool,
+) -> None:
     if bool(a.get("failure")) != bool(b.get("failure")):
         sign, failed = ("-", a) if a.get("failure") else ("+", b)
         result.changes.append(
@@ -365,9 +404,19 @@ def _compare_entries(result, texts_a, texts_b, name, where, a, b, deep):
         )
 
 
-def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
+def _compare_artifacts(
+    result: Difference,
+    texts_a: _Texts,
+    texts_b: _Texts,
+    name: str,
+    where: Place,
+    a: Document,
+    b: Document,
+    deep: bool,
+) -> None:
     there_a, there_b = texts_a.artifacts(a), texts_b.artifacts(b)
-    changed, alone = [], {"+": [], "-": []}
+    changed: List[Tuple[str, str, str]] = []
+    alone: Dict[str, List[str]] = {"+": [], "-": []}
     for key in sorted(set(there_a) | set(there_b), key=_stage_order):
         stage = key[0]
         if not deep and stage not in ("Captured_Graph", "Compiled_autograd_graph"):
@@ -400,7 +449,7 @@ def _compare_artifacts(result, texts_a, texts_b, name, where, a, b, deep):
         result.changes.append(Change("~", name, what, _unified(one, other), where))
 
 
-def _cache_results(document):
+def _cache_results(document: Document) -> str:
     results = [
         event["result"]
         for _, entry in summary.all_entries(document)
@@ -423,7 +472,7 @@ _COUNTS = (
 )
 
 
-def _totals(a, b):
+def _totals(a: Document, b: Document) -> List[Total]:
     """What two runs come to: counts, seconds of compiling, and of these each phase's."""
     one, other = summary.counts(a), summary.counts(b)
     rows = [
@@ -431,10 +480,13 @@ def _totals(a, b):
         for key, label in _COUNTS
         if key in ("compiles", "breaks", "recompiles") or one[key] or other[key]
     ]
-    spent = [collections.Counter(), collections.Counter()]
-    for document, phases in zip((a, b), spent):
+    spent: List[Dict[str, float]] = []
+    for document in (a, b):
+        phases: Dict[str, float] = collections.defaultdict(float)
         for _, entry in summary.all_entries(document):
-            phases.update(overview.phases(entry))
+            for key, seconds in overview.phases(entry).items():
+                phases[key] += seconds
+        spent.append(phases)
     rows.append(Total("compiling", sum(spent[0].values()), sum(spent[1].values()), "seconds"))
     for key, label, _ in overview.PHASES:
         if spent[0][key] or spent[1][key]:
@@ -442,7 +494,7 @@ def _totals(a, b):
     return rows
 
 
-def compare(a, b, ranks=False):
+def compare(a: Document, b: Document, ranks: bool = False) -> Difference:
     """What differs between two runs.
 
     Args:
@@ -480,12 +532,12 @@ def compare(a, b, ranks=False):
                 "caches: %s, then %s; who compiles lets those wait who do not"
                 % (hits or "nothing", others or "nothing")
             )
-    for one, other in _pair_functions(a, b):
-        function = one or other
+    for before, after in _pair_functions(a, b):
+        function: Document = before or after or {}
         name = _function_name(function)
         where = (function["filename"], function["firstlineno"])
-        if one is None or other is None:
-            sign = "+" if one is None else "-"
+        if before is None or after is None:
+            sign = "+" if before is None else "-"
             count = len(function["entries"])
             what = "%s, compiled %s" % (
                 "resume function" if function["is_resume"] else "function",
@@ -493,14 +545,22 @@ def compare(a, b, ranks=False):
             )
             result.changes.append(Change(sign, name, what, (), where))
             continue
-        if not ranks and normal(one["source"]) != normal(other["source"]) and not one["is_resume"]:
+        source, other_source = before["source"], after["source"]
+        if not ranks and not before["is_resume"] and normal(source) != normal(other_source):
             result.changes.append(
-                Change("~", name, "source", _unified(one["source"], other["source"]), where)
+                Change("~", name, "source", _unified(source, other_source), where)
             )
-        for entry_a, entry_b in _pair_entries(texts_a, texts_b, one["entries"], other["entries"]):
-            _compare_entries(
-                result, texts_a, texts_b, name, where, entry_a, entry_b, deep=not ranks
-            )
+        for entry_a, entry_b in _pair_entries(
+            texts_a, texts_b, before["entries"], after["entries"]
+        ):
+            if entry_a is None:
+                _one_sided(result, texts_b, name, where, entry_b or {}, "+")
+            elif entry_b is None:
+                _one_sided(result, texts_a, name, where, entry_a, "-")
+            else:
+                _compare_entries(
+                    result, texts_a, texts_b, name, where, entry_a, entry_b, deep=not ranks
+                )
     failures_a = sorted(
         _failure_words(entry) for entry in a["unattributed"] if entry.get("failure")
     )
@@ -527,14 +587,14 @@ class RankGroups:
             of the first list.
     """
 
-    def __init__(self, groups, differences):
+    def __init__(self, groups: List[List[int]], differences: List[Difference]) -> None:
         self.groups = groups
         self.differences = differences
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return len(self.groups) > 1
 
-    def text(self, links=False, lines=20):
+    def text(self, links: bool = False, lines: int = 20) -> str:
         """What all ranks agree on, or where they part."""
         if not self:
             return "all %d ranks compiled the same graphs" % len(self.groups[0])
@@ -556,13 +616,14 @@ class RankGroups:
         return "\n".join(out)
 
 
-def compare_ranks(documents):
+def compare_ranks(documents: Mapping[int, Document]) -> RankGroups:
     """Groups ranks by what they compiled.
 
     Args:
         documents: rank number -> document.
     """
-    groups, differences = [], []
+    groups: List[List[int]] = []
+    differences: List[Difference] = []
     for rank in sorted(documents):
         found = None
         for group in groups:
@@ -572,303 +633,7 @@ def compare_ranks(documents):
                 break
             found = found or difference
         else:
-            if groups:
+            if found:
                 differences.append(found)
             groups.append([rank])
     return RankGroups(groups, differences)
-
-
-# ---- the commands --------------------------------------------------------------------------------
-
-
-def _load_any(path):
-    """The document of a dump's folder, or of a log of TORCH_TRACE."""
-    if (
-        os.path.exists(os.path.join(path, summary.MANIFEST))
-        or os.path.basename(path) == summary.MANIFEST
-    ):
-        return summary.load(path)
-    from depyf.report import ReportError, document
-
-    try:
-        found = document.load(path)
-    except (ReportError, OSError, ImportError) as error:
-        raise summary.DumpError(str(error))
-    found.setdefault("name", os.path.basename(os.path.normpath(path)))
-    return found
-
-
-def _load_ranks(folder):
-    """Rank -> document; a dump of one process is rank 0."""
-    folders = summary.ranks(folder)
-    documents = {}
-    for rank, path in (folders or {0: folder}).items():
-        document = _load_any(path)
-        if folders:
-            document["name"] = "rank %d" % rank
-        documents[rank] = document
-    return documents
-
-
-def diff_command(options):
-    """`depyf diff`; returns the exit code."""
-    try:
-        sides = [_load_ranks(options.a), _load_ranks(options.b)]
-        results = []
-        for rank in sorted(set(sides[0]) | set(sides[1])):
-            if rank not in sides[0] or rank not in sides[1]:
-                only = Difference(options.a, options.b)
-                sign = "+" if rank not in sides[0] else "-"
-                only.changes.append(Change(sign, "", "rank %d" % rank))
-                results.append(only)
-                continue
-            one, other = sides[0][rank], sides[1][rank]
-            more = " rank %d" % rank if len(sides[0]) > 1 else ""
-            one["name"], other["name"] = options.a + more, options.b + more
-            results.append(compare(one, other))
-        links = hyperlinks(sys.stdout)
-        print("\n\n".join(found.text(links, options.lines) for found in results))
-        if options.page:
-            write_page(options.page, results)
-            print("depyf: " + place(options.page, None, links))
-    except BrokenPipeError:
-        raise
-    except (summary.DumpError, OSError) as error:
-        sys.stderr.write("depyf diff: %s\n" % error)
-        return 2
-    except (KeyError, TypeError, AttributeError) as error:
-        sys.stderr.write("depyf diff: a dump is damaged: %s: %s\n" % (type(error).__name__, error))
-        return 2
-    return 1 if any(results) else 0
-
-
-def report_command(options):
-    """`depyf report`; returns the exit code."""
-    try:
-        return _report(options)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        sys.stderr.write(
-            "depyf report: a dump is damaged: %s: %s\n" % (type(error).__name__, error)
-        )
-        return 2
-
-
-def _report(options):
-    from depyf import launch
-
-    links = hyperlinks(sys.stdout)
-    folders = {}
-    documents = {}
-    try:
-        for position, given in enumerate(options.dumps):
-            there = summary.ranks(given)
-            for rank, path in there.items():
-                folders.setdefault(rank, path)
-            if not there:
-                folders[position] = given
-        for rank, path in folders.items():
-            documents[rank] = _load_any(path)
-            if len(folders) > 1:
-                documents[rank]["name"] = "rank %d" % rank
-    except summary.DumpError as error:
-        sys.stderr.write("depyf report: %s\n" % error)
-        return 2
-    page = None
-    workers = _workers_of(documents)
-    if not options.text:
-        try:
-            from depyf import report
-            from depyf.report.base import PAGE
-
-            sources = [folders[rank] for rank in sorted(folders)]
-            if workers:
-                target = options.dumps[0]
-                page = report.build(_with_code(workers), os.path.join(target, PAGE))
-            elif len(sources) == 1:
-                page = report.build(sources[0])
-            else:
-                target = (
-                    options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
-                )
-                page = report.build(sources, os.path.join(target or ".", PAGE))
-        except Exception as error:  # the text below is still of use
-            sys.stderr.write(
-                "depyf report: no page was written: %s: %s\n" % (type(error).__name__, error)
-            )
-    for rank in sorted(documents):
-        document = documents[rank]
-        if workers:
-            from depyf.follow import merged
-
-            print("depyf: of %d processes:" % len(workers))
-            document = merged(workers[0], workers[1:])
-        if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
-            print("rank %d" % rank)
-        print(summary.summary(document, None, links))
-    differ = False
-    if len(documents) > 1:
-        groups = compare_ranks(documents)
-        differ = bool(groups)
-        print(groups.text(links))
-    if page is not None:
-        print("depyf: " + place(str(page), None, links))
-        if options.open:
-            launch.open_page(str(page), None, sys.stdout)
-    if page is None and not options.text:
-        return 2
-    return 1 if differ else 0
-
-
-def _workers_of(documents):
-    """The one document and those of the workers beside it; [] for none, or for ranks."""
-    from depyf import follow
-
-    if len(documents) != 1:
-        return []
-    (document,) = documents.values()
-    folder = document.get("folder")
-    if not folder or not os.path.isdir(folder):
-        return []
-    found = follow.documents(folder, tidy=False)
-    return [document] + found if found else []
-
-
-def _with_code(documents):
-    """The folders of those processes that compiled something."""
-    return [one["folder"] for one in documents if one["functions"] or one["unattributed"]]
-
-
-# ---- the page ------------------------------------------------------------------------------------
-
-_STYLE = """
-:root { color-scheme: light dark; --bg: #f5f6f8; --card: #fff; --fg: #1c2126; --dim: #57606a;
-    --line: #dde1e6; --accent: #0f766e;
-  --add: #dafbe1; --add-fg: #14602f; --del: #ffebe9; --del-fg: #a3211a; --hunk: #eef2fb }
-@media (prefers-color-scheme: dark) { :root { --bg: #14181c; --card: #1b2026; --fg: #e4e8ec;
-    --dim: #9ba5b0; --line: #333b44;
-  --accent: #4fd1c0; --add: #12361f; --add-fg: #7fdc9d; --del: #4a1b1b; --del-fg: #ffa198;
-    --hunk: #232c3d } }
-body { font: 14.5px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg);
-    max-width: 76rem; margin: 0 auto; padding: 1rem }
-header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem;
-    margin-bottom: .6rem }
-h1 { font-size: 1.2rem; margin: 0 } h2 { font: 650 1rem ui-monospace, monospace; margin: 0;
-    overflow-wrap: anywhere }
-.brand { font-weight: 750; letter-spacing: -.02em; background: var(--accent); color: var(--card);
-    border-radius: 6px; padding: 1px 8px 2px }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-    padding: .8rem 1rem; margin-top: .8rem }
-pre { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; padding: .4rem 0;
-    margin: .3rem 0 .6rem; font-size: 12.5px; tab-size: 4 }
-pre span { display: block; min-height: 1.45em; width: max-content; min-width: calc(100% - 1.4rem);
-    padding: 0 .7rem }
-pre .add { background: var(--add) } pre .del { background: var(--del) } pre .hunk {
-    background: var(--hunk); color: var(--dim) }
-p { margin: .3rem 0; overflow-wrap: anywhere } summary { cursor: pointer; overflow-wrap: anywhere }
-.place, .note { color: var(--dim); overflow-wrap: anywhere } .item { padding-left: 1.6em;
-    text-indent: -1.6em }
-.sign { font: bold 1em ui-monospace, monospace; display: inline-block; width: 1.6em;
-    text-indent: 0 } .plus { color: var(--add-fg) } .minus { color: var(--del-fg) }
-table { border-collapse: collapse; margin: .4rem 0 } th, td { padding: .1rem .9rem .1rem 0 }
-th { text-align: left; font-weight: 500 } td, thead th { text-align: right;
-    font-variant-numeric: tabular-nums } thead th { color: var(--dim) }
-.phase th { padding-left: 1.2em; color: var(--dim) } .seconds th, .seconds td {
-    border-top: 1px solid var(--line) }
-@media print { body { background: none } section { border: 0; padding: 0 } pre {
-    white-space: pre-wrap } pre span { width: auto } }
-"""
-_WORDS = {"+": ("appeared", "plus"), "-": ("vanished", "minus"), "~": ("changed", "both")}
-_KINDS = {"+": " class=add", "-": " class=del", "@": " class=hunk"}
-
-
-def page(results):
-    """The differences as one self-contained HTML page: no scripts, nothing from any network."""
-    from html import escape
-
-    def text(value):
-        return escape(shown(value))
-
-    def sign(one):
-        return '<span class="sign %s">%s</span>' % (
-            _WORDS[one][1],
-            "&minus;" if one == "-" else one,
-        )
-
-    out = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
-        "'unsafe-inline'\">",
-        '<meta name="viewport" content="width=device-width"><title>depyf diff</title>',
-        "<style>%s</style></head><body><header><span class=brand>depyf</span><h1>What "
-        "changed</h1></header><main>" % _STYLE,
-    ]
-    for result in results:
-        out.append(
-            "<section><p>%s%s<br>%s%s</p>" % (sign("-"), text(result.a), sign("+"), text(result.b))
-        )
-        counts = [
-            (word, sum(1 for change in result.changes if change.sign == one))
-            for one, (word, _) in _WORDS.items()
-        ]
-        out.append(
-            "<p><strong>%s</strong></p>"
-            % (
-                ", ".join("%d %s" % (count, word) for word, count in counts if count)
-                or "No differences."
-            )
-        )
-        if result.totals:
-            rows = "".join(
-                "<tr class=%s><th scope=row>%s</th>%s</tr>"
-                % (
-                    total.kind,
-                    text(total.label),
-                    "".join("<td>%s</td>" % text(cell) for cell in total.cells()[1:]),
-                )
-                for total in result.totals
-            )
-            out.append(
-                "<table><thead><tr><th></th><th scope=col>&minus;</th><th scope=col>+</th>"
-                "<th scope=col>change</th></tr></thead><tbody>%s</tbody></table>" % rows
-            )
-        out += ["<p class=note>%s</p>" % text(note) for note in result.notes]
-        current = None
-        for change in result.changes:
-            if change.function != current or current is None:
-                current = change.function
-                out.append("</section><section><h2>%s</h2>" % text(current or "The run"))
-                if change.place:
-                    out.append(
-                        "<p class=place>%s:%d</p>"
-                        % (text(short_path(change.place[0])), change.place[1])
-                    )
-            head = "%s%s <span class=note>(%s)</span>" % (
-                sign(change.sign),
-                text(change.what),
-                _WORDS[change.sign][0],
-            )
-            if not change.lines:
-                out.append("<p class=item>%s</p>" % head)
-                continue
-            rows = [
-                "<span%s>%s</span>" % (_KINDS.get(line[:1], ""), text(line) or " ")
-                for line in change.lines
-            ]
-            opened = " open" if len(change.lines) <= 60 else ""
-            out.append(
-                "<details%s><summary>%s</summary><pre>%s</pre></details>"
-                % (opened, head, "".join(rows))
-            )
-        out.append("</section>")
-    out.append("</main></body></html>\n")
-    return "\n".join(out)
-
-
-def write_page(path, results):
-    """Writes `page` to a file.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(page(results))

@@ -10,7 +10,7 @@ import depyf
 import pytest
 import torch
 from processes import environment
-from depyf import cli, difference, summary
+from depyf import cli, difference, difference_page, summary
 
 
 def first(x, flag=False):
@@ -110,7 +110,7 @@ def test_counts_and_seconds_by_phase_come_first(dumps, capsys, tmp_path):
     phases = [total.b for total in result.totals if total.kind == "phase"]
     assert abs(sum(phases) - seconds) < 0.01
     assert lines[3].split() == ["-", "+"] and lines[4].split()[0] == "compiles"
-    assert "<th scope=row>AOTAutograd</th>" in difference.page([result])
+    assert "<th scope=row>AOTAutograd</th>" in difference_page.page([result])
 
 
 def test_the_page_shows_hostile_text_as_text(dumps, tmp_path, capsys):
@@ -123,10 +123,10 @@ def test_the_page_shows_hostile_text_as_text(dumps, tmp_path, capsys):
     function["entries"][0]["breaks"][0]["reason"] = payload
     hostile["functions"].append(dict(copy.deepcopy(function), name=payload, filename=payload))
     result = difference.compare(document, hostile)
-    page = difference.page([result])
+    page = difference_page.page([result])
     assert "<script" not in page and "&lt;script&gt;" in page and "default-src 'none'" in page
     assert "\x1b" not in page and "\x1b" not in result.text()
-    difference.write_page(str(tmp_path / "page.html"), [result])
+    difference_page.write_page(str(tmp_path / "page.html"), [result])
     code, out, _ = run_diff(capsys, dumps["a"], dumps["changed"], "--page", tmp_path / "diff.html")
     assert code == 1 and "diff.html" in out
     text = (tmp_path / "diff.html").read_text()
@@ -191,7 +191,7 @@ def test_many_guards_are_one_change_and_the_page_has_no_empty_lines_between(dump
     result = difference.compare(document, grown)
     (change,) = [one for one in result.changes if one.what.startswith("guards: ")]
     assert change.what == "guards: 0 vanished, 50 appeared" and len(change.lines) == 50
-    page = difference.page([result])
+    page = difference_page.page([result])
     assert "</span>\n<span" not in page and page.count("class=add") == 50 and "1 changed" in page
     few = copy.deepcopy(document)
     few["functions"][0]["entries"][0]["guards"].append(dict(guard, text="L['y'] == 1"))

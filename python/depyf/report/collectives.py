@@ -45,7 +45,9 @@ def of_graph(text: str, compile_id: str = "") -> List[Collective]:
     return found
 
 
-def of_run(run: Document, text_of: Optional[Callable[[Any], str]] = None) -> List[Collective]:
+def of_run(
+    run: Document, text_of: Optional[Callable[[Any], Optional[str]]] = None
+) -> List[Collective]:
     """Those of all captured graphs, in the order in which they were compiled.
 
     Args:

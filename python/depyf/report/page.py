@@ -7,12 +7,20 @@ import hashlib
 import json
 import os
 import re
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from depyf import schema
 from depyf.files import write_atomically
 from depyf.report import collectives, flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
+from depyf.report.overview import Node
 from depyf.report.texts import Pool, packed, visible
+from depyf.schema import Document
+
+#: what the template or the script reads of one thing, by name
+Row = Dict[str, Any]
+#: file and name -> functions whose source is known
+Parents = Dict[Tuple[Any, Any], List[Document]]
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
 
@@ -47,24 +55,24 @@ _EVENTS = 400
 _LINKS = 32
 
 
-def write(path, text):
+def write(path: str, text: str) -> None:
     """Writes the page in one step, so that a reader never sees half of it."""
     write_atomically(path, text, "backslashreplace")
 
 
-def _asset(name):
+def _asset(name: str) -> str:
     with open(os.path.join(_ASSETS, name), encoding="utf-8") as stream:
         return stream.read()
 
 
-def _hash(text):
+def _hash(text: str) -> str:
     return "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode(
         "ascii"
     )
 
 
 @functools.lru_cache(maxsize=None)
-def _template():
+def _template() -> Any:
     import jinja2
 
     try:
@@ -104,12 +112,12 @@ def _template():
         return environment.get_template("page.html")
 
 
-def load():
+def load() -> None:
     """Loads Jinja2 and the template, so that the first page takes no longer than the others."""
     _template()
 
 
-def _icon():
+def _icon() -> str:
     picture = (
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
         "<rect width='16' height='16' rx='4' fill='#0f766e'/><path d='M4 5h8M4 8h5M4 11h7' "
@@ -122,7 +130,7 @@ def _icon():
 _MAY_BE_ODD = re.compile(r"\\[urbf]|\x7f")
 
 
-def _visible_all(value):
+def _visible_all(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -132,7 +140,7 @@ def _visible_all(value):
     return value
 
 
-def _data(value):
+def _data(value: Any) -> str:
     """JSON of which each string can be shown: ASCII without a NUL, whatever the strings hold."""
     text = json.dumps(value, separators=(",", ":"), default=repr)
     if _MAY_BE_ODD.search(text) is None:
@@ -140,7 +148,7 @@ def _data(value):
     return json.dumps(_visible_all(value), separators=(",", ":"), default=repr)
 
 
-def _seconds(value):
+def _seconds(value: float) -> str:
     """Seconds as people say them."""
     if value >= 100:
         return "%d s" % round(value)
@@ -151,13 +159,13 @@ def _seconds(value):
     return "0 ms" if value <= 0 else "<1 ms"
 
 
-def _place(pair):
+def _place(pair: Tuple[str, int]) -> str:
     filename, line = pair
     name = os.path.basename(filename) or filename
     return "%s:%d" % (name, line) if line else name
 
 
-def render(runs, folder):
+def render(runs: List[Document], folder: str) -> str:
     """The page's text.
 
     Args:
@@ -173,7 +181,7 @@ def render(runs, folder):
     plain = pool.size() <= _PLAIN
     said = Pool()  # torch's own words, which the template meets
 
-    def packs():
+    def packs() -> List[Tuple[str, List[Tuple[int, str]]]]:
         return [
             ("text", [] if plain else packed(pool.texts)),
             ("raw", packed(said.texts)),
@@ -198,7 +206,7 @@ def render(runs, folder):
         avoidable=overview.avoidable(nodes),
         profiles=profiles,
         flows=flow.draw(nodes),
-        tiles=_tiles(nodes, runs),
+        tiles=_tiles(nodes),
         total=total,
         times=[_bar(node, slowest[0].seconds) for node in slowest if node.seconds][:25],
         timed=sum(1 for node in nodes if node.seconds),
@@ -217,7 +225,7 @@ def render(runs, folder):
     )
 
 
-def _title(runs):
+def _title(runs: List[Document]) -> str:
     if runs[0].get("program", "").endswith((".py", ".pyc")):
         return os.path.basename(runs[0]["program"])
     for run in runs:
@@ -227,7 +235,7 @@ def _title(runs):
     return runs[0].get("label") or "torch.compile"
 
 
-def _when(run):
+def _when(run: Document) -> str:
     started = run.get("started")
     if not isinstance(started, (int, float)) or started <= 0:
         return ""
@@ -237,7 +245,7 @@ def _when(run):
         return ""
 
 
-def _tiles(nodes, runs):
+def _tiles(nodes: List[Node]) -> List[Row]:
     entries = [node.entry for node in nodes]
     breaks = sum(len(node.breaks) for node in nodes)
     recompiles = sum(1 for node in nodes if node.reasons)
@@ -291,7 +299,7 @@ def _tiles(nodes, runs):
     return tiles
 
 
-def _phases(nodes, total):
+def _phases(nodes: List[Node], total: float) -> List[Row]:
     sums = {
         name: sum(node.phases.get(name, 0.0) for node in nodes) for name, _, _ in overview.PHASES
     }
@@ -313,7 +321,7 @@ def _phases(nodes, total):
     return bar
 
 
-def _bar(node, longest):
+def _bar(node: Node, longest: float) -> Row:
     parts, x = [], 0.0
     for name, _, _ in overview.PHASES:
         if name in node.phases:
@@ -323,9 +331,9 @@ def _bar(node, longest):
     return {"node": node, "parts": parts}
 
 
-def _functions(nodes):
+def _functions(nodes: List[Node]) -> List[Row]:
     """Rows of the list of functions, by the time that their compiles took."""
-    rows = {}
+    rows: Dict[int, Row] = {}
     for node in nodes:
         identity = id(node.function) if node.function is not None else id(node)
         row = rows.setdefault(
@@ -352,9 +360,9 @@ def _functions(nodes):
     return sorted(rows.values(), key=lambda row: -row["seconds"])
 
 
-def _parents(runs):
+def _parents(runs: List[Document]) -> Parents:
     """File and name -> functions whose source is known, for the resume functions made of them."""
-    found = {}
+    found: Parents = {}
     for run in runs:
         for function in run.get("functions", ()):
             if (
@@ -368,7 +376,7 @@ def _parents(runs):
     return found
 
 
-def _source_of(node, parents):
+def _source_of(node: Node, parents: Parents) -> Tuple[str, int, str]:
     """The source of a compile, its first line's number, and where the text is from."""
     function = node.function
     if function is None:
@@ -394,7 +402,7 @@ def _source_of(node, parents):
 _NAMED = re.compile(r"^\s*# File: (.+?):(\d+)(?: in [^,]+)?, code: (.*)$", re.MULTILINE)
 
 
-def _named_lines(node):
+def _named_lines(node: Node) -> Tuple[str, int, str]:
     """Where the source is not known: the lines of it that torch names, at their numbers."""
     filename = node.place[0]
     lines = {
@@ -417,7 +425,7 @@ def _named_lines(node):
     )
 
 
-def _link(run, path, folder):
+def _link(run: Document, path: Optional[str], folder: str) -> Optional[str]:
     """A file of the dump as a link that is relative to the page; None where it is not there."""
     if not path or os.path.basename(path) != path or not run.get("folder"):
         return None
@@ -428,7 +436,7 @@ def _link(run, path, folder):
     return "/".join(quote(part) for part in relative.replace(os.sep, "/").split("/"))
 
 
-def _title_of(artifact):
+def _title_of(artifact: Document) -> str:
     title = _TITLES.get(artifact["stage"])
     if title is None:
         title = artifact["stage"].replace("_", " ")
@@ -441,7 +449,7 @@ def _title_of(artifact):
     return title
 
 
-def _guard_lines(guards):
+def _guard_lines(guards: Iterable[Document]) -> str:
     """Guards as lines of fields that a tab parts.
 
     The fields: kind, source, expression, torch's text where it differs, place.
@@ -469,14 +477,22 @@ def _guard_lines(guards):
 _RANK_OF_STAGE = {stage: position for position, stage in enumerate(schema.STAGES)}
 
 
-def _view(node, pool, parents, folder, budget):
+def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[int]) -> Row:
     """All that the page shows of one compile: JSON for the script, values for the template."""
     entry, run = node.entry, node.run
     known = len(pool.texts)
     source, first_line, origin = _source_of(node, parents)
     texts = []
 
-    def add(role, title, text, path=None, torch_path=None, kind="python", artifact=None):
+    def add(
+        role: str,
+        title: str,
+        text: Optional[str],
+        path: Optional[str] = None,
+        torch_path: Optional[str] = None,
+        kind: str = "python",
+        artifact: Optional[Document] = None,
+    ) -> None:
         number = None
         if text:
             if budget[0] >= len(text) or role in ("source", "code", "Captured_Graph"):
@@ -493,9 +509,10 @@ def _view(node, pool, parents, folder, budget):
                 "torch": torch_path,
                 "kind": kind,
             }
-            if kind == "graph" and number is not None:
+            if artifact and kind == "graph" and number is not None:
+                structure = artifact["structure"]
                 row["graph"] = pool.add_data(
-                    ("graph", number), lambda: graphs.graph(visible(text), artifact["structure"])
+                    ("graph", number), lambda: graphs.graph(visible(text), structure)
                 )
             if artifact and artifact.get("origins"):
                 row["origins"] = artifact["origins"]
@@ -536,7 +553,9 @@ def _view(node, pool, parents, folder, budget):
     guard_text = pool.add(_guard_lines(guards)) if guards else None
     full = _link(run, (node.function or {}).get("path"), folder)
     verdict = (
-        _VERDICTS.get(entry.get("verdict"), _VERDICTS["refused"]) if entry.get("name") else None
+        _VERDICTS.get(str(entry.get("verdict")), _VERDICTS["refused"])
+        if entry.get("name")
+        else None
     )
     data = {
         "key": node.key,
@@ -554,7 +573,9 @@ def _view(node, pool, parents, folder, budget):
         "graph": entry.get("graph_name"),
         "callers": [one.key for one in node.callers[:_LINKS]]
         + ([node.outer.key] if node.outer else []),
-        "calls": [[one.function.get("global_name"), one.key] for one in node.children[:_LINKS]],
+        "calls": [
+            [(one.function or {}).get("global_name"), one.key] for one in node.children[:_LINKS]
+        ],
         "warm": _warm(entry),
         "breaks": [
             {"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]}
@@ -591,7 +612,7 @@ def _view(node, pool, parents, folder, budget):
     }
 
 
-def _warm(entry):
+def _warm(entry: Document) -> str:
     """The caches of a compile of which torch no longer knows what its nodes were made of, or ""."""
     artifacts = entry.get("artifacts") or ()
     if any(
@@ -606,7 +627,7 @@ def _warm(entry):
     )
 
 
-def _failed(node):
+def _failed(node: Node) -> List[Row]:
     """The guards of this entry that failed later: what torch said when it compiled again."""
     found = []
     for later in node.siblings[node.number :]:
@@ -624,15 +645,15 @@ def _failed(node):
     return found
 
 
-def _missing(entry):
+def _missing(entry: Document) -> Dict[str, List[str]]:
     """Reason -> stages that are missing for it."""
-    found = {}
+    found: Dict[str, List[str]] = {}
     for stage, reason in (entry.get("missing") or {}).items():
         found.setdefault(str(reason), []).append(_TITLES.get(stage, stage.replace("_", " ")))
     return found
 
 
-def _events(entry):
+def _events(entry: Document) -> List[List[Any]]:
     """torch's longest compile events: name, start, length (microseconds) and depth."""
     events = [
         row for row in entry.get("events") or () if isinstance(row, (list, tuple)) and len(row) >= 3
@@ -642,7 +663,8 @@ def _events(entry):
     kept = sorted(events, key=lambda row: -row[2])[:_EVENTS]
     start = min(row[1] for row in kept)
     kept.sort(key=lambda row: (row[1], -row[2]))
-    rows, open_until = [], []
+    rows: List[List[Any]] = []
+    open_until: List[float] = []
     for name, begin, length in (row[:3] for row in kept):
         while open_until and open_until[-1] <= begin:
             open_until.pop()

@@ -1,0 +1,124 @@
+"""`depyf report`: the page and the summary of a dump, of the ranks of a job, or of a trace log."""
+
+import argparse
+import os
+import sys
+from typing import Dict, List
+
+from depyf import summary
+from depyf.difference import compare_ranks
+from depyf.schema import Document
+from depyf.terminal import hyperlinks, place
+
+
+def load_any(path: str) -> Document:
+    """The document of a dump's folder, or of a log of TORCH_TRACE."""
+    if (
+        os.path.exists(os.path.join(path, summary.MANIFEST))
+        or os.path.basename(path) == summary.MANIFEST
+    ):
+        return summary.load(path)
+    from depyf.report import ReportError, document
+
+    try:
+        found = document.load(path)
+    except (ReportError, OSError, ImportError) as error:
+        raise summary.DumpError(str(error))
+    found.setdefault("name", os.path.basename(os.path.normpath(path)))
+    return found
+
+
+def report_command(options: argparse.Namespace) -> int:
+    """`depyf report`; returns the exit code."""
+    try:
+        return _report(options)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        sys.stderr.write(
+            "depyf report: a dump is damaged: %s: %s\n" % (type(error).__name__, error)
+        )
+        return 2
+
+
+def _report(options: argparse.Namespace) -> int:
+    from depyf import launch
+
+    links = hyperlinks(sys.stdout)
+    folders: Dict[int, str] = {}
+    documents: Dict[int, Document] = {}
+    try:
+        for position, given in enumerate(options.dumps):
+            there = summary.ranks(given)
+            for rank, path in there.items():
+                folders.setdefault(rank, path)
+            if not there:
+                folders[position] = given
+        for rank, path in folders.items():
+            documents[rank] = load_any(path)
+            if len(folders) > 1:
+                documents[rank]["name"] = "rank %d" % rank
+    except summary.DumpError as error:
+        sys.stderr.write("depyf report: %s\n" % error)
+        return 2
+    page = None
+    workers = _workers_of(documents)
+    if not options.text:
+        try:
+            from depyf import report
+            from depyf.report.base import PAGE
+
+            sources = [folders[rank] for rank in sorted(folders)]
+            if workers:
+                target = options.dumps[0]
+                page = report.build(_with_code(workers), os.path.join(target, PAGE))
+            elif len(sources) == 1:
+                page = report.build(sources[0])
+            else:
+                target = (
+                    options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
+                )
+                page = report.build(sources, os.path.join(target or ".", PAGE))
+        except Exception as error:  # the text below is still of use
+            sys.stderr.write(
+                "depyf report: no page was written: %s: %s\n" % (type(error).__name__, error)
+            )
+    for rank in sorted(documents):
+        document = documents[rank]
+        if workers:
+            from depyf.follow import merged
+
+            print("depyf: of %d processes:" % len(workers))
+            document = merged(workers[0], workers[1:])
+        if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
+            print("rank %d" % rank)
+        print(summary.summary(document, None, links))
+    differ = False
+    if len(documents) > 1:
+        groups = compare_ranks(documents)
+        differ = bool(groups)
+        print(groups.text(links))
+    if page is not None:
+        print("depyf: " + place(str(page), None, links))
+        if options.open:
+            launch.open_page(str(page), None, sys.stdout)
+    if page is None and not options.text:
+        return 2
+    return 1 if differ else 0
+
+
+def _workers_of(documents: Dict[int, Document]) -> List[Document]:
+    """The one document and those of the workers beside it; [] for none, or for ranks."""
+    from depyf import follow
+
+    if len(documents) != 1:
+        return []
+    (document,) = documents.values()
+    folder = document.get("folder")
+    if not folder or not os.path.isdir(folder):
+        return []
+    found = follow.documents(folder, tidy=False)
+    return [document] + found if found else []
+
+
+def _with_code(documents: List[Document]) -> List[str]:
+    """The folders of those processes that compiled something."""
+    return [one["folder"] for one in documents if one["functions"] or one["unattributed"]]
