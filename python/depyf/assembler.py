@@ -21,6 +21,8 @@ _RELATIVE = frozenset(dis.hasjrel)
 # Jumps count code units from 3.10 on, bytes before.
 _JUMP_UNIT = 1 if sys.version_info >= (3, 10) else 2
 _ONE_ARRAY = sys.version_info >= (3, 11)
+#: a unit that adds nothing to an argument
+_EXTENSION = bytes((_OP["EXTENDED_ARG"], 0))
 
 
 def _pair(name: str) -> Tuple[int, ...]:
@@ -149,46 +151,36 @@ class Assembly:
 
     def assemble(self, **changes: Any) -> types.CodeType:
         """The code object of these instructions, with `changes` to its other attributes."""
-        encoded = []
-        sizes = []
-        for current in self.instructions:
-            units = encode(current.op, 0 if current.target is not None else current.argument)
-            encoded.append(units)
-            sizes.append(len(units))
+        listed = self.instructions
+        index = {id(one): i for i, one in enumerate(listed)}
+        encoded = [
+            _encoded(one.op, 0 if one.target is not None else one.argument) for one in listed
+        ]
+        jumps = [(i, one, index[id(one.target)]) for i, one in enumerate(listed) if one.target]
         while True:
-            offset, starts, grown = 0, {}, False
-            for current, size in zip(self.instructions, sizes):
-                starts[id(current)] = offset
-                offset += size + len(current.caches) // 2
-            for i, current in enumerate(self.instructions):
-                if current.target is None:
-                    continue
-                after = starts[id(current)] + sizes[i] + len(current.caches) // 2
-                argument = _jump_argument(current, after, starts[id(current.target)])
-                units = encode(current.op, argument)
-                if len(units) > sizes[i]:
-                    sizes[i] = len(units)
-                    grown = True
-                missing = sizes[i] - len(units)
-                encoded[i] = [(_OP["EXTENDED_ARG"], 0)] * missing + units
+            starts = [0]
+            for current, data in zip(listed, encoded):
+                starts.append(starts[-1] + (len(data) + len(current.caches)) // 2)
+            grown = False
+            for i, current, target in jumps:
+                data = _encoded(current.op, _jump_argument(current, starts[i + 1], starts[target]))
+                missing = len(encoded[i]) - len(data)
+                grown = grown or missing < 0
+                encoded[i] = _EXTENSION * (missing // 2) + data
             if not grown:
                 break
-        bytecode = bytearray()
-        for current, units in zip(self.instructions, encoded):
-            for pair in units:
-                bytecode.extend(pair)
-            bytecode.extend(current.caches)
         # Old code unit -> where it is now. An entry of a line table may end within the caches.
         moved = [0] * (self._units + 1)
-        ends = {id(one): starts[id(one)] + len(u) for one, u in zip(self.instructions, encoded)}
         for current, first, end in self._old:
-            moved[first] = starts[id(current)]
-            new_end = ends[id(current)] + len(current.caches) // 2
+            i = index[id(current)]
+            moved[first] = starts[i]
             for unit in range(first + 1, end):
-                moved[unit] = max(new_end - (end - unit), moved[first])
-        moved[self._units] = offset
+                moved[unit] = max(starts[i + 1] - (end - unit), starts[i])
+        moved[self._units] = starts[-1]
         code = self.code
-        changes["co_code"] = bytes(bytecode)
+        changes["co_code"] = b"".join(
+            [data + one.caches if one.caches else data for one, data in zip(listed, encoded)]
+        )
         if sys.version_info >= (3, 11):
             changes["co_linetable"] = _locations(code.co_linetable, moved)
             changes["co_exceptiontable"] = _handlers(code.co_exceptiontable, moved)
@@ -197,6 +189,13 @@ class Assembly:
         else:
             changes["co_lnotab"] = _line_steps(code.co_lnotab, moved)
         return replace(code, **changes)
+
+
+def _encoded(op: int, argument: int) -> bytes:
+    """One instruction without its caches."""
+    if argument < 256:
+        return bytes((op, argument))
+    return b"".join(map(bytes, encode(op, argument)))
 
 
 def _target(jump: Instruction) -> int:
@@ -255,11 +254,14 @@ def _locations(table: bytes, moved: List[int]) -> bytes:
         end = at + 1
         while end < len(table) and not table[end] & 0x80:
             end += 1
-        rest = table[at + 1 : end]
-        at = end
+        entry, at = at, end
         old = min(old + units, len(moved) - 1)
         left = moved[old] - new
         new = moved[old]
+        if left == units:  # as it was
+            result += table[entry:end]
+            continue
+        rest = table[entry + 1 : end]
         if left == 0:
             left = units  # a table longer than the code
         while left:

@@ -75,6 +75,9 @@ class _Consumption:
         self.instructions = assembly.instructions
         self.slots = slots
         self.index = {id(one): i for i, one in enumerate(self.instructions)}
+        self.bits = [
+            slots.get(one.argument, 0) if one.op in _HAS_LOCAL else 0 for one in self.instructions
+        ]
         handlers = assembly.handlers()
         self.handler = [
             self.index[id(handlers[id(one)])] if id(one) in handlers else -1
@@ -108,10 +111,6 @@ class _Consumption:
             found.append(i + 1)
         return found
 
-    def _bit(self, i: int) -> int:
-        one = self.instructions[i]
-        return self.slots.get(one.argument, 0) if one.op in _HAS_LOCAL else 0
-
     def _live(self) -> Tuple[List[int], List[int]]:
         """Slots that are read later, before and behind each instruction."""
         count = len(self.instructions)
@@ -123,7 +122,7 @@ class _Consumption:
             out = 0
             for target in self.following[i]:
                 out |= live_in[target]
-            bits, bit = out, self._bit(i)
+            bits, bit = out, self.bits[i]
             if bit:
                 bits = bits | bit if self.instructions[i].op in _LOADS else bits & ~bit
             if self.handler[i] >= 0:
@@ -154,7 +153,7 @@ class _Consumption:
         work = [0]
         while work:
             i = work.pop()
-            before, bit = bound[i], self._bit(i)
+            before, bit = bound[i], self.bits[i]
             if i in entries:
                 before &= live_in[i]
             bits = before
@@ -189,7 +188,7 @@ class _Consumption:
                     added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
         last = set()
         for i, one in enumerate(self.instructions):
-            bit = self._bit(i)
+            bit = self.bits[i]
             if bit and one.op == _BORROW:
                 one.op = _LOAD  # the slot may be empty before the stack lets go of the value
             if bit and not live_out[i] & bit:

@@ -24,8 +24,8 @@ class _Graph:
         self.name = name
 
 
-#: the captured graphs of every dump of this process
-_graphs: List[_Graph] = []
+#: the captured graphs of every dump of this process, by id of the module
+_graphs: Dict[int, _Graph] = {}
 _lock = threading.RLock()
 
 
@@ -39,12 +39,10 @@ def remember_graph(module: Any, path: str, home: str, name: str) -> None:
         name: that global's name.
     """
     with _lock:
-        _graphs[:] = [
-            known
-            for known in _graphs
-            if known.module.get() is not None and known.module.get() is not module
-        ]
-        _graphs.append(_Graph(module, path, home, name))
+        if len(_graphs) & (len(_graphs) - 1) == 0:  # now and then, not for each of a thousand
+            for key in [key for key, one in _graphs.items() if one.module.get() is None]:
+                del _graphs[key]
+        _graphs[id(module)] = _Graph(module, path, home, name)
 
 
 def forward_code(path: str) -> Optional[types.CodeType]:
@@ -117,7 +115,7 @@ class debug:
         stance.__enter__()
         self._stance = stance
         with _lock:
-            for graph in _graphs:
+            for graph in _graphs.values():
                 module = graph.module.get()
                 if module is not None:
                     self._show(module, graph)
