@@ -57,8 +57,8 @@ constexpr std::uint8_t kOnRows = 1;
 
 /// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it
 /// begin a row? 3.10 and 3.11 test a value that both jump on once where both are of one row, else
-/// twice.
-constexpr std::uint32_t kBeginsRow = 1, kOnSameRow = 2;
+/// twice. kInner: it stands in parentheses, on whatever rows (3.14).
+constexpr std::uint32_t kBeginsRow = 1, kOnSameRow = 2, kInner = 3;
 
 /// How an integer is spelt: Expr::op of a Constant.
 enum class IntegerStyle : std::uint8_t { Decimal, Hexadecimal, Octal, Binary, Thousands };

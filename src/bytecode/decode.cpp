@@ -495,6 +495,16 @@ class Decoder {
            (minor_ >= 13 && (op == Op::BRANCH_FALSE || op == Op::BRANCH_TRUE));
   }
 
+  /// COPY 1; TO_BOOL; BRANCH, the first test of `(a and b) and c`: 3.14 makes a threaded jump
+  /// without a handler (flowgraph.c), and then the whole test of it. bool() may raise there, so the
+  /// TO_BOOL is marked.
+  bool is_threaded_test(std::uint32_t i) const {
+    const std::vector<Instr>& instrs = out_.instrs;
+    return minor_ == 14 && i + 2 < instrs.size() && instrs[i].op == Op::COPY &&
+           instrs[i].arg == 1 && instrs[i + 1].op == Op::TO_BOOL &&
+           (instrs[i + 2].op == Op::BRANCH_FALSE || instrs[i + 2].op == Op::BRANCH_TRUE);
+  }
+
   void fold() {
     std::vector<Instr>& instrs = out_.instrs;
     const auto size = static_cast<std::uint32_t>(instrs.size());
@@ -687,10 +697,14 @@ class Decoder {
     const Op maker = started ? instrs[generator_at_ - 1].op : Op::UNKNOWN;
     const std::uint32_t depth = maker == Op::GET_ITER ? 2 : maker == Op::GET_AITER ? 1 : 0;
     std::uint32_t rows = 0, covered = generator_at_ == kNoTarget ? 0 : generator_at_ + 2;
+    std::vector<std::uint32_t> threaded;
     for (const ExceptionRow& row : out_.rows) {
       if (row.begin > covered) {
         for (std::uint32_t i = covered; i < row.begin; ++i) {
-          if (!never_raises(i)) return;
+          if (i + 2 < row.begin && is_threaded_test(i))
+            threaded.push_back(++i);
+          else if (!never_raises(i))
+            return;
         }
       }
       covered = row.end;
@@ -704,20 +718,26 @@ class Decoder {
     for (std::uint32_t i = covered; i < handler; ++i) {
       if (!never_raises(i)) return;
     }
+    for (const std::uint32_t i : threaded) out_.instrs[i].aux = 1;
     std::erase_if(out_.rows, [&](const ExceptionRow& row) { return row.target == handler; });
     scratch_.removed[handler] = scratch_.removed[handler + 1] = 1;
   }
 
   /// Drops empty rows and joins neighbours with the same handler, also over a branch that never
-  /// raises and is in no row (3.13+).
+  /// raises and is in no row (3.13+), and over a test that was threaded (3.14).
   void join_rows() {
     std::vector<ExceptionRow>& rows = out_.rows;
     const auto branches_only = [&](std::uint32_t from, std::uint32_t to) {
       for (; from < to; ++from) {
+        if (from + 2 < to && is_threaded_test(from)) from += 2;
         const Op op = out_.instrs[from].op;
         if (op != Op::BRANCH_FALSE && op != Op::BRANCH_TRUE && op != Op::JUMP) return false;
       }
       return true;
+    };
+    const auto mark_tests = [&](std::uint32_t from, std::uint32_t to) {
+      for (; from < to; ++from)
+        if (out_.instrs[from].op == Op::TO_BOOL) out_.instrs[from].aux = 1;
     };
     std::size_t used = 0;
     for (const ExceptionRow row : rows) {
@@ -726,6 +746,7 @@ class Decoder {
         ExceptionRow& before = rows[used - 1];
         if (before.target == row.target && before.depth == row.depth && before.lasti == row.lasti &&
             (before.end == row.begin || (minor_ >= 13 && branches_only(before.end, row.begin)))) {
+          mark_tests(before.end, row.begin);
           before.end = row.end;
           continue;
         }

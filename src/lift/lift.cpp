@@ -1268,7 +1268,7 @@ class Lifter {
                         const std::vector<std::uint32_t>& uses) {
     if (at == 0 || body[at - 1] != tested || uses[tested.index] != 1) return;
     Value& value = out_[tested];
-    if (value.op == Op::TO_BOOL) {
+    if (value.op == Op::TO_BOOL && value.aux == 0) {
       tested = value.operands[0];
       value.operands = {};
     } else if (value.op == Op::COMPARE) {

@@ -477,7 +477,8 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   const ExprId first = select.negate_first ? negate(s_.ast, operand) : operand;
   auto operands_of = [&](ExprId e) {
     const Expr& whole = s_.ast[e];
-    return whole.kind == ExprKind::BoolOp && whole.op == op && whole.a != kBeginsRow
+    return whole.kind == ExprKind::BoolOp && whole.op == op && whole.a != kBeginsRow &&
+                   whole.a != kInner
                ? std::vector<ExprId>(whole.kids.begin(), whole.kids.end())
                : std::vector<ExprId>{e};
   };
@@ -498,6 +499,25 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     chain.extra = s_.ast.arena.copy(ops);
     list.back() = s_.ast.add(chain);
     right.erase(right.begin());
+  }
+  // `(a and b) and c`: what a threaded test of `a` begins ends with the next operand, or goes on
+  // where that begins such operands itself.
+  if (select.inner && !select.chained) {
+    if (Expr& next = s_.ast[right.front()];
+        next.kind == ExprKind::BoolOp && next.op == op && next.a == kInner) {
+      const std::vector<ExprId> more(next.kids.begin(), next.kids.end());
+      list.insert(list.end(), more.begin(), more.end());
+    } else {
+      list.push_back(right.front());
+    }
+    right.erase(right.begin());
+    Expr inner;
+    inner.kind = ExprKind::BoolOp;
+    inner.op = op;
+    inner.a = kInner;
+    inner.kids = s_.ast.arena.copy(list);
+    inner.origin = origin(v);
+    list.assign(1, s_.ast.add(inner));
   }
   list.insert(list.end(), right.begin(), right.end());
   if (select.merged &&

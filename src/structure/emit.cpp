@@ -402,6 +402,20 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
   if (falls) s_.ast[st].level = kBodyKnown;
   std::uint32_t then = list(), rest = list();
   const int other = 1 - body;
+  // `assert a is b`, whose test has no negation: what follows it is not nested in it.
+  if (body == 0 && !else_written && is_block(no) && no != ctx.follow &&
+      s_.nodes[no].pred_count == 1 && !negation_is_free(s_.ast, test) &&
+      s_.fails_assertion(BlockId(no))) {
+    later([=, this] {
+      const StmtId pass = statement(StmtKind::Pass);
+      s_.ast[st].body = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
+      s_.ast[st].orelse = close(rest);
+      add(l, st);
+      go(from, 0, l, ctx);
+    });
+    go(from, 1, rest, ctx);
+    return;
+  }
   later([=, this] {
     if (terminates(then) && !else_written) {
       s_.ast[st].body = close(then);

@@ -292,6 +292,8 @@ class Folder {
         sel.kind = is_and ? Select::And : Select::Or;
         sel.chained = static_cast<bool>(e.external);
         sel.negate_first = negate_first;
+        sel.inner = node.threaded;
+        const bool threaded = arm.threaded;
         sel.rest = negated && !negate_first ? negate(s_.ast, e.expr) : e.expr;
         std::uint32_t carried = count_in(other, first);
         s_.uses[first.index] -= carried;  // its own use as condition is now the Select's operand
@@ -314,6 +316,7 @@ class Folder {
           set_branch(a, v, out_free, out_other, goes_on);
         else
           set_branch(a, v, out_other, out_free, goes_on);
+        s_.nodes[a.index].threaded = threaded;
         return true;
       }
     }
@@ -351,6 +354,7 @@ class Folder {
       sel.kind = side == 0 ? Select::And : Select::Or;
       sel.chained = static_cast<bool>(e.external);
       sel.merged = true;
+      sel.inner = node.threaded;
       sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       for (ValueId arg : out.args)
@@ -388,6 +392,7 @@ class Folder {
       Select sel;
       sel.kind = side == 0 ? Select::And : Select::Or;
       sel.chained = static_cast<bool>(e.external);
+      sel.inner = node.threaded;
       sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       const std::uint32_t offset = arm.term_offset;
@@ -816,7 +821,7 @@ class Folder {
     // as they are; not those of an `assert`.
     if (!in_comprehension(a))
       for (int k = 0; k < 2; ++k)
-        if (is_loop_header(b.edges[k].to) && !fails_assertion(b.edges[1 - k].to) &&
+        if (is_loop_header(b.edges[k].to) && !s_.fails_assertion(b.edges[1 - k].to) &&
             !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to))
           return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
@@ -843,23 +848,6 @@ class Folder {
     kill(no.to);
     set_branch(a, v, out_yes, out_no, goes_on);
     return true;
-  }
-
-  /// Does the block raise what an `assert` raises?
-  bool fails_assertion(BlockId b) {
-    const Node& node = s_.nodes[b.index];
-    const bool goes_on =
-        !node.body.empty() && s_.is_op(node.body.back(), Op::RAISE);  // into dead code
-    const std::span<const ValueId> raised = goes_on ? s_.at(node.body.back()).operands
-                                            : node.term == TermKind::Raise ? node.raise_args
-                                                                           : std::span<ValueId>();
-    if (raised.size() != 1) return false;
-    ValueId type = s_.resolve(raised[0]);
-    if (s_.is_op(type, Op::CALL)) type = s_.resolve(s_.at(type).operands[0]);
-    if (s_.is_op(type, Op::LOAD_COMMON))
-      return static_cast<CommonConstant>(s_.at(type).arg) == CommonConstant::AssertionError;
-    return s_.lifted.traits.source_order && s_.is_op(type, Op::LOAD_GLOBAL) &&
-           s_.module[StrId(s_.at(type).arg)] == "AssertionError";
   }
 
   /// Where there are no statements: in a comprehension's own code, or in the region of an inlined

@@ -574,4 +574,20 @@ void Structurer::diagnose(std::uint8_t level, std::uint32_t offset, std::string 
   ast.diagnostics.push_back({Diagnostic::Ladder, level, lifted.code, offset, std::move(message)});
 }
 
+/// Does the block raise what an `assert` raises?
+bool Structurer::fails_assertion(BlockId b) {
+  const Node& node = nodes[b.index];
+  const bool goes_on = !node.body.empty() && is_op(node.body.back(), Op::RAISE);  // into dead code
+  const std::span<const ValueId> raised = goes_on ? at(node.body.back()).operands
+                                          : node.term == TermKind::Raise ? node.raise_args
+                                                                         : std::span<ValueId>();
+  if (raised.size() != 1) return false;
+  ValueId type = resolve(raised[0]);
+  if (is_op(type, Op::CALL)) type = resolve(at(type).operands[0]);
+  if (is_op(type, Op::LOAD_COMMON))
+    return static_cast<CommonConstant>(at(type).arg) == CommonConstant::AssertionError;
+  return lifted.traits.source_order && is_op(type, Op::LOAD_GLOBAL) &&
+         module[StrId(at(type).arg)] == "AssertionError";
+}
+
 }  // namespace depyf

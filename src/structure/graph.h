@@ -87,6 +87,7 @@ struct Node {
   bool behind_copy =
       false;  // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;            // ForIter of an `async for`
+  bool threaded = false;             // Branch: see read_threaded_tests
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`:
                                      // matched -> edges[0], otherwise edges[1]
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
@@ -107,6 +108,8 @@ struct Select {
   bool negate_first = false;  // of all three: the tested value
   bool merged = false;  // And, Or: both operands ran into one place, as a value; what tests that is
                         // another operation
+  bool inner =
+      false;  // And, Or: `first` is the first operand of one in brackets, `(a and b) and c`
   ExprId rest, orelse;  // IfExp: rest is the body
 };
 
@@ -307,12 +310,13 @@ class Structurer {
       const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
   void fold_exception_types();                           // fold.cpp
   void fold_async_for();                                 // loops.cpp
-  bool drop_builtin_shortcuts();                         // structure.cpp
-  void join_module_ends();                               // structure.cpp
-  void split_at_breaks();                                // structure.cpp
-  void split_at_iterators();                             // structure.cpp
-  void drop_constant_params();                           // structure.cpp
-  void return_at_once();                                 // structure.cpp
+  void read_threaded_tests();
+  bool drop_builtin_shortcuts();  // structure.cpp
+  void join_module_ends();        // structure.cpp
+  void split_at_breaks();         // structure.cpp
+  void split_at_iterators();      // structure.cpp
+  void drop_constant_params();    // structure.cpp
+  void return_at_once();          // structure.cpp
   /// Not a module or a class, which no statement ends.
   bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
@@ -320,6 +324,7 @@ class Structurer {
   bool same_exit(BlockId a, BlockId b);
   bool written_apart(BlockId a, BlockId b);
   bool is_written_return(const Node& node) const;
+  bool fails_assertion(BlockId b);
   std::size_t class_epilogue(const Node& node) const;
   void drop_unread_params();  // loops.cpp
   bool join_ends_of_parameters();

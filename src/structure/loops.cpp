@@ -435,6 +435,11 @@ bool Structurer::join_equal_ends() {
                                          // object are the same one
     return (std::uint64_t{1} << 41) + at(resolve(v)).arg;
   };
+  // A `return` inside of loops drops their iterators.
+  const auto drops_iterator = [&](const Value& value) {
+    return is_op(resolve(value.operands[0]), Op::GET_ITER) ||
+           is_op(resolve(value.operands[0]), Op::GET_AITER);
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (!is_end(node)) continue;
@@ -464,7 +469,7 @@ bool Structurer::join_equal_ends() {
     while (line != 0 && first > 0 && node.body.size() - first < kLongest) {
       const Value& value = at(node.body[first - 1]);
       if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT ||
-          value.op == Op::POP_TOP)
+          (value.op == Op::POP_TOP && (constant || !drops_iterator(value))))
         break;
       if (value.line != line &&
           std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end())
@@ -836,18 +841,17 @@ void Structurer::join_exit_copies() {
   recount();
 }
 
-/// 3.10 copies a short end together with the body of the `finally` before it: what is left of each
-/// copy is one end. Later the end stands in no handler's way, and copies of it may be out of
-/// different loops.
+/// The compiler copies a short end together with the body of the `finally` (3.10) or the exit of
+/// the `with` before it: what is left of each copy is one end. Later the end stands in no handler's
+/// way, and copies of it may be out of different loops.
 void Structurer::join_copies_behind_cleanups() {
-  const bool any_finally =
-      std::any_of(regions.begin(), regions.end(), [](const StructRegion& region) {
-        return region.kind == RegionKind::Finally && !region.unbinds;
-      });
-  if (lifted.traits.source_order || !any_finally || lifted.regions[0].entry != HandlerEntry::Six ||
-      !join_equal_ends())
-    return;
-  recount();
+  if (lifted.traits.source_order || lifted.regions.empty()) return;
+  const bool block_stack = lifted.regions[0].entry == HandlerEntry::Six;
+  const bool any = std::any_of(regions.begin(), regions.end(), [&](const StructRegion& region) {
+    return region.kind == RegionKind::With ||
+           (block_stack && region.kind == RegionKind::Finally && !region.unbinds);
+  });
+  if (any && join_equal_ends()) recount();
 }
 
 /// 3.10 … 3.12 test a `while` loop's condition at its end again (compiler_while). The second test

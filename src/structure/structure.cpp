@@ -54,6 +54,24 @@ void Structurer::join_module_ends() {
   tidy_jumps();
 }
 
+/// 3.14 takes a test out of its region where its jump was threaded, as that of `a` in `(a and b)
+/// and c`: decode() marks its TO_BOOL. It becomes a plain test again, and what it tells is kept.
+void Structurer::read_threaded_tests() {
+  for (Node& node : nodes) {
+    if (!node.alive || node.term != TermKind::Branch || node.body.empty()) continue;
+    const ValueId test = node.body.back();
+    const auto hands_over = [&](const Edge& edge) {
+      return std::find(edge.args.begin(), edge.args.end(), test) != edge.args.end();
+    };
+    if (test != resolve(node.value) || !is_op(test, Op::TO_BOOL) || at(test).aux == 0 ||
+        hands_over(node.edges[0]) || hands_over(node.edges[1]))
+      continue;
+    node.value = resolve(at(test).operands[0]);
+    node.body.pop_back();
+    node.threaded = true;
+  }
+}
+
 /// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a
 /// test whether the name is the builtin and a loop in place of the call. The call says it all.
 bool Structurer::drop_builtin_shortcuts() {
@@ -225,6 +243,7 @@ struct Step {
 constexpr Step kSteps[] = {
     {"regions",
      [](Reshaping& r) {  // exception-state bookkeeping goes first: it hides the real regions
+       if (r.s.lifted.traits.folds_displays) r.s.read_threaded_tests();
        if (r.s.drop_builtin_shortcuts() || !r.s.regions.empty()) r.s.classify_regions();
      }},
     // while copies still stand alone

@@ -184,7 +184,7 @@ class Gatherer {
         }
         if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not))
           facts.flipped = !facts.flipped;
-        else if (value.op != Op::TO_BOOL)
+        else if (value.op != Op::TO_BOOL || value.aux != 0)
           break;
         out_.values[id.index].transparent = true;
         facts.test = value.operands[0];

@@ -368,3 +368,15 @@ def test_source_that_is_not_proven_says_so(monkeypatch):
     assert source.verdict == "different" and not source.proven and source.detail
     assert source.startswith("# NOT PROVEN to do what the bytecode does: ")
     assert depyf.decompile(Class.method, check=False).startswith("def method(self):")
+
+
+@pytest.mark.parametrize("test", ["%s is b", "%s is not b, 'no'", "%s in b", "%s is None", "%s == b"])
+def test_many_asserts_are_not_nested(test):
+    text = "def f(a, b):\n" + "".join(
+        "    assert %s\n" % (test % ("a[%d]" % i)) for i in range(150)
+    )
+    scope = {}
+    exec(compile(text, "asserts.py", "exec"), scope)
+    source = depyf.decompile(scope["f"])
+    assert str(source) == text
+    assert source.proven
