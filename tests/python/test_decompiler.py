@@ -370,7 +370,9 @@ def test_source_that_is_not_proven_says_so(monkeypatch):
     assert depyf.decompile(Class.method, check=False).startswith("def method(self):")
 
 
-@pytest.mark.parametrize("test", ["%s is b", "%s is not b, 'no'", "%s in b", "%s is None", "%s == b"])
+@pytest.mark.parametrize(
+    "test", ["%s is b", "%s is not b, 'no'", "%s in b", "%s is None", "%s == b"]
+)
 def test_many_asserts_are_not_nested(test):
     text = "def f(a, b):\n" + "".join(
         "    assert %s\n" % (test % ("a[%d]" % i)) for i in range(150)
