@@ -51,7 +51,7 @@ for folder, names, files in os.walk(library):
             target = os.path.join(to, os.path.relpath(source, library) + "c")
             try:
                 py_compile.compile(source, target, doraise=True)
-            except (py_compile.PyCompileError, ValueError):
+            except (py_compile.PyCompileError, ValueError, OSError):  # a link to nowhere
                 continue
             print(source)
 """
