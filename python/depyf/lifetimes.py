@@ -21,6 +21,7 @@ _LOADS = frozenset(
 )
 _BORROW = _OP.get("LOAD_FAST_BORROW", -1)
 _LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
+_STARRED = _OP["CALL_FUNCTION_EX"]
 _HAS_LOCAL = frozenset(dis.haslocal)
 _LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
 _JUMPS = frozenset(
@@ -42,6 +43,68 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
     if slots:
         _Consumption(assembly, slots).apply()
     return assembly.assemble() if slots else code, tuple(code.co_varnames[slot] for slot in slots)
+
+
+def starred_as(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+    """`code` with those calls starred, `f(*(a, b))` for `f(a, b)`, that are so in `original`.
+
+    From 3.11 on a plain call gives its arguments away, and a starred one keeps them until it
+    returns. Calls are told by their number, or by their place before `return` where the two have
+    different numbers of them. The proof says whether they are the same.
+    """
+    if sys.version_info < (3, 11) or _STARRED not in _operations(original):
+        return code
+    assembly = Assembly(code)
+    ours, theirs = _calls(assembly.instructions), _calls(Assembly(original).instructions)
+    if len(ours) != len(theirs):
+        ours = [one for one in ours if one[2]]
+        theirs = [one for one in theirs if one[2]]
+    if len(ours) != len(theirs):
+        return code
+    starred = {}
+    for (before, one, _), (_, other, _) in zip(ours, theirs):
+        if one.name == "CALL" and before != "KW_NAMES" and other.op == _STARRED:
+            if not other.argument & 1:
+                starred[id(one)] = other
+
+    def change(one: Instruction) -> List[Instruction]:
+        other = starred.get(id(one))
+        if other is None:
+            return [one]
+        one.op, one.caches = _OP["BUILD_TUPLE"], b""
+        call = Instruction(_STARRED, other.argument)
+        call.caches = other.caches
+        if sys.version_info >= (3, 14):
+            return [one, Instruction(_OP["PUSH_NULL"]), call]
+        return [one, call]
+
+    if not starred:
+        return code
+    if "PRECALL" in _OP:  # stands directly before CALL
+        following = assembly.instructions[1:] + assembly.instructions[:1]
+        for one, behind in zip(assembly.instructions, following):
+            if id(behind) in starred:
+                one.op, one.argument, one.caches = _OP["NOP"], 0, b""
+    assembly.rewrite(change)
+    return assembly.assemble(co_stacksize=code.co_stacksize + 2)
+
+
+def _operations(code: types.CodeType) -> FrozenSet[int]:
+    """The operations of `code`."""
+    return frozenset(code.co_code[::2])
+
+
+def _calls(instructions: List[Instruction]) -> List[Tuple[str, Instruction, bool]]:
+    """Each call: what stands before it, and whether it is returned."""
+    found = []
+    before = ""
+    for i, one in enumerate(instructions):
+        if one.name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
+            last = i + 1 < len(instructions) and instructions[i + 1].name == "RETURN_VALUE"
+            found.append((before, one, last))
+        if one.name != "PRECALL":
+            before = one.name
+    return found
 
 
 def used_locals(code: types.CodeType) -> FrozenSet[str]:

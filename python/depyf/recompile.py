@@ -37,7 +37,7 @@ from depyf.function_source import (
     without_nonlocals,
 )
 from depyf.legend import UNCOPIED, legend, lifetime_note, table_of_globals, wrapped
-from depyf.lifetimes import consume, used_locals
+from depyf.lifetimes import consume, starred_as, used_locals
 from depyf.unpacking import without_copies
 
 _CO_NESTED = 0x10
@@ -261,6 +261,7 @@ def _attempt(
         if dynamo:
             candidate, uncopied = without_copies(candidate, original)
             candidate, consumed = consume(candidate, used_locals(original))
+            candidate = starred_as(candidate, original)
         for one in _with_own_functions(candidate, original) if dynamo else (candidate,):
             candidate = one
             verdict, detail = _core.compare(

@@ -303,6 +303,7 @@ static VersionTraits traits_of(PyVersion version) {
       .named_expressions = version >= PyVersion{3, 8},
       .one_test_on_a_row = version >= PyVersion{3, 10} && version < PyVersion{3, 12},
       .turns_tests = version >= PyVersion{3, 12},
+      .keeps_starred = version >= PyVersion{3, 11},
       .folds_displays = version >= PyVersion{3, 14},
       .keeps_not = version >= PyVersion{3, 14},
       // Measured; up to 3.8 a stack limits the parser, which the statements around need, too.

@@ -76,6 +76,10 @@ struct VersionTraits {
   /// 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same
   /// place in the source.
   bool turns_tests = false;
+  /// 3.11+: the callee takes over the arguments of a plain call, while the tuple and the dict of a
+  /// starred one keep theirs until it returns. From 3.12 on those of functions are taken over too,
+  /// those of methods are not.
+  bool keeps_starred = false;
   /// 3.14+: the constants that a display begins with come as one.
   bool folds_displays = false;
   /// 3.14+: `if not x in y` tests `x in y` and not `x not in y`.

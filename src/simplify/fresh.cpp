@@ -818,8 +818,13 @@ class Fresh {
         const ValueId id = body[i];
         if (!resolve(body, i)) opaque(id);
         // What the operation gives away has escaped by now.
-        if (id.index < lifted_.held.size() && !lifted_.held[id.index].empty())
-          result.held.emplace_back(id, held(lifted_.held[id.index]));
+        if (id.index < lifted_.held.size()) {
+          std::vector<ValueId> list = lifted_.held[id.index];
+          const Value& value = lifted_[id];
+          if (value.op == Op::CALL_EX && lifted_.traits.keeps_starred)
+            list.insert(list.end(), value.operands.begin() + 1, value.operands.end());
+          if (!list.empty()) result.held.emplace_back(id, held(list));
+        }
       }
       offset_ = block.term_offset;
       line_ = block.term_line;

@@ -114,7 +114,7 @@ class Spelling:
         """Its text; what comes before it is written as statements."""
         kind = one[0]
         if kind == "use":
-            return "use(%s)" % ", ".join(self.operands(deep, one[1]))
+            return self.call(self.operands(deep, one[1]))
         if kind in ("list", "tuple"):
             return self.display(kind, self.operands(deep, one[1]))
         if kind == "item":
@@ -150,6 +150,12 @@ class Spelling:
     def display(kind, items):
         inside = ", ".join(items)
         return "[%s]" % inside if kind == "list" else "(%s)" % (inside + "," * (len(items) == 1))
+
+    def call(self, items):
+        """A starred call keeps its arguments until it returns where a plain one gives them away."""
+        if self.rng.random() < 0.8:
+            return "use(%s)" % ", ".join(items)
+        return "use(*%s)" % self.display(self.rng.choice(("list", "tuple")), items)
 
     def plain(self, one):
         """One expression, as it is."""
@@ -243,6 +249,15 @@ class World:
             world.effect("make")
             return world.watched(Thing())
 
+        class Owner:
+            def use(self, *values):
+                world.effect("use %d" % len(values))
+                del values
+                world.log.append("used")
+                return world.watched(Thing())
+
+        if seed % 2:
+            use = Owner().use  # from 3.12 on a starred call of a function gives its arguments away
         self.names = {"make": make, "use": use, "several": several, "Stop": Stop}
         self.arguments = [self.watched(Thing()) for _ in ARGUMENTS]
 

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from depyf.frame_contract import argument_names
-from depyf.lifetimes import consume, used_locals
+from depyf.lifetimes import consume, starred_as, used_locals
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="nothing is consumed there")
 
@@ -318,10 +318,6 @@ def in_keywords(make, log):
     return take(kept=make("a"), logged=log(2))
 
 
-def in_a_dict_of_keywords(make, log):
-    return take(*(), **{"kept": make("a"), "logged": log(2)})
-
-
 def in_locals(make, log):
     function = take
     first = make("a")
@@ -336,8 +332,7 @@ def take(kept, logged):
 @pytest.mark.parametrize(
     "one, other",
     list(itertools.permutations((in_a_list, in_a_tuple, in_a_slice, in_two_lists), 2))
-    + [(in_keywords, in_a_dict_of_keywords), (in_a_dict_of_keywords, in_keywords)]
-    + [(in_keywords, in_locals), (in_a_dict_of_keywords, in_locals)],
+    + [(in_keywords, in_locals)],
 )
 def test_which_list_or_tuple_holds_a_value_counts_for_nothing(one, other):
     from depyf import _core
@@ -345,6 +340,60 @@ def test_which_list_or_tuple_holds_a_value_counts_for_nothing(one, other):
     code = consumed_as(one, other)
     assert ends(one, one.__code__) == ends(one, code)
     assert _core.compare(one.__code__, code, dynamo=True, lifetimes=True)[0] == "equivalent"
+
+
+class Taker:
+    def lets_go(self, one, log):
+        del one
+        return log(2)
+
+
+lets_go = Taker().lets_go
+
+
+def in_a_plain_call(make, log):
+    return lets_go(make("a"), log)
+
+
+def in_a_starred_call(make, log):
+    return lets_go(*[make("a"), log])
+
+
+def in_a_call_with_keywords(make, log):
+    return lets_go(one=make("a"), log=log)
+
+
+def in_a_dict_of_keywords(make, log):
+    return lets_go(*(), **{"one": make("a"), "log": log})
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (in_a_plain_call, in_a_starred_call),
+        (in_a_starred_call, in_a_plain_call),
+        (in_a_call_with_keywords, in_a_dict_of_keywords),
+        (in_a_dict_of_keywords, in_a_call_with_keywords),
+    ],
+)
+def test_a_starred_call_keeps_its_arguments_and_a_plain_one_gives_them_away(one, other):
+    from depyf import _core
+
+    code = consumed_as(one, other)
+    gives_away = sys.version_info >= (3, 11)
+    assert (ends(one, one.__code__) != ends(one, code)) == gives_away
+    verdict = _core.compare(one.__code__, code, dynamo=True, lifetimes=True)[0]
+    assert verdict == ("unproven" if gives_away else "equivalent")
+
+
+def test_a_plain_call_is_starred_where_the_original_is():
+    from depyf import _core
+
+    one, code = in_a_starred_call, consumed_as(in_a_starred_call, in_a_plain_call)
+    starred = starred_as(code, one.__code__)
+    assert ends(one, starred) == ends(one, one.__code__)
+    assert _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0] == "equivalent"
+    assert starred_as(code, in_a_plain_call.__code__) is code
 
 
 def test_what_torch_installed_stays_anyway():
