@@ -22,6 +22,7 @@ _LOADS = frozenset(
 _BORROW = _OP.get("LOAD_FAST_BORROW", -1)
 _LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
 _STARRED = _OP["CALL_FUNCTION_EX"]
+_CALLS = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX"))
 _HAS_LOCAL = frozenset(dis.haslocal)
 _LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
 _JUMPS = frozenset(
@@ -46,47 +47,95 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
 
 
 def starred_as(code: types.CodeType, original: types.CodeType) -> types.CodeType:
-    """`code` with those calls starred, `f(*(a, b))` for `f(a, b)`, that are so in `original`.
+    """`code` with its calls starred, `f(*(a, b))` for `f(a, b)`, where they are so in `original`.
 
     From 3.11 on a plain call gives its arguments away, and a starred one keeps them until it
-    returns. Calls are told by their number, or by their place before `return` where the two have
-    different numbers of them. The proof says whether they are the same.
+    returns; CPython stars a call of more than thirty arguments itself. Calls are told by their
+    number, or by their place before `return` where the two have different numbers of them. The
+    proof says whether they are the same.
     """
-    if sys.version_info < (3, 11) or _STARRED not in _operations(original):
+    if sys.version_info < (3, 11) or _STARRED not in _operations(original) | _operations(code):
         return code
     assembly = Assembly(code)
-    ours, theirs = _calls(assembly.instructions), _calls(Assembly(original).instructions)
+    listing = assembly.instructions
+    torchs = Assembly(original).instructions
+    ours, theirs = _calls(listing), _calls(torchs)
     if len(ours) != len(theirs):
-        ours = [one for one in ours if one[2]]
-        theirs = [one for one in theirs if one[2]]
+        ours = [i for i in ours if _is_returned(listing, i)]
+        theirs = [i for i in theirs if _is_returned(torchs, i)]
     if len(ours) != len(theirs):
         return code
-    starred = {}
-    for (before, one, _), (_, other, _) in zip(ours, theirs):
-        if one.name == "CALL" and before != "KW_NAMES" and other.op == _STARRED:
-            if not other.argument & 1:
-                starred[id(one)] = other
-
-    def change(one: Instruction) -> List[Instruction]:
-        other = starred.get(id(one))
-        if other is None:
-            return [one]
-        one.op, one.caches = _OP["BUILD_TUPLE"], b""
-        call = Instruction(_STARRED, other.argument)
-        call.caches = other.caches
-        if sys.version_info >= (3, 14):
-            return [one, Instruction(_OP["PUSH_NULL"]), call]
-        return [one, call]
-
-    if not starred:
+    replaced: Dict[int, List[Instruction]] = {}
+    room = 0
+    for i, other in zip(ours, theirs):
+        one, call = listing[i], torchs[other]
+        if one.name == "CALL" and call.op == _STARRED and not call.argument & 1:
+            behind = _starred(listing, i, call)
+            room = max(room, 2)
+        elif one.op == _STARRED and call.name == "CALL" and not one.argument & 1:
+            behind = _plain(listing, i, call)
+            room = max(room, call.argument)
+        else:
+            continue
+        replaced[id(one)] = [one] + behind
+    if not replaced:
         return code
-    if "PRECALL" in _OP:  # stands directly before CALL
-        following = assembly.instructions[1:] + assembly.instructions[:1]
-        for one, behind in zip(assembly.instructions, following):
-            if id(behind) in starred:
-                one.op, one.argument, one.caches = _OP["NOP"], 0, b""
-    assembly.rewrite(change)
-    return assembly.assemble(co_stacksize=code.co_stacksize + 2)
+    assembly.rewrite(lambda one: replaced.get(id(one), [one]))
+    return assembly.assemble(co_stacksize=code.co_stacksize + room)
+
+
+def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
+    """The plain call at `i` becomes what makes a tuple; the starred call to put behind it."""
+    one = listing[i]
+    at = i - 1 if listing[i - 1].name == "PRECALL" else i
+    if listing[at - 1].name == "KW_NAMES":
+        return []
+    if at != i:
+        _become_nothing(listing[at])
+    one.op, one.caches = _OP["BUILD_TUPLE"], b""
+    starred = Instruction(_STARRED, call.argument)
+    starred.caches = call.caches
+    return ([Instruction(_OP["PUSH_NULL"])] if sys.version_info >= (3, 14) else []) + [starred]
+
+
+def _plain(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
+    """The call at `i` of a list that was appended to becomes a plain one, and the list nothing."""
+    at = i - 1
+    if sys.version_info >= (3, 14):
+        at -= 1  # PUSH_NULL, for no keywords
+    gone = listing[at:i]
+    if gone[0].name not in ("LIST_TO_TUPLE", "CALL_INTRINSIC_1"):
+        return []
+    count, inner = 0, 0
+    while at > 0:
+        at -= 1
+        one = listing[at]
+        if one.name == "LIST_TO_TUPLE" or one.name == "CALL_INTRINSIC_1":
+            inner += 1
+        elif one.name == "BUILD_LIST" and not one.argument:
+            if not inner:
+                gone.append(one)
+                break
+            inner -= 1
+        elif one.name == "LIST_APPEND" and not inner:
+            gone.append(one)
+            count += 1
+    if count != call.argument or gone[-1].name != "BUILD_LIST":
+        return []
+    for one in gone:
+        _become_nothing(one)
+    one = listing[i]
+    plain = Instruction(call.op, count)
+    plain.caches = call.caches
+    if "PRECALL" not in _OP:
+        one.op, one.argument, one.caches = plain.op, plain.argument, plain.caches
+        return []
+    one.op, one.argument, one.caches = _OP["PRECALL"], count, bytes(2)
+    return [plain]
+
+
+def _become_nothing(one: Instruction) -> None:
+    one.op, one.argument, one.caches = _OP["NOP"], 0, b""
 
 
 def _operations(code: types.CodeType) -> FrozenSet[int]:
@@ -94,17 +143,12 @@ def _operations(code: types.CodeType) -> FrozenSet[int]:
     return frozenset(code.co_code[::2])
 
 
-def _calls(instructions: List[Instruction]) -> List[Tuple[str, Instruction, bool]]:
-    """Each call: what stands before it, and whether it is returned."""
-    found = []
-    before = ""
-    for i, one in enumerate(instructions):
-        if one.name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
-            last = i + 1 < len(instructions) and instructions[i + 1].name == "RETURN_VALUE"
-            found.append((before, one, last))
-        if one.name != "PRECALL":
-            before = one.name
-    return found
+def _calls(listing: List[Instruction]) -> List[int]:
+    return [i for i, one in enumerate(listing) if one.name in _CALLS]
+
+
+def _is_returned(listing: List[Instruction], i: int) -> bool:
+    return i + 1 < len(listing) and listing[i + 1].name == "RETURN_VALUE"
 
 
 def used_locals(code: types.CodeType) -> FrozenSet[str]:
