@@ -129,15 +129,19 @@ bool Regions::same_operation(ValueId a, ValueId b,
   const Value &x = s_.at(a), &y = s_.at(b);
   if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size())
     return false;
+  bool negated = false;
   if (x.kind == ValueKind::Select) {
-    if (!s_.same_select(a, b)) return false;
+    // The compiler turns the test of one copy round, where another block stands behind it.
+    negated = !s_.same_select(a, b);
+    if (negated && !(s_.uses[a.index] == 1 && s_.uses[b.index] == 1 && s_.negated_select(a, b)))
+      return false;
   } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
     return false;
   }
   for (std::size_t i = 0; i < x.operands.size(); ++i)
     if (!same_value(x.operands[i], y.operands[i], map) && !(i == 1 && marks_annotation(x)))
       return false;
-  map[a.index] = b;
+  (negated ? negated_ : map)[a.index] = b;
   if (x.kind == ValueKind::Operation) {
     std::vector<ValueId> ra = s_.results_of(a), rb = s_.results_of(b);
     for (std::size_t i = 0; i < ra.size() && i < rb.size(); ++i) map[ra[i].index] = rb[i];
@@ -150,6 +154,7 @@ bool Regions::match_copy(BlockId handler, RegionId base_h, BlockId t, Position& 
   std::unordered_map<std::uint32_t, ValueId> map;
   auto& visited = visited_;
   visited.clear();
+  negated_.clear();
   struct Pair {
     BlockId h;
     std::size_t hi;
@@ -262,13 +267,18 @@ bool Regions::match_copy(BlockId handler, RegionId base_h, BlockId t, Position& 
       if (hn.match != UINT32_MAX &&
           !s_.same_tree(s_.cases[hn.match].pattern, s_.cases[tn.match].pattern))
         return false;
-      if (hn.value && !same_value(hn.value, tn.value, map)) return false;
+      bool turned = false;  // the test, and so its ways
+      if (hn.term == TermKind::Branch) {
+        const auto found = negated_.find(s_.resolve(hn.value).index);
+        turned = found != negated_.end() && found->second == s_.resolve(tn.value);
+      }
+      if (hn.value && !turned && !same_value(hn.value, tn.value, map)) return false;
       if (hn.raise_args.size() != tn.raise_args.size()) return false;
       for (std::size_t i = 0; i < hn.raise_args.size(); ++i)
         if (!same_value(hn.raise_args[i], tn.raise_args[i], map)) return false;
       if (hn.item && tn.item) map[hn.item.index] = tn.item;
       for (int k = 0; k < hn.edge_count(); ++k) {
-        const Edge &he = hn.edges[k], &te = tn.edges[k];
+        const Edge &he = hn.edges[k], &te = tn.edges[turned ? 1 - k : k];
         const Node &hp = s_.nodes[he.to.index], &tp = s_.nodes[te.to.index];
         if (hp.params.size() == tp.params.size() && he.args.size() == te.args.size())
           for (std::size_t i = 0; i < he.args.size(); ++i) {

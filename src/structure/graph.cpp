@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ast/negate.h"
 #include "support/small_vector.h"
 
 namespace depyf {
@@ -552,6 +553,27 @@ bool Structurer::same_select(ValueId a, ValueId b) {
          same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse);
 }
 
+bool Structurer::negated_select(ValueId a, ValueId b) {
+  const Select m = select_of(a), n = select_of(b);
+  const bool kinds = (m.kind == Select::And && n.kind == Select::Or) ||
+                     (m.kind == Select::Or && n.kind == Select::And);
+  return kinds && !m.chained && !n.chained && m.negate_first != n.negate_first &&
+         same_tree(negate(ast, m.rest), n.rest);
+}
+
+/// The operands of `and` or `or`, with those of a first one in parentheses (kInner).
+std::vector<ExprId> Structurer::all_operands(const Expr& whole) const {
+  std::vector<ExprId> out(whole.kids.begin(), whole.kids.end());
+  for (ExprId first = out[0];
+       ast[first].kind == ExprKind::BoolOp && ast[first].op == whole.op && ast[first].a == kInner;
+       first = out[0]) {
+    const std::span<const ExprId> kids = ast[first].kids;
+    out.erase(out.begin());
+    out.insert(out.begin(), kids.begin(), kids.end());
+  }
+  return out;
+}
+
 bool Structurer::same_tree(ExprId a, ExprId b) {
   std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
   while (!work.empty()) {
@@ -560,6 +582,13 @@ bool Structurer::same_tree(ExprId a, ExprId b) {
     if (p == q) continue;
     if (!p || !q) return false;
     const Expr &x = ast[p], &y = ast[q];
+    if (x.kind == ExprKind::BoolOp && y.kind == x.kind && x.op == y.op) {
+      // Code under a handler shows the parentheses (3.14), its copy outside does not.
+      const std::vector<ExprId> left = all_operands(x), right = all_operands(y);
+      if (left.size() != right.size()) return false;
+      for (std::size_t i = 0; i < left.size(); ++i) work.push_back({left[i], right[i]});
+      continue;
+    }
     if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() ||
         !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
       return false;

@@ -194,7 +194,10 @@ class Structurer {
   /// Is it a value of `and` or `or` that is tested once more?
   bool is_merged(ValueId v) const { return at(v).kind == ValueKind::Select && select_of(v).merged; }
   /// Of two values of kind Select, the same but for their operands.
+  std::vector<ExprId> all_operands(const Expr& whole) const;
   bool same_select(ValueId a, ValueId b);
+  /// `a and b` and `not a or not b`, of one `a`?
+  bool negated_select(ValueId a, ValueId b);
   void replace_by(ValueId parameter, ValueId v) {
     forward[parameter.index] = v;
     forwarded_since_count = true;

@@ -318,8 +318,9 @@ void Structurer::drop_unread_params() {
   count_uses();
 }
 
-/// `return f(a or b < c < d)`: where several ways hand a value to the end of a statement that
-/// leaves the function, and another way has a copy of that end, the copy becomes a jump.
+/// `return f(a or b < c < d)`, or `finally: x = a and (b if c else d)`: where several ways hand a
+/// value to the end of a statement that leaves the function or raises again, and another way has a
+/// copy of that end, the copy becomes a jump.
 bool Structurer::join_ends_of_parameters() {
   constexpr std::size_t kLongest = 8;
   if (options.made_by_dynamo) return false;
@@ -329,8 +330,9 @@ bool Structurer::join_ends_of_parameters() {
     return Key{node.region ? node.region.index : UINT32_MAX, node.term, node.term_line};
   };
   auto leaves = [](const Node& node) {
-    return node.alive && node.term_line > 0 &&
-           (node.term == TermKind::Return || node.term == TermKind::Raise);
+    return node.alive && ((node.term_line > 0 &&
+                           (node.term == TermKind::Return || node.term == TermKind::Raise)) ||
+                          node.term == TermKind::Reraise);
   };
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest)

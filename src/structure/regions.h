@@ -152,6 +152,8 @@ class Regions {
   std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
   std::unordered_map<std::uint32_t, std::uint64_t>
       visited_;  // match_copy: block of the handler's code -> position in the copy
+  /// Tests of the handler's copy -> those of the other one that say the opposite.
+  std::unordered_map<std::uint32_t, ValueId> negated_;
 };
 
 }  // namespace depyf
