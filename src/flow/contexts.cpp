@@ -679,11 +679,16 @@ class Expansion {
     }
     emit(Op::RETURN_VALUE);
   }
-  void unwind_break() {
+  /// `break`, or `continue`: `as` says which, as the way into a `finally` body on the way out.
+  void unwind_loop(Entered as) {
     while (context_ != kNone) {
       const Context context = contexts_[context_];
       switch (context.kind) {
         case Entered::Loop:
+          if (as == Entered::ByContinue) {
+            jump(list_.instrs[origin_].target, JumpRole::Continue);
+            return;
+          }
           context_ = context.parent;
           drop_to(context.level);
           jump(context.target, JumpRole::Break);
@@ -694,38 +699,7 @@ class Expansion {
         case Entered::Try:
           context_ = context.parent;
           drop_to(context.level);
-          context_ = push(context_, Entered::ByBreak, origin_, context.level, *here_);
-          go(context.target);
-          return;
-        case Entered::TryExcept:
-          context_ = context.parent;
-          drop_to(context.level);
-          continue;
-        case Entered::Normally:
-        case Entered::ByCall:
-        case Entered::ByReturn:
-        case Entered::ByBreak:
-        case Entered::ByContinue:
-          context_ = context.parent;
-          continue;
-      }
-    }
-    fail(*here_, "is outside of a loop");
-  }
-  void unwind_continue() {
-    while (context_ != kNone) {
-      const Context context = contexts_[context_];
-      switch (context.kind) {
-        case Entered::Loop:
-          jump(list_.instrs[origin_].target, JumpRole::Continue);
-          return;
-        case Entered::Handler:
-          leave_handler(false);
-          continue;
-        case Entered::Try:
-          context_ = context.parent;
-          drop_to(context.level);
-          context_ = push(context_, Entered::ByContinue, origin_, context.level, *here_);
+          context_ = push(context_, as, origin_, context.level, *here_);
           go(context.target);
           return;
         case Entered::TryExcept:
@@ -925,12 +899,12 @@ class Expansion {
         return;
       case Op::BREAK_LOOP:
         keep_empty_body(index);
-        unwind_break();
+        unwind_loop(Entered::ByBreak);
         return;
       case Op::CONTINUE_LOOP:
         need_target(instr);
         keep_empty_body(index);
-        unwind_continue();
+        unwind_loop(Entered::ByContinue);
         return;
       case Op::RETURN_VALUE:
         if (minor_ <= 7)
@@ -982,11 +956,11 @@ class Expansion {
             return;
           case Entered::ByBreak:
             go_on(context);
-            unwind_break();
+            unwind_loop(Entered::ByBreak);
             return;
           case Entered::ByContinue:
             go_on(context);
-            unwind_continue();
+            unwind_loop(Entered::ByContinue);
             return;
         }
         return;

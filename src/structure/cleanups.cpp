@@ -303,21 +303,8 @@ bool Regions::match_copy(BlockId handler, RegionId base_h, BlockId t, Position& 
 
 BlockId Regions::split(Position p) {
   if (p.at == 0) return p.block;
-  Node rest = s_.nodes[p.block.index];
-  rest.body.assign(rest.body.begin() + static_cast<std::ptrdiff_t>(p.at), rest.body.end());
-  rest.params.clear();
-  rest.pred_count = 0;
-  BlockId id(static_cast<std::uint32_t>(s_.nodes.size()));
-  for (ValueId v : rest.body) s_.lifted.values[v.index].block = id;
-  Node& head = s_.nodes[p.block.index];
-  head.body.resize(p.at);
-  head.term = TermKind::Jump;
-  head.jump = JumpRole::Plain;
-  head.value = head.item = ValueId();
-  head.raise_args = {};
-  head.edges[0] = Edge{id, {}};
-  head.async_for = false;
-  s_.nodes.push_back(std::move(rest));
+  const BlockId id = s_.split_off(p.block, p.at);
+  s_[id].pred_count = 0;
   return id;
 }
 

@@ -669,7 +669,7 @@ class Dispatch {
     return st;
   }
 
-  StmtId unless_unbound(std::vector<StmtId> body, std::vector<StmtId> otherwise) {
+  StmtId unless_unbound(const std::vector<StmtId>& body, std::vector<StmtId> otherwise) {
     const StmtId handler = add(StmtKind::Handler);
     ast_[handler].e[0] = builtin(ast_, "NameError");
     ast_[handler].body = list_or_pass(std::move(otherwise));

@@ -191,6 +191,10 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
   if (node.region != ctx.region && !const_return(b) && !is_jump_statement(b)) check_place(b, ctx);
   BlockBuilder builder(s_, false);
   build(b, builder);
+  const auto finish = [&] {
+    builder.finish(BlockId(b));
+    flush(builder, l);
+  };
   switch (node.term) {
     case TermKind::Jump: {
       finish_and_hand_over(builder, BlockId(b), node.edges[0], l);
@@ -199,21 +203,18 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
     }
     case TermKind::Branch: {
       ExprId test = builder.take(node.value);
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       gen_if(b, test, l, ctx);
       return;
     }
     case TermKind::ForIter: {
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       gen_for(b, l, ctx);
       return;
     }
     case TermKind::Return: {
       ExprId value = builder.take(node.value);
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       StmtId st = statement(StmtKind::Return, end_origin(node));
       s_.ast[st].e[0] = value;
       add(l, st);
@@ -222,8 +223,7 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
     }
     case TermKind::Raise: {
       BlockBuilder::Operands args = builder.take_all(node.raise_args);
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       StmtId st = statement(StmtKind::Raise, end_origin(node));
       for (std::size_t i = 0; i < args.size() && i < 2; ++i) s_.ast[st].e[i] = args[i];
       add(l, st);
@@ -231,8 +231,7 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
       return;
     }
     case TermKind::Reraise: {
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       std::uint32_t t = targets_[std::size_t{b} * 2];
       if (t != kNone) {
         go_to_end(t, l, ctx, end_origin(node));
@@ -242,8 +241,7 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
       return;
     }
     case TermKind::Unreachable:
-      builder.finish(BlockId(b));
-      flush(builder, l);
+      finish();
       return;
     case TermKind::Send:
       throw Error("structure: a SEND loop of an unknown shape");

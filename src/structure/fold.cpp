@@ -323,6 +323,18 @@ class Folder {
     return false;
   }
 
+  /// The value of `first and rest`, or of `first or rest`, at the end of `a`; see Select::merged.
+  ValueId select_operands(BlockId a, ValueId first, const Arm& rest, bool is_and, bool merged) {
+    if (rest.external) s_.note(rest.external).chained = true;
+    Select sel;
+    sel.kind = is_and ? Select::And : Select::Or;
+    sel.chained = static_cast<bool>(rest.external);
+    sel.merged = merged;
+    sel.inner = s_.nodes[a.index].threaded;
+    sel.rest = rest.expr;
+    return select(a, first, sel, 1);
+  }
+
   /// `a and b`, `a or b` as a value: one edge hands the tested value itself to the merge, the arm
   /// hands over the other operand.
   bool join_values(BlockId a) {
@@ -349,23 +361,14 @@ class Folder {
       Arm e = as_expression(b, second, 1);
       if (!e || !chain_fits(e, first)) continue;
       if (e.external && side != 0) continue;
-      if (e.external) s_.note(e.external).chained = true;
-      Select sel;
-      sel.kind = side == 0 ? Select::And : Select::Or;
-      sel.chained = static_cast<bool>(e.external);
-      sel.merged = true;
-      sel.inner = node.threaded;
-      sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       for (ValueId arg : out.args)
         if (const ValueId v = s_.resolve(arg); v != second) --s_.uses[v.index];
-      ValueId v = select(a, first, sel, 1);
+      ValueId v = select_operands(a, first, e, side == 0, true);
       Edge merged = replace_in(other, first, v);
       --s_.nodes[out.to.index].pred_count;
       kill(b);
-      node.term = TermKind::Jump;
-      node.value = ValueId();
-      node.edges[0] = merged;
+      node.jump_to(merged.to, merged.args);
       return true;
     }
     return false;
@@ -388,17 +391,11 @@ class Folder {
       if (s_.at(second).kind != ValueKind::Select && s_.at(second).block != arm_edge.to) continue;
       Arm e = as_expression(arm_edge.to, second, 1);
       if (!e || !chain_fits(e, first) || (e.external && side != 0)) continue;
-      if (e.external) s_.note(e.external).chained = true;
-      Select sel;
-      sel.kind = side == 0 ? Select::And : Select::Or;
-      sel.chained = static_cast<bool>(e.external);
-      sel.inner = node.threaded;
-      sel.rest = e.expr;
       s_.uses[first.index] -= 1;
       const std::uint32_t offset = arm.term_offset;
       const std::int32_t line = arm.term_line;
       const std::uint32_t columns = arm.term_columns;
-      ValueId v = select(a, first, sel, 1);
+      ValueId v = select_operands(a, first, e, side == 0, false);
       kill(arm_edge.to);
       kill(other.to);
       Node& whole = s_.nodes[a.index];
@@ -610,11 +607,8 @@ class Folder {
       --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
     auto cut = [&](Node& arm, ValueId argument) {
       arm.body.resize(arm.body.size() - length);
-      arm.term = TermKind::Jump;
-      arm.value = ValueId();
-      arm.raise_args = {};
       const ValueId args[] = {argument};
-      arm.edges[0] = Edge{m, s_.lifted.arena.copy(args)};
+      arm.jump_to(m, s_.lifted.arena.copy(args));
     };
     cut(b, p);
     cut(c, q);
@@ -682,10 +676,8 @@ class Folder {
         --s_.nodes[arm.edges[0].to.index].pred_count;
       ++s_.uses[operand.index];
       arm.body.resize(from);
-      arm.term = TermKind::Jump;
-      arm.value = ValueId();
       const ValueId args[] = {operand};
-      arm.edges[0] = Edge{other.to, s_.lifted.arena.copy(args)};
+      arm.jump_to(other.to, s_.lifted.arena.copy(args));
       ++s_.nodes[other.to.index].pred_count;
       return true;
     }
@@ -712,10 +704,8 @@ class Folder {
         continue;
       const ValueId operand = s_.resolve(arm.value);
       if (tail.region != arm.region || s_.at(operand).block != arm_edge.to) continue;
-      arm.term = TermKind::Jump;
-      arm.value = ValueId();
       const ValueId args[] = {operand};
-      arm.edges[0] = Edge{end, s_.lifted.arena.copy(args)};
+      arm.jump_to(end, s_.lifted.arena.copy(args));
       ++s_.nodes[end.index].pred_count;
       return true;
     }
@@ -747,9 +737,7 @@ class Folder {
     --s_.nodes[other.to.index].pred_count;
     kill(arm_edge.to);
     Node& whole = s_.nodes[a.index];
-    whole.term = TermKind::Jump;
-    whole.value = ValueId();
-    whole.edges[0] = other;
+    whole.jump_to(other.to, other.args);
     return true;
   }
 
@@ -795,9 +783,7 @@ class Folder {
     --s_.nodes[x.to.index].pred_count;
     kill(yes.to);
     kill(no.to);
-    node.term = TermKind::Jump;
-    node.value = ValueId();
-    node.edges[0] = merged;
+    node.jump_to(merged.to, merged.args);
     return true;
   }
 

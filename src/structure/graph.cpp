@@ -33,7 +33,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
     StructRegion r;
     r.parent = region.parent;
     r.handler = region.handler;
-    regions.push_back(std::move(r));
+    regions.push_back(r);
   }
   // What a parameter that nothing can stand for gets: a value too, which nobody reads.
   ValueId nothing;

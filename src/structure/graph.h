@@ -91,6 +91,15 @@ struct Node {
   std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`:
                                      // matched -> edges[0], otherwise edges[1]
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
+  /// Ends here: a plain jump takes the place of the terminator.
+  void jump_to(BlockId to, std::span<ValueId> args = {}) {
+    term = TermKind::Jump;
+    jump = JumpRole::Plain;
+    value = item = ValueId();
+    raise_args = {};
+    async_for = false;
+    edges[0] = Edge{to, args};
+  }
 };
 
 /// An expression with control flow inside: `first` (the tested value) is its one operand, the rest
@@ -304,6 +313,8 @@ class Structurer {
   std::size_t test_length(BlockId b);
   bool same_tests(BlockId a, BlockId b, std::size_t length);
   BlockId split_test(BlockId b, std::size_t length);
+  /// What block `b` does from operation `from` on, and its end, as a block of their own.
+  BlockId split_off(BlockId b, std::size_t from);
   void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
   ValueId end_of_forwards(ValueId v);
   void forget_layout();  // see StructureOptions::layout_tells

@@ -275,10 +275,7 @@ void Structurer::join_dropped_values() {
       }
       arm.body.resize(length);
       for (BlockId copy : copies) nodes[copy.index].alive = false;
-      arm.term = TermKind::Jump;
-      arm.jump = JumpRole::Plain;
-      arm.value = ValueId();
-      arm.edges[0] = Edge{to, lifted.arena.copy(std::initializer_list<ValueId>{other})};
+      arm.jump_to(to, lifted.arena.copy(std::initializer_list<ValueId>{other}));
       meeting[i] = to;
       any = true;
       break;
@@ -350,10 +347,7 @@ bool Structurer::join_ends_of_parameters() {
       Node& node = nodes[i];
       node.body.resize(node.body.size() - nodes[m.index].body.size());
       const ValueId args[] = {handed};
-      node.term = TermKind::Jump;
-      node.value = ValueId();
-      node.raise_args = {};
-      node.edges[0] = Edge{m, lifted.arena.copy(args)};
+      node.jump_to(m, lifted.arena.copy(args));
       any = true;
       break;
     }
@@ -527,10 +521,7 @@ bool Structurer::join_equal_ends() {
     for (const End& end : ends) {
       Node& node = nodes[end.block.index];
       node.body.resize(end.first);
-      node.term = TermKind::Jump;
-      node.value = ValueId();
-      node.raise_args = {};
-      node.edges[0] = Edge{common, {}};
+      node.jump_to(common);
       if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
     }
     std::vector<BlockId> copies;
@@ -832,12 +823,7 @@ void Structurer::join_exit_copies() {
     const BlockId end(static_cast<std::uint32_t>(nodes.size()));
     for (ValueId v : common.body) lifted.values[v.index].block = end;
     nodes.push_back(common);
-    for (const End& copy : std::span(from, behind)) {
-      Node& node = nodes[copy.block.index];
-      node.term = TermKind::Jump;
-      node.value = ValueId();
-      node.edges[0] = Edge{end, {}};
-    }
+    for (const End& copy : std::span(from, behind)) nodes[copy.block.index].jump_to(end);
   }
   if (!any) return;
   recount();
@@ -930,20 +916,18 @@ void Structurer::join_loop_tests() {
 BlockId Structurer::split_test(BlockId b, std::size_t length) {
   if (nodes[b.index].body.size() == length && nodes[b.index].params.empty()) return b;
   ++changes;
+  return split_off(b, nodes[b.index].body.size() - length);
+}
+
+BlockId Structurer::split_off(BlockId b, std::size_t from) {
   Node tail = nodes[b.index];
-  tail.body.erase(tail.body.begin(), tail.body.end() - static_cast<std::ptrdiff_t>(length));
+  tail.body.erase(tail.body.begin(), tail.body.begin() + static_cast<std::ptrdiff_t>(from));
   tail.params.clear();
   const BlockId id(static_cast<std::uint32_t>(nodes.size()));
   for (ValueId v : tail.body) lifted.values[v.index].block = id;
   nodes.push_back(std::move(tail));
-  Node& head = nodes[b.index];
-  head.body.resize(head.body.size() - length);
-  head.term = TermKind::Jump;
-  head.jump = JumpRole::Plain;
-  head.value = head.item = ValueId();
-  head.raise_args = {};
-  head.async_for = false;
-  head.edges[0] = Edge{id, {}};
+  nodes[b.index].body.resize(from);
+  nodes[b.index].jump_to(id);
   return id;
 }
 

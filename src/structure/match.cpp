@@ -413,15 +413,10 @@ void Matcher::apply(const std::vector<Found>& cases, ValueId subject, BlockId he
       if (found.block == head) set_subject(head, subject, found.prefix);
       touched_.push_back(found.block);
       Node& node = s_.nodes[found.block.index];
-      if (found.block != head) {
-        node.body.clear();
-        node.value = ValueId();
-      }
-      node.term = TermKind::Jump;
-      node.item = ValueId();
-      node.raise_args = {};
-      node.async_for = false;
-      node.edges[0] = Edge{body, {}};
+      const ValueId value = found.block == head ? node.value : ValueId();
+      if (found.block != head) node.body.clear();
+      node.jump_to(body);
+      node.value = value;
       node.match = index;
       s_.nodes.push_back(std::move(rest));
       tree_of_.push_back(kNone);

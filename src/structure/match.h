@@ -160,7 +160,7 @@ class Matcher {
     return s_.ast.expr(kind, {}, s_.ast[target].a, s_.ast[target].op, s_.origin(store));
   }
   ExprId with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a = UINT32_MAX,
-                   std::uint8_t op = 0, std::vector<std::uint32_t> extra = {});
+                   std::uint8_t op = 0, const std::vector<std::uint32_t>& extra = {});
   ValueId result(ValueId op, std::uint32_t index, std::uint32_t count) {
     for (ValueId r : s_.results_of(op))
       if (s_.at(r).arg == count - 1 - index) return r;

@@ -244,7 +244,7 @@ std::size_t Matcher::taken_before(BlockId first, ValueId tested) {
 }
 
 ExprId Matcher::with_kids(ExprKind kind, const std::vector<ExprId>& kids, std::uint32_t a,
-                          std::uint8_t op, std::vector<std::uint32_t> extra) {
+                          std::uint8_t op, const std::vector<std::uint32_t>& extra) {
   Expr e;
   e.kind = kind;
   e.op = op;

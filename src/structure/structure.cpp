@@ -32,10 +32,7 @@ void Structurer::join_module_ends() {
       end = BlockId(static_cast<std::uint32_t>(nodes.size()));
       nodes.push_back(last);
     }
-    Node& from = nodes[i];
-    from.term = TermKind::Jump;
-    from.value = ValueId();
-    from.edges[0] = Edge{end, {}};
+    nodes[i].jump_to(end);
   }
   const bool loops =
       any_edge_back() || std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
@@ -87,9 +84,7 @@ bool Structurer::drop_builtin_shortcuts() {
       continue;
     const ValueId test = node.value;
     std::erase_if(node.body, [&](ValueId v) { return v == test || v == right; });
-    node.term = TermKind::Jump;
-    node.value = ValueId();
-    node.edges[0] = node.edges[1];
+    node.jump_to(node.edges[1].to, node.edges[1].args);
     any = true;
   }
   return any;
