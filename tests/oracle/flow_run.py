@@ -175,6 +175,9 @@ class Source:
             "%d if %s else ev(0)",
             "(%d, %s)",
             "%d < ev(1) or %s",
+            "(%d and %s) and ev(3)",
+            "(%d or %s or ev(3)) or ev(4)",
+            "%d and (ev(3) if %s else ev(4))",
             # the keywords of a long call are put into a dict one by one
             "dict(a=%d, b=%s or ev(2), " + ", ".join("k%d=0" % i for i in range(15)) + ")",
         ]
