@@ -110,6 +110,7 @@ class Matcher {
   }
   bool takes_apart(ValueId v) const;
   bool pattern_op(ValueId v) const;
+  Edge past_drops(const Edge& edge);
   bool same_edge(const Edge& a, const Edge& b);
   /// The same place, or copies of one short way out: the same operations of the same lines.
   bool same_place(const Edge& a, const Edge& b);

@@ -150,7 +150,7 @@ bool Matcher::leaf(BlockId b) {
   if (!tree.tested) return false;
   tree.first = b;
   tree.yes = node.edges[inverted ? 1 : 0];
-  tree.no = node.edges[inverted ? 0 : 1];
+  tree.no = past_drops(node.edges[inverted ? 0 : 1]);
   ValueId base = tree.tested;
   while (block_of(base) == b) {
     const Value& value = s_.at(base);
@@ -170,6 +170,18 @@ bool Matcher::leaf(BlockId b) {
       if (!pattern_op(v)) return false;
   tree_of_[b.index] = add(std::move(tree));
   return true;
+}
+
+/// Past a block that only drops what patterns left on the stack, before code that something else
+/// protects: the last test, with nothing to drop, leads there at once.
+Edge Matcher::past_drops(const Edge& edge) {
+  const Node& node = s_.nodes[edge.to.index];
+  const bool drops = node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
+                     node.body.empty() && node.match == kNone && node.edges[0].args.empty() &&
+                     s_.nodes[node.edges[0].to.index].region != node.region &&
+                     std::all_of(node.params.begin(), node.params.end(),
+                                 [&](ValueId param) { return dead(param); });
+  return drops ? node.edges[0] : edge;
 }
 
 bool Matcher::takes_apart(ValueId v) const {
