@@ -10,7 +10,7 @@ more. `verify` proves that both sides then keep the same values at each effect.
 import dis
 import sys
 import types
-from typing import Callable, Dict, FrozenSet, List, Tuple
+from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
 
 from depyf.assembler import Assembly, Instruction, named_locals
 from depyf.frame_contract import argument_names
@@ -67,17 +67,28 @@ def starred_as(code: types.CodeType, original: types.CodeType) -> types.CodeType
         return code
     replaced: Dict[int, List[Instruction]] = {}
     room = 0
+    callees = {i: _callee(listing, i) for i in ours if listing[i].op != _STARRED}
     for i, other in zip(ours, theirs):
         one, call = listing[i], torchs[other]
-        if one.name == "CALL" and call.op == _STARRED and not call.argument & 1:
-            behind = _starred(listing, i, call)
+        if one.op != _STARRED and call.op == _STARRED:
+            callee = callees[i]
+            if callee is None:
+                continue
+            if call.argument & 1:
+                behind = _starred_with_keywords(code, listing, i, call)
+            else:
+                behind = _starred(listing, i, call)
             room = max(room, 2)
+            loads = _by_attribute(listing[callee]) if behind else None
+            if loads is not None:
+                replaced[id(listing[callee])] = [listing[callee]] + loads
         elif one.op == _STARRED and call.name == "CALL" and not one.argument & 1:
             behind = _plain(listing, i, call)
             room = max(room, call.argument)
         else:
             continue
-        replaced[id(one)] = [one] + behind
+        if behind:
+            replaced[id(one)] = [one] + behind
     if not replaced:
         return code
     assembly.rewrite(lambda one: replaced.get(id(one), [one]))
@@ -88,7 +99,7 @@ def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Inst
     """The plain call at `i` becomes what makes a tuple; the starred call to put behind it."""
     one = listing[i]
     at = i - 1 if listing[i - 1].name == "PRECALL" else i
-    if listing[at - 1].name == "KW_NAMES":
+    if one.name == "CALL_KW" or listing[at - 1].name == "KW_NAMES":
         return []
     if at != i:
         _become_nothing(listing[at])
@@ -96,6 +107,61 @@ def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Inst
     starred = Instruction(_STARRED, call.argument)
     starred.caches = call.caches
     return ([Instruction(_OP["PUSH_NULL"])] if sys.version_info >= (3, 14) else []) + [starred]
+
+
+def _starred_with_keywords(
+    code: types.CodeType, listing: List[Instruction], i: int, call: Instruction
+) -> List[Instruction]:
+    """The call at `i` becomes what makes a dict of its keywords; what makes a tuple below it and
+    the starred call, to put behind it."""
+    one = listing[i]
+    at = i - 1 if listing[i - 1].name == "PRECALL" else i
+    names = listing[at - 1]
+    if "BUILD_CONST_KEY_MAP" not in _OP or names.name != (
+        "LOAD_CONST" if one.name == "CALL_KW" else "KW_NAMES"
+    ):
+        return []
+    count = len(code.co_consts[names.argument])
+    positional = one.argument - count
+    names.op = _OP["LOAD_CONST"]
+    if at != i:
+        _become_nothing(listing[at])
+    one.op, one.argument, one.caches = _OP["BUILD_CONST_KEY_MAP"], count, b""
+    # the dict goes below the arguments, and their tuple below the dict
+    behind = [Instruction(_OP["SWAP"], depth) for depth in range(positional + 1, 1, -1)]
+    behind += [Instruction(_OP["BUILD_TUPLE"], positional), Instruction(_OP["SWAP"], 2)]
+    behind.append(Instruction(_STARRED, call.argument))
+    behind[-1].caches = call.caches
+    return behind
+
+
+def _callee(listing: List[Instruction], i: int) -> Optional[int]:
+    """The instruction that puts what the call at `i` calls, or its object, below the arguments;
+    None where a jump stands between them."""
+    one = listing[i]
+    above = one.argument + (2 if one.name == "CALL_KW" else 1)
+    at = i - 1 if listing[i - 1].name == "PRECALL" else i
+    while above > 0:
+        at -= 1
+        if at < 0 or listing[at].target is not None or listing[at].name in _LEAVES:
+            return None
+        before = listing[at]
+        operand = before.argument if before.op >= dis.HAVE_ARGUMENT else None
+        above -= dis.stack_effect(before.op, operand, jump=False)
+    return at
+
+
+def _by_attribute(one: Instruction) -> Optional[List[Instruction]]:
+    """What is put behind `one`, where it loads a method and its object, to load the attribute and a
+    NULL, as a starred call takes them; None where it loads something else."""
+    if one.name == "LOAD_METHOD":
+        one.op, one.caches = _OP["LOAD_ATTR"], bytes(8)
+    elif one.name == "LOAD_ATTR" and sys.version_info >= (3, 12) and one.argument & 1:
+        one.argument -= 1
+    else:
+        return None
+    null = [Instruction(_OP["PUSH_NULL"])]
+    return null if sys.version_info >= (3, 13) else null + [Instruction(_OP["SWAP"], 2)]
 
 
 def _plain(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:

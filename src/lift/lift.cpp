@@ -1195,6 +1195,9 @@ class Lifter {
         unusual(
             call.offset, op_name(call.op),
             "the NULL below the arguments is a value on some ways here; no compiler makes that");
+    if (call.op == Op::CALL_EX && call.operands[at] != null_)  // CPython does not look at it
+      unusual(call.offset, op_name(call.op),
+              "a value is where the callable's NULL belongs; no compiler makes that");
     if (call.operands[at] == null_) {
       if (at == 1) call.operands[1] = call.operands[0];
       call.operands = call.operands.subspan(1);

@@ -1,6 +1,7 @@
 """Locals that are cleared where they are last read, on every way through the code."""
 
 import itertools
+import dis
 import sys
 import types
 import weakref
@@ -394,6 +395,83 @@ def test_a_plain_call_is_starred_where_the_original_is():
     assert ends(one, starred) == ends(one, one.__code__)
     assert _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0] == "equivalent"
     assert starred_as(code, in_a_plain_call.__code__) is code
+
+
+class Callee:
+    def method(self, one, log):
+        return lets_go(one, log)
+
+    def __call__(self, one, log):
+        raise AssertionError("not the object")
+
+
+CALLEE = Callee()
+
+
+def of_a_method(make, log):
+    return CALLEE.method(make("a"), log)
+
+
+def of_a_method_with_keywords(make, log):
+    return CALLEE.method(make("a"), log=log)
+
+
+def of_a_method_starred(make, log):
+    return CALLEE.method(*(make("a"), log))
+
+
+def of_a_method_with_a_dict(make, log):
+    return CALLEE.method(*(make("a"),), **{"log": log})
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="calls are the same there")
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (of_a_method_starred, of_a_method),
+        pytest.param(
+            of_a_method_with_a_dict,
+            of_a_method_with_keywords,
+            marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="not starred there"),
+        ),
+        pytest.param(
+            in_a_dict_of_keywords,
+            in_a_call_with_keywords,
+            marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="not starred there"),
+        ),
+    ],
+)
+def test_a_call_of_a_method_or_with_keywords_is_starred_where_the_original_is(one, other):
+    from depyf import _core
+
+    code = consumed_as(one, other)
+    starred = starred_as(code, one.__code__)
+    assert starred is not code
+    assert ends(one, starred) == ends(one, one.__code__)
+    assert _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0] == "equivalent"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no NULL below what is called")
+def test_a_starred_call_of_a_method_and_its_object_is_not_taken_for_one_of_the_method():
+    """CPython calls the object then. (No compiler makes that; an edit of bytecode could.)"""
+    from depyf import _core
+
+    def damaged(x, y):
+        return x.method(*y)
+
+    def right(x, y):
+        return x.method(*y)
+
+    raw = bytearray(damaged.__code__.co_code)
+    null = dis.opmap["PUSH_NULL"]
+    load = dis.opmap["LOAD_FAST"]
+    at = next(i for i in range(0, len(raw), 2) if raw[i] == null)
+    raw[at], raw[at + 1] = load, 0
+    code = damaged.__code__.replace(co_code=bytes(raw), co_name="right")
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=right.__code__.co_qualname)
+    verdict, detail = _core.compare(right.__code__, code)
+    assert verdict == "unproven" and "NULL" in detail
 
 
 def test_what_torch_installed_stays_anyway():

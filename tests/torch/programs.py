@@ -59,6 +59,25 @@ def x_(n=3):
 # ---- graph breaks ------------------------------------------------------------------------------------------------------
 
 
+@program(frames=3)
+def break_call_with_keywords(compiled):
+    class Scaled:
+        def head(self, x, scale=1.0, shift=None):
+            torch._dynamo.graph_break()
+            return x * scale + (0 if shift is None else shift)
+
+        def __call__(self, *rest, **more):
+            raise AssertionError("not the object")
+
+    def f(scaled, x, *rest, **more):
+        y = scaled.head(x + 1, **more)
+        y = scaled.head(*rest, scale=3.0) + y
+        y = scaled.head(**{"x": y})
+        return scaled.head(y, shift=x) * 2
+
+    return compiled(f)(Scaled(), x_(), x_(), scale=2.0, shift=x_())
+
+
 @program(2)
 def break_print(compiled):
     def f(x):
