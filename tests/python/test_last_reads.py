@@ -382,7 +382,9 @@ def test_a_starred_call_keeps_its_arguments_and_a_plain_one_gives_them_away(one,
 
     code = consumed_as(one, other)
     gives_away = sys.version_info >= (3, 11)
-    assert (ends(one, one.__code__) != ends(one, code)) == gives_away
+    # Where torch has set a frame evaluation of its own, CPython makes all calls the long way.
+    if "torch" not in sys.modules:
+        assert (ends(one, one.__code__) != ends(one, code)) == gives_away
     verdict = _core.compare(one.__code__, code, dynamo=True, lifetimes=True)[0]
     assert verdict == ("unproven" if gives_away else "equivalent")
 
