@@ -427,10 +427,14 @@ def test_a_report_is_made_in_a_small_part_of_the_run_and_is_not_much_larger_than
     dumps, manifest, tmp_path
 ):
     for name in ("toy", "training", "recompiles"):
-        report.build(dumps / name, tmp_path / "warm.html")
-        start = time.process_time()
-        path = report.build(dumps / name, tmp_path / "page.html")
-        took = time.process_time() - start
+        # The best of five: in a process that holds torch, one pass of the garbage collector takes
+        # longer than the page does.
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            path = report.build(dumps / name, tmp_path / "page.html")
+            times.append(time.process_time() - start)
+        took = min(times)
         run = manifest(name)
         compiling = (
             sum(
@@ -440,7 +444,7 @@ def test_a_report_is_made_in_a_small_part_of_the_run_and_is_not_much_larger_than
             )
             / 1e6
         )
-        assert took <= max(0.1 * compiling, 0.02), (name, took, compiling)
+        assert took <= max(0.1 * compiling, 0.02), (name, times, compiling)
         texts_size = sum(
             (dumps / name / artifact["path"]).stat().st_size
             for f in run["functions"]
