@@ -319,6 +319,31 @@ ValueId Regions::left_for_return(const Node& node) const {
   return *last;
 }
 
+void Regions::move_differing_parameters(std::span<const BlockId> ways, BlockId copy,
+                                        BlockId after) {
+  Node &from = s_[copy], &to = s_[after];
+  if (copy == after || from.params.empty() || !to.params.empty()) return;
+  std::span<const ValueId> first;
+  std::size_t edges = 0;
+  bool differ = false;
+  for (BlockId b : ways) {
+    for (int k = 0; k < s_[b].edge_count(); ++k) {
+      const Edge& edge = s_[b].edges[k];
+      if (!s_[b].alive || edge.to != copy) continue;
+      if (edge.args.size() != from.params.size()) return;
+      if (++edges == 1) first = edge.args;
+      for (std::size_t p = 0; p < first.size(); ++p)
+        differ |= s_.resolve(edge.args[p]) != s_.resolve(first[p]);
+    }
+  }
+  if (!differ) return;
+  for (const Node& node : s_.nodes)
+    for (int k = 0; node.alive && k < node.edge_count(); ++k) edges -= node.edges[k].to == copy;
+  if (edges != 0) return;  // the copy stays for a way from elsewhere
+  to.params = std::move(from.params);
+  from.params.clear();
+}
+
 bool Regions::strip_finally(RegionId r) {
   const StructRegion& region = s_.regions[r.index];
   std::vector<BlockId> exits, protects;
@@ -367,6 +392,8 @@ bool Regions::strip_finally(RegionId r) {
       if (resume[j].block == resume[i].block && resume[j].at >= resume[i].at && resume[i].at != 0)
         resume[j] = {after[i], resume[j].at - resume[i].at};
   }
+  for (std::size_t i = 0; i < exits.size(); ++i)
+    if (resume[i].block) move_differing_parameters(protects, exits[i], after[i]);
   for (BlockId b : protects) {
     if (!s_.nodes[b.index].alive) continue;
     for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k) {

@@ -558,7 +558,52 @@ bool Structurer::negated_select(ValueId a, ValueId b) {
   const bool kinds = (m.kind == Select::And && n.kind == Select::Or) ||
                      (m.kind == Select::Or && n.kind == Select::And);
   return kinds && !m.chained && !n.chained && m.negate_first != n.negate_first &&
-         same_tree(negate(ast, m.rest), n.rest);
+         opposite_tests(m.rest, n.rest);
+}
+
+bool Structurer::opposite_tests(ExprId a, ExprId b) {
+  struct Test {
+    ExprId expr;
+    bool negated;
+  };
+  const auto bare = [&](Test t) {
+    while (is_not(ast[t.expr])) t = {ast[t.expr].kids[0], !t.negated};
+    return t;
+  };
+  // 0 for `and`, 1 for `or`, by De Morgan's laws; none of them: 2
+  const auto connective = [&](Test t) {
+    const Expr& e = ast[t.expr];
+    return e.kind == ExprKind::BoolOp ? (e.op != 0) != t.negated : 2;
+  };
+  const auto operands = [&](Test whole) {
+    std::vector<Test> out, stack{whole};
+    const int kind = connective(whole);
+    while (!stack.empty()) {
+      const Test t = bare(stack.back());
+      stack.pop_back();
+      if (connective(t) != kind) {
+        out.push_back(t);
+        continue;
+      }
+      const std::span<const ExprId> kids = ast[t.expr].kids;
+      for (std::size_t i = kids.size(); i > 0; --i) stack.push_back({kids[i - 1], t.negated});
+    }
+    return out;
+  };
+  std::vector<std::pair<Test, Test>> work{{{a, true}, {b, false}}};
+  while (!work.empty()) {
+    const Test p = bare(work.back().first), q = bare(work.back().second);
+    work.pop_back();
+    if (connective(p) != connective(q)) return false;
+    if (connective(p) == 2) {
+      if (!same_tree(p.negated == q.negated ? p.expr : negate(ast, p.expr), q.expr)) return false;
+      continue;
+    }
+    const std::vector<Test> left = operands(p), right = operands(q);
+    if (left.size() != right.size()) return false;
+    for (std::size_t i = 0; i < left.size(); ++i) work.push_back({left[i], right[i]});
+  }
+  return true;
 }
 
 /// The operands of `and` or `or`, with those of a first one in parentheses (kInner).

@@ -207,6 +207,8 @@ class Structurer {
   bool same_select(ValueId a, ValueId b);
   /// `a and b` and `not a or not b`, of one `a`?
   bool negated_select(ValueId a, ValueId b);
+  /// Is the test `a` true where `b` is false, by the same operations in the same order?
+  bool opposite_tests(ExprId a, ExprId b);
   void replace_by(ValueId parameter, ValueId v) {
     forward[parameter.index] = v;
     forwarded_since_count = true;

@@ -132,6 +132,9 @@ class Regions {
   /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing
   /// takes what it returns off the stack.
   ValueId left_for_return(const Node& node) const;
+  /// Where `ways`, all that lead into a copy of a cleanup, hand on different values: the copy's
+  /// parameters become those of the block `after` it.
+  void move_differing_parameters(std::span<const BlockId> ways, BlockId copy, BlockId after);
   /// False when a way out has no copy: then the statement is no `finally`.
   bool strip_finally(RegionId r);
   /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.

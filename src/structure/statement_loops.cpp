@@ -58,7 +58,8 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
   for (std::uint32_t t : breaks) {
     const bool stands_behind =
         std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
-    if ((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1 && side_of(t, h) == Side::Inside)
+    if ((((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1) || copied_return(t)) &&
+        side_of(t, h) == Side::Inside)
       continue;
     // a return of its own; also where no `else` would do, because what follows the loop goes on
     // elsewhere
