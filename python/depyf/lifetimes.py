@@ -10,7 +10,7 @@ more. `verify` proves that both sides then keep the same values at each effect.
 import dis
 import sys
 import types
-from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Tuple
 
 from depyf.assembler import Assembly, Instruction, named_locals
 from depyf.frame_contract import argument_names
@@ -42,44 +42,49 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
     assembly = Assembly(code)
     slots = _slots(code, assembly.instructions, kept)
     if slots:
-        _Consumption(assembly, slots).apply()
-    return assembly.assemble() if slots else code, tuple(code.co_varnames[slot] for slot in slots)
+        consts = _Consumption(assembly, slots).apply()
+        code = assembly.assemble(co_consts=consts)
+    return code, tuple(code.co_varnames[slot] for slot in slots)
 
 
-def starred_as(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+def starred_as(
+    code: types.CodeType, original: types.CodeType, calls: Iterable[Tuple[int, int]]
+) -> types.CodeType:
     """`code` with its calls starred, `f(*(a, b))` for `f(a, b)`, where they are so in `original`.
 
     From 3.11 on a plain call gives its arguments away, and a starred one keeps them until it
-    returns; CPython stars a call of more than thirty arguments itself. Calls are told by their
-    number, or by their place before `return` where the two have different numbers of them. The
-    proof says whether they are the same.
+    returns; CPython stars a call of more than thirty arguments itself. `calls` are the offsets of
+    calls of `original` and `code` that correspond, as the proof met them. The proof of the result
+    says whether the two are the same.
     """
     if sys.version_info < (3, 11) or _STARRED not in _operations(original) | _operations(code):
         return code
     assembly = Assembly(code)
     listing = assembly.instructions
     torchs = Assembly(original).instructions
-    ours, theirs = _calls(listing), _calls(torchs)
-    if len(ours) != len(theirs):
-        ours = [i for i in ours if _is_returned(listing, i)]
-        theirs = [i for i in theirs if _is_returned(torchs, i)]
-    if len(ours) != len(theirs):
-        return code
+    theirs, ours = _calls(torchs), _calls(listing)
+    pairs = sorted(
+        {(ours[b // 2], theirs[a // 2]) for a, b in calls if a // 2 in theirs and b // 2 in ours}
+    )
+    if len({i for i, _ in pairs}) != len(pairs):
+        return code  # one call stands for several
     replaced: Dict[int, List[Instruction]] = {}
+    behind: Optional[List[Instruction]]
+    consts = list(code.co_consts)
     room = 0
-    callees = {i: _callee(listing, i) for i in ours if listing[i].op != _STARRED}
-    for i, other in zip(ours, theirs):
+    callees = {i: _callee(listing, i) for i, _ in pairs if listing[i].op != _STARRED}
+    for i, other in pairs:
         one, call = listing[i], torchs[other]
         if one.op != _STARRED and call.op == _STARRED:
             callee = callees[i]
             if callee is None:
                 continue
-            if call.argument & 1:
-                behind = _starred_with_keywords(code, listing, i, call)
+            if _names_keywords(listing, i):
+                behind = _starred_with_keywords(consts, listing, i, call)
             else:
                 behind = _starred(listing, i, call)
-            room = max(room, 2)
-            loads = _by_attribute(listing[callee]) if behind else None
+            room = max(room, 3)
+            loads = _by_attribute(listing[callee]) if behind is not None else None
             if loads is not None:
                 replaced[id(listing[callee])] = [listing[callee]] + loads
         elif one.op == _STARRED and call.name == "CALL" and not one.argument & 1:
@@ -87,50 +92,68 @@ def starred_as(code: types.CodeType, original: types.CodeType) -> types.CodeType
             room = max(room, call.argument)
         else:
             continue
-        if behind:
+        if behind is not None:
             replaced[id(one)] = [one] + behind
     if not replaced:
         return code
     assembly.rewrite(lambda one: replaced.get(id(one), [one]))
-    return assembly.assemble(co_stacksize=code.co_stacksize + room)
+    return assembly.assemble(co_stacksize=code.co_stacksize + room, co_consts=tuple(consts))
+
+
+def _names_keywords(listing: List[Instruction], i: int) -> bool:
+    """Whether the plain call at `i` has arguments by keyword."""
+    at = i - 1 if listing[i - 1].name == "PRECALL" else i
+    return listing[i].name == "CALL_KW" or listing[at - 1].name == "KW_NAMES"
 
 
 def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
     """The plain call at `i` becomes what makes a tuple; the starred call to put behind it."""
     one = listing[i]
-    at = i - 1 if listing[i - 1].name == "PRECALL" else i
-    if one.name == "CALL_KW" or listing[at - 1].name == "KW_NAMES":
-        return []
-    if at != i:
-        _become_nothing(listing[at])
+    if listing[i - 1].name == "PRECALL":
+        _become_nothing(listing[i - 1])
     one.op, one.caches = _OP["BUILD_TUPLE"], b""
-    starred = Instruction(_STARRED, call.argument)
+    starred = Instruction(_STARRED, 0)
     starred.caches = call.caches
     return ([Instruction(_OP["PUSH_NULL"])] if sys.version_info >= (3, 14) else []) + [starred]
 
 
 def _starred_with_keywords(
-    code: types.CodeType, listing: List[Instruction], i: int, call: Instruction
-) -> List[Instruction]:
+    consts: List[Any], listing: List[Instruction], i: int, call: Instruction
+) -> Optional[List[Instruction]]:
     """The call at `i` becomes what makes a dict of its keywords; what makes a tuple below it and
-    the starred call, to put behind it."""
+    the starred call, to put behind it. The keywords are added to `consts`. None, and no change,
+    where the names of the keywords are not found."""
     one = listing[i]
     at = i - 1 if listing[i - 1].name == "PRECALL" else i
     names = listing[at - 1]
-    if "BUILD_CONST_KEY_MAP" not in _OP or names.name != (
-        "LOAD_CONST" if one.name == "CALL_KW" else "KW_NAMES"
-    ):
-        return []
-    count = len(code.co_consts[names.argument])
-    positional = one.argument - count
-    names.op = _OP["LOAD_CONST"]
+    if one.name == "CALL_KW" and names.name != "LOAD_CONST":
+        return None
+    keywords = consts[names.argument]
+    positional = one.argument - len(keywords)
+    _become_nothing(names)
     if at != i:
         _become_nothing(listing[at])
-    one.op, one.argument, one.caches = _OP["BUILD_CONST_KEY_MAP"], count, b""
-    # the dict goes below the arguments, and their tuple below the dict
-    behind = [Instruction(_OP["SWAP"], depth) for depth in range(positional + 1, 1, -1)]
+    one.op, one.argument, one.caches = _OP["BUILD_MAP"], 0, b""
+    # the dict goes below the values, which are added to it one by one from the top
+    behind = []
+    stack = list(keywords) + [None]
+    for keyword in keywords:
+        depth = len(stack) - stack.index(keyword)
+        if stack[0] is not None:
+            behind.append(Instruction(_OP["SWAP"], len(stack)))
+            stack[0], stack[-1] = stack[-1], stack[0]
+            depth = len(stack) - stack.index(keyword)
+        if depth > 1:
+            behind.append(Instruction(_OP["SWAP"], depth))
+            stack[-depth], stack[-1] = stack[-1], stack[-depth]
+        behind.append(Instruction(_OP["LOAD_CONST"], len(consts)))
+        consts.append(keyword)
+        stack.pop()
+        behind += [Instruction(_OP["SWAP"], 2), Instruction(_OP["MAP_ADD"], len(stack))]
+    # and below the positional ones, and their tuple below the dict
+    behind += [Instruction(_OP["SWAP"], depth) for depth in range(positional + 1, 1, -1)]
     behind += [Instruction(_OP["BUILD_TUPLE"], positional), Instruction(_OP["SWAP"], 2)]
-    behind.append(Instruction(_STARRED, call.argument))
+    behind.append(Instruction(_STARRED, 1))
     behind[-1].caches = call.caches
     return behind
 
@@ -164,14 +187,15 @@ def _by_attribute(one: Instruction) -> Optional[List[Instruction]]:
     return null if sys.version_info >= (3, 13) else null + [Instruction(_OP["SWAP"], 2)]
 
 
-def _plain(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
-    """The call at `i` of a list that was appended to becomes a plain one, and the list nothing."""
+def _plain(listing: List[Instruction], i: int, call: Instruction) -> Optional[List[Instruction]]:
+    """The call at `i` of a list that was appended to becomes a plain one, and the list nothing;
+    what to put behind it. None, and no change, for other calls."""
     at = i - 1
     if sys.version_info >= (3, 14):
         at -= 1  # PUSH_NULL, for no keywords
     gone = listing[at:i]
     if gone[0].name not in ("LIST_TO_TUPLE", "CALL_INTRINSIC_1"):
-        return []
+        return None
     count, inner = 0, 0
     while at > 0:
         at -= 1
@@ -187,7 +211,7 @@ def _plain(listing: List[Instruction], i: int, call: Instruction) -> List[Instru
             gone.append(one)
             count += 1
     if count != call.argument or gone[-1].name != "BUILD_LIST":
-        return []
+        return None
     for one in gone:
         _become_nothing(one)
     one = listing[i]
@@ -209,12 +233,14 @@ def _operations(code: types.CodeType) -> FrozenSet[int]:
     return frozenset(code.co_code[::2])
 
 
-def _calls(listing: List[Instruction]) -> List[int]:
-    return [i for i, one in enumerate(listing) if one.name in _CALLS]
-
-
-def _is_returned(listing: List[Instruction], i: int) -> bool:
-    return i + 1 < len(listing) and listing[i + 1].name == "RETURN_VALUE"
+def _calls(listing: List[Instruction]) -> Dict[int, int]:
+    """The calls by each code unit of theirs, without caches but with PRECALL."""
+    found: Dict[int, int] = {}
+    for i, one in enumerate(listing):
+        if one.name in _CALLS:
+            first = listing[i - 1].unit if listing[i - 1].name == "PRECALL" else one.unit
+            found.update((unit, i) for unit in range(first, one.end - len(one.caches) // 2))
+    return found
 
 
 def used_locals(code: types.CodeType) -> FrozenSet[str]:
@@ -343,13 +369,14 @@ class _Consumption:
                     work.append(target)
         return bound
 
-    def apply(self) -> None:
-        """Write the deletions into the assembly."""
+    def apply(self) -> Tuple[Any, ...]:
+        """Write the deletions into the assembly; the constants that it has then."""
         live_in, live_out = self._live()
         everything = sum(self.slots.values())
         surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
         perhaps = self._bound((live_in, live_out), 0, lambda a, b: a | b)
-        none = next((i for i, c in enumerate(self.assembly.code.co_consts) if c is None), None)
+        consts: Tuple[Any, ...] = self.assembly.code.co_consts
+        none = next((i for i, one in enumerate(consts) if one is None), len(consts))
         additions: Dict[int, List[Instruction]] = {}
         for i in self.entries:
             dead = perhaps[i] & ~live_in[i]
@@ -357,7 +384,8 @@ class _Consumption:
                 added = additions.setdefault(id(self.instructions[i]), []) if dead & bit else []
                 if dead & surely[i] & bit:
                     added.append(Instruction(_DELETE, slot))
-                elif dead & bit and none is not None:
+                elif dead & bit:
+                    consts = consts if none < len(consts) else consts + (None,)
                     added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
         last = set()
         for i, one in enumerate(self.instructions):
@@ -370,6 +398,7 @@ class _Consumption:
             lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
         )
         self.assembly.put_before(additions)
+        return consts
 
     def _entries(self) -> List[int]:
         """Where ways part or meet, so that a value may have died on the way there."""

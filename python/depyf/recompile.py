@@ -260,19 +260,11 @@ def _attempt(
         candidate = _fit(candidate, reference, constants)
         if dynamo:
             candidate, uncopied = without_copies(candidate, original)
-            candidate, consumed = consume(candidate, used_locals(original))
-            candidate = starred_as(candidate, original)
-        for one in _with_own_functions(candidate, original) if dynamo else (candidate,):
-            candidate = one
+            candidate, consumed, verdict, detail = _with_lifetimes(candidate, original, own_locals)
+        else:
             verdict, detail = _core.compare(
-                original,
-                _dressed(candidate, original),
-                dynamo=dynamo,
-                lifetimes=dynamo,
-                own_locals=own_locals,
+                original, _dressed(candidate, original), own_locals=own_locals
             )
-            if verdict in PROVEN:
-                break
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}
         consumed = tuple(shown_names.get(name, name) for name in consumed)
@@ -307,6 +299,45 @@ def _attempt(
         names,
         globals_of_torch,
     )
+
+
+def _with_lifetimes(
+    code: types.CodeType, original: types.CodeType, own_locals: Iterable[str]
+) -> Tuple[types.CodeType, Tuple[str, ...], str, str]:
+    """`code` with values that end where those of torch's `original` do, the locals that are cleared
+    for it, and the verdict about it with its detail.
+
+    Calls are starred as torch's only where the proof fails without: it says which correspond.
+    """
+    candidate, consumed = consume(code, used_locals(original))
+    candidate, verdict, detail, calls = _prove(candidate, original, own_locals)
+    if verdict not in PROVEN:
+        starred = starred_as(candidate, original, calls)
+        if starred is not candidate:
+            candidate, verdict, detail, _ = _prove(starred, original, own_locals)
+    return candidate, consumed, verdict, detail
+
+
+def _prove(
+    candidate: types.CodeType, original: types.CodeType, own_locals: Iterable[str]
+) -> Tuple[types.CodeType, str, str, List[Tuple[int, int]]]:
+    """What may stand in for torch's `original`, or `candidate`; the verdict about it, its detail,
+    and the offsets of calls of both that correspond."""
+    verdict = detail = ""
+    calls: List[Tuple[int, int]] = []
+    for one in _with_own_functions(candidate, original):
+        candidate, calls = one, []
+        verdict, detail = _core.compare(
+            original,
+            _dressed(candidate, original),
+            dynamo=True,
+            lifetimes=True,
+            own_locals=own_locals,
+            calls=calls,
+        )
+        if verdict in PROVEN:
+            break
+    return candidate, verdict, detail, calls
 
 
 def _shifted(line_map: LineMap, lines: int) -> LineMap:

@@ -294,7 +294,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
 
 const char compare_doc[] =
     "compare(a, b, names=True, dynamo=False, lifetimes=False,\n        decompiled=True, "
-    "own_locals=())\n--\n\n"
+    "own_locals=(), calls=None)\n--\n\n"
     "Prove that two code objects of one Python version do the same, without running them.\n\n"
     "Returns (verdict, detail): 'identical', 'exact' or 'equivalent' and what was ignored; or "
     "'unproven' or 'different' and\n"
@@ -307,16 +307,18 @@ const char compare_doc[] =
     "has do not count; own_locals are locals of the program itself, whatever they are named.\n"
     "With lifetimes=True no local of `b` that `a` lacks may keep a value that nothing reads any "
     "more, and none\n"
-    "of `a` that `b` lacks: a value would die later than in `a`, or earlier.";
+    "of `a` that `b` lacks: a value would die later than in `a`, or earlier. Where `calls` is a "
+    "list, the offsets\n"
+    "of calls of `a` and `b` that correspond are appended to it, in pairs.";
 
 PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"a",         "b",          "names",      "dynamo",
-                                   "lifetimes", "decompiled", "own_locals", nullptr};
-  PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr;
+  static const char* keywords[] = {"a",          "b",          "names", "dynamo", "lifetimes",
+                                   "decompiled", "own_locals", "calls", nullptr};
+  PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr, *calls = nullptr;
   int names = 1, dynamo = 0, lifetimes = 0, decompiled = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|ppppO!", const_cast<char**>(keywords), &a, &b,
-                                   &names, &dynamo, &lifetimes, &decompiled, &PyTuple_Type,
-                                   &own_locals))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|ppppO!O!", const_cast<char**>(keywords), &a,
+                                   &b, &names, &dynamo, &lifetimes, &decompiled, &PyTuple_Type,
+                                   &own_locals, &PyList_Type, &calls))
     return nullptr;
   return guarded([&]() -> PyObject* {
     ObjectTable objects;  // one for both: objects are compared by identity
@@ -332,7 +334,14 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.own_locals = own;
     const Ref iter = builtin_iter();
     options.iter_object = objects.index_of(iter.get());
+    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    if (calls) options.calls = &pairs;
     const Verdict verdict = verify(left, left.root, right, right.root, options);
+    for (const auto& [first, second] : pairs) {
+      Ref one = Ref::checked(PyLong_FromUnsignedLong(first)),
+          other = Ref::checked(PyLong_FromUnsignedLong(second));
+      append(Ref::borrowed(calls), tuple({&one, &other}));
+    }
     Ref kind = to_str(verdict_word(verdict.kind)), detail = to_str(verdict.detail);
     return tuple({&kind, &detail}).release();
   });

@@ -196,10 +196,11 @@ struct Parted {
 class Lockstep {
  public:
   Lockstep(Canon& canon, const Lifted& a, const Lifted& b, bool compare_names, bool dynamo,
-           Pairs& nested)
+           Pairs& nested, CallPairs* calls)
       : canon_(canon),
         compare_names_(compare_names),
         nested_(nested),
+        calls_(calls),
         loaded_globals_stay_(dynamo) {
     sides_[kA].lifted = &a;
     sides_[kB].lifted = &b;
@@ -234,6 +235,7 @@ class Lockstep {
   Canon& canon_;
   bool compare_names_;
   Pairs& nested_;
+  CallPairs* calls_;
   SideState sides_[2];
   Tokens tokens_;
   std::uint32_t walk_ = 0;
@@ -975,6 +977,8 @@ class Lockstep {
       if (!same_values(x.operands[i], y.operands[i]))
         part_here(is_seen(op) && different_values(x.operands[i], y.operands[i]));
     }
+    if (calls_ && (op == Op::CALL || op == Op::CALL_KW || op == Op::CALL_EX))
+      calls_->emplace(x.offset, y.offset);
     if (may_free(op)) same_held(held_of(kA, va), held_of(kB, vb));
     if (raises(kA, va) || raises(kB, vb)) handlers();
 
@@ -1602,8 +1606,9 @@ class Lockstep {
 }  // namespace
 
 std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b,
-                                              bool compare_names, bool dynamo, Pairs& nested) {
-  return Lockstep(canon, a, b, compare_names, dynamo, nested).run();
+                                              bool compare_names, bool dynamo, Pairs& nested,
+                                              CallPairs* calls) {
+  return Lockstep(canon, a, b, compare_names, dynamo, nested, calls).run();
 }
 
 }  // namespace depyf::verify_detail

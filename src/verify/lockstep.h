@@ -1,11 +1,16 @@
 #pragma once
 // Bisimulation of two lifted and simplified graphs.
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "lift/lifted.h"
 #include "verify/canon.h"
 
 namespace depyf::verify_detail {
+
+/// Offsets of calls in the first and the second graph that were met together.
+using CallPairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// Walks both graphs over their EFFECTS in order (whatever may raise, run code of the program or be
 /// seen by it), from the entry along every edge and every handler, and demands the same operation
@@ -22,6 +27,7 @@ namespace depyf::verify_detail {
 /// torch installed is pure. What is trusted: lift and simplify (both sides pass through them), and
 /// that nobody writes into the frame's locals from outside.
 std::optional<Difference> lockstep_difference(Canon& canon, const Lifted& a, const Lifted& b,
-                                              bool compare_names, bool dynamo, Pairs& nested);
+                                              bool compare_names, bool dynamo, Pairs& nested,
+                                              CallPairs* calls = nullptr);
 
 }  // namespace depyf::verify_detail

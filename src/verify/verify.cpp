@@ -701,7 +701,8 @@ class Verifier {
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
       std::optional<Difference> difference =
-          lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
+          lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested,
+                              lifetimes ? options_.calls : nullptr);
       if (!difference && lifetimes) {
         // Once more, with what the stack holds at each effect.
         lifted_a = lift(a_, x, cfg_a, true);

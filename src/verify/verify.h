@@ -1,7 +1,9 @@
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pyc/code_object.h"
@@ -43,6 +45,9 @@ struct VerifyOptions {
   /// `a` that `b` lacks, so that no value dies earlier. At each effect the stacks of both, with
   /// such locals, must hold the same values.
   bool lifetimes = false;
+  /// With `lifetimes`, where the two do the same effects: the offsets of calls in the roots of `a`
+  /// and `b` that correspond. Not all of them where these part.
+  std::set<std::pair<std::uint32_t, std::uint32_t>>* calls = nullptr;
   std::uint32_t iter_object =
       UINT32_MAX;  // Const::object of the function `iter`, when it is in the table
   std::span<const std::string> own_locals;  // see SimplifyOptions

@@ -1,7 +1,8 @@
 """Locals that are cleared where they are last read, on every way through the code."""
 
-import itertools
 import dis
+import inspect
+import itertools
 import sys
 import types
 import weakref
@@ -59,6 +60,15 @@ def watched(function, n):
     return log
 
 
+def without_the_constant_none(make, seen, n):
+    """None is no constant of this function."""
+    first, second = make("first"), make("second")
+    if n > 1:
+        seen(first)
+    seen(second is first)
+    return seen("end")
+
+
 @pytest.mark.parametrize("function", [ways, handed_on])
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_a_local_ends_with_its_last_read(function, n):
@@ -76,6 +86,17 @@ def test_a_local_ends_with_its_last_read(function, n):
         # Nothing reads what is made on the way to here, so all of it is gone.
         assert log[-2:] == ["end of fifth", "end"]
         assert log.index("end of first") < log.index("end of fifth")
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_local_ends_also_where_the_code_has_no_none(n):
+    code, _ = consume(
+        without_the_constant_none.__code__,
+        frozenset(argument_names(without_the_constant_none.__code__)),
+    )
+    assert None not in without_the_constant_none.__code__.co_consts
+    log = watched(types.FunctionType(code, globals()), n)
+    assert log[-1] == "end"
 
 
 def test_what_is_kept_is_left_alone():
@@ -348,6 +369,13 @@ class Taker:
         del one
         return log(2)
 
+    def takes(self, first, log, **keywords):
+        del first
+        log(1)
+        order = list(keywords)
+        keywords.clear()
+        return log(2), order
+
 
 lets_go = Taker().lets_go
 
@@ -389,14 +417,24 @@ def test_a_starred_call_keeps_its_arguments_and_a_plain_one_gives_them_away(one,
     assert verdict == ("unproven" if gives_away else "equivalent")
 
 
+def calls_of(one, other):
+    """Offsets of the calls of both that correspond."""
+    from depyf import _core
+
+    calls = []
+    _core.compare(one, other, dynamo=True, lifetimes=True, calls=calls)
+    return calls
+
+
 def test_a_plain_call_is_starred_where_the_original_is():
     from depyf import _core
 
     one, code = in_a_starred_call, consumed_as(in_a_starred_call, in_a_plain_call)
-    starred = starred_as(code, one.__code__)
+    starred = starred_as(code, one.__code__, calls_of(one.__code__, code))
     assert ends(one, starred) == ends(one, one.__code__)
     assert _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0] == "equivalent"
-    assert starred_as(code, in_a_plain_call.__code__) is code
+    plain = in_a_plain_call.__code__
+    assert starred_as(code, plain, calls_of(plain, code)) is code
 
 
 class Callee:
@@ -426,31 +464,114 @@ def of_a_method_with_a_dict(make, log):
     return CALLEE.method(*(make("a"),), **{"log": log})
 
 
+def several_keywords_beside_positional_ones(make, log):
+    return lets_go.__self__.takes(make("a"), log, three=make("b"), two=2, one=make("c"))
+
+
+def several_keywords_in_a_dict(make, log):
+    return lets_go.__self__.takes(
+        *(make("a"), log), **{"three": make("b"), "two": 2, "one": make("c")}
+    )
+
+
+def starred_second(make, log):
+    make("x")
+    with Manager():
+        found = lets_go(*[make("a"), log])
+    return [found, log(4)]
+
+
+def plain_second(make, log):
+    make("x")
+    with Manager():
+        found = lets_go(make("a"), log)
+    return [found, log(4)]
+
+
+class Manager:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="calls are the same there")
 @pytest.mark.parametrize(
     "one, other",
     [
         (of_a_method_starred, of_a_method),
-        pytest.param(
-            of_a_method_with_a_dict,
-            of_a_method_with_keywords,
-            marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="not starred there"),
-        ),
-        pytest.param(
-            in_a_dict_of_keywords,
-            in_a_call_with_keywords,
-            marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="not starred there"),
-        ),
+        (of_a_method_with_a_dict, of_a_method_with_keywords),
+        (in_a_dict_of_keywords, in_a_call_with_keywords),
+        (several_keywords_in_a_dict, several_keywords_beside_positional_ones),
+        (starred_second, plain_second),
     ],
 )
 def test_a_call_of_a_method_or_with_keywords_is_starred_where_the_original_is(one, other):
     from depyf import _core
 
     code = consumed_as(one, other)
-    starred = starred_as(code, one.__code__)
+    starred = starred_as(code, one.__code__, calls_of(one.__code__, code))
     assert starred is not code
     assert ends(one, starred) == ends(one, one.__code__)
-    assert _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0] == "equivalent"
+    verdict = _core.compare(one.__code__, starred, dynamo=True, lifetimes=True)[0]
+    assert verdict in ("equivalent", "exact", "identical")
+
+
+def takes_many(first, log, *others):
+    del first
+    return log(len(others))
+
+
+THE_REST = None  # written out by written_out()
+
+
+def thirty_arguments(make, log):
+    return takes_many(make("a"), log, THE_REST)
+
+
+def thirty_one_arguments(make, log):
+    return takes_many(make("a"), log, THE_REST, 28)
+
+
+def written_out(function, count):
+    """`function` with `count` times the same argument in place of THE_REST."""
+    text = inspect.getsource(function).replace("THE_REST", ", ".join(["log"] * count))
+    scope = {"takes_many": takes_many}
+    exec(compile(text, "<%s>" % function.__name__, "exec"), scope)
+    return scope[function.__name__]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="calls are the same there")
+def test_a_call_of_more_than_thirty_arguments_is_plain_where_the_original_is():
+    """CPython's compiler stars such a call, torch does not."""
+    from depyf import _core
+    from depyf.assembler import Assembly, Instruction
+
+    ours = written_out(thirty_one_arguments, 28)
+    original = written_out(thirty_arguments, 28)
+    assembly = Assembly(original.__code__)
+    last = next(
+        one
+        for one, following in zip(assembly.instructions, assembly.instructions[1:])
+        if following.name in ("PRECALL", "CALL") and following.argument == 30
+    )
+    for one in assembly.instructions:
+        if one.name in ("PRECALL", "CALL") and one.argument == 30:
+            one.argument = 31
+    consts = original.__code__.co_consts
+    more = Instruction(dis.opmap["LOAD_CONST"], len(consts))
+    assembly.rewrite(lambda one: [one, more] if one is last else [one])
+    code = assembly.assemble(
+        co_consts=consts + (28,), co_stacksize=original.__code__.co_stacksize + 1
+    )
+    code = code.replace(co_name=ours.__name__, co_qualname=ours.__qualname__)
+    plain = types.FunctionType(code, original.__globals__, ours.__name__)
+    candidate = consumed_as(plain, ours)
+    made = starred_as(candidate, code, calls_of(code, candidate))
+    assert made is not candidate
+    assert _core.compare(code, made, dynamo=True, lifetimes=True)[0] in ("equivalent", "exact")
+    assert ends(plain, made) == ends(plain, code)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no NULL below what is called")

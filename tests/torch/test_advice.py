@@ -32,7 +32,7 @@ def run(text, name, eager=False):
     linecache.cache[filename] = len(text), None, text.splitlines(True), filename
     scope = {"__name__": "program", "torch": torch}
     config = torch._dynamo.config
-    kept = {key: set(getattr(config, key)) for key in _CONTAINERS}
+    kept = {key: set(getattr(config, key)) for key in _CONTAINERS if hasattr(config, key)}
     logging.disable(logging.WARNING)
     try:
         with config.patch(), depyf.capture() as found:
