@@ -419,11 +419,23 @@ bool has_junk(Module& module, const InstrList& list) {
   static constexpr OpSet behind{Op::POP_TOP, Op::COPY,           Op::SWAP,       Op::BRANCH_TRUE,
                                 Op::COMPARE, Op::BRANCH_NONE,    Op::LOAD_CONST, Op::BRANCH_FALSE,
                                 Op::TO_BOOL, Op::BRANCH_NOT_NONE};
+  // Only these count by themselves; `x == 1` is no junk.
+  static constexpr OpSet alone{Op::POP_TOP,     Op::COPY,         Op::BRANCH_TRUE,
+                               Op::BRANCH_NONE, Op::BRANCH_FALSE, Op::BRANCH_NOT_NONE};
+  const std::vector<Instr>& instrs = list.instrs;
+  const auto computes = [&](std::size_t i) {
+    return i < instrs.size() && (instrs[i].op == Op::SWAP || instrs[i].op == Op::COMPARE);
+  };
   int places = 0;
-  for (std::size_t i = 1; i < list.instrs.size(); ++i)
-    places += (list.instrs[i - 1].op == Op::LOAD_CONST || list.instrs[i - 1].op == Op::SWAP) &&
-              behind[list.instrs[i].op];
-  if (places < 3) return false;
+  bool any = false;
+  for (std::size_t i = 1; i < instrs.size(); ++i) {
+    const Op before = instrs[i - 1].op, op = instrs[i].op;
+    if ((before != Op::LOAD_CONST && before != Op::SWAP) || !behind[op]) continue;
+    ++places;
+    any |= before == Op::SWAP ? op == Op::SWAP
+                              : alone[op] || (op == Op::LOAD_CONST && computes(i + 1));
+  }
+  if (places < 3 || !any) return false;
   return Straightener(module, list).has_junk();
 }
 

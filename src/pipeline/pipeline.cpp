@@ -326,8 +326,10 @@ void place_comment(Ast& ast, CodeId code, const std::string& text) {
 void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptions& options) {
   const Module& module = *ast.module;
   const auto is_own_name = [&](std::string_view name) {
-    return (!temporaries.empty() && name.starts_with(temporaries)) ||
-           name.starts_with(ast.function_prefix);
+    const auto begins = [&](std::string_view prefix) {
+      return !prefix.empty() && name[0] == prefix[0] && name.starts_with(prefix);
+    };
+    return !name.empty() && (begins(temporaries) || begins(ast.function_prefix));
   };
   const auto is_own = [&](const Expr& e) {
     return e.kind == ExprKind::Name && is_own_name(module[StrId(e.a)]);
@@ -500,7 +502,12 @@ void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
 /// `prefix`, with underscores behind it where a variable or attribute of the module has such a
 /// name, also behind the name of a class that mangles it.
 std::string unused_prefix(const Module& module, const std::string& prefix) {
-  if (prefix.empty()) return prefix;
+  const auto has_prefix = [&](std::string_view name) {
+    return name.size() >= prefix.size() && name.find(prefix) != std::string_view::npos;
+  };
+  // Code objects share strings.
+  if (prefix.empty() || std::none_of(module.strings.begin(), module.strings.end(), has_prefix))
+    return prefix;
   std::set<std::size_t> taken;  // so many underscores follow it in names
   const auto look = [&](StrId id) {
     if (!id) return;

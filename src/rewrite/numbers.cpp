@@ -2,7 +2,6 @@
 // wide it was does (columns of 3.11+), unless it was the result of arithmetic.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +11,12 @@
 namespace depyf {
 namespace {
 
-std::size_t digits(std::uint64_t value, int base) {
-  std::array<char, 64> text;
-  return static_cast<std::size_t>(
-      std::to_chars(text.data(), text.data() + text.size(), value, base).ptr - text.data());
+std::size_t digits(std::uint64_t value, unsigned base) {
+  std::size_t count = 1;
+  for (; value >= base; value /= base) ++count;
+  return count;
 }
+std::size_t decimals(std::uint64_t value) { return digits(value, 10); }
 
 /// Of three octal digits, as wide as hexadecimal ones: permissions of a file.
 bool looks_like_mode(std::uint64_t value) {
@@ -34,14 +34,14 @@ bool looks_like_mask(std::uint64_t value) {
 constexpr std::uint32_t kPrefix = 2;  // `0x`
 
 IntegerStyle style(std::uint64_t value, std::size_t width) {
-  const std::size_t decimal = digits(value, 10);
+  const std::size_t decimal = decimals(value);
   if (width < decimal || value == 0) return IntegerStyle::Decimal;
-  const bool thousands = decimal > 3 && width == decimal + (decimal - 1) / 3;
-  const bool hexadecimal = width == kPrefix + digits(value, 16),
-             octal = width == kPrefix + digits(value, 8);
+  const bool hexadecimal = width == kPrefix + digits(value, 16);
   if (width == decimal)
     return hexadecimal && looks_like_mask(value) && value % 10 != 0 ? IntegerStyle::Hexadecimal
                                                                     : IntegerStyle::Decimal;
+  const bool thousands = decimal > 3 && width == decimal + (decimal - 1) / 3;
+  const bool octal = width == kPrefix + digits(value, 8);
   if (thousands && (!hexadecimal || value % 1000 == 0)) return IntegerStyle::Thousands;
   if (octal && (!hexadecimal || looks_like_mode(value))) return IntegerStyle::Octal;
   if (hexadecimal) return IntegerStyle::Hexadecimal;
@@ -64,7 +64,7 @@ bool is_product(std::uint64_t value, std::size_t left, std::size_t right, bool u
   if (shorter > 3) return false;
   for (std::uint64_t a = std::max<std::uint64_t>(power_of_ten(shorter - 1), 2);
        a < power_of_ten(shorter); ++a) {
-    if (value % a != 0 || digits(value / a, 10) != longer || value / a == 1) continue;
+    if (value % a != 0 || decimals(value / a) != longer || value / a == 1) continue;
     if (!units || is_unit(a) || is_unit(value / a)) return true;
   }
   return false;
@@ -75,7 +75,7 @@ bool is_power(std::uint64_t value, std::size_t base, std::size_t exponent) {
   for (std::uint64_t a = 2; a <= 10; ++a) {
     std::uint64_t rest = value, n = 0;
     for (; rest % a == 0; rest /= a) ++n;
-    if (rest == 1 && n > 1 && digits(a, 10) == base && digits(n, 10) == exponent) return true;
+    if (rest == 1 && n > 1 && decimals(a) == base && decimals(n) == exponent) return true;
   }
   return false;
 }
@@ -84,7 +84,7 @@ bool is_power(std::uint64_t value, std::size_t base, std::size_t exponent) {
 bool is_shifted(std::uint64_t value, std::size_t left, std::size_t right) {
   for (std::uint64_t n = 1; n < 64 && (value >> n) << n == value; ++n) {
     const std::uint64_t mask = value >> n;
-    if ((mask & (mask + 1)) == 0 && digits(n, 10) == right && digits(mask, 10) == left) return true;
+    if ((mask & (mask + 1)) == 0 && decimals(n) == right && decimals(mask) == left) return true;
   }
   return false;
 }
@@ -131,19 +131,19 @@ void restore_numbers(Rewriter& r) {
   for (std::uint32_t i = first; i < r.ast.exprs.size(); ++i) {
     const Expr& e = r.ast.exprs[i];
     if (e.kind != ExprKind::Constant) continue;
-    const SourceSpan span = columns.at(e.origin);
-    if (span.line == 0 || span.end <= span.first + kPrefix) continue;  // unknown, or decimal
     const Const& constant = r.module[ConstId(e.a)];
     if (constant.kind != ConstKind::Int || constant.big || constant.integer < 0) continue;
+    const SourceSpan span = columns.at(e.origin);
+    if (span.line == 0 || span.end <= span.first + kPrefix) continue;  // unknown, or decimal
     const auto value = static_cast<std::uint64_t>(constant.integer);
     const std::size_t width = span.end - span.first;
     const IntegerStyle found = style(value, width);
     if (found == IntegerStyle::Decimal) {
       const bool padded = width == 4 || width == 6 || width == 10;  // `0x0F`
-      arithmetic = arithmetic || (width > digits(value, 10) && !padded);
+      arithmetic = arithmetic || (width > decimals(value) && !padded);
       continue;
     }
-    const bool sure = width == digits(value, 10) || !may_be_folded(value, width);
+    const bool sure = width == decimals(value) || !may_be_folded(value, width);
     ++of_style[static_cast<std::size_t>(found)];
     spellings.push_back({i, found, sure});
   }

@@ -131,7 +131,9 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
     const bool by_itself = bare && !scope.inlined;
     for (const auto& [name, symbol] : scope.symbols.entries()) {
       const std::string_view text = module[StrId(name)];
-      if (text == "__class__" || text == "__classdict__" || text.starts_with('.')) continue;
+      if (text.starts_with('.') ||
+          (text.starts_with('_') && (text == "__class__" || text == "__classdict__")))
+        continue;
       const auto access = [&]() -> std::uint8_t {
         const std::uint8_t* found = accesses.at(name);
         return found ? *found : 0;

@@ -78,7 +78,9 @@ class Collector {
     const StrId within = tree_.scopes[scope].mangles;
     if (!within) return name;
     const std::string_view text = module_[StrId(name)];
-    if (!text.starts_with("__") || text.ends_with("__") || text.find('.') != text.npos) return name;
+    if (text.size() < 2 || text[0] != '_' || text[1] != '_' || text.ends_with("__") ||
+        text.find('.') != text.npos)
+      return name;
     std::string_view prefix = module_[within];
     while (prefix.starts_with('_')) prefix.remove_prefix(1);
     if (prefix.empty()) return name;
@@ -99,7 +101,7 @@ class Collector {
     note(scope, module_.intern(name).index, kUsed | kMeantGlobal);
   }
   void visit(ExprId id, std::uint32_t scope) {
-    if (id) work_.push_back({id, scope});
+    if (id && ast_[id].kind != ExprKind::Constant) work_.push_back({id, scope});
   }
   /// Scopes are opened in the order of the text.
   void visit_all() {

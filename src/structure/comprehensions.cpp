@@ -332,6 +332,8 @@ bool Structurer::fold_comprehensions_in_regions() {
     for (std::size_t i = 0; i < regions.size(); ++i)
       if (regions[i].kind == RegionKind::Finally)
         saved[i] = restored_values(*this, regions[i].handler);
+    if (std::all_of(saved.begin(), saved.end(), [](const auto& some) { return some.empty(); }))
+      return folded;
     for (std::size_t i = 0; i < regions.size(); ++i)
       if (regions[i].kind != RegionKind::Erased)
         for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent)

@@ -896,6 +896,8 @@ class Dispatch {
     std::vector<std::string> names = {"state", "raised", "unbound"};
     for (std::uint32_t i = 0; i < s_.temporaries; ++i) names.push_back(std::to_string(i));
     std::vector<ExprId> keys, nones;
+    keys.reserve(names.size());
+    nones.reserve(names.size());
     for (const std::string& end : names) {
       std::string whole = std::string(s_.options.temp_prefix) + end;
       if (whole.starts_with("__") && !whole.ends_with("__")) whole = prefix + whole;

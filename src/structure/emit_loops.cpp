@@ -108,7 +108,7 @@ bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   return true;
 }
 
-void Emitter::gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape,
+void Emitter::gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, const LoopShape& shape,
                             std::uint32_t exit, std::uint32_t l, const Context& ctx) {
   const BlockId from(h);
   std::uint32_t body = list(), orelse = list();

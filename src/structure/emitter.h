@@ -206,7 +206,7 @@ class Emitter : StatementGraph {
   }
   bool gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx);
   /// The body, the `else` and what follows of a `for` or a `while` with a test.
-  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, LoopShape shape,
+  void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, const LoopShape& shape,
                      std::uint32_t exit, std::uint32_t l, const Context& ctx);
   void gen_for(std::uint32_t h, std::uint32_t l, const Context& ctx);
   struct Arm {

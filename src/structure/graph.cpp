@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ast/negate.h"
 #include "support/small_vector.h"
@@ -305,19 +306,22 @@ bool Structurer::any_edge_back() const {
   return false;
 }
 
-/// By node: does control get there from the entry, past no handler?
-std::vector<std::uint8_t> Structurer::reached_without_exceptions() const {
+/// By node: does control get there from the entry, with exceptions or without?
+std::vector<std::uint8_t> Structurer::reached(bool with_exceptions) const {
   std::vector<std::uint8_t> reached(nodes.size(), 0);
-  std::vector<BlockId> work{entry};
-  reached[entry.index] = 1;
+  SmallVector<BlockId, 64> work;
+  const auto reach = [&](BlockId to) {
+    if (std::exchange(reached[to.index], 1) == 0) work.push_back(to);
+  };
+  reach(entry);
   while (!work.empty()) {
     const Node& node = nodes[work.back().index];
     work.pop_back();
-    for (int k = 0; k < node.edge_count(); ++k)
-      if (const BlockId to = node.edges[k].to; !reached[to.index]) {
-        reached[to.index] = 1;
-        work.push_back(to);
-      }
+    for (int k = 0; k < node.edge_count(); ++k) reach(node.edges[k].to);
+    for (RegionId r = node.region; with_exceptions && r; r = regions[r.index].parent)
+      if (const StructRegion& region = regions[r.index];
+          region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
+        reach(region.handler);
   }
   return reached;
 }

@@ -350,7 +350,7 @@ class Structurer {
   bool join_returns_behind_regions();
   void join_before_ends(const std::vector<BlockId>& into,
                         const std::vector<std::uint8_t>& reached_normally);
-  std::vector<std::uint8_t> reached_without_exceptions() const;
+  std::vector<std::uint8_t> reached(bool with_exceptions) const;
   bool same_operations(BlockId a, BlockId b, std::size_t length);
   bool same_store(BlockId a, BlockId b);
   void join_copies_behind_cleanups();  // loops.cpp

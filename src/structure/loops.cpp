@@ -509,7 +509,7 @@ bool Structurer::join_equal_ends() {
   std::vector<std::uint8_t> reached_normally;
   for (auto& [key, ends] : groups) {
     if (ends.size() < 2) continue;
-    if (!any) reached_normally = reached_without_exceptions();
+    if (!any) reached_normally = reached(false);
     any = true;
     const BlockId common(static_cast<std::uint32_t>(nodes.size()));
     Node statement = nodes[ends[0].block.index];
@@ -563,7 +563,7 @@ bool Structurer::join_returns_behind_regions() {
   std::vector<std::uint8_t> reached_normally;
   for (auto& [key, copies] : groups) {
     if (copies.size() < 2) continue;
-    if (!any) reached_normally = reached_without_exceptions();
+    if (!any) reached_normally = reached(false);
     any = true;
     const BlockId end = nodes[copies[0].index].edges[0].to;
     for (std::size_t i = 1; i < copies.size(); ++i) {

@@ -67,9 +67,8 @@ void Regions::erase_all(const std::vector<std::uint8_t>& gone) {
 }
 
 void Regions::sweep() {
-  SmallVector<std::uint8_t, 256> seen(s_.nodes.size());
+  const std::vector<std::uint8_t> seen = s_.reached(true);
   bool any = false;
-  for (BlockId b : s_.reverse_postorder_blocks()) seen[b.index] = 1;
   for (std::size_t i = 0; i < s_.nodes.size(); ++i)
     if (!seen[i] && s_.nodes[i].alive) {
       any = true;
