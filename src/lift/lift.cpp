@@ -467,8 +467,12 @@ class Lifter {
   void record_handler_view() {
     can_raise_block_[block_.index] = true;
     if (handler_view_set_ && !below_touched_) return;
+    // A call takes what it calls and the arguments off the stack, also where it raises. Torch's
+    // block around a call begins above them.
+    const std::size_t taken = instr_->op == Op::CALL ? std::size_t{instr_->arg} + 1 : 0;
+    const std::size_t left = taken < stack_.size() ? stack_.size() - taken : 0;
     for (std::uint32_t slot = 0; slot < protected_depth_; ++slot) {
-      ValueId now = slot < stack_.size() ? stack_[slot] : kConflict;
+      ValueId now = slot < left ? stack_[slot] : slot < stack_.size() ? null_ : kConflict;
       if (!handler_view_set_)
         handler_view_[slot] = now;
       else if (handler_view_[slot] != now)

@@ -21,6 +21,29 @@ bool is_quiet(Op op) {
 /// LOAD_FAST and DELETE_FAST do where the local is unbound.
 bool may_raise(Op op) { return !is_quiet(op) || op == Op::LOAD_FAST || op == Op::DELETE_FAST; }
 
+/// By block: is every way from it an exception's, out of the frame? Empty where `spend`, which is
+/// asked before each pass, says that there were enough of them.
+template <class Spend>
+std::vector<bool> ways_out(const Lifted& lifted, Spend&& spend) {
+  std::vector<bool> leaves(lifted.blocks.size(), true);
+  const auto leads_out = [&](BlockId to) { return !to.valid() || leaves[to.index]; };
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (!spend()) return {};
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const LiftedBlock& block = lifted.blocks[i];
+      const BlockId to = block.edges[0].to, other = block.edges[1].to;
+      const BlockId handler =
+          block.region.valid() ? lifted.regions[block.region.index].handler : BlockId();
+      const bool out = (block.term == TermKind::Reraise || to.valid()) && leads_out(to) &&
+                       leads_out(other) && leads_out(handler);
+      changed |= leaves[i] && !out;
+      leaves[i] = leaves[i] && out;
+    }
+  }
+  return leaves;
+}
+
 class Holding {
  public:
   Holding(const Lifted& lifted, const Module& module, const std::vector<bool>& slots, Which side)
@@ -139,20 +162,8 @@ class Holding {
   /// the other one reads. That way leaves the frame, which the traceback keeps anyway.
   bool find_ways_out(std::size_t& budget) {
     const std::size_t n = lifted_.blocks.size();
-    leaves_.assign(n, true);
-    const auto leaves = [&](BlockId to) { return !to.valid() || leaves_[to.index]; };
-    for (bool changed = true; changed;) {
-      changed = false;
-      if (!spend(budget)) return false;
-      for (std::size_t i = 0; i < n; ++i) {
-        const LiftedBlock& block = lifted_.blocks[i];
-        const BlockId to = block.edges[0].to, other = block.edges[1].to;
-        const bool out = (block.term == TermKind::Reraise || to.valid()) && leaves(to) &&
-                         leaves(other) && leaves(handler(block));
-        changed |= leaves_[i] && !out;
-        leaves_[i] = leaves_[i] && out;
-      }
-    }
+    leaves_ = ways_out(lifted_, [&] { return spend(budget); });
+    if (leaves_.empty()) return false;
     for (std::size_t i = 0; i < n; ++i)
       for (ValueId id : lifted_.blocks[i].body) {
         const auto at = home_.emplace(lifted_[id].offset, i).first;
@@ -295,6 +306,11 @@ std::vector<std::string_view> outliving(const Lifted& lifted, const Module& modu
                                         const std::vector<bool>& slots) {
   Holding holding(lifted, module, slots, kA);
   return holding.run() ? holding.names() : std::vector<std::string_view>();
+}
+
+std::vector<bool> only_raises_on(const Lifted& lifted) {
+  std::size_t passes = 64;
+  return ways_out(lifted, [&] { return passes-- != 0; });
 }
 
 }  // namespace depyf::verify_detail

@@ -21,4 +21,8 @@ std::optional<Difference> held_too_long(const Lifted& lifted, const Module& modu
 std::vector<std::string_view> outliving(const Lifted& lifted, const Module& module,
                                         const std::vector<bool>& slots);
 
+/// By block: does every way from it end with an exception that leaves the frame? Empty where that
+/// takes too long to tell.
+std::vector<bool> only_raises_on(const Lifted& lifted);
+
 }  // namespace depyf::verify_detail

@@ -1,4 +1,5 @@
 #include "verify/lockstep.h"
+#include "verify/lifetimes.h"
 
 #include <algorithm>
 #include <map>
@@ -205,6 +206,7 @@ class Lockstep {
     sides_[kA].lifted = &a;
     sides_[kB].lifted = &b;
     compares_held_ = !a.held_at_end.empty() && !b.held_at_end.empty();
+    if (compares_held_) raises_on_ = only_raises_on(a);
   }
 
   std::optional<Difference> run() {
@@ -242,10 +244,11 @@ class Lockstep {
   bool undoing_ = false;
   // No test of one object can come out in one way only, because of an earlier test.
   bool every_way_is_taken_ = true;
-  bool compares_held_ = false;  // what the stack holds counts
-  bool crossed_ = false;        // a side entered a block that has other ways in
-  bool loaded_globals_stay_;    // torch wrote the code, and it binds none of the globals that torch
-                                // installs
+  std::vector<bool> raises_on_;  // of the first, see only_raises_on()
+  bool compares_held_ = false;   // what the stack holds counts
+  bool crossed_ = false;         // a side entered a block that has other ways in
+  bool loaded_globals_stay_;  // torch wrote the code, and it binds none of the globals that torch
+                              // installs
 
   std::vector<TokenId> local_;  // by name: token of its present value
   std::vector<std::uint32_t> local_epoch_;
@@ -1038,6 +1041,10 @@ class Lockstep {
                  ValueId during_b = {}) {
     if (!compares_held_) return;
     const std::span<const ValueId> lists[2] = {a, b};
+    // The frame ends with the exception: what its stack holds until then does not count, as what
+    // the traceback keeps does not.
+    const bool goes_away =
+        sides_[kA].at.block < raises_on_.size() && raises_on_[sides_[kA].at.block];
     std::vector<TokenId> seen, work, items;
     ++mark_;
     for (std::uint32_t name : local_names_)
@@ -1046,6 +1053,7 @@ class Lockstep {
     if (during_b.valid()) mark_held(get(kB, during_b), kByBoth, seen);
     for (Which side : {kA, kB})
       for (ValueId id : lists[side]) {
+        if (!id.valid() && side == kA && goes_away) continue;
         if (!id.valid()) part("not proven: when a value that the stack held ends");
         const ValueKind kind = (*sides_[side].lifted)[id].kind;
         if (kind == ValueKind::Null || kind == ValueKind::Previous || kind == ValueKind::Lasti ||
@@ -1070,6 +1078,7 @@ class Lockstep {
     spend(local_names_.size() / 8 + 1);
     for (TokenId id : seen) {
       const std::uint32_t by = tokens_[id].mark_class;
+      if (by == kBySide[kA] && goes_away) continue;
       if (by == kBySide[kA] || by == kBySide[kB])
         part(here(kA) + " while the stack of the " +
              (by == kBySide[kA] ? "first holds a value that the second"
