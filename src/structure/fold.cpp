@@ -741,16 +741,29 @@ class Folder {
     return true;
   }
 
-  /// `x if not c else y` where what stands first is evaluated when the test fails.
-  void order_arms(Select& sel, ValueId test, BlockId yes, BlockId no) {
-    if (s_.first_offset(no) >= s_.first_offset(yes) || !negation_costs_nothing(test)) return;
-    std::swap(sel.rest, sel.orelse);
-    sel.negate_first = true;
+  /// `p if test else q`, or with q negated, in the place of the test; none where an arm is no
+  /// expression. `x if not c else y` where what stands first is evaluated when the test fails.
+  ValueId select_of_arms(BlockId a, ValueId p, ValueId q, bool flip) {
+    const Node& node = s_.nodes[a.index];
+    const ValueId test = s_.resolve(node.value);
+    const BlockId yes = node.edges[0].to, no = node.edges[1].to;
+    const Arm body = as_expression(yes, p, 1);
+    if (!body || body.external) return {};
+    const Arm orelse = as_expression(no, q, 1);
+    if (!orelse || orelse.external || (flip && !negation_is_free(s_.ast, orelse.expr))) return {};
+    Select sel;
+    sel.kind = Select::IfExp;
+    sel.rest = body.expr;
+    sel.orelse = flip ? negate(s_.ast, orelse.expr) : orelse.expr;
+    if (s_.first_offset(no) < s_.first_offset(yes) && negation_costs_nothing(test)) {
+      std::swap(sel.rest, sel.orelse);
+      sel.negate_first = true;
+    }
+    return select(a, test, sel, 1);
   }
 
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
-    const ValueId test = s_.resolve(node.value);
     const Edge yes = node.edges[0], no = node.edges[1];
     if (!is_arm_block(a, yes) || !is_arm_block(a, no) || yes.to == no.to) return false;
     Node& b = s_.nodes[yes.to.index];
@@ -767,16 +780,8 @@ class Folder {
     if (differing == SIZE_MAX) return false;
     ValueId p = s_.resolve(x.args[differing]), q = s_.resolve(y.args[differing]);
     if (count_in(x, p) != 1 || count_in(y, q) != 1) return false;
-    Arm ep = as_expression(yes.to, p, 1);
-    if (!ep || ep.external) return false;
-    Arm eq = as_expression(no.to, q, 1);
-    if (!eq || eq.external) return false;
-    Select sel;
-    sel.kind = Select::IfExp;
-    sel.rest = ep.expr;
-    sel.orelse = eq.expr;
-    order_arms(sel, test, yes.to, no.to);
-    ValueId v = select(a, test, sel, 1);
+    const ValueId v = select_of_arms(a, p, q, false);
+    if (!v) return false;
     for (std::size_t i = 0; i < y.args.size(); ++i)
       if (i != differing) --s_.uses[s_.resolve(y.args[i]).index];
     Edge merged = replace_in(x, p, v);
@@ -813,17 +818,8 @@ class Folder {
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
-    Arm ep = as_expression(yes.to, p, 1);
-    if (!ep || ep.external) return false;
-    Arm eq = as_expression(no.to, q, 1);
-    if (!eq || eq.external) return false;
-    if (flip && !negation_is_free(s_.ast, eq.expr)) return false;
-    Select sel;
-    sel.kind = Select::IfExp;
-    sel.rest = ep.expr;
-    sel.orelse = flip ? negate(s_.ast, eq.expr) : eq.expr;
-    order_arms(sel, test, yes.to, no.to);
-    ValueId v = select(a, test, sel, 1);
+    const ValueId v = select_of_arms(a, p, q, flip == 1);
+    if (!v) return false;
     for (int k = 0; k < 2; ++k) {
       for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
       if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);

@@ -264,6 +264,8 @@ class Structurer {
     return v && at(v).kind == ValueKind::Operation && at(v).op == op;
   }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
+  /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
+  bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
   /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be
   /// one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and
   /// stand apart in a copy of the same code.

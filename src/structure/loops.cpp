@@ -127,8 +127,7 @@ bool Structurer::same_exit(BlockId a, BlockId b) {
     const Node& node = nodes[block.index];
     if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value)))
       return false;
-    return std::all_of(node.body.begin(), node.body.end(),
-                       [&](ValueId v) { return is_const(v) || is_op(v, Op::POP_TOP); });
+    return std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_quiet(v); });
   };
   if (!quiet(a) || !quiet(b)) return false;
   auto next_drop = [&](BlockId block, std::size_t& i) {
@@ -666,9 +665,8 @@ bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
 /// of what comes before it.
 bool Structurer::is_written_return(const Node& node) const {
   if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
-  const auto before = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) {
-    return !is_const(v) && !is_op(v, Op::POP_TOP);
-  });
+  const auto before = std::find_if_not(node.body.rbegin(), node.body.rend(),
+                                       [&](ValueId v) { return is_quiet(v); });
   return before == node.body.rend() || at(*before).line != node.term_line ||
          at(*before).columns != node.term_columns;
 }
@@ -713,9 +711,7 @@ void Structurer::join_exit_copies() {
     bool next_to_it = false;  // from the block before it
   };
   SmallVector<Before, 64> before(nodes.size());
-  auto quiet = [&](ValueId v) {
-    return is_const(v) || is_op(v, Op::POP_TOP);
-  };  // a `return` itself drops iterators
+  const auto quiet = [&](ValueId v) { return is_quiet(v); };
   std::vector<BlockId> behind_loop;  // by iterator: where its loop leads when it ends
   // Does the operation drop the iterator of a loop which code follows? Without columns (3.10)
   // nothing tells `break` and all of that in an `else` from `return`, which is usual.

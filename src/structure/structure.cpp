@@ -134,8 +134,7 @@ void Structurer::split_at_iterators() {
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = nodes[i];
     if (!node.alive || node.term != TermKind::ForIter || node.match != UINT32_MAX) continue;
-    if (std::any_of(node.body.begin(), node.body.end(),
-                    [&](ValueId v) { return !is_const(v) && !is_op(v, Op::POP_TOP); }))
+    if (!std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_quiet(v); }))
       split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
   }
 }
@@ -194,8 +193,7 @@ void Structurer::return_at_once() {
   if (!is_function()) return;
   const auto is_drop = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
   const auto only_drops = [&](const Node& n) {
-    return std::all_of(n.body.begin(), n.body.end(),
-                       [&](ValueId v) { return is_const(v) || is_drop(v); });
+    return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); });
   };
   const auto drops = [&](const Node& n) {
     return std::any_of(n.body.begin(), n.body.end(), is_drop);
