@@ -155,7 +155,7 @@ void Structurer::check_effects() {
       const Stmt& s = ast[id];
       find(s.origin);
       if ((s.kind == StmtKind::Break || s.kind == StmtKind::Continue) && id != list.back())
-        throw Error("structure: code that is reached stands behind a jump");
+        throw Error("structure: code that is reached follows a jump");
       if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
       visit(s.e);
       visit(s.list);

@@ -3,7 +3,7 @@
 // CPython duplicates the body of `finally`, the call of a context manager's exit function and the
 // unbinding of `except … as name` at each exit of the protected code (compile.c,
 // compiler_unwind_fblock). Here each exit edge is led past its copy, so that in the graph the exit
-// leads straight to where the program goes on.
+// leads straight to where control continues.
 #include "structure/regions.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ bool Regions::same_operation(ValueId a, ValueId b,
     return false;
   bool negated = false;
   if (x.kind == ValueKind::Select) {
-    // The compiler turns the test of one copy round, where another block stands behind it.
+    // The compiler turns the test of one copy round, where another block follows it.
     negated = !s_.same_select(a, b);
     if (negated && !(s_.uses[a.index] == 1 && s_.uses[b.index] == 1 && s_.negated_select(a, b)))
       return false;

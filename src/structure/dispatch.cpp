@@ -239,7 +239,7 @@ class Dispatch {
       if (!p.region || p.depth <= base_[p.region.index] || stub_[p.region.index] != UINT32_MAX)
         continue;
       if (p.depth < base_[p.region.index])
-        throw UnusualCode("protected code goes on after the handler around it has ended");
+        throw UnusualCode("protected code continues after the handler around it has ended");
       Piece stub;
       stub.stub = true;
       stub.region = p.region;

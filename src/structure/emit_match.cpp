@@ -169,7 +169,7 @@ void Emitter::gen_match(std::uint32_t n, std::uint32_t l, const Context& ctx,
       go_from_match(from, otherwise, l, ctx);
       return;
     }
-    // Bodies go on behind the statement, so what follows where no case matches stands in a case
+    // Bodies continue after the statement, so what follows where no case matches stands in a case
     // of its own.
     std::vector<CasePart> all = parts;
     all.push_back(default_case());

@@ -40,11 +40,11 @@ class Emitter : StatementGraph {
   };
   struct Fate {
     StmtId next;           // in its list
-    bool ends = false;     // control never comes to what stands behind the statement
+    bool ends = false;     // control never comes to what follows the statement
     bool goes_on = false;  // it never ends, and yet the compiler made code that follows it
   };
   /// The function ends in a statement of several ways: what follows the last `if` whose body, or
-  /// `try` whose handlers never go on was its `else`.
+  /// `try` whose handlers never complete was its `else`.
   std::span<StmtId> end_in_else(std::span<StmtId> list);
   std::uint32_t list() {
     lists_.push_back({});
@@ -176,7 +176,7 @@ class Emitter : StatementGraph {
     std::uint32_t last_case = kNone;
     std::uint32_t otherwise = kNone;    // where control goes when no case matches,
     bool is_default = false;            // which is the body of a `case _`
-    std::vector<std::uint32_t> merges;  // what stands behind the statement
+    std::vector<std::uint32_t> merges;  // what follows the statement
     bool exhaustive() const { return is_default || otherwise == kNone; }
   };
   void link_cases(std::uint32_t n, MatchShape& shape);
@@ -184,14 +184,14 @@ class Emitter : StatementGraph {
   void find_merges_of_cases(std::uint32_t n, MatchShape& shape);
   void find_default(const Context& ctx, MatchShape& shape);
   /// Is what only the cases of the statement lead to when none matches the body of a `case _`, and
-  /// not what stands behind the statement?
+  /// not what follows the statement?
   bool stands_in_default(const Context& ctx, const MatchShape& shape);
   /// The statement, whose bodies are done. `complete`: one of `parts` always matches.
   void close_match(StmtId st, std::uint32_t l, const MatchShape& shape, std::vector<CasePart> parts,
                    bool complete);
   void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx);
   void gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx);
-  /// After a loop: what `break` reaches, and what else stands behind.
+  /// After a loop: what `break` reaches, and what else follows.
   void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after,
                   std::uint32_t l, const Context& ctx);
   /// The same for the statement of a loop that `break` alone leaves; behind one that nothing

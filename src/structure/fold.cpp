@@ -299,7 +299,7 @@ class Folder {
         s_.uses[first.index] -= carried;  // its own use as condition is now the Select's operand
         std::uint32_t free_carried = count_in(free, second);
         ValueId v = select(a, first, sel, 1 + carried + free_carried);
-        // Of two copies of a short exit the later one stays: it stands behind the code that the
+        // Of two copies of a short exit the later one stays: it follows the code that the
         // test guards.
         const bool keep_joined = joined.to != other.to && joined.to.index > other.to.index;
         Edge out_other = keep_joined ? joined : replace_in(other, first, v);

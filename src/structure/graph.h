@@ -177,10 +177,10 @@ class Structurer {
   std::vector<std::vector<StmtId>> parts;  // of values of kind Statements
   FlatMap<ValueFacts> facts;               // by value; read by known(), written by note()
   std::vector<BlockId>
-      ends_behind;  // by region: what stands behind the statement, see mark_statement_ends
+      ends_behind;  // by region: what follows the statement, see mark_statement_ends
   std::vector<BlockId> loops_behind;                 // the same for each of lifted.loops
   std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins:
-                                                     // what stands behind it, if that is known
+                                                     // what follows it, if that is known
   std::uint32_t temporaries = 0;
   bool made_temporaries = false;      // also such as were taken back
   std::vector<ValueId> named_values;  // those that temporary_for named, in order

@@ -243,7 +243,7 @@ class Matcher {
   void chain(BlockId head, ValueId subject);
   /// A `match` without any test: the subject is stored behind a guard.
   void chain_of_captures(BlockId b);
-  /// A comparison begins where its left side does; a pattern stands behind the subject.
+  /// A comparison begins where its left side does; a pattern follows the subject.
   bool is_on_later_line(std::uint32_t t, ValueId subject);
   bool unmistakable(std::uint32_t t);
   /// The head of the statement keeps `count` operations, and then has the subject.

@@ -106,7 +106,7 @@ void split_statements(Lifted& lifted) {
   }
 }
 
-/// The blocks of a part, and where control goes on behind it.
+/// The blocks of a part, and where control continues behind it.
 struct Extent {
   std::vector<BlockId> blocks, exits;
   std::vector<std::uint8_t> holds;    // by block

@@ -125,7 +125,7 @@ class Regions {
   /// first.
   bool same_operation(ValueId a, ValueId b, std::unordered_map<std::uint32_t, ValueId>& map);
   /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is
-  /// where control goes on after the copy; none when the body never completes.
+  /// where control continues after the copy; none when the body never completes.
   bool match_copy(BlockId handler, RegionId base_h, BlockId t, Position& out, bool& completes);
   /// The rest of a block from `at` on, as a block of its own.
   BlockId split(Position p);

@@ -1,4 +1,4 @@
-// Where code that nothing reaches tells what stands behind a statement (see Region::after,
+// Where code that nothing reaches tells what follows a statement (see Region::after,
 // LoopSpan::after): an empty block stands for code that is reached from nowhere.
 #include <algorithm>
 #include <unordered_map>

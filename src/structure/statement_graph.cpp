@@ -115,7 +115,7 @@ void StatementGraph::add_ways_of_regions() {
     if (!region.entry) throw Error("structure: a protected region without an entry");
     add_way(try_node(id), wrapped(id, region.entry));
     if (region.kind == RegionKind::With) {
-      // where control goes on when the exit function swallows the exception
+      // where control continues when the exit function swallows the exception
       const Node& handler = s_.nodes[region.handler.index];
       if (handler.term == TermKind::Branch) add_way(try_node(id), resume_of(id));
     } else {

@@ -70,7 +70,7 @@ class StatementGraph {
   std::vector<std::uint32_t> find_entries();
   void add_ways_of_blocks(const std::vector<std::uint32_t>& entries_from_outside);
   void add_ways_of_regions();
-  /// Code that begins by dropping a loop's iterator stands behind the loop, reached by `break`.
+  /// Code that begins by dropping a loop's iterator follows the loop, reached by `break`.
   void add_ends_of_iterators();
   /// The loop that holds the statement, also where no way leads from the body of a `finally` that
   /// it stands in to the loop's header.
@@ -100,10 +100,10 @@ class StatementGraph {
   Side side_of(std::uint32_t t, std::uint32_t h);
   /// The least column of what each loop holds.
   void find_left();
-  /// No statement ends a module or a class: its end stands behind all of its statements, also where
+  /// No statement ends a module or a class: its end follows all of its statements, also where
   /// only code in a loop leads there, which is then a way out of the loop.
   bool add_module_end();
-  /// What is written behind a loop stands behind it, reached by `break`, also where only a branch
+  /// What is written behind a loop follows it, reached by `break`, also where only a branch
   /// in the middle of the loop leads there: a loop's header gets an edge to the code that the loop
   /// leaves to, if that is written behind all of the loop.
   bool add_breaks();
@@ -116,7 +116,7 @@ class StatementGraph {
   /// the loop's `else`.
   bool else_stands_before(std::uint32_t h, std::uint32_t exit,
                           const std::vector<std::int32_t>& last);
-  /// What an edge out of protected code leads to stands behind the statement; but not `break`,
+  /// What an edge out of protected code leads to follows the statement; but not `break`,
   /// `continue` and returns that stand inside of it.
   void leave_regions(RegionId from, std::uint32_t t);
   /// In the order of the source: does `t`, a jump or a return, stand behind the `except` or
@@ -135,15 +135,15 @@ class StatementGraph {
     const Node& node = s_.nodes[n];
     return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
   }
-  /// Up to 3.8 the compiler lets control go on behind a statement that never ends, and its code
+  /// Up to 3.8 the compiler lets control continue behind a statement that never ends, and its code
   /// shows where: at a place that may be reached from nowhere else (an empty node stands for it).
   /// An edge says so, as other code stands before or behind that place.
   void find_phantoms();
-  /// Up to 3.9 a jump over it tells of an `else`; what stands behind the statement is not in it,
+  /// Up to 3.9 a jump over it tells of an `else`; what follows the statement is not in it,
   /// also where one of the arms never ends.
   void find_elses();
   /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to.
-  /// That stands behind the loop's statement.
+  /// That follows the loop's statement.
   void find_breaks();
   struct LoopPlace {
     std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
@@ -228,7 +228,7 @@ class StatementGraph {
     std::uint32_t exit = kNone;  // what `break` reaches
     bool else_needed = false;
     bool endless =
-        false;  // no way leads to the exit: behind the loop the compiler goes on all the same
+        false;  // no way leads to the exit: behind the loop the compiler continues all the same
   };
   /// Is t the end of a `finally` body that the loop of h stands in?
   bool ends_body_around(std::uint32_t h, std::uint32_t t) const;
@@ -240,7 +240,7 @@ class StatementGraph {
                                          const LoopShape& shape) const;
   /// Is `n` the `else` of the loop of `h`, and never runs into `exit`?
   bool ends_apart(std::uint32_t h, std::uint32_t n, std::uint32_t exit) const;
-  /// Does what stands behind the loop of `h`, from `n` on, end or lead to `t`, and nowhere else?
+  /// Does what follows the loop of `h`, from `n` on, end or lead to `t`, and nowhere else?
   bool goes_only_to(std::uint32_t n, std::uint32_t h, std::uint32_t t) const;
   /// Nodes that control reaches from `roots` without passing `h`, as far as h dominates them.
   std::unordered_set<std::uint32_t> reachable(std::vector<std::uint32_t> roots,
@@ -260,7 +260,7 @@ class StatementGraph {
   bool same_end(std::uint32_t a, std::uint32_t b) {
     return a == b || (is_block(a) && is_block(b) && s_.same_exit(BlockId(a), BlockId(b)));
   }
-  /// Where control goes on when the exit function of a `with` swallows the exception, or when the
+  /// Where control continues when the exit function of a `with` swallows the exception, or when the
   /// clauses of `except*` took all of it; none for other statements.
   std::uint32_t resume_of(RegionId r) const;
   /// Up to 3.10 the code behind the statement stands right behind its last re-raise. A short return
@@ -281,17 +281,17 @@ class StatementGraph {
   /// Does a handler run into `follow` by itself?
   bool handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow) const;
   ValueId with_result(const StructRegion& region) const;
-  /// What a `try` or `with` statement holds, and what stands behind it.
+  /// What a `try` or `with` statement holds, and what follows it.
   struct TryShape {
     std::uint32_t node = kNone,
                   entry = kNone;        // the statement's node; where the protected code begins
     std::vector<BlockId> tests;         // the chain of `except` tests
     std::uint32_t bare = kNone;         // behind it a bare `except` that begins with a `try`
-    std::vector<std::uint32_t> merges;  // what stands behind the statement
+    std::vector<std::uint32_t> merges;  // what follows the statement
     std::uint32_t otherwise = kNone;    // `else`
-    std::uint32_t resume = kNone;       // where control goes on, if anything tells
+    std::uint32_t resume = kNone;       // where control continues, if anything tells
     std::uint32_t next = kNone;         // where the end of the body and of the handlers leads
-    bool goes_on = false;               // the compiler goes on behind code that never ends
+    bool goes_on = false;               // the compiler continues behind code that never ends
   };
   /// `only`: the nodes that the loop holds whose body the statement is.
   TryShape try_shape(RegionId r, const Context& ctx, const std::vector<std::uint32_t>* only);

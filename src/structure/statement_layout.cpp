@@ -1,5 +1,5 @@
 // What columns (3.11+), lines (3.10) and offsets (up to 3.9) tell of where code was written: edges
-// that control cannot take lead from a loop or a `try` to what stands behind it.
+// that control cannot take lead from a loop or a `try` to what follows it.
 #include <algorithm>
 #include <numeric>
 
@@ -127,7 +127,7 @@ bool StatementGraph::add_breaks() {
   find_left();
   const std::vector<std::int32_t> under = find_last_lines();
   const std::vector<std::int32_t>& last = last_;
-  // the loop statement that holds each node where nothing stands behind a loop but what its
+  // the loop statement that holds each node where nothing follows a loop but what its
   // header leads to
   std::vector<std::uint32_t> holds(n, kNone), around(n, kNone);
   std::vector<std::vector<std::uint32_t>> ways_out(n);

@@ -1,4 +1,4 @@
-// What a `try` or `with` statement holds, and what stands behind it.
+// What a `try` or `with` statement holds, and what follows it.
 #include "structure/statement_graph.h"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ void StatementGraph::drop_returns_inside(RegionId r, const Context& ctx, TryShap
   });
   const std::uint32_t resume = resume_of(r);
   if (resume != kNone) {
-    // No clause of except* can return: each falls to what stands behind the statement. A `with`
-    // and its swallowed exception go on at one place: a return elsewhere stands inside.
+    // No clause of except* can return: each falls to what follows the statement. A `with`
+    // and its swallowed exception continue at one place: a return elsewhere stands inside.
     std::erase_if(merges, [&](std::uint32_t m) { return m != resume && const_return(m); });
   }
   if (region.is_star()) return;
@@ -90,7 +90,7 @@ void StatementGraph::drop_returns_inside(RegionId r, const Context& ctx, TryShap
     for (std::uint32_t m : merges)
       if (!copied_return(m)) kept.push_back(m);
     if (kept.empty() && !subtree_reaches(shape.node, ctx.follow)) {
-      // what a context manager that swallows the exception goes on with stands behind the `with`
+      // what a context manager that swallows the exception goes on with follows the `with`
       kept.push_back(
           std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
     }
@@ -131,11 +131,11 @@ void StatementGraph::find_next(RegionId r, const Context& ctx, TryShape& shape) 
     if (shape.goes_on) shape.resume = behind;
   }
   shape.next = !merges.empty() ? merges.front() : shape.resume != kNone ? shape.resume : ctx.follow;
-  // Whether the body ends or its exception is swallowed, control goes on at one place.
+  // Whether the body ends or its exception is swallowed, control continues at one place.
   if (s_.regions[r.index].kind == RegionKind::With && shape.resume != kNone &&
       !same_end(shape.next, shape.resume))
     throw Error(
-        "structure: what stands behind a with statement is not where a swallowed exception "
+        "structure: what follows a with statement is not where a swallowed exception "
         "leads");
   if (s_.regions[r.index].is_star() && shape.resume != shape.next)
     throw Error(

@@ -929,8 +929,8 @@ class Lockstep {
     }
   }
 
-  /// Both go on to where they must meet; a node is made there when one of them crossed a merge or
-  /// when `always`. True when a node was made.
+  /// Both continue to where they must meet; a node is made there when one of them crossed a merge
+  /// or when `always`. True when a node was made.
   bool meet(bool always) {
     if (!always) crossed_ = false;
     const Stop stop_a = advance(kA), stop_b = advance(kB);

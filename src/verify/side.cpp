@@ -252,7 +252,7 @@ class Gatherer {
       } else if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR) {
         kill(value.arg);
       } else if (value.op == Op::LOAD_FAST) {
-        gen(value.arg);  // had it been unbound, control would not go on
+        gen(value.arg);  // had it been unbound, control would not continue
       }
     };
     const auto set = [](Bits& bits, std::uint32_t i) {
