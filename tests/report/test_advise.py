@@ -249,8 +249,9 @@ def test_of_several_entries_that_of_the_same_mode_tells_the_cause():
     assert change.row == "global state"
 
 
-def test_a_tensor_that_is_not_given_any_more_is_one_change_with_that_it_is_given():
-    found = "expected type of 'mask' to be a tensor type, ' but found <class 'NoneType'>"
+@pytest.mark.parametrize("kind", ["a tensor type, '", "<class 'torch.Tensor'>,"])
+def test_a_tensor_that_is_not_given_any_more_is_one_change_with_that_it_is_given(kind):
+    found = "expected type of 'mask' to be %s but found <class 'NoneType'>" % kind
     entries = [again("/a/b.py", 1, 1.0, found), again("/a/b.py", 2, 1.0, "mask is None")]
     (change,) = advise.changes(run_of(entries))
     assert len(change.also) == 1 and "`mask` was a tensor, is None" in (

@@ -959,7 +959,7 @@ result = f(torch.ones(2, 1, 3)).detach()
                 "torch._dynamo.config.allow_rnn = True",
             )
         ],
-        ids=("GB0014",),
+        ids=("GB0014", "GB0148"),
         reason=r"RNN, GRU, (or|and) LSTM",
     ),
     row(

@@ -252,7 +252,8 @@ _DEVICE = re.compile(
     r", but got (?P<after>.*)$"
 )
 _TYPE = re.compile(
-    r"^expected type of '(?P<name>.*?)' to be a tensor type, ?'? ?but found (?P<after>.*)$"
+    r"^expected type of '(?P<name>.*?)' to be (?:a tensor type|<class 'torch\.Tensor'>), ?'? ?"
+    r"but found (?P<after>.*)$"
 )
 _STATE = re.compile(r"^GLOBAL_STATE changed: (?P<what>.*)$", re.DOTALL)
 _KEY = re.compile(r"^KeyError on (?P<name>.*)$", re.DOTALL)
