@@ -273,6 +273,8 @@ class Session(Records):
         entry._code = LiveObject(replacement if replacement is not None else new_code)
         if self.writer is not None:
             self.writer.entry_seen(self, function, entry)
+        if compat.trace_logger() is None:
+            self.compile_ended(entry)  # torch up to 2.2 tells of no end; the code is there
         return replacement if owner is None else None
 
     def _read_names(
