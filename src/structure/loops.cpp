@@ -294,7 +294,10 @@ void Structurer::drop_unread_params() {
     if (!nodes[i].alive || params.size() < 2) continue;
     const auto unread =
         std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
-    wanted[i] = unread > 0 && static_cast<std::size_t>(unread) < params.size();
+    // Two that nothing reads are what a chain of comparisons leaves, of a statement before a jump
+    // back; one is the value of a statement.
+    const bool of_chain = nodes[i].body.empty() && nodes[i].term == TermKind::Jump;
+    wanted[i] = unread > 0 && (of_chain || static_cast<std::size_t>(unread) < params.size());
     any |= wanted[i] != 0;
   }
   if (!any) return;

@@ -14,3 +14,10 @@ def in_blocks(a, b, c, d):
 
 def at_the_end(a, b, c):
     a < b < c
+
+
+def longer_chains(a, b, c, d):
+    for x in a:
+        a < b() < c < d
+    for x in a:
+        x == a < b() in c is d
