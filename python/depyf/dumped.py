@@ -5,11 +5,12 @@ All readers of dumps go through here: summaries, the page, `depyf diff`.
 
 import errno
 import os
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from depyf import sharing
-from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_text
+from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_lines, read_text
 from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document
+from depyf.trace.guard_text import guards_of_tree_text
 
 
 class DumpError(Exception):
@@ -48,10 +49,10 @@ def load(source: Any) -> Document:
     if "functions" not in document:
         _add_journal(document, folder)
     if "functions" not in document:
+        why = "the program (process %s) was ended before its block, or is still running"
         raise DumpError(
-            "%s: the dump is not complete, and nothing was compiled in it yet: the program "
-            "(process %s) was ended before its block, or is still running"
-            % (path, document.get("process"))
+            "%s: the dump is not complete, and nothing was compiled in it yet: %s"
+            % (path, document.get("stopped") or why % document.get("process"))
         )
     sharing.unpack(document)
     document["folder"] = folder
@@ -65,19 +66,18 @@ def load(source: Any) -> Document:
 
 def _add_journal(document: Document, folder: str) -> None:
     # what an open block has written so far, see depyf.torch.journal
-    try:
-        lines = _read(folder, document.get("journal"), MANIFEST_LIMIT).splitlines()
-    except (OSError, ValueError):
-        return
     functions: Dict[int, Document] = {}
     entries: Dict[int, Tuple[Optional[int], Document]] = {}
     head: Document = {}
-    for line in lines:
+    trees: Dict[int, str] = {}
+    for text in _lines(folder, document.get("journal")):
         try:
-            found = parse_json(line)
+            found = parse_json(text)
             row = dict(found["row"])
             if "entry" in found:
-                entries[int(found["entry"])] = found["function"], row
+                index = int(found["entry"])
+                entries[index] = found["function"], row
+                trees[index] = str(found.get("guard_tree", ""))
             elif "function" in found:
                 functions[int(found["function"])] = row
             else:
@@ -86,6 +86,9 @@ def _add_journal(document: Document, folder: str) -> None:
             continue  # its writer was killed
     if not head:
         return
+    for index, tree in trees.items():
+        if tree and not entries[index][1].get("guards"):
+            entries[index][1]["guards"] = [one.to_json() for one in guards_of_tree_text(tree)]
     for key, value in head.items():
         document.setdefault(key, value)
     document["functions"] = [dict(row, entries=[]) for row in functions.values()]
@@ -101,6 +104,7 @@ def _add_earlier(document: Document, name: Any) -> None:
     try:
         earlier = parse_json(_read(document["folder"], name, MANIFEST_LIMIT))
         sharing.unpack(earlier)
+        _leave_out_copies(earlier, document)
         joined: Dict[str, List[Any]] = {
             key: earlier[key] + document.get(key, [])
             for key in ("functions", "unattributed", "problems")
@@ -110,6 +114,38 @@ def _add_earlier(document: Document, name: Any) -> None:
         document["started"] = min(earlier["started"], document["started"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # a folder that somebody has tidied, or that is not ours
+
+
+def _leave_out_copies(earlier: Document, document: Document) -> None:
+    """Blocks that are open at one time, such as those of threads, see the same compiles: each is
+    kept once, where the code of it runs, or else in `document`, which was written later.
+    """
+    later = {}
+    for one in _entry_lists(document):
+        for entry in one:
+            later[_compile_of(entry)] = one, entry
+    for one in _entry_lists(earlier):
+        for entry in list(one):
+            found = later.get(_compile_of(entry)) if _compile_of(entry) else None
+            if found is None:
+                continue
+            if entry.get("replaced"):
+                found[0].remove(found[1])
+            else:
+                one.remove(entry)
+    for each in (earlier, document):
+        each["functions"] = [one for one in each["functions"] if one["entries"]]
+
+
+def _entry_lists(document: Document) -> List[List[Document]]:
+    return [function["entries"] for function in document["functions"]] + [document["unattributed"]]
+
+
+def _compile_of(entry: Document) -> Optional[Tuple[str, str]]:
+    # when it began tells it from one of the same number after torch._dynamo.reset()
+    metrics = entry.get("metrics") or {}
+    began = metrics.get("start_time_us") or metrics.get("start_time")
+    return (str(entry.get("compile_id")), str(began)) if began else None
 
 
 def text_of(folder: str, name: Any) -> str:
@@ -122,8 +158,20 @@ def text_of(folder: str, name: Any) -> str:
         return "not shown: %s\n" % error.strerror if error.errno == errno.EFBIG else ""
 
 
+def _lines(folder: str, name: Any) -> Iterator[str]:
+    # as far as they can be read; a line that is longer than any file of a dump ends them
+    try:
+        yield from read_lines(_inside(folder, name), FILE_LIMIT, MANIFEST_LIMIT)
+    except (OSError, ValueError):
+        return
+
+
 def _read(folder: str, name: Any, limit: int) -> str:
+    return read_text(_inside(folder, name), limit)
+
+
+def _inside(folder: str, name: Any) -> str:
     # the name comes from the dump, which may be anybody's: nothing outside the folder is read
     if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
         raise ValueError("%r is no file of a dump" % (name,))
-    return read_text(os.path.join(folder, name), limit)
+    return os.path.join(folder, name)

@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import stat
-from typing import Any
+from typing import Any, BinaryIO, Iterator
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
@@ -19,16 +19,38 @@ for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"
 MANIFEST_LIMIT, FILE_LIMIT = 1 << 30, 1 << 26
 
 
+def _open_ordinary(path: Any) -> BinaryIO:
+    descriptor = os.open(path, _HOW_TO_READ)
+    stream = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, "it is no ordinary file", path)
+    return stream
+
+
+def read_lines(path: Any, longest: int = FILE_LIMIT, limit: int = MANIFEST_LIMIT) -> Iterator[str]:
+    """The lines of a file of a dump, one at a time, each without its end; see `read_text`.
+
+    Raises OSError where it cannot be read, at a line of more than `longest` bytes, and after
+    `limit` bytes.
+    """
+    with _open_ordinary(path) as stream:
+        while True:
+            line = stream.readline(longest + 1)
+            limit -= len(line)
+            if not line:
+                return
+            if len(line) > longest or limit < 0:
+                raise OSError(errno.EFBIG, "it has more than can be read", path)
+            yield line.rstrip(b"\r\n").decode("utf-8", "replace")
+
+
 def read_text(path: Any, limit: int = FILE_LIMIT) -> str:
     """The text of a file of a dump, which may be anybody's: no link, device or pipe is read.
 
     Raises OSError where it cannot be read, is none of that, or is larger than `limit` bytes.
     """
-    descriptor = os.open(path, _HOW_TO_READ)
-    with os.fdopen(descriptor, "rb") as stream:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", path)
+    with _open_ordinary(path) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:
         raise OSError(errno.EFBIG, "it has more than %d bytes" % limit, path)
@@ -65,6 +87,21 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
         except OSError:
             pass
         raise
+
+
+def overwrite_text(path: Any, text: str) -> None:
+    """Writes a text over the beginning of a file that is at least as long, and spaces over its
+    rest: that needs no space on the disk. No link is followed.
+
+    Raises OSError where it cannot be written, or the file is shorter.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    descriptor = os.open(path, _HOW & ~(os.O_EXCL | os.O_CREAT))
+    with os.fdopen(descriptor, "wb") as stream:
+        size = os.fstat(descriptor).st_size
+        if size < len(data):
+            raise OSError(errno.ENOSPC, "it has no room for the text", path)
+        stream.write(data.ljust(size))
 
 
 def append_text(path: Any, text: str) -> None:

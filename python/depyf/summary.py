@@ -117,7 +117,7 @@ def _by_a_block(entry: Document) -> bool:
 
 def counts(document: Document) -> Dict[str, Any]:
     """Numbers of a run: compiles, functions, breaks, recompiles, failures, cache hits and misses,
-    seconds, decompiled code, replaced, replaced by an inner block, proven.
+    seconds, decompiled code, replaced, replaced by another block, proven.
     """
     entries = list(all_entries(document))
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
@@ -232,9 +232,7 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
                 number["proven"],
                 code,
                 number["replaced"],
-                ", %d by an inner block of the program" % number["inner"]
-                if number["inner"]
-                else "",
+                ", %d by another block of the program" % number["inner"] if number["inner"] else "",
             )
         )
     from depyf.report import overview
@@ -260,7 +258,12 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
     if rank is not None:
         lines[0] = lines[0].replace("depyf: ", "depyf: rank %d: " % rank, 1)
     if document.get("open"):
-        lines[0] += "; the program is still running, or was killed"
+        stopped = document.get("stopped")
+        lines[0] += "; " + (
+            "the dump is not complete: " + _plain(str(stopped))
+            if stopped
+            else "the program is still running, or was killed"
+        )
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)

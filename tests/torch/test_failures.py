@@ -242,6 +242,22 @@ def test_two_blocks_in_one_folder_lose_nothing_of_each_other(tmp_path):
     assert manifest["functions"][0]["entries"][0]["name"] == "__transformed_code_1_for_double"
 
 
+def test_a_block_that_ends_after_one_in_whose_middle_it_began(tmp_path):
+    folder = tmp_path / "dump"
+    first, second = depyf.prepare_debug(str(folder)), depyf.prepare_debug(str(folder))
+    first.__enter__()
+    compiled(double)(torch.ones(3))
+    second.__enter__()
+    compiled(broken)(torch.ones(3))  # both blocks see it
+    first.__exit__(None, None, None)
+    compiled(double)(torch.ones(4))
+    second.__exit__(None, None, None)
+    document = summary.load(str(folder))
+    entries = [entry for one in document["functions"] for entry in one["entries"]]
+    assert len(entries) == 4  # `broken` is two
+    assert [entry["replaced"] for entry in entries] == [True] * 4
+
+
 def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
     folder = tmp_path / "dump"
     with depyf.prepare_debug(str(folder)) as outer:

@@ -52,5 +52,33 @@ def test_a_killed_program_leaves_a_report(tmp_path):
         function["name"] for function in found["functions"]
     ]
     assert "still running, or was killed" in summary.summary(found)
+    # torch's caches are gone, and with them the guards; the trace had them
+    entry = next(one for one in found["functions"] if one["name"] == "first")["entries"][0]
+    assert any(guard["source"] == "L['x']" for guard in entry["guards"])
     page = report.build(dump).read_text()
     assert "is not finished" in page and "x.sin() + 1" in page
+
+
+FULL = """
+import resource, sys
+import torch
+import depyf
+
+def first(x):
+    return x.sin() + 1
+
+with depyf.prepare_debug(sys.argv[1]):
+    torch.compile(first, backend="eager")(torch.ones(3))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX")
+def test_a_dump_that_found_no_room_says_so_and_keeps_what_it_had(run_script, tmp_path):
+    dump = tmp_path / "dump"
+    run_script(FULL, str(dump))
+    found = summary.load(str(dump))
+    assert [function["name"] for function in found["functions"]] == ["first"]
+    told = summary.summary(found)
+    assert "the dump is not complete: " in told and "File too large" in told, told
+    assert "killed" not in told

@@ -16,7 +16,14 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import report, sharing
 from depyf.compiling import is_python
-from depyf.files import MANIFEST_LIMIT, append_text, parse_json, read_text, write_atomically
+from depyf.files import (
+    MANIFEST_LIMIT,
+    append_text,
+    overwrite_text,
+    parse_json,
+    read_text,
+    write_atomically,
+)
 from depyf.model import Artifact, Entry, Function, Problem, Run, sorted_artifacts
 from depyf.schema import MANIFEST, SCHEMA
 from depyf.torch import compat
@@ -37,6 +44,9 @@ OVERVIEW = "README.md"
 TABLES = "Captured_Graph.tables.txt"
 #: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
 DUMP_LIMIT = 1 << 30
+#: spaces behind the first manifest: room to say in it why a dump is not complete, for which a full
+#: disk has no block
+_ROOM_FOR_WHY = 1000
 _OURS = re.compile(
     r"^(__compiled_fn_\d+(_\w+)?\..+|__compile_\w+\..+|__transformed_code_\d+_for_.+\.(py|txt)"
     r"|full_code_for_.+_\d+\.py|Captured_Graph\.tables\.txt"
@@ -211,8 +221,8 @@ def _process_lives(process: int) -> bool:
     return True
 
 
-def _being_written(begun: float) -> Dict[str, Any]:
-    return {"schema": SCHEMA, "open": True, "process": os.getpid(), "begun": begun}
+def _being_written(begun: float, **more: Any) -> Dict[str, Any]:
+    return dict({"schema": SCHEMA, "open": True, "process": os.getpid(), "begun": begun}, **more)
 
 
 @contextlib.contextmanager
@@ -408,12 +418,12 @@ class DumpWriter:
             journals[self._block] = "depyf.%d.jsonl" % self._block
             self._journal = Journal(os.path.join(self.folder, journals[self._block]))
             outermost = min(journals)  # it sees what those inside it see
-            document = dict(
-                _being_written(self._shared.begun),
+            document = _being_written(
+                self._shared.begun,
                 earlier=self._shared.earlier(outermost),
                 journal=journals[outermost],
             )
-            self.write(MANIFEST, json.dumps(document))
+            self.write(MANIFEST, json.dumps(document) + " " * _ROOM_FOR_WHY)
 
     def entry_seen(self, session: Any, function: Function, entry: Entry) -> None:
         """A frame was transformed, and decompiled where that was possible."""
@@ -526,6 +536,24 @@ class DumpWriter:
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
                 self._end_journal()
+            elif manifest == MANIFEST:
+                self._leave_journal(run)
+
+    def _leave_journal(self, run: Run) -> None:
+        # the disk is full, or the folder cannot be written any more: the journal is the dump
+        journal = self._shared.journals.get(self._block)
+        if journal is None:
+            return
+        document = _being_written(
+            self._shared.begun,
+            earlier=self._shared.earlier(self._block),
+            journal=journal,
+            stopped=run.problems[-1].message[: _ROOM_FOR_WHY // 2] if run.problems else "",
+        )
+        try:
+            overwrite_text(os.path.join(self.folder, MANIFEST), json.dumps(document))
+        except OSError:
+            pass  # the problem was told
 
     def _end_journal(self) -> None:
         name = self._shared.journals.pop(self._block, None)

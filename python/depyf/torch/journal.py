@@ -2,8 +2,9 @@
 that a compile costs the same after a thousand others. `depyf.dumped` reads it.
 
 Each line is a JSON object with a `row`. One with `entry` is a compile, with the number of its
-function; one with `function` is a function without entries; one with neither is the document
-without functions. What a later line says of the same thing holds.
+function, and with the text of its guards as torch's trace carries it (`guard_tree`), since torch's
+caches are read when the block ends; one with `function` is a function without entries; one with
+neither is the document without functions. What a later line says of the same thing holds.
 """
 
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
@@ -42,11 +43,12 @@ class Journal:
             if number is not None and function is not None and number not in self._heads:
                 self._heads.add(number)
                 lines.append({"function": number, "row": function.to_json(False)})
-            lines.append(
-                {
-                    "entry": self._entries.setdefault(id(entry), len(self._entries)),
-                    "function": number,
-                    "row": sharing.packed_entry(entry.to_json()),
-                }
-            )
+            line: Dict[str, Any] = {
+                "entry": self._entries.setdefault(id(entry), len(self._entries)),
+                "function": number,
+                "row": sharing.packed_entry(entry.to_json()),
+            }
+            if entry.guard_tree and not entry.guards:
+                line["guard_tree"] = entry.guard_tree
+            lines.append(line)
         append_text(self.path, "".join(sharing.dumps(line) + "\n" for line in lines))
