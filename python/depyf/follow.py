@@ -1,8 +1,8 @@
 """Worker processes of a program that `depyf run` runs: what they compile is dumped too.
 
-Workers that multiprocessing starts are followed: one that is forked opens a block of its own when
-it first compiles, one that is spawned when it has imported torch. So is a Python that the program
-starts by subprocess. Each writes to `worker_PID` in the folder of the program's dump.
+A process that is forked, by os.fork or by multiprocessing, opens a block of its own when it first
+compiles; a worker that multiprocessing spawns, when it has imported torch. So does a Python that
+the program starts by subprocess. Each writes to `worker_PID` in the folder of the program's dump.
 """
 
 import glob
@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from depyf import summary
@@ -51,7 +52,10 @@ class Follower:
         for old in folders(self.folder) if not self.nested else ():
             shutil.rmtree(old, ignore_errors=True)
         self._popen = _watch_popen(self.folder, self.caches)
-        multiprocessing.util.register_after_fork(self, Follower._forked)
+        if hasattr(os, "register_at_fork"):
+            # never taken back, so it must not keep this alive
+            found = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _forked(found()))
         if "multiprocessing.spawn" in sys.modules:
             self._hand_over()
         else:
@@ -67,12 +71,15 @@ class Follower:
         if self._restore is not None:
             self._restore()
 
-    def _forked(self) -> None:
-        if not self._open:
-            return
-        from depyf.torch.capture import follow_in_child
+    def in_child(self) -> None:
+        """Opens a block of this process, a forked one, when it first compiles, if it has torch."""
+        capture = sys.modules.get("depyf.torch.capture")
+        if self._open and capture is not None:
+            capture.follow_in_child(self.open_block)
 
-        follow_in_child(lambda: _open_block(self.folder, self.caches))
+    def open_block(self) -> None:
+        """Opens a block of this process, which has imported torch."""
+        _open_block(self.folder, self.caches)
 
     def _hand_over(self) -> None:
         # what is unpickled in a spawned worker before its main module runs
@@ -92,6 +99,12 @@ class Follower:
                 spawn.get_preparation_data = original
 
         self._restore = restore
+
+
+def _forked(follower: Optional[Follower]) -> None:
+    # also in a child of subprocess that has a `preexec_fn`: nothing is imported here
+    if follower is not None:
+        follower.in_child()
 
 
 def _watch_popen(folder: str, caches: bool) -> Callable[[], None]:

@@ -277,6 +277,10 @@ def run(options: Any) -> int:
     progress, opened = _Progress(err), contextlib.ExitStack()
 
     def begin() -> None:
+        if os.getpid() != process:  # the program forked before it imported torch
+            if follower is not None:
+                follower.open_block()
+            return
         try:
             progress.run = opened.enter_context(block)
             progress.run.program = arguments[0]

@@ -15,6 +15,8 @@ import warm
 from processes import environment, guards_tell_their_lines
 from programs import TORCH
 
+from depyf import dumped
+
 PROGRAM = """
 import atexit, os, pickle, sys
 import torch
@@ -599,6 +601,39 @@ def test_workers_are_followed(start, tmp_path, method):
         done = start("--no-follow", "--dump", "other", "workers.py", method)
         assert "torch compiled nothing" in done.stderr
         assert not list((tmp_path / "other").glob("worker_*"))
+
+
+FORKING = """
+import os, sys
+if sys.argv[1] == "torch first":
+    import torch
+children = []
+for number in range(2):
+    child = os.fork()
+    if child == 0:
+        import torch
+        def double(x):
+            return x * 2
+        torch.compile(double, backend="eager")(torch.ones(3 + number))
+        sys.exit(4) if number else os._exit(3)
+    children.append(child)
+print([os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children])
+import torch
+def single(x):
+    return x + 1
+torch.compile(single, backend="eager")(torch.ones(3))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("when", ["torch first", "fork first"])
+def test_what_a_child_of_os_fork_compiles_is_in_the_report(start, tmp_path, when):
+    (tmp_path / "forking.py").write_text(FORKING)
+    done = start("--dump", "out", "forking.py", when)
+    assert done.returncode == 0 and done.stdout.split("\n")[0] == "[3, 4]", done.stderr
+    assert "of 3 processes" in done.stderr and "3 compiles of 3 functions" in done.stderr
+    for folder in sorted((tmp_path / "out").glob("worker_*")):
+        assert [one["name"] for one in dumped.load(folder)["functions"]] == ["double"]
 
 
 PARENT = """
