@@ -205,3 +205,19 @@ def test_the_collectives_of_ranks_stand_beside_each_other(screen, tmp_path, size
     rows.first.locator("a").nth(1).click()
     shown.locator(".ln.cursor").first.wait_for()
     assert "all_reduce(L_x_" in shown.locator(".ln.cursor").first.inner_text()
+
+
+@pytest.mark.parametrize(
+    "compiles, said", [(1, "in 1 resume function"), (3, "in 3 compiles of 1 resume function")]
+)
+def test_the_cost_of_a_break_counts_resume_functions_not_their_compiles(tmp_path, compiles, said):
+    name = "torch_dynamo_resume_in_f_at_4"
+    place = {"filename": "a.py", "firstlineno": 3, "qualname": "f"}
+    broken = entry(0, 1, calls=[name], breaks=[{"reason": "print", "location": "a.py:4"}])
+    again = [entry(1, 1, compile_id="1/%d" % number) for number in range(compiles)]
+    functions = [
+        dict(place, name="f", entries=[broken]),
+        dict(place, name=name, global_name=name, is_resume=True, entries=again),
+    ]
+    text = page.render([document.fit({"functions": functions})], str(tmp_path))
+    assert "</b> %s<" % said in text

@@ -409,15 +409,19 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     identity: Tuple[Any, ...]
     for node in nodes:
         for graph_break in node.cuts:
-            cost, functions = 0.0, 0
+            cost, compiles = 0.0, 0
+            functions: Set[int] = set()
             for child in node.children:
                 if child.key not in charged:
                     charged.add(child.key)
                     cost += child.seconds
-                    functions += 1
+                    compiles += 1
+                    functions.add(id(child.function))
             identity = ("break", graph_break["file"], graph_break["line"], graph_break["what"])
-            add(identity, node, cost, {"kind": "break", "break": graph_break, "resumed": 0})
-            found[identity]["resumed"] += functions
+            empty: Cause = {"resumed": 0, "resume_functions": set()}
+            add(identity, node, cost, dict(empty, kind="break", **{"break": graph_break}))
+            found[identity]["resumed"] += compiles
+            found[identity]["resume_functions"] |= functions
         if node.reasons:
             reason = node.reasons[0]
             filename, line = node.place
@@ -464,6 +468,9 @@ def alike(found: Sequence[Cause]) -> List[Cause]:
         nodes = [node for cause in group for node in cause["nodes"]]
         total = {name: sum(cause[name] for cause in group) for name in ("cost", "count")}
         total["resumed"] = sum(cause.get("resumed", 0) for cause in group)
+        total["resume_functions"] = set().union(
+            *(cause.get("resume_functions", ()) for cause in group)
+        )
         rows.append(dict(group[0], places=group, nodes=nodes, **total))
     return sorted(rows, key=_importance)
 
