@@ -21,9 +21,13 @@ from depyf.terminal import place, shown, short_path
 #: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
 #: `row` is that of `depyf.advice`, `function` the place of the function that was compiled; `caller`
 #: is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for none;
-#: `also` are the changes that the same patch or advice makes elsewhere, the costliest first
-Change = namedtuple("Change", "seconds kind file line words advice patch row function caller also")
+#: `gave_up`: torch stopped compiling the function; `also` are the changes that the same patch or
+#: advice makes elsewhere, the costliest first
+Change = namedtuple(
+    "Change", "seconds kind file line words advice patch row function caller gave_up also"
+)
 
+_GAVE_UP = "torch gave up after %d compile%s: calls that fit none of them run uncompiled"
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
 
@@ -45,7 +49,7 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         recompiled = {one.function for one in listed if one.kind == "recompile"}
         kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
         if len(kept) == len(found):
-            return sorted(top, key=lambda one: -one.seconds)
+            return sorted(top, key=lambda one: (not one.gave_up, -one.seconds))
         found = kept
 
 
@@ -54,7 +58,9 @@ def _found(document: Document) -> List[Change]:
     from depyf.report import overview
 
     found = []
-    for cause in overview.causes(overview.nodes_of([document])):
+    nodes = overview.nodes_of([document])
+    gave_up = {tuple(node.place) for node in nodes if node.is_limit}
+    for cause in overview.causes(nodes):
         said = cause.get("reason") or cause.get("break") or cause["failure"]
         if not said["help"] or said["row"] in NO_ACTION:
             continue
@@ -65,18 +71,22 @@ def _found(document: Document) -> List[Change]:
         if cause["kind"] == "failure" and not line:
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
+        stopped = cause["kind"] == "recompile" and tuple(node.place) in gave_up
+        if stopped:
+            times = overview.compiled_times(nodes, node)
+            words += ". " + _GAVE_UP % (times, "" if times == 1 else "s")
         caller = node.caller if cause["kind"] == "recompile" else said["caller"]
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
         advice, patch = _first_patch(said, file, line, document)
         told = (cause["cost"], cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": tuple(node.place), "caller": caller}
-        found.append(Change(*told, also=(), **more))
+        found.append(Change(*told, gave_up=stopped, also=(), **more))
     return sorted(found, key=_rank)
 
 
 def _rank(one: Change) -> Tuple[bool, float]:
-    return one.kind != "failure", -one.seconds
+    return one.kind != "failure" and not one.gave_up, -one.seconds
 
 
 def _merged(found: List[Change]) -> List[Change]:

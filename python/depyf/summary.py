@@ -119,6 +119,8 @@ def counts(document: Document) -> Dict[str, Any]:
     """Numbers of a run: compiles, functions, breaks, recompiles, failures, cache hits and misses,
     seconds, decompiled code, replaced, replaced by another block, proven.
     """
+    from depyf.report import words
+
     entries = list(all_entries(document))
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
     with_code = [entry for _, entry in entries if entry.get("name")]
@@ -133,7 +135,11 @@ def counts(document: Document) -> Dict[str, Any]:
         + sum(1 for function in document["functions"] if not function["is_resume"]),
         "compiles": len(entries),
         "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
-        "recompiles": sum(1 for _, entry in entries if entry.get("reasons")),
+        "recompiles": sum(
+            1
+            for _, entry in entries
+            if entry.get("reasons") and not words.is_limit(entry.get("failure"))
+        ),
         "failures": sum(1 for _, entry in entries if entry.get("failure")),
         "hits": sum(1 for event in caches if event.get("result") == "hit"),
         "misses": sum(1 for event in caches if event.get("result") == "miss"),
@@ -353,8 +359,12 @@ def recompiles_text(document: Document, links: bool = False) -> str:
     from depyf.report import overview
 
     groups: Dict[Any, List[Any]] = {}
-    for node in overview.nodes_of([document]):
-        if node.reasons:
+    stopped = []
+    nodes = overview.nodes_of([document])
+    for node in nodes:
+        if node.is_limit:
+            stopped.append(node)
+        elif node.reasons:
             first = node.reasons[0]
             about = first["row"], first["name"], first["kind"], tuple(first["help"])
             groups.setdefault((node.place, node.title, about), []).append(node)
@@ -385,6 +395,17 @@ def recompiles_text(document: Document, links: bool = False) -> str:
                 % (place(node.caller[0], node.caller[1], links), shown(node.caller[2]))
             )
         lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
+    for node in stopped:
+        lines.append(
+            "%s: torch gave up on %s at its next compile [%s]: calls that fit none of its %s run "
+            "uncompiled"
+            % (
+                _node_place(node, links),
+                shown(node.title),
+                node.entry["compile_id"],
+                _many(overview.compiled_times(nodes, node), "compile"),
+            )
+        )
     return "\n".join(lines) if lines else "no recompiles"
 
 

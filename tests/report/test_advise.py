@@ -109,12 +109,33 @@ def test_a_limit_is_listed_only_where_its_recompile_is_not():
     assert change.kind == "recompile" and change.seconds == 2.0
     (change,) = advise.changes(run_of([reached]))
     assert change.row == "limit"
-    # of another function, and of one that does not come among the first
+    # of another function
     other = again("/a/b.py", 2, 2.0, "x == 2")
     assert [one.line for one in advise.changes(run_of([reached, other]))] == [2, 1]
+
+
+def test_a_recompile_at_which_torch_gave_up_comes_first_and_says_so():
+    reached = compiled("/a/b.py", 1, 0.5, failure=LIMIT)
+    recompile = dict(again("/a/b.py", 1, 2.0, "x == 2"), compile_id="1/2")
     costlier = [again("/a/b.py", 5 + n, 9.0, one) for n, one in enumerate(REASONS[1:])]
-    found = advise.changes(run_of([reached, recompile] + costlier), most=2)
-    assert [one.row for one in found][1] == "limit"
+    run = run_of([dict(reached, reasons=["1/2: x == 3"]), recompile] + costlier)
+    found = advise.changes(run, most=2)
+    assert [one.gave_up for one in found] == [True, False]
+    assert "torch gave up after 1 compile" in found[0].words and "uncompiled" in found[0].words
+    text = summary.recompiles_text(run)
+    assert "x was 2" in text and "x was 3" not in text
+    assert "torch gave up on f at its next compile" in text
+    assert summary.counts(run)["recompiles"] == 1 + len(costlier)
+
+
+def test_a_number_that_became_one_of_another_type_is_told_as_such():
+    entry = again("/a/b.py", 1, 1.0, "x == 3")
+    entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'float'>"}]
+    (change,) = advise.changes(run_of([entry]))
+    assert change.words == "`x` was 3, an int, is a float" and change.row == "type"
+    entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'int'>"}]
+    (change,) = advise.changes(run_of([entry]))
+    assert change.row == "integer" and "any number fits" in change.words
 
 
 LIBRARY = "/env/lib/python3.11/site-packages/torch/optim/adam.py"

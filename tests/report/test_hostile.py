@@ -357,6 +357,9 @@ def test_the_text_of_a_reason_takes_time_as_it_is_long():
 def test_a_block_of_a_folder_counts_once(dumps, tmp_path):
     document = json.loads((dumps / "recompiles" / "depyf.json").read_text())
     (tmp_path / "depyf.1.json").write_text(json.dumps(document))
+    # another block, whose compiles began later
+    for _, entry in summary.all_entries(document):
+        entry["metrics"]["start_time_us"] += 1000000
     document["earlier"] = ["depyf.json"] + ["depyf.1.json"] * 1000 + [[]]
     (tmp_path / "depyf.json").write_text(json.dumps(document))
     found = summary.load(str(tmp_path))

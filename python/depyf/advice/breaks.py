@@ -827,7 +827,8 @@ with lock:
     ),
     row(
         "limit",
-        "The function was compiled so often that torch gave up on it; it now runs uncompiled.",
+        "The function was compiled so often that torch gave up on it: calls that fit none of its "
+        "compiles run uncompiled.",
         [
             helps(
                 "Remove what makes it recompile (listed here as well): a higher limit only "
@@ -853,7 +854,7 @@ result = [f(torch.ones(3), len("n" * size)) for size in range(2, 6)]
             )
         ],
         ids=("GB0039",),
-        reason=r"recompile limit|cache_size_limit|recompile_limit",
+        reason=r"recompile[_ ]limit|cache_size_limit",
     ),
     row(
         "backend",

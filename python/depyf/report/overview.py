@@ -191,6 +191,11 @@ class Node:
         self.reasons = self._reasons([])
 
     @property
+    def is_limit(self) -> bool:
+        """Whether this was no compile: torch had compiled the function too often."""
+        return self.failure is not None and self.failure["row"] == "limit"
+
+    @property
     def is_resume(self) -> bool:
         return bool(self.function and self.function.get("is_resume"))
 
@@ -277,6 +282,12 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
             and "type=<class '" in text
         ):
             words.describe_type(reason, text.split("type=<class '", 1)[1].split("'", 1)[0])
+        elif (
+            reason["kind"] == "value"
+            and text.startswith("___check_type_id(%s," % wanted)
+            and "type=<class '" in text
+        ):
+            words.describe_value_of_type(reason, text.split("type=<class '", 1)[1].split("'", 1)[0])
         elif reason["kind"] == "type" and text == wanted + " is None":
             words.describe_type(reason, "NoneType")
         elif reason["kind"] == "value" and text == wanted + " is None":
@@ -298,7 +309,13 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
             r"is another value$|has another length$|is of another type$|is given$",
             lambda match: (
                 ("has " if "length" in match.group() else "is ")
-                + ("None" if reason["after"] == "NoneType" else reason["after"])
+                + (
+                    words.of_type(reason["after"])
+                    if "type" in match.group()
+                    else "None"
+                    if reason["after"] == "NoneType"
+                    else reason["after"]
+                )
             ),
             reason["words"],
         )
@@ -443,6 +460,11 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
 
 #: places of one cause from which on it is said once, with its places behind it
 _ALIKE = 3
+
+
+def compiled_times(nodes: Sequence[Node], function: Node) -> int:
+    """How many of the nodes are compiles of the function of one of them."""
+    return sum(1 for one in nodes if one.place == function.place and not one.failure)
 
 
 def alike(found: Sequence[Cause]) -> List[Cause]:

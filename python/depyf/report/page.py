@@ -352,7 +352,7 @@ def _functions(nodes: List[Node]) -> List[Row]:
         row["nodes"].append(node)
         row["seconds"] += node.seconds
         row["breaks"] += len(node.breaks)
-        row["recompiles"] += bool(node.reasons)
+        row["recompiles"] += bool(node.reasons) and not node.is_limit
         for one in node.runtime:
             row["run_seconds"] += one["seconds"]
             row["run_calls"] += one["entry"]["calls"]

@@ -17,7 +17,7 @@ from depyf.schema import Document
 #: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
 Said = Dict[str, Any]
 
-_LIMIT = re.compile(r"recompile limit|cache_size_limit", re.IGNORECASE)
+_LIMIT = re.compile(r"recompile[_ ]limit|cache_size_limit", re.IGNORECASE)
 _BACKEND = re.compile(r"^BackendCompilerFailed: backend='(.*?)' raised:\n(.*)")
 _LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
 _GIVEN_UP = re.compile(
@@ -489,6 +489,11 @@ def _describe(found: Said, guard: str) -> None:
     found["words"] = "the guard `%s` does not hold any more" % guard
 
 
+def of_type(name: str) -> str:
+    """A value of a type, in words: `a float`, `None`."""
+    return "None" if name == "NoneType" else _article(name)
+
+
 def _article(name: str) -> str:
     return ("an " if name[:1] in "aeiou" else "a ") + name
 
@@ -526,6 +531,30 @@ def describe_type(found: Said, after: str) -> None:
     found["after"] = after
     if found["row"] == "type":
         _advise(found, type_row(found["before"], after))
+
+
+#: how a value begins as torch prints it -> its type
+_LITERALS = (
+    (re.compile(r"^-?\d+$"), "int"),
+    (re.compile(r"^-?\d[\d.]*(e[-+]?\d+)?$|^-?(inf|nan)$"), "float"),
+    (re.compile(r"^(True|False)$"), "bool"),
+    (re.compile(r"^['\"]"), "str"),
+)
+
+
+def describe_value_of_type(found: Said, after: str) -> None:
+    """Says that what was one value is of another type now; nothing where it is of the same."""
+    before = next((name for form, name in _LITERALS if form.match(found["before"])), "")
+    if not before or before == after:
+        return
+    found["words"] = "`%s` was %s, %s, is %s" % (
+        found["name"],
+        found["before"],
+        _article(before),
+        _article(after),
+    )
+    found["after"] = after
+    _advise(found, type_row(before, after))
 
 
 def _length_row(source: str) -> str:
@@ -650,6 +679,11 @@ def _describe_tensor(found: Said, match: Match[str]) -> None:
 def _argument(name: str) -> str:
     match = re.match(r"^L\['(\w+)'\](.*)$", name)
     return match.group(1) + match.group(2) if match else name
+
+
+def is_limit(failure: object) -> bool:
+    """Whether a failure is that torch had compiled the function too often."""
+    return isinstance(failure, str) and bool(_LIMIT.search(failure.split("\n", 1)[0]))
 
 
 def of_failure(text: str, breaks: Sequence[Said] = ()) -> Said:
