@@ -342,6 +342,9 @@ ExprId BlockBuilder::written(ValueId v, ExprId e) {
   return call_of_iter(s_.ast, e);
 }
 
+/// use() where the value goes into something that implies no `iter`.
+ExprId BlockBuilder::use_written(const Pending& entry) { return written(entry.value, use(entry)); }
+
 ExprId BlockBuilder::take(ValueId v) {
   v = s_.resolve(v);
   const ExprId e = take_one(v);
@@ -898,7 +901,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
       targets.push_back(make_target(s_.ast, s_.lifted, store_of[j], {}));
-      values.push_back(use(pending_[base + j]));
+      values.push_back(use_written(pending_[base + j]));
     }
     pending_.resize(base);
     const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
@@ -952,7 +955,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       below(pending_.begin(), pending_.begin() + base);
   pending_.erase(0, top);
   std::vector<ExprId> sources, targets;
-  for (const Pending& value : values) sources.push_back(use(value));
+  for (const Pending& value : values) sources.push_back(use_written(value));
   std::size_t i = position;
   for (const Pending& value : values) {
     ExprId hole = s_.ast.expr(ExprKind::Raw, {});
@@ -1125,7 +1128,7 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   for (std::size_t k = 0; k < n; ++k)
     if (s_.resolve(st.operands[k + 1]) != value.operands[k]) return false;
   std::vector<ExprId> kids;
-  for (std::size_t k = 0; k < n; ++k) kids.push_back(use(pending_[pending_.size() - n + k]));
+  for (std::size_t k = 0; k < n; ++k) kids.push_back(use_written(pending_[pending_.size() - n + k]));
   pending_.resize(pending_.size() - n);
   ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   augmented_.push_back({store, e});

@@ -77,6 +77,7 @@ class BlockBuilder {
   ExprId take_one(ValueId v);
   ExprId use(const Pending& entry);
   ExprId written(ValueId v, ExprId e);
+  ExprId use_written(const Pending& entry);
   bool loop_follows(ValueId iterator, BlockId from) const;
   Operands take_targets(const Pending& entry);
   bool movable(const Pending& entry) const;

@@ -41,6 +41,10 @@ def program(frames=1, backend="eager", since=(2, 2)):
     return register
 
 
+# torch 2.6 to 2.8 leave the items of a frozenset on the stack and make an empty one, without depyf, too
+frozen = list if (2, 6) <= TORCH < (2, 9) else frozenset
+
+
 def stop(value):
     """Where the graph ends; a call, so values may wait on the stack around it."""
     torch._dynamo.graph_break()
@@ -1061,7 +1065,7 @@ def sets_are_changed(compiled):
         common = numbers & {3, 4, 9}
         numbers.discard(1)
         stop(x)
-        return x + len(common), sorted(numbers), frozenset(common)
+        return x + len(common), sorted(numbers), frozen(common)
 
     numbers = {1, 2}
     return compiled(f)(x_(), numbers), sorted(numbers)
@@ -1195,7 +1199,7 @@ def containers_of_the_library(compiled):
         return found
 
     def sets(x):
-        return x + 1, {1, 2}, frozenset([3]), slice(1, 2), range(3)
+        return x + 1, {1, 2}, frozen([3]), slice(1, 2), range(3)
 
     return compiled(ordered)(x_()), compiled(lists)(x_()), compiled(sets)(x_())
 

@@ -88,7 +88,27 @@ def returned_at_the_end():
     return [load_global("__compiled_fn_1"), *call(0), one("POP_TOP"), *iterator()]
 
 
-ITERATORS = [beside_arguments, of_items, in_a_local, in_an_attribute, returned_at_the_end]
+def stored_together():
+    letters = [const("a"), const("b"), one("BUILD_TUPLE", arg=2), one("GET_ITER")]
+    stored = [one("STORE_FAST", "both"), one("STORE_FAST", "letters"), one("STORE_FAST", "numbers")]
+    load = [one("LOAD_FAST", name) for name in ("numbers", "letters", "both")]
+    return [
+        *iterator(),
+        *letters,
+        *[load_global("g"), *iterator(), *call(1)],
+        *stored,
+        *[load_global(RESUME), *load, *call(3)],
+    ]
+
+
+ITERATORS = [
+    beside_arguments,
+    of_items,
+    in_a_local,
+    in_an_attribute,
+    returned_at_the_end,
+    stored_together,
+]
 
 
 def returned(code):

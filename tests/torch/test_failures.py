@@ -695,6 +695,9 @@ def test_a_readme_of_somebody_else_stays(tmp_path):
         assert "What torch.compile made" in (tmp_path / "depyf-README.md").read_text()
 
 
+@pytest.mark.skipif(
+    torch.__version__ < "2.5", reason="such threads die in torch 2.4 without depyf, too (1 run of 40)"
+)
 def test_eight_threads_compile_in_one_block(tmp_path):
     begin, wrong = threading.Barrier(8), []
 

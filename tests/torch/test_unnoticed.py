@@ -345,22 +345,29 @@ def test_a_dumped_file_has_the_rights_that_the_program_gives(tmp_path):
 # ---- warnings --------------------------------------------------------------------------------------
 
 
-def test_a_warning_that_was_shown_is_not_shown_again(tmp_path):
+def test_a_warning_is_shown_as_often_as_without_depyf(tmp_path):
     script = (
-        "import warnings, torch, depyf\n"
+        "import contextlib, sys, warnings, torch, depyf\n"
         "def eager(): warnings.warn('once please', UserWarning)\n"
         "shown = []\n"
         "warnings.showwarning = lambda message, *rest, **more: shown.append(str(message))\n"
         "warnings.simplefilter('default')\n"
-        "with depyf.prepare_debug('dump'):\n"
+        "plain = contextlib.nullcontext()\n"
+        "with depyf.prepare_debug('dump') if 'depyf' in sys.argv else plain:\n"
         "    f = torch.compile(lambda x, n: x + n, backend='eager', dynamic=False)\n"
         "    for n in (1, 2, 3, 4):\n"
         "        f(torch.ones(3), n)\n"
         "        eager()\n"
         "print(shown.count('once please'))\n"
     )
-    done = warm.run(["-c", script], environment(tmp_path / "cache"), cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.split() == ["1"], done.stderr
+
+    def run(*arguments):
+        done = warm.run(["-c", script, *arguments], environment(tmp_path / "cache"), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    # once, but torch up to 2.8 makes Python forget what was shown at each compile
+    assert run("depyf") == run() and (run() == 1 or TORCH < (2, 9))
 
 
 def test_a_warning_of_compiled_code_is_shown_once(tmp_path):
