@@ -428,6 +428,15 @@ class Naming {
     return out;
   }
 
+  /// A keyword as the name of its value, cut where a line has no place for `keyword=name,`.
+  static std::string beside(std::string_view keyword) {
+    constexpr std::size_t kLeast = 12, kIndented = 10;
+    const std::size_t taken = keyword.size() + kIndented;
+    const std::size_t room = taken < kWidth ? kWidth - taken : 0;
+    return keyword.size() <= room ? std::string(keyword)
+                                  : plain_word(keyword, std::clamp(room, kLeast, kLongestWord));
+  }
+
   void find_uses() {
     for (ExprId id : collect_expressions(ast_, body())) {
       const Expr e = ast_[id];
@@ -441,7 +450,7 @@ class Naming {
           const Expr& argument = ast_[e.kids[k]];
           positional &= argument.kind != ExprKind::Starred && argument.kind != ExprKind::Keyword;
           if (argument.kind == ExprKind::Keyword && argument.a != UINT32_MAX)
-            want(argument.kids[0], kKeyword, {std::string(text(argument.a))});
+            want(argument.kids[0], kKeyword, {beside(text(argument.a))});
           else if (positional && parameters && k <= parameters->size() &&
                    !(*parameters)[k - 1].starts_with("___stack"))
             want(e.kids[k], kParameter, {(*parameters)[k - 1]});

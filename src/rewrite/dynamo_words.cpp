@@ -5,8 +5,7 @@
 namespace depyf {
 namespace {
 
-constexpr std::size_t kLongest = 50;      // of a name
-constexpr std::size_t kLongestWord = 36;  // of a part of one
+constexpr std::size_t kLongest = 50;  // of a name
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -24,9 +23,9 @@ std::string_view without_number(std::string_view text, std::string_view& number)
 
 }  // namespace
 
-std::string plain_word(std::string_view text) {
+std::string plain_word(std::string_view text, std::size_t longest) {
   std::string out;
-  for (std::size_t i = 0; i < text.size() && out.size() <= kLongestWord; ++i) {
+  for (std::size_t i = 0; i < text.size() && out.size() <= longest; ++i) {
     const char c = text[i];
     if (is_upper(c)) {
       const bool begins =
@@ -41,9 +40,9 @@ std::string plain_word(std::string_view text) {
       out += '_';
     }
   }
-  if (out.size() > kLongestWord) {  // whole words, where there are any
+  if (out.size() > longest) {  // whole words, where there are any
     const std::size_t end = out.rfind('_');
-    out.resize(end != out.npos && end > kLongestWord / 2 ? end : kLongestWord);
+    out.resize(end != out.npos && end > longest / 2 ? end : longest);
   }
   while (!out.empty() && out.back() == '_') out.pop_back();
   return out;

@@ -8,9 +8,12 @@ namespace depyf {
 
 using Words = std::vector<std::string>;
 
+constexpr std::size_t kLongestWord = 36;  // characters of a part of a name
+
 /// A part of a name in lower case, without what no name has: `CausalLMOutput` is
-/// causal_lm_output, `_modules` is modules. Empty where nothing is left.
-std::string plain_word(std::string_view text);
+/// causal_lm_output, `_modules` is modules. Cut to `longest` characters, between words where it
+/// can be. Empty where nothing is left.
+std::string plain_word(std::string_view text, std::size_t longest = kLongestWord);
 
 /// Dictionaries in which a module of torch keeps what it has, and those of objects: a path leads
 /// through them.

@@ -1128,7 +1128,8 @@ bool BlockBuilder::augmented_load(std::size_t position) {
   for (std::size_t k = 0; k < n; ++k)
     if (s_.resolve(st.operands[k + 1]) != value.operands[k]) return false;
   std::vector<ExprId> kids;
-  for (std::size_t k = 0; k < n; ++k) kids.push_back(use_written(pending_[pending_.size() - n + k]));
+  for (std::size_t k = 0; k < n; ++k)
+    kids.push_back(use_written(pending_[pending_.size() - n + k]));
   pending_.resize(pending_.size() - n);
   ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
   augmented_.push_back({store, e});

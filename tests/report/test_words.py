@@ -364,3 +364,33 @@ def test_a_resume_function_knows_the_parameters_of_what_it_continues():
         run = {"functions": [dict(root, entries=[]), dict(resumed, entries=[entry])]}
         node = overview.Node(run, run["functions"][1], entry, "1/1")
         assert any("mark_dynamic" in one for one in node.reasons[0]["help"]) == marked
+
+
+@pytest.mark.parametrize(
+    "reason, row, part",
+    [
+        ("builtin: print [<class 'torch.ConstantVariable'>] False", "print", "print"),
+        (
+            "Graph break due to unsupported builtin time.sleep. This function is either a Python "
+            "builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension",
+            "not traced",
+            "time.sleep",
+        ),
+        (
+            "Graph break due to unsupported Python builtin _warnings.warn. Please file an issue.",
+            "warning",
+            "warns",
+        ),
+        ("'skip function graph_break in file /x/torch/_dynamo/decorators.py'", "graph_break", ""),
+        ("'skip function manual_seed in file /x/torch/_compile.py'", "seed", "manual_seed"),
+        (
+            "call torch._dynamo.disable() wrapped function <function out at 0x7f0adbc55bd0>",
+            "disabled",
+            "`out`",
+        ),
+    ],
+)
+def test_a_break_in_the_words_of_an_earlier_torch(reason, row, part):
+    said = words.of_break({"reason": reason, "user_stack": ['  File "a.py", line 3, in f']})
+    assert said["row"] == row and part in said["why"] and said["raw"] == reason
+    assert "0x" not in said["what"] and len(said["what"]) < 60

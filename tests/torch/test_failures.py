@@ -696,7 +696,8 @@ def test_a_readme_of_somebody_else_stays(tmp_path):
 
 
 @pytest.mark.skipif(
-    torch.__version__ < "2.5", reason="such threads die in torch 2.4 without depyf, too (1 run of 40)"
+    torch.__version__ < "2.5",
+    reason="such threads die in torch 2.4 without depyf, too (1 run of 40)",
 )
 def test_eight_threads_compile_in_one_block(tmp_path):
     begin, wrong = threading.Barrier(8), []

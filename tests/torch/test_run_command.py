@@ -336,7 +336,8 @@ def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
     (modules, _, finders), (watched_modules, _, watched_finders) = (
         one.stdout.strip().rpartition(" ") for one in (plain, watched)
     )
-    assert watched_modules == modules and int(watched_finders) == int(finders) + 1
+    # one finder waits for torch, and one for multiprocessing.spawn where torch does not import it
+    assert watched_modules == modules and int(watched_finders) - int(finders) in (1, 2)
     assert "depyf: 2 compiles of 1 function" in watched.stderr
     assert "Graph break" in plain.stderr and "Graph break" in watched.stderr  # TORCH_LOGS was heard
     nothing = start("imports.py", fresh=True)

@@ -45,8 +45,9 @@ def of_break(found: Document) -> Said:
         `hints` (torch's own, word for word), `file`, `line`, `source`, `caller` (the reader's own
         line that led into a library's, see `users_line`), `url`, `raw`.
     """
+    raw = found.get("text") or found.get("reason") or "unknown"
+    found = _in_later_words(found)
     reason = found.get("reason") or "unknown"
-    raw = found.get("text") or reason
     location = found.get("location") or ""
     stack = [str(text) for text in found.get("user_stack") or ()]
     source = _last_code(stack)
@@ -79,6 +80,51 @@ def of_break(found: Document) -> Said:
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+#: graph breaks in the words of torch up to 2.6 -> their name and explanation in later ones
+_LATER_WORDS = (
+    (
+        re.compile(r"^builtin: (?P<name>[\w.]+) \["),
+        "Failed to trace builtin operator",
+        "Dynamo does not know how to trace builtin operator `{name}`.",
+    ),
+    (
+        re.compile(
+            r"^Graph break due to unsupported (Python )?builtin (None\.)?(?P<name>\w+(\.\w+)*)"
+        ),
+        "Attempted to call function marked as skipped",
+        "Dynamo does not know how to trace the builtin `{name}`.",
+    ),
+    (
+        re.compile(r"^'?skip function (?P<name>graph_break) in file "),
+        "Call to `torch._dynamo.graph_break()`",
+        "The program calls `{name}`.",
+    ),
+    (
+        re.compile(r"^'?skip function (?P<name>[\w.<>]+) in file (?P<file>[^']*)"),
+        "Attempted to call function marked as skipped",
+        "Dynamo does not trace the function `{name}` in file `{file}`.",
+    ),
+    (
+        re.compile(
+            r"^call torch\._dynamo\.disable\(\) wrapped function <function (?P<name>\S+) at "
+        ),
+        "Skip calling `torch.compiler.disable()`d function",
+        "Dynamo does not trace the function `{name}`.",
+    ),
+)
+
+
+def _in_later_words(found: Document) -> Document:
+    """A graph break with the name and explanation that later versions of torch give it."""
+    if found.get("explanation") or found.get("url"):
+        return found
+    for form, reason, explanation in _LATER_WORDS:
+        match = form.match(found.get("reason") or "")
+        if match is not None:
+            return dict(found, reason=reason, explanation=explanation.format(**match.groupdict()))
+    return found
 
 
 def _as_called(names: Dict[str, str], stack: Sequence[str]) -> Dict[str, str]:
@@ -268,7 +314,9 @@ _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
 #: how torch's optimizers ask whether a parameter has its state yet
-_OPTIMIZER_STATE = re.compile(r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\))")
+_OPTIMIZER_STATE = re.compile(
+    r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
+)
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
 _PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
 _STACK_PLACE = re.compile(
