@@ -33,6 +33,13 @@ def scheduler(config, log):
         def _split_scope(self, nodeid):
             return group_of(nodeid)
 
+        def _assign_work_unit(self, node):
+            # A worker that has died is known as dead later: remove_node() takes its tests back then.
+            try:
+                super()._assign_work_unit(node)
+            except OSError:
+                pass
+
         def remove_node(self, node):
             """Takes a worker out; where it died, returns the test that it ran, which is not run again."""
             work = self.assigned_work.pop(node)

@@ -20,13 +20,28 @@ from scheduling import scheduler
 def pytest_xdist_make_scheduler(config, log):
     return scheduler(config, log)
 """
+# The worker that dies of its first test is dead before it is sent the third.
+SENDS_LATE = """
+import time
+from xdist.workermanage import WorkerController
+
+send = WorkerController.send_runtest_some
+
+def late(self, indices):
+    self.sent = getattr(self, "sent", 0) + 1
+    if self.sent > 2:
+        time.sleep(1)
+    send(self, indices)
+
+WorkerController.send_runtest_some = late
+"""
 PASSES = "def test_%s():\n    pass\n"
 DIES = "def test_%s():\n    import os\n    os.abort()\n"
 
 
-def run(folder, files, workers=2):
+def run(folder, files, workers=2, more=""):
     """What pytest says of a suite: {file: a word for each of its tests, "." or "x" where the worker dies}."""
-    (folder / "conftest.py").write_text(CONFTEST % TESTS)
+    (folder / "conftest.py").write_text(CONFTEST % TESTS + more)
     for name, tests in files.items():
         text = [(DIES if one == "x" else PASSES) % number for number, one in enumerate(tests)]
         (folder / ("test_%s.py" % name)).write_text("\n".join(text))
@@ -47,14 +62,19 @@ def run(folder, files, workers=2):
 
 
 SUITES = {
-    "files of one test": ({"a": "x", "b": ".", "c": ".", "d": "x", "e": ".", "f": "."}, 2),
-    "several in both workers": ({"a": ".x.x.", "b": "..x.", "c": "..", "d": "...x"}, 2),
+    "files of one test": ({"a": "x", "b": ".", "c": ".", "d": "x", "e": ".", "f": "."}, 2, ""),
+    "several in both workers": ({"a": ".x.x.", "b": "..x.", "c": "..", "d": "...x"}, 2, ""),
+    "dead before it is sent the next": (
+        {"a": "x", "b": ".", "c": ".", "d": ".", "e": ".", "f": "."},
+        2,
+        SENDS_LATE,
+    ),
 }
 
 
-@pytest.mark.parametrize("files, workers", list(SUITES.values()), ids=list(SUITES))
-def test_a_worker_that_dies_costs_one_test(tmp_path, files, workers):
-    said, done = run(tmp_path, files, workers)
+@pytest.mark.parametrize("files, workers, more", list(SUITES.values()), ids=list(SUITES))
+def test_a_worker_that_dies_costs_one_test(tmp_path, files, workers, more):
+    said, done = run(tmp_path, files, workers, more)
     expected = {
         "test_%s.py::test_%d" % (name, number): ["FAILED" if one == "x" else "PASSED"]
         for name, tests in files.items()
