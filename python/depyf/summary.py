@@ -6,7 +6,7 @@ Works on the document of docs/run_schema.md alone.
 import os
 import re
 import textwrap
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from depyf.dumped import DumpError as DumpError
 from depyf.dumped import load as load
@@ -115,9 +115,34 @@ def _by_a_block(entry: Document) -> bool:
     return str(entry.get("replaced_by") or "").startswith("the block that writes to ")
 
 
+def break_lines(entries: Iterable[Document]) -> int:
+    """At how many lines of the user's the graph breaks of these compiles are: a line counts once,
+    however many compiles met it. Breaks whose line is not known count as one.
+    """
+    found = [one for entry in entries for one in entry.get("breaks") or ()]
+    return len({_break_place(one, None) for one in found})
+
+
+def _break_place(graph_break: Document, said: Optional[Document]) -> Optional[Tuple[str, int]]:
+    """(path, line) of a graph break; `said`: what `words.of_break` says of it, where known."""
+    from depyf.report import words
+
+    said = said or words.of_break(graph_break)
+    if said["line"]:
+        return said["file"], said["line"]
+    return user_line(graph_break.get("user_stack"))
+
+
+def graph_breaks(breaks: int, lines: int) -> str:
+    """A count of graph breaks in words, with that of their lines where it is another."""
+    return _many(breaks, "graph break") + (
+        " at %s" % _many(lines, "line") if lines != breaks else ""
+    )
+
+
 def counts(document: Document) -> Dict[str, Any]:
-    """Numbers of a run: compiles, functions, breaks, recompiles, failures, cache hits and misses,
-    seconds, decompiled code, replaced, replaced by another block, proven.
+    """Numbers of a run: compiles, functions, breaks, their lines, recompiles, failures, cache hits
+    and misses, seconds, decompiled code, replaced, replaced by another block, proven.
     """
     from depyf.report import words
 
@@ -135,6 +160,7 @@ def counts(document: Document) -> Dict[str, Any]:
         + sum(1 for function in document["functions"] if not function["is_resume"]),
         "compiles": len(entries),
         "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
+        "break_lines": break_lines(entry for _, entry in entries),
         "recompiles": sum(
             1
             for _, entry in entries
@@ -224,7 +250,7 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
         ),
         "       %s, %s, %s, %s"
         % (
-            _many(number["breaks"], "graph break"),
+            graph_breaks(number["breaks"], number["break_lines"]),
             _many(number["recompiles"], "recompile"),
             _many(number["hits"], "cache hit"),
             _many(number["misses"], "cache miss").replace("misss", "misses"),
@@ -322,11 +348,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
             said = words.of_break(graph_break)
             if not on_purpose and said["row"] in advice.NORMAL:
                 continue
-            where = (
-                (said["file"], said["line"])
-                if said["line"]
-                else user_line(graph_break.get("user_stack"))
-            )
+            where = _break_place(graph_break, said)
             head = "%s: %s" % (
                 place(where[0], where[1], links) if where else "?",
                 shown(said["what"]),

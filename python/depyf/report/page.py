@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from depyf import schema
+from depyf import schema, summary
 from depyf.files import write_atomically
 from depyf.report import collectives, flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
@@ -248,7 +248,9 @@ def _when(run: Document) -> str:
 def _tiles(nodes: List[Node]) -> List[Row]:
     entries = [node.entry for node in nodes]
     breaks = sum(len(node.breaks) for node in nodes)
-    recompiles = sum(1 for node in nodes if node.reasons)
+    # the number has a place of its own
+    said = summary.graph_breaks(breaks, summary.break_lines(entries)).split(" ", 1)[1]
+    recompiles = sum(1 for node in nodes if node.reasons and not node.is_limit)
     hits = sum(
         1 for entry in entries for event in entry.get("cache") or () if event.get("result") == "hit"
     )
@@ -266,7 +268,7 @@ def _tiles(nodes: List[Node]) -> List[Row]:
         {
             "mark": "✂",
             "number": breaks,
-            "label": "graph break" if breaks == 1 else "graph breaks",
+            "label": said,
             "tone": "warn" if breaks else "",
         },
         {
