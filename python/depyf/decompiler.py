@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.installed import _core
 from depyf.terminal import shown
+from depyf.torch_wrappers import behind
 
 DecompilationError = _core.DecompilationError
 
@@ -22,7 +23,8 @@ def code_of(obj: object) -> types.CodeType:
 
     Takes functions, methods, code objects, static and class methods, `functools.partial` and
     `lru_cache` wrappers, generators, coroutines, frames, and objects with a `__call__` written in
-    Python. Raises TypeError for everything else, and says what to pass instead.
+    Python. Of what torch.compile made, the user's function; of a torch.nn.Module, its `forward`.
+    Raises TypeError for everything else, and says what to pass instead.
     """
     return _unwrapped(obj)[0]
 
@@ -36,9 +38,13 @@ def _unwrapped(
     for _ in range(_MAX_LAYERS):
         if isinstance(current, types.CodeType):
             return current, None, layers
-        if isinstance(current, types.FunctionType):
+        found = behind(current)
+        if found is not None:
+            current = found[0]
+            layers += [found[1]] if found[1] else []
+        elif isinstance(current, types.FunctionType):
             return current.__code__, current, layers
-        if isinstance(current, types.MethodType):
+        elif isinstance(current, types.MethodType):
             current = current.__func__
         elif isinstance(current, _METHOD_WRAPPERS):
             layers.append(type(current).__name__)
