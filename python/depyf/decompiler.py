@@ -296,7 +296,8 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
     """Prove, without running them, that two functions or code objects do the same thing.
 
     Returns a CompareResult. Constants count by type and value (0.0 is not -0.0, 1 is not True),
-    a NaN also by which object it is, other objects by identity. Names of functions and docstrings
+    a NaN also by which object it is, other objects by identity; whether two equal constants are one
+    object does not count. Names of functions and docstrings
     count with `names=True`; with False they do not; by default it is said that they differ. Of
     functions, default values, closures and the globals that they use are compared too. What is
     around a function (the object of a bound method, `functools.partial`, a generator's state) is

@@ -11,6 +11,9 @@ _MISSING = object()
 # Values that are compared by what they are; every other one by identity.
 _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
+# What `class` and `import` call.
+_USED_BY_STATEMENTS = ("__build_class__", "__import__")
+
 
 def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[str, List[str]]:
     """('', what was ignored), or 'different' or 'unproven' with the reason."""
@@ -43,7 +46,18 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
         )
         if verdict:
             return verdict, [reason]
+        verdict, reason = _compare_values(
+            "builtins",
+            {name: _builtin(f, name) for name in _USED_BY_STATEMENTS},
+            {name: _builtin(g, name) for name in _USED_BY_STATEMENTS},
+            "the builtin %s",
+        )
+        if verdict:
+            return verdict, [reason]
         ignored.append("ignored: the globals are two dictionaries")
+        packages = [one.__globals__.get("__package__") for one in (f, g)]
+        if packages[0] is not packages[1] and _same(*packages) is not True:
+            ignored.append("ignored: the packages, from which relative imports start")
     if any(_annotated(one) or one.__dict__ for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
     if any(getattr(one, "__type_params__", ()) for one in (f, g)):
@@ -133,11 +147,13 @@ def _content(cell: Any) -> Any:
 
 def _global(function: types.FunctionType, name: str) -> Any:
     value = function.__globals__.get(name, _MISSING)
-    if value is _MISSING:
-        builtins = function.__globals__.get("__builtins__", {})
-        builtins = getattr(builtins, "__dict__", builtins)
-        value = builtins.get(name, _MISSING) if type(builtins) is dict else _MISSING
-    return value
+    return _builtin(function, name) if value is _MISSING else value
+
+
+def _builtin(function: types.FunctionType, name: str) -> Any:
+    builtins = function.__globals__.get("__builtins__", {})
+    builtins = getattr(builtins, "__dict__", builtins)
+    return builtins.get(name, _MISSING) if type(builtins) is dict else _MISSING
 
 
 def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, str]:

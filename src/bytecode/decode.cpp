@@ -449,17 +449,17 @@ class Decoder {
                    ", where no instruction starts");
       }
       last = begin + length;
-      const ExceptionRow row{behind_caches(begin), behind_caches(last), scratch_.units[target],
-                             depth >> 1, (depth & 1) != 0};
+      // Whether such a row covers the instruction is for each version's interpreter to say.
+      if (scratch_.units[begin] == kCache || scratch_.units[last] == kCache)
+        fail_table("a row begins or ends inside of the caches of an instruction");
+      const ExceptionRow row{instr_at(begin), instr_at(last), scratch_.units[target], depth >> 1,
+                             (depth & 1) != 0};
       if (row.begin < row.end) out_.rows.push_back(row);
     }
   }
 
-  /// The first Instr at or behind a code unit.
-  std::uint32_t behind_caches(std::uint32_t unit) const {
-    while (scratch_.units[unit] == kCache) ++unit;
-    return scratch_.units[unit] & ~kInside;
-  }
+  /// The Instr of a code unit that is no cache.
+  std::uint32_t instr_at(std::uint32_t unit) const { return scratch_.units[unit] & ~kInside; }
 
   void resolve_targets() {
     const auto size = static_cast<std::uint32_t>(out_.instrs.size());

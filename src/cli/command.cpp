@@ -20,6 +20,7 @@
 #include "structure/steps.h"
 #include "support/error.h"
 #include "support/system.h"
+#include "support/unicode.h"
 #include "verify/verify.h"
 
 namespace depyf {
@@ -241,6 +242,14 @@ void write_all(std::FILE* to, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), to);
 }
 
+/// Text with names of the input in it, whose lines stay.
+std::string lines_text(std::string_view text) { return terminal_text(text, Lines::Verbatim); }
+
+/// A name of the input in a line of ours.
+std::string name_of(const Module& module, CodeId code) {
+  return terminal_text(code_path(module, code));
+}
+
 /// Colours only for a terminal whose user has not asked for none (https://no-color.org).
 bool coloured(std::FILE* to) {
   const char *none = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
@@ -255,7 +264,7 @@ std::string painted(std::string_view text, Colour colour, std::FILE* to) {
 }
 
 void report(const std::string& message, Colour colour = Colour::Red) {
-  write_all(stderr, painted("depyf:", colour, stderr) + " " + message + "\n");
+  write_all(stderr, painted("depyf:", colour, stderr) + " " + lines_text(message) + "\n");
 }
 
 Colour colour_of(VerdictKind kind) {
@@ -434,7 +443,7 @@ std::string diagnostic_text(const Module& module, const Diagnostic& diagnostic) 
       kind = "note";
       break;
   }
-  return code_path(module, diagnostic.code) + ": " + kind + ": " + diagnostic.message;
+  return name_of(module, diagnostic.code) + ": " + kind + ": " + diagnostic.message;
 }
 
 std::string to_json(const Module& module, const Decompiled& result, const Check& check) {
@@ -509,22 +518,22 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     result.complete = true;
     std::string messages;
     const auto tell = [&](const std::string& message, Colour colour) {
-      messages +=
-          painted("depyf:", colour, stderr) + " " + input.path.string() + ": " + message + "\n";
+      messages += painted("depyf:", colour, stderr) + " " +
+                  lines_text(input.path.string() + ": " + message) + "\n";
     };
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {
       if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
       const bool fell = diagnostic.kind == Diagnostic::Ladder && diagnostic.level > 0;
       const bool named = diagnostic.kind == Diagnostic::Note && diagnostic.level == kOwnNames;
-      if (named) result.named.push_back(code_path(module, diagnostic.code));
+      if (named) result.named.push_back(name_of(module, diagnostic.code));
       if (diagnostic.kind == Diagnostic::BrokenCode || fell || (named && !to_folder))
         tell(diagnostic_text(module, diagnostic),
              diagnostic.kind == Diagnostic::BrokenCode ? Colour::Red : Colour::Yellow);
       if (fell && diagnostic.level >= 5)
-        result.fallen.push_back(code_path(module, diagnostic.code) + " (L" +
+        result.fallen.push_back(name_of(module, diagnostic.code) + " (L" +
                                 std::to_string(diagnostic.level) + ")");
     }
-    for (CodeId code : result.check.codes) result.unproven.push_back(code_path(module, code));
+    for (CodeId code : result.check.codes) result.unproven.push_back(name_of(module, code));
     // In a folder, what is as it should be is in the summary, and so is a missing interpreter.
     if (!attempt.message.empty())
       tell(attempt.message, Colour::Yellow);
@@ -676,7 +685,7 @@ bool dump_graph_or_text(const Options& options, Module& module, CodeId code,
   if (options.format == Format::Dot && failure.empty())
     write_all(stdout, to_dot(graph, path));
   else if (options.format == Format::Dot)
-    report(file + ": " + path + ": " + failure);
+    report(file + ": " + terminal_text(path) + ": " + failure);
   else
     write_all(stdout, cli::stage_json(graph, file, path, module[code].firstlineno, failure));
   return failure.empty();
@@ -703,7 +712,7 @@ int run_dump(const Options& options) {
         }
         std::string text;
         if (stage != Stage::Bytecode || !options.after.empty())  // which has a header of its own
-          text = "== " + path + " (code " + std::to_string(id) + ", line " +
+          text = "== " + terminal_text(path) + " (code " + std::to_string(id) + ", line " +
                  std::to_string(module[CodeId(id)].firstlineno) + ")\n";
         try {
           text += options.after.empty()
@@ -713,7 +722,7 @@ int run_dump(const Options& options) {
           failed = true;
           text += std::string("failed: ") + error.what() + "\n";
         }
-        write_all(stdout, text + "\n");
+        write_all(stdout, lines_text(text) + "\n");
       }
     } catch (const Error& error) {
       failed = true;
@@ -744,7 +753,7 @@ int run_compare(const Options& options) {
   how.decompiled = false;
   Verdict verdict = verify(a, a.root, b, b.root, how);
   std::string text = painted(verdict_word(verdict.kind), colour_of(verdict.kind), stdout);
-  if (!verdict.detail.empty()) text += ": " + verdict.detail;
+  if (!verdict.detail.empty()) text += ": " + terminal_text(verdict.detail);
   write_all(stdout, text + "\n");
   return is_proof(verdict.kind) ? 0 : verdict.kind == VerdictKind::Different ? 1 : 3;
 }

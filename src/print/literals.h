@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pyc/code_object.h"
+#include "support/unicode.h"
 
 namespace depyf {
 
@@ -51,10 +52,8 @@ void append_bytes(std::string& out, std::string_view text);
 /// of an f-string), `hex_braces`: they are spelt \x7b and \x7d (inside a format specification,
 /// which knows no doubled braces).
 enum class Braces : std::uint8_t { Plain, Doubled, Hex };
-/// Verbatim: newlines and tabs stand as they are (in triple quotes).
-enum class Lines : std::uint8_t { Escaped, Verbatim };
 /// `line` as it can stand in a comment of a file in UTF-8: control characters become spaces, and
-/// what no UTF-8 holds (lone surrogates) its escape.
+/// what could reorder or hide text, or what no UTF-8 holds (lone surrogates), its escape.
 std::string comment_text(std::string_view line);
 void append_escaped(std::string& out, std::string_view text, Quote quote, Braces braces,
                     Lines lines = Lines::Escaped);

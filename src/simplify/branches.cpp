@@ -31,6 +31,7 @@ class Decided {
       if (!way) continue;
       decided.push_back(block.value);
       block.edges[0] = block.edges[*way ? 0 : 1];
+      block.edges[1] = {};
       block.term = TermKind::Jump;
       block.jump = JumpRole::Plain;
       block.value = ValueId();

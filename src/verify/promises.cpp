@@ -113,10 +113,15 @@ class SetLocals {
 std::string broken_generator(const CodeObject& code, const InstrList& list) {
   const VersionTable* table = version_table(code.version);
   if (!table || !has_opcode(*table, "RETURN_GENERATOR")) return {};
-  bool made = false;
+  bool made = false, prologue = true;
   for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
     const OpcodeInfo& info = table->opcodes[code.code[i]];
-    made |= info.name == "RETURN_GENERATOR";
+    if (info.name == "RETURN_GENERATOR") {
+      if (!prologue) return "the code makes a generator after it began to run";
+      made = true;
+    }
+    prologue &= info.name == "COPY_FREE_VARS" || info.name == "MAKE_CELL" ||
+                info.name == "EXTENDED_ARG" || info.name == "NOP";
     i += 2 * std::size_t{info.caches};
   }
   if (made != ((code.flags & kGenerators) != 0))

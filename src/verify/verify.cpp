@@ -381,6 +381,61 @@ std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
   return out;
 }
 
+/// By slot: may control read or delete the local while it is unset? The error names it.
+std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module) {
+  const CodeObject& code = module[lifted.code];
+  const std::size_t slots = code.slots.size(), words = (slots + 63) / 64;
+  std::vector<bool> out(slots, false);
+  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
+    out.assign(slots, true);
+    return out;
+  }
+  using Bits = std::vector<std::uint64_t>;
+  const auto bit = [](std::uint32_t i) { return std::uint64_t{1} << (i % 64); };
+  std::vector<Bits> in(lifted.blocks.size());
+  std::vector<std::uint32_t> work;
+  const auto enter = [&](BlockId to, const Bits& bits) {
+    if (!to.valid()) return;
+    Bits& at = in[to.index];
+    bool changed = at.empty();
+    at.resize(words);
+    for (std::size_t w = 0; w < words; ++w) {
+      changed |= (bits[w] & ~at[w]) != 0;
+      at[w] |= bits[w];
+    }
+    if (changed) work.push_back(to.index);
+  };
+  Bits entry(words, ~std::uint64_t{0});
+  const std::uint32_t arguments = argument_count(code);
+  for (std::uint32_t i = 0; i < arguments && i < slots; ++i) entry[i / 64] &= ~bit(i);
+  enter(lifted.entry, entry);
+  while (!work.empty()) {
+    const LiftedBlock& block = lifted.blocks[work.back()];
+    Bits now = in[work.back()], ever = now;
+    work.pop_back();
+    for (ValueId id : block.body) {
+      const Value& value = lifted[id];
+      if (value.kind != ValueKind::Operation || value.arg >= slots) continue;
+      const bool unset = (now[value.arg / 64] & bit(value.arg)) != 0;
+      if (value.op == Op::LOAD_FAST || value.op == Op::DELETE_FAST)
+        out[value.arg] = out[value.arg] || unset;
+      // An inlined comprehension gives its variable back as it was, unset or not.
+      const bool gives_back = value.op == Op::STORE_FAST &&
+                              lifted[value.operands[0]].op == Op::LOAD_FAST_AND_CLEAR &&
+                              lifted[value.operands[0]].kind == ValueKind::Operation;
+      if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR || gives_back)
+        now[value.arg / 64] |= bit(value.arg);
+      else if (value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST)
+        now[value.arg / 64] &= ~bit(value.arg);
+      for (std::size_t w = 0; w < words; ++w) ever[w] |= now[w];
+    }
+    enter(block.edges[0].to, now);
+    enter(block.edges[1].to, now);
+    if (block.region.valid()) enter(lifted.regions[block.region.index].handler, ever);
+  }
+  return out;
+}
+
 /// May an operation give a value that nothing else holds, so that somebody sees it freed?
 bool makes_values(const Lifted& lifted) {
   static constexpr OpSet makers{
@@ -683,6 +738,7 @@ class Verifier {
           outlives = "ignored: values stay in " + outlives + " when nothing reads them any more";
         if (makes_values(lifted_a) || makes_values(lifted_b)) add(outlives, kDeaths);
       }
+      if (rename) add(outlives, renamed_unset(kA, lifted_a, kB, lifted_b));
       if (lifetimes) {
         if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable, kB))
           return different(*held);
@@ -844,6 +900,27 @@ class Verifier {
     if (!hidden || a.empty() || a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i) canon_.renamed.emplace(b[i], a[i]);
     return true;
+  }
+
+  /// What errors about unset locals say of those that have other names.
+  std::string renamed_unset(Which side_a, const Lifted& lifted_a, Which side_b,
+                            const Lifted& lifted_b) {
+    std::string names;
+    const auto look = [&](Which side, const Lifted& lifted, auto&& renamed) {
+      const Module& module = canon_.module(side);
+      const std::vector<bool> unset = may_be_read_unset(lifted, module);
+      const CodeObject& code = module[lifted.code];
+      for (std::size_t i = 0; i < unset.size(); ++i)
+        if (unset[i] && code.slots[i].kind == kLocal &&
+            renamed(canon_.str(side, code.slots[i].name)))
+          names += (names.empty() ? "" : ", ") + quoted(module[code.slots[i].name]);
+    };
+    look(side_a, lifted_a, [&](std::uint32_t name) {
+      return std::ranges::any_of(canon_.renamed,
+                                 [&](const auto& row) { return row.second == name; });
+    });
+    look(side_b, lifted_b, [&](std::uint32_t name) { return canon_.renamed.contains(name); });
+    return names.empty() ? names : "ignored: the error about an unset local names " + names;
   }
 
   // ---------------------------------------------------------------- headers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/unicode.h"
 #include "verify/canon.h"
 
 namespace depyf::verify_detail {
@@ -22,12 +23,12 @@ std::string_view pick(const std::string_view (&table)[N], std::uint32_t at) {
 }  // namespace
 
 std::string Words::name(std::uint32_t arg) const {
-  return arg < module_.strings.size() ? std::string(module_[StrId(arg)]) : "?";
+  return arg < module_.strings.size() ? terminal_text(module_[StrId(arg)]) : "?";
 }
 
 std::string Words::slot(std::uint32_t arg) const {
   const std::span<const Slot> slots = module_[lifted_.code].slots;
-  return arg < slots.size() && slots[arg].name.valid() ? std::string(module_[slots[arg].name])
+  return arg < slots.size() && slots[arg].name.valid() ? terminal_text(module_[slots[arg].name])
                                                        : "?";
 }
 

@@ -81,3 +81,61 @@ def test_a_function_with_escapes_in_its_names_and_strings_prints_none(tmp_path):
     )
     assert b"\033" not in done.stdout and b"\x9b" not in done.stdout
     assert b"\033" not in done.stderr.replace(b"\\033", b"")
+
+
+#: what moves a cursor, begins a control sequence (ESC, CSI), turns the direction of text or ends a line
+HOSTILE = ["\x1b[2J", "\x9b2J", "\u202e", "\u2028", "\r", "\x00", "\x7f", "\nall fine"]
+
+
+def _renamed(code, names):
+    """The code with other names of locals, cells and functions, its own code objects too."""
+
+    def of(group):
+        return tuple(names.get(one, one) for one in group)
+
+    new = dict(
+        co_name=names.get(code.co_name, code.co_name),
+        co_varnames=of(code.co_varnames),
+        co_cellvars=of(code.co_cellvars),
+        co_freevars=of(code.co_freevars),
+        co_consts=tuple(
+            _renamed(one, names)
+            if hasattr(one, "co_code")
+            else names.get(one, one)
+            if type(one) is str
+            else one
+            for one in code.co_consts
+        ),
+    )
+    if hasattr(code, "co_qualname"):
+        new["co_qualname"] = names.get(code.co_name, code.co_qualname)
+    return code.replace(**new)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="code.replace")
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_names_of_the_input_cannot_steer_the_terminal(tmp_path, text):
+    import importlib.util
+    import marshal
+
+    source = (
+        "def outer():\n    def inner():\n        nonlocal kept\n        kept = 2\n"
+        "    kept = 1\n    inner()\n    try:\n        kept\n    except E as caught:\n        pass\n"
+        "    return kept\n"
+    )
+    names = {one: text + one for one in ("outer", "inner", "kept", "caught")}
+    code = _renamed(compile(source, "q", "exec"), names)
+    path = tmp_path / "q.pyc"
+    path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    known = set(" \n\t")
+    for verb in (["decompile"], ["dis"], ["dump", "--stage", "lift"], ["compare", str(path)]):
+        done = subprocess.run(
+            [sys.executable, "-m", "depyf"] + verb + [str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for said in (done.stdout, done.stderr):
+            said = said.decode("utf-8")
+            assert not [one for one in said if not one.isprintable() and one not in known], said
+        lines = done.stderr.decode("utf-8").splitlines()
+        assert not [one for one in lines if one.startswith("all fine")], lines

@@ -838,3 +838,76 @@ def test_unparsed_source_is_exact_where_the_judge_says_so(version, tmp_path):
         if "different" in row["judge"].values():
             continue
         assert kind in ("identical", "exact"), (row["where"], detail)
+
+
+def _function(source, **surroundings):
+    """`f` of the source, with these globals."""
+    scope = dict({"__name__": "m"}, **surroundings)
+    exec(source, scope)
+    return scope["f"]
+
+
+def _builtins(**more):
+    import builtins
+
+    return dict(vars(builtins), **more)
+
+
+def test_a_renamed_local_that_may_be_unset_is_said():
+    texts = {
+        "if": "def f(x):\n    if x:\n        {0} = 1\n    return {0}\n",
+        "before": "def f(x):\n    return {0}\n    {0} = 1\n",
+        "deleted": "def f(x):\n    {0} = 1\n    del {0}\n    return {0}\n",
+    }
+    import depyf
+
+    for what, text in texts.items():
+        result = depyf.compare(_function(text.format("a")), _function(text.format("b")))
+        assert not result or "unset local names 'a', 'b'" in result.ignored, (what, result)
+    always = "def f(x):\n    {0} = [x]\n    return {0} + {0}\n"
+    result = depyf.compare(_function(always.format("a")), _function(always.format("b")))
+    assert result and "unset" not in result.ignored
+
+
+def test_what_class_and_import_call_counts():
+    import depyf
+
+    one, other = (
+        "def f():\n    class A: pass\n    return A\n",
+        "def f():\n    import os\n    return os\n",
+    )
+    for source, name in ((one, "__build_class__"), (other, "__import__")):
+        plain = _function(source, __builtins__=_builtins())
+        same = _function(source, __builtins__=_builtins())
+        changed = _function(source, __builtins__=_builtins(**{name: lambda *rest: 1}))
+        assert depyf.compare(plain, same)
+        assert not depyf.compare(plain, changed)
+    relative = "def f():\n    from . import x\n    return x\n"
+    result = depyf.compare(
+        _function(relative, __package__="json"), _function(relative, __package__="email")
+    )
+    assert "packages" in result.ignored
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exception tables")
+def test_rows_that_end_inside_of_caches_prove_nothing():
+    import depyf
+
+    f = _function("def f():\n    try:\n        bad()\n    except ValueError:\n        return 1\n")
+    table = bytearray(f.__code__.co_exceptiontable)
+    table[1] -= 2
+    assert not depyf.compare(f.__code__, f.__code__.replace(co_exceptiontable=bytes(table)))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="RETURN_GENERATOR")
+def test_a_generator_is_made_before_anything_runs():
+    import dis
+
+    import depyf
+
+    f = _function("def f():\n    x = yield 1\n    return x, [None]\n")
+    code = bytearray(f.__code__.co_code)
+    at = [one.offset for one in dis.get_instructions(f.__code__) if "LOAD_FAST" in one.opname][-1]
+    code[at : at + 2] = bytes([dis.opmap["RETURN_GENERATOR"], 0])
+    broken = f.__code__.replace(co_code=bytes(code))
+    assert not depyf.compare(f.__code__, broken)
