@@ -347,12 +347,13 @@ void Regions::move_differing_parameters(std::span<const BlockId> ways, BlockId c
 bool Regions::strip_finally(RegionId r) {
   const StructRegion& region = s_.regions[r.index];
   std::vector<BlockId> exits, protects;
-  if (has_children_[r.index]) {
-    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
-      if (s_.is_ancestor(r, s_.nodes[i].region)) protects.push_back(BlockId(i));
-  } else {
-    protects = protected_[r.index];
+  for (std::vector<RegionId> within{r}; !within.empty();) {
+    const std::uint32_t at = within.back().index;
+    within.pop_back();
+    protects.insert(protects.end(), protected_[at].begin(), protected_[at].end());
+    within.insert(within.end(), children_[at].begin(), children_[at].end());
   }
+  std::sort(protects.begin(), protects.end());
   for (BlockId b : protects) {
     const std::size_t i = b.index;
     if (!s_.nodes[i].alive) continue;
@@ -541,17 +542,19 @@ void Regions::run() {
     for (RegionId p = s_.regions[i].parent; p; p = s_.regions[p.index].parent) ++depth[i];
   std::stable_sort(order.begin(), order.end(),
                    [&](RegionId a, RegionId b) { return depth[a.index] > depth[b.index]; });
-  has_children_.assign(s_.regions.size(), 0);
-  for (const StructRegion& region : s_.regions)
-    if (region.parent) has_children_[region.parent.index] = 1;
-  // A statement that neither holds another one nor stands in another's handler is not in the way
-  // of its like: the graph is put in order once for a row of them. One that only has clauses
-  // changes nothing.
+  children_.assign(s_.regions.size(), {});
+  for (std::size_t i = s_.regions.size(); i-- > 0;) {
+    const StructRegion& region = s_.regions[i];
+    if (!region.parent) continue;
+    children_[region.parent.index].push_back(RegionId(static_cast<std::uint32_t>(i)));
+  }
+  // A statement whose handler is one block is not in the way of its like at the same depth: the
+  // graph is put in order once for a row of them. One that only has clauses changes nothing.
   auto plain = [&](RegionId r) {
     const StructRegion& region = s_.regions[r.index];
-    return !has_children_[r.index] && (region.kind == RegionKind::With ||
-                                       (region.kind == RegionKind::Finally &&
-                                        s_.nodes[region.handler.index].term == TermKind::Reraise));
+    return (region.kind == RegionKind::With ||
+            (region.kind == RegionKind::Finally &&
+             s_.nodes[region.handler.index].term == TermKind::Reraise));
   };
   bool untidy = true;
   auto row_of = [&](RegionId r) {

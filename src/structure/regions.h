@@ -148,8 +148,8 @@ class Regions {
   /// Where each region's own blocks and each context manager's exit calls are.
   void index();
   Structurer& s_;
-  std::vector<std::uint8_t> has_children_;       // of each region
-  std::vector<std::vector<BlockId>> protected_;  // of each region without children
+  std::vector<std::vector<RegionId>> children_;  // of each region
+  std::vector<std::vector<BlockId>> protected_;  // of each region, without its children
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
       exit_calls_;                                     // by the value that entered the context
   std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block

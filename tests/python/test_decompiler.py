@@ -382,3 +382,34 @@ def test_many_asserts_are_not_nested(test):
     source = depyf.decompile(scope["f"])
     assert str(source) == text
     assert source.proven
+
+
+STATEMENTS = {
+    "try and except": " try: a()\n except E: b()\n",
+    "try and finally": " try: a()\n finally: c()\n",
+    "try, except and finally": " try: a()\n except E: b()\n finally: c()\n",
+    "with": " with a: b()\n",
+    "with in try": " try:\n  with a: b()\n finally: c()\n",
+    "if": " if a: b()\n else: c()\n",
+    "for": " for i in a:\n  if i: break\n else: c()\n",
+    "conditions": " z = a and b or c\n",
+}
+
+
+@pytest.mark.parametrize("statement", list(STATEMENTS.values()), ids=list(STATEMENTS))
+def test_the_time_for_a_row_of_statements_grows_with_its_length(statement):
+    import time
+
+    def seconds(count):
+        scope = {}
+        exec("def f():\n" + statement * count, scope)
+        taken = []
+        for _ in range(3):
+            begin = time.process_time()
+            depyf.decompile(scope["f"], check=False)
+            taken.append(time.process_time() - begin)
+        return min(taken)
+
+    assert (
+        seconds(3200) < 10 * seconds(800) + 0.05
+    )  # 16 times as long where it grows with the square

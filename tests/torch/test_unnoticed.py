@@ -269,9 +269,9 @@ def test_the_process_is_as_before_at_every_moment(tmp_path, backend):
             compiles((5, 6, 7))
         assert len(list(run.entries())) > 5
 
-    # torch changes filters and settings itself while it compiles with the other two, and torch 2.2
-    # its settings with any
-    watching = backend == "eager" and TORCH >= (2, 13)
+    # torch changes filters and settings itself while it compiles with the other two, torch 2.2 its
+    # settings with any, and 2.15 the garbage collector's thresholds
+    watching = backend == "eager" and (2, 13) <= TORCH < (2, 15)
     plain, torchs = looked_after(lambda: compiles((3, 4)), watching)
     assert not watching or not plain
     found, changes = looked_after(with_depyf, watching)
