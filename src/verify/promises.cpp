@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "opcode/tables.h"
@@ -113,15 +115,18 @@ class SetLocals {
 std::string broken_generator(const CodeObject& code, const InstrList& list) {
   const VersionTable* table = version_table(code.version);
   if (!table || !has_opcode(*table, "RETURN_GENERATOR")) return {};
+  // What stands before it; 3.15 asks for a generator expression's iterator there.
+  static constexpr std::string_view kPrologue[] = {
+      "COPY_FREE_VARS", "MAKE_CELL", "EXTENDED_ARG",     "NOP",
+      "RESUME",         "LOAD_FAST", "LOAD_FAST_BORROW", "GET_ITER"};
   bool made = false, prologue = true;
   for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
     const OpcodeInfo& info = table->opcodes[code.code[i]];
     if (info.name == "RETURN_GENERATOR") {
-      if (!prologue) return "the code makes a generator after it began to run";
+      if (made || !prologue) return "the code makes a generator after it began to run";
       made = true;
     }
-    prologue &= info.name == "COPY_FREE_VARS" || info.name == "MAKE_CELL" ||
-                info.name == "EXTENDED_ARG" || info.name == "NOP";
+    prologue = prologue && std::ranges::find(kPrologue, info.name) != std::end(kPrologue);
     i += 2 * std::size_t{info.caches};
   }
   if (made != ((code.flags & kGenerators) != 0))
