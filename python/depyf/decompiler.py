@@ -136,19 +136,19 @@ class DecompiledSource(str):
 
 
 def decompile(
-    obj: object,
+    code: object,
     indentation: int = 4,
     temp_prefix: str = "__temp_",
     name: Optional[str] = None,
     check: bool = True,
 ) -> DecompiledSource:
-    """The source of `obj`'s bytecode, as a string.
+    """The source of `code`'s bytecode, as a string.
 
-    `obj`: see `code_of`. `name` replaces the function's own name. Of a function, the defaults and
-    annotations are shown; comments say what has no literal and no name, and what was around the
-    function. Objects among the constants that have no literal (modules, functions ...) appear as
-    names such as `__const_7__`. Nothing is executed. Raises TypeError for an object without
-    bytecode, DecompilationError for bytecode that cannot be read.
+    `code`: anything that `code_of` takes. `name` replaces the function's own name. Of a function,
+    the defaults and annotations are shown; comments say what has no literal and no name, and what
+    was around the function. Objects among the constants that have no literal (modules, functions
+    ...) appear as names such as `__const_7__`. Nothing is executed. Raises TypeError for an object
+    without bytecode, DecompilationError for bytecode that cannot be read.
 
     With `check`, the source is compiled and proven to do what the bytecode does; where that fails,
     a form that keeps temporaries is tried, and where that fails too, the first line of the result
@@ -156,23 +156,23 @@ def decompile(
     (`DecompiledSource`). This takes some 0.4 ms for a function of usual size, against 0.04 ms
     without.
     """
-    code, function, layers = _unwrapped(obj)
-    texts, comments = _beside_the_code(code, function, layers)
+    found, function, layers = _unwrapped(code)
+    texts, comments = _beside_the_code(found, function, layers)
     options = (indentation, temp_prefix, name)
-    made = _core.decompile(code, *options, line_map=False, signature=texts)
+    made = _core.decompile(found, *options, line_map=False, signature=texts)
     outcome = ("not checked", "")
     if check:
-        outcome = _prove(code, made, indentation)
+        outcome = _prove(found, made, indentation)
         if outcome[0] in ("unproven", "different", "failed"):
             faithful = _core.decompile(
-                code,
+                found,
                 *options,
                 keep_temporaries=True,
                 set_literals=False,
                 line_map=False,
                 signature=texts,
             )
-            second = _prove(code, faithful, indentation)
+            second = _prove(found, faithful, indentation)
             if second[0] not in ("unproven", "different", "failed"):
                 made, outcome = faithful, second
     if outcome[0] in ("unproven", "different", "failed"):
@@ -181,7 +181,7 @@ def decompile(
         ] + comments
     text = DecompiledSource("".join("# %s\n" % shown(line) for line in comments) + made[0])
     text.verdict, text.detail = outcome
-    lost = _lost_names(code, name)
+    lost = _lost_names(found, name)
     if lost and text.proven:
         said = "ignored: names that no source can hold: " + ", ".join(map(ascii, lost))
         text.detail += ("; " if text.detail else "") + said

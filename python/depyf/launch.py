@@ -55,6 +55,8 @@ def _script(path: str) -> Program:
         )
     full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
+    if sys.version_info < (3, 15):
+        attributes["__cached__"] = None
     if path.endswith(".pyc"):
         attributes["__loader__"] = importlib.machinery.SourcelessFileLoader("__main__", full)
         code = _code_of(attributes["__loader__"], "__main__")
@@ -95,8 +97,9 @@ def _module(name: str) -> Program:
         "__spec__": spec,
         "__package__": spec.parent,
         "__loader__": spec.loader,
-        "__cached__": spec.cached,
     }
+    if sys.version_info < (3, 15):
+        attributes["__cached__"] = spec.cached
     return code, attributes, os.getcwd()
 
 
@@ -115,6 +118,8 @@ def _run_as_main(
     # The module stays __main__ after its code has run: exit handlers and threads of the program
     # still use it.
     main = types.ModuleType("__main__")
+    if sys.version_info < (3, 14):
+        main.__dict__["__annotations__"] = {}
     main.__dict__.update(attributes)
     main.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main

@@ -78,9 +78,10 @@ def _report(options: argparse.Namespace) -> int:
                 )
                 page = report.build(sources, os.path.join(target or ".", PAGE))
         except Exception as error:  # the text below is still of use
-            sys.stderr.write(
-                "depyf report: no page was written: %s: %s\n" % (type(error).__name__, error)
-            )
+            said = "%s: %s" % (type(error).__name__, error)
+            if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "jinja2":
+                said = "it needs Jinja2; install it with `pip install jinja2`"
+            sys.stderr.write("depyf report: no page was written: %s\n" % said)
     for rank in sorted(documents):
         document = documents[rank]
         if workers:

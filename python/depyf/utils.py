@@ -45,7 +45,8 @@ def safe_create_directory(path: str) -> None:
 
 
 def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[str] = None) -> str:
-    """The line `def name(parameters):` of a code object, without defaults, which it does not hold.
+    """The line `def name(parameters):` of a code object, with its newline and without defaults,
+    which it does not hold.
 
     `overwite_fn_name` (spelled as in the original project) stands in place of the code's own name.
     """
@@ -65,7 +66,7 @@ def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[
     parameters += keyword_only
     if code_obj.co_flags & 0x08:  # CO_VARKEYWORDS
         parameters.append("**" + names[rest])
-    return "def %s(%s):" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
+    return "def %s(%s):\n" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
 
 
 def get_code_owner(fn: Any) -> Any:

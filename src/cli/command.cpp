@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -518,8 +520,8 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     result.complete = true;
     std::string messages;
     const auto tell = [&](const std::string& message, Colour colour) {
-      messages += painted("depyf:", colour, stderr) + " " +
-                  lines_text(input.path.string() + ": " + message) + "\n";
+      messages += painted("depyf:", colour, stderr) + " " + terminal_text(input.path.string()) +
+                  ": " + lines_text(message) + "\n";
     };
     for (const Diagnostic& diagnostic : decompiled.diagnostics) {
       if (diagnostic.kind == Diagnostic::BrokenCode) result.complete = false;
@@ -560,7 +562,8 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
     result.complete = false;
     if (result.unwritten) result.check = {};
     std::string message = error.what();
-    std::string path = input.path.string();
+    std::string path = terminal_text(input.path.string());
+    message = terminal_text(message);
     report(message.starts_with(path) ? message : path + ": " + message);
   }
   return result;
@@ -760,6 +763,18 @@ int run_compare(const Options& options) {
 
 }  // namespace
 
+/// The exit code after what stands in the buffer was written; a reader that went away (`| head`) is
+/// not worth a message.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const int reason = errno;
+  std::clearerr(stdout);
+  if (reason != EPIPE)
+    report("the output is not complete: standard output cannot be written (" +
+           std::generic_category().message(reason) + ")");
+  return code == 0 ? 1 : code;
+}
+
 int run_command(std::span<const std::string> arguments, const cli::HostPython& host) {
   bool help = arguments.empty();
   for (const std::string& argument : arguments) {
@@ -768,11 +783,11 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
   }
   if (help) {
     write_all(arguments.empty() ? stderr : stdout, filled_in(kHelp));
-    return arguments.empty() ? 2 : 0;
+    return flushed(arguments.empty() ? 2 : 0);
   }
   if (arguments[0] == "--version") {
     write_all(stdout, "depyf " DEPYF_VERSION "\n");
-    return 0;
+    return flushed(0);
   }
   int code = 2;
   try {
@@ -801,8 +816,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
   } catch (const std::bad_alloc&) {
     report("out of memory");
   }
-  std::fflush(stdout);
-  return code;
+  return flushed(code);
 }
 
 }  // namespace depyf

@@ -139,3 +139,21 @@ def test_names_of_the_input_cannot_steer_the_terminal(tmp_path, text):
             assert not [one for one in said if not one.isprintable() and one not in known], said
         lines = done.stderr.decode("utf-8").splitlines()
         assert not [one for one in lines if one.startswith("all fine")], lines
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("verb", [["decompile"], ["dis"], ["dump", "--stage", "lift"]])
+def test_output_that_cannot_be_written_is_no_success(tmp_path, verb):
+    import py_compile
+
+    source, path = tmp_path / "q.py", tmp_path / "q.pyc"
+    source.write_text("def f(x):\n    return x\n")
+    py_compile.compile(str(source), str(path))
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "depyf"] + verb + [str(path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert b"standard output cannot be written" in done.stderr

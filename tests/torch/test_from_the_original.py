@@ -80,9 +80,9 @@ def test_signature_is_the_line_that_was_written(text):
     exec(text + " pass", space)
     from depyf.utils import get_function_signature
 
-    assert get_function_signature(space["f"].__code__) == text
+    assert get_function_signature(space["f"].__code__) == text + "\n"
     named = get_function_signature(space["f"].__code__, overwite_fn_name="g")
-    assert named == text.replace("f(", "g(", 1)
+    assert named == text.replace("f(", "g(", 1) + "\n"
 
 
 def test_owner_has_the_code_that_runs():
@@ -190,3 +190,16 @@ def test_the_table_of_names_is_the_one_that_is_tested():
                 module = name.rpartition(".")[0]
     own = {"depyf.decompile", "depyf.Decompiler", "depyf.decompiler.DecompilationError"}
     assert named == set(NAMES) | own
+
+
+def test_prepare_debug_is_a_decorator_too(tmp_path):
+    @depyf.prepare_debug(str(tmp_path / "dump"))
+    def main():
+        return torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)).sum().item()
+
+    assert main() == 4.0
+    assert (tmp_path / "dump" / "depyf.json").is_file()
+
+
+def test_the_code_has_a_name_among_the_parameters():
+    assert "return x" in depyf.decompile(code=(lambda x: x).__code__)

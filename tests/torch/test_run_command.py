@@ -778,3 +778,17 @@ def test_many_recompiles_for_one_reason_take_a_few_lines():
     assert len(lines) == len(told(20)) < 12 and "    and 35 more" in lines
     assert "0/0: " in lines[1] and "n" in lines[1]
     assert told(2)[0] == "/a/a.py:3: f compiled again [0/1], 0.00 s"
+
+
+@pytest.mark.parametrize("way", [["program.py"], ["-m", "program"]], ids=["file", "module"])
+def test_the_globals_of_the_program_are_those_without_depyf(tmp_path, way):
+    (tmp_path / "program.py").write_text(
+        "print(sorted(globals()), globals().get('__annotations__'), globals().get('__cached__'))\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable] + command + way, cwd=str(tmp_path), stdout=subprocess.PIPE, text=True
+        ).stdout
+        for command in ([], ["-m", "depyf", "run"])
+    ]
+    assert said[0] and said[0] == said[1]

@@ -112,14 +112,14 @@ def rank_folder(folder: str) -> str:
     return folder
 
 
-class prepare_debug(capture):
+class prepare_debug(capture, contextlib.ContextDecorator):
     """Watches torch.compile inside the block, writes everything it made to a folder, and makes it
     steppable.
 
     Each transformed code object is replaced by code compiled from its decompiled source in the
     folder, after a proof that both do the same; where there is no proof torch keeps its own. Inside
     `depyf.debug()` afterwards, breakpoints in those files stop. The block can be nested, used from
-    threads, and entered and left by hand.
+    threads, entered and left by hand, and put around a function as a decorator.
 
     Args:
         dump_src_dir: the folder; made when it does not exist. What an earlier run left there is
