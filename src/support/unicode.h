@@ -28,7 +28,7 @@ inline bool is_control(std::uint32_t c) { return c < 0x20 || c == 0x7F; }
 /// The last `digits` digits of `value`, with which an escape ends.
 void append_hex(std::string& out, std::uint32_t value, int digits);
 
-/// The escape of a Python string literal: \\x1b, \\u202e, \\U000e0001.
+/// The escape of a Python string literal: \x1b, \u202e, \U000e0001.
 void append_code_point_escape(std::string& out, const CodePoint& point);
 
 /// Verbatim: newlines and tabs stand as they are.

@@ -298,100 +298,15 @@ enum class Exposure : std::uint8_t {
           // any name
 };
 
-/// Exposure of each local, by slot.
-std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
-  const std::size_t slots = module[lifted.code].slots.size(), words = (slots + 63) / 64;
-  std::vector<Exposure> out(slots, Exposure::None);
-  if (slots == 0) return out;
-  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
-    out.assign(slots, Exposure::Call);
-    return out;
-  }
-  using Bits = std::vector<std::uint64_t>;
-  std::vector<Bits> in(lifted.blocks.size());
-  std::vector<std::uint32_t> work{lifted.entry.index};
-  in[lifted.entry.index].assign(words, 0);
-  const auto enter = [&](BlockId to, const Bits& bits) {
-    if (!to.valid()) return;
-    Bits& at = in[to.index];
-    bool changed = at.empty();
-    at.resize(words);
-    for (std::size_t w = 0; w < words; ++w) {
-      changed |= (bits[w] & ~at[w]) != 0;
-      at[w] |= bits[w];
-    }
-    if (changed) work.push_back(to.index);
-  };
-  const auto show = [&](const Bits& bits, Exposure how) {
-    for (std::size_t w = 0; w < words; ++w)
-      for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1) {
-        Exposure& slot = out[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
-        slot = std::max(slot, how);
-      }
-  };
-  while (!work.empty()) {
-    const LiftedBlock& block = lifted.blocks[work.back()];
-    Bits now = in[work.back()], ever = now;
-    work.pop_back();
-    for (ValueId id : block.body) {
-      const Value& value = lifted[id];
-      if (value.kind != ValueKind::Operation) continue;
-      // who sees the locals while the operation runs
-      enum class Sees : std::uint8_t { Inner, Nothing, Bound, Unbound, Callee, Frame };
-      static constexpr OpTable<Sees> kSees{
-          {Sees::Bound, {Op::STORE_FAST}},
-          {Sees::Unbound, {Op::DELETE_FAST, Op::LOAD_FAST_AND_CLEAR}},
-          {Sees::Nothing,
-           {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_FAST, Op::LOAD_CLOSURE, Op::STORE_DEREF,
-            Op::BUILD_TUPLE, Op::BUILD_LIST, Op::BUILD_SLICE, Op::LIST_APPEND, Op::LIST_TO_TUPLE,
-            Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE, Op::IS, Op::POP_TOP, Op::POP_EXCEPT}},
-          {Sees::Callee, {Op::CALL, Op::CALL_KW, Op::CALL_EX}},
-          {Sees::Frame, {Op::LOAD_LOCALS, Op::IMPORT_STAR, Op::PRINT_EXPR}},
-      };
-      switch (kSees[value.op]) {
-        case Sees::Bound:
-          if (value.arg < slots) now[value.arg / 64] |= std::uint64_t{1} << (value.arg % 64);
-          break;
-        case Sees::Unbound:
-          if (value.arg < slots) now[value.arg / 64] &= ~(std::uint64_t{1} << (value.arg % 64));
-          break;
-        case Sees::Nothing:
-          break;
-        case Sees::Callee:
-          // A function that the code itself has just made has a frame of its own.
-          show(now, lifted[value.operands[0]].op == Op::MAKE_FUNCTION &&
-                            lifted[value.operands[0]].kind == ValueKind::Operation
-                        ? Exposure::Inner
-                        : Exposure::Call);
-          break;
-        case Sees::Frame:
-          show(now, Exposure::Call);
-          break;
-        case Sees::Inner:
-          show(now, Exposure::Inner);
-          break;
-      }
-      for (std::size_t w = 0; w < words; ++w) ever[w] |= now[w];
-    }
-    if (block.term != TermKind::Return && block.term != TermKind::Jump) show(now, Exposure::Inner);
-    enter(block.edges[0].to, now);
-    enter(block.edges[1].to, now);
-    if (block.region.valid()) enter(lifted.regions[block.region.index].handler, ever);
-  }
-  return out;
-}
+using Bits = std::vector<std::uint64_t>;
 
-/// By slot: may control read or delete the local while it is unset? The error names it.
-std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module) {
-  const CodeObject& code = module[lifted.code];
-  const std::size_t slots = code.slots.size(), words = (slots + 63) / 64;
-  std::vector<bool> out(slots, false);
-  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
-    out.assign(slots, true);
-    return out;
-  }
-  using Bits = std::vector<std::uint64_t>;
-  const auto bit = [](std::uint32_t i) { return std::uint64_t{1} << (i % 64); };
+/// Follows a set of slots forwards from `entry`, until the sets where blocks begin grow no more
+/// (union over the ways that lead there; a handler is entered behind any operation).
+/// `operation(value, now)` changes the set, `end(block, now)` sees it at the end of a block.
+template <typename Operation, typename End>
+void follow_slots(const Lifted& lifted, Bits entry, Operation&& operation, End&& end) {
+  const std::size_t words = entry.size();
+  if (words == 0) return;
   std::vector<Bits> in(lifted.blocks.size());
   std::vector<std::uint32_t> work;
   const auto enter = [&](BlockId to, const Bits& bits) {
@@ -405,34 +320,111 @@ std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module) 
     }
     if (changed) work.push_back(to.index);
   };
-  Bits entry(words, ~std::uint64_t{0});
-  const std::uint32_t arguments = argument_count(code);
-  for (std::uint32_t i = 0; i < arguments && i < slots; ++i) entry[i / 64] &= ~bit(i);
   enter(lifted.entry, entry);
   while (!work.empty()) {
     const LiftedBlock& block = lifted.blocks[work.back()];
     Bits now = in[work.back()], ever = now;
     work.pop_back();
     for (ValueId id : block.body) {
-      const Value& value = lifted[id];
-      if (value.kind != ValueKind::Operation || value.arg >= slots) continue;
-      const bool unset = (now[value.arg / 64] & bit(value.arg)) != 0;
-      if (value.op == Op::LOAD_FAST || value.op == Op::DELETE_FAST)
-        out[value.arg] = out[value.arg] || unset;
-      // An inlined comprehension gives its variable back as it was, unset or not.
-      const bool gives_back = value.op == Op::STORE_FAST &&
-                              lifted[value.operands[0]].op == Op::LOAD_FAST_AND_CLEAR &&
-                              lifted[value.operands[0]].kind == ValueKind::Operation;
-      if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR || gives_back)
-        now[value.arg / 64] |= bit(value.arg);
-      else if (value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST)
-        now[value.arg / 64] &= ~bit(value.arg);
+      if (lifted[id].kind != ValueKind::Operation) continue;
+      operation(lifted[id], now);
       for (std::size_t w = 0; w < words; ++w) ever[w] |= now[w];
     }
+    end(block, now);
     enter(block.edges[0].to, now);
     enter(block.edges[1].to, now);
     if (block.region.valid()) enter(lifted.regions[block.region.index].handler, ever);
   }
+}
+
+/// Exposure of each local, by slot.
+std::vector<Exposure> exposure_of(const Lifted& lifted, const Module& module) {
+  const std::size_t slots = module[lifted.code].slots.size(), words = (slots + 63) / 64;
+  std::vector<Exposure> out(slots, Exposure::None);
+  if (slots == 0) return out;
+  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
+    out.assign(slots, Exposure::Call);
+    return out;
+  }
+  const auto show = [&](const Bits& bits, Exposure how) {
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1) {
+        Exposure& slot = out[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
+        slot = std::max(slot, how);
+      }
+  };
+  const auto operation = [&](const Value& value, Bits& now) {
+    // who sees the locals while the operation runs
+    enum class Sees : std::uint8_t { Inner, Nothing, Bound, Unbound, Callee, Frame };
+    static constexpr OpTable<Sees> kSees{
+        {Sees::Bound, {Op::STORE_FAST}},
+        {Sees::Unbound, {Op::DELETE_FAST, Op::LOAD_FAST_AND_CLEAR}},
+        {Sees::Nothing,
+         {Op::LOAD_CONST, Op::LOAD_COMMON, Op::LOAD_FAST, Op::LOAD_CLOSURE, Op::STORE_DEREF,
+          Op::BUILD_TUPLE, Op::BUILD_LIST, Op::BUILD_SLICE, Op::LIST_APPEND, Op::LIST_TO_TUPLE,
+          Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE, Op::IS, Op::POP_TOP, Op::POP_EXCEPT}},
+        {Sees::Callee, {Op::CALL, Op::CALL_KW, Op::CALL_EX}},
+        {Sees::Frame, {Op::LOAD_LOCALS, Op::IMPORT_STAR, Op::PRINT_EXPR}},
+    };
+    switch (kSees[value.op]) {
+      case Sees::Bound:
+        if (value.arg < slots) now[value.arg / 64] |= std::uint64_t{1} << (value.arg % 64);
+        break;
+      case Sees::Unbound:
+        if (value.arg < slots) now[value.arg / 64] &= ~(std::uint64_t{1} << (value.arg % 64));
+        break;
+      case Sees::Nothing:
+        break;
+      case Sees::Callee:
+        // A function that the code itself has just made has a frame of its own.
+        show(now, lifted[value.operands[0]].op == Op::MAKE_FUNCTION &&
+                          lifted[value.operands[0]].kind == ValueKind::Operation
+                      ? Exposure::Inner
+                      : Exposure::Call);
+        break;
+      case Sees::Frame:
+        show(now, Exposure::Call);
+        break;
+      case Sees::Inner:
+        show(now, Exposure::Inner);
+        break;
+    }
+  };
+  const auto end = [&](const LiftedBlock& block, const Bits& now) {
+    if (block.term != TermKind::Return && block.term != TermKind::Jump) show(now, Exposure::Inner);
+  };
+  follow_slots(lifted, Bits(words, 0), operation, end);
+  return out;
+}
+
+/// By slot: may control read or delete the local while it is unset? The error names it.
+std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module) {
+  const CodeObject& code = module[lifted.code];
+  const std::size_t slots = code.slots.size(), words = (slots + 63) / 64;
+  std::vector<bool> out(slots, false);
+  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) {
+    out.assign(slots, true);
+    return out;
+  }
+  const auto bit = [](std::uint32_t i) { return std::uint64_t{1} << (i % 64); };
+  Bits entry(words, ~std::uint64_t{0});
+  const std::uint32_t arguments = argument_count(code);
+  for (std::uint32_t i = 0; i < arguments && i < slots; ++i) entry[i / 64] &= ~bit(i);
+  const auto operation = [&](const Value& value, Bits& now) {
+    if (value.arg >= slots) return;
+    const bool unset = (now[value.arg / 64] & bit(value.arg)) != 0;
+    if (value.op == Op::LOAD_FAST || value.op == Op::DELETE_FAST)
+      out[value.arg] = out[value.arg] || unset;
+    // An inlined comprehension gives its variable back as it was, unset or not.
+    const bool gives_back = value.op == Op::STORE_FAST &&
+                            lifted[value.operands[0]].op == Op::LOAD_FAST_AND_CLEAR &&
+                            lifted[value.operands[0]].kind == ValueKind::Operation;
+    if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR || gives_back)
+      now[value.arg / 64] |= bit(value.arg);
+    else if (value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST)
+      now[value.arg / 64] &= ~bit(value.arg);
+  };
+  follow_slots(lifted, std::move(entry), operation, [](const LiftedBlock&, const Bits&) {});
   return out;
 }
 
