@@ -9,6 +9,31 @@ TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded for it
 if TYPE_CHECKING:
     from typing import Any
 
+    from depyf import (
+        cli as cli,
+        code_transform as code_transform,
+        decompiler as decompiler,
+        explain as explain,
+        optimization as optimization,
+        recompile as recompile,
+        torch as torch,
+        utils as utils,
+    )
+    from depyf.decompiler import (
+        CompareResult,
+        DecompilationError,
+        Decompiler,
+        compare,
+        decompile,
+        disassemble,
+    )
+    from depyf.installed import __version__
+    from depyf.torch.capture import capture, explain_call, install, prepare_debug, uninstall
+    from depyf.torch.debug import debug
+    from depyf.torch.expect import expect
+    from depyf.torch.numbers import compare_stages, find_nonfinite
+    from depyf.torch.profile import profile
+
 __all__ = [
     "CompareResult",
     "DecompilationError",
@@ -64,7 +89,7 @@ _LAZY_MODULES = (
 )
 
 
-def __getattr__(name: str) -> "Any":
+def _fetch(name: str) -> "Any":
     module = _LAZY.get(name) or _LAZY_TORCH.get(name)
     if module is None and name not in _LAZY_MODULES:
         raise AttributeError("module 'depyf' has no attribute %r" % name)
@@ -86,6 +111,10 @@ def __getattr__(name: str) -> "Any":
         ) from error
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a type checker sees the imports above, and what they lack is a mistake
+    __getattr__ = _fetch
 
 
 def __dir__() -> "list[str]":

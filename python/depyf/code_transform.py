@@ -42,6 +42,22 @@ def fix_irregular_code(
     return src_code
 
 
+def add_indentation(code: str, indentation: int = 4) -> str:
+    """`code` with every line moved to the right by so many columns; each line ends in a newline."""
+    return "".join("%s%s\n" % (" " * indentation, line) for line in code.splitlines())
+
+
+def remove_indentation(code: str, indentation: int = 4) -> str:
+    """`code` with every line moved to the left by up to so many columns of spaces; each line ends
+    in a newline.
+    """
+    lines = []
+    for line in code.splitlines():
+        margin = len(line) - len(line.lstrip(" "))
+        lines.append(line[min(margin, indentation) :] + "\n")
+    return "".join(lines)
+
+
 def _insert(source: str, function: Any, text: str) -> str:
     """`source` with the lines of `text` as the first statements of `function`'s body."""
     body = function.body

@@ -10,6 +10,15 @@ from depyf.torch_wrappers import behind
 
 DecompilationError = _core.DecompilationError
 
+
+def _begin(error: Exception, message: str = "", *more: object) -> None:
+    Exception.__init__(error, message, *more)
+
+
+# The extension makes the type; programs written for the original give and read its text by name.
+setattr(DecompilationError, "__init__", _begin)
+setattr(DecompilationError, "message", property(lambda error: error.args[0] if error.args else ""))
+
 _METHOD_WRAPPERS = (staticmethod, classmethod)
 _LRU_CACHE_WRAPPER = type(functools.lru_cache()(lambda: None))
 # Objects that run a code object, by the attribute that holds it.

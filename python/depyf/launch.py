@@ -228,7 +228,7 @@ def run(options: Any) -> int:
             arguments = list(options.program)
     except LaunchError as error:
         err.write("depyf run: %s\n" % error)
-        return 1 if options.module is not None else 2
+        return 2
     except SyntaxError as error:
         _install_hook(error)
         raise

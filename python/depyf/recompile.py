@@ -222,7 +222,7 @@ def _attempt(
     indentation: int,
     dynamo: bool,
     names: Optional[Dict[str, str]] = None,
-    own_locals: Iterable[str] = (),
+    own_locals: Tuple[str, ...] = (),
     readable: Sequence[Tuple[str, str, bool]] = (),
     about: str = "",
 ) -> Recompiled:
@@ -302,7 +302,7 @@ def _attempt(
 
 
 def _with_lifetimes(
-    code: types.CodeType, original: types.CodeType, own_locals: Iterable[str]
+    code: types.CodeType, original: types.CodeType, own_locals: Tuple[str, ...]
 ) -> Tuple[types.CodeType, Tuple[str, ...], str, str]:
     """`code` with values that end where those of torch's `original` do, the locals that are cleared
     for it, and the verdict about it with its detail.
@@ -319,7 +319,7 @@ def _with_lifetimes(
 
 
 def _prove(
-    candidate: types.CodeType, original: types.CodeType, own_locals: Iterable[str]
+    candidate: types.CodeType, original: types.CodeType, own_locals: Tuple[str, ...]
 ) -> Tuple[types.CodeType, str, str, List[Tuple[int, int]]]:
     """What may stand in for torch's `original`, or `candidate`; the verdict about it, its detail,
     and the offsets of calls of both that correspond."""

@@ -1,8 +1,11 @@
 """Small helpers that programs written for the original depyf call."""
 
+import functools
 import os
 import types
 from typing import Any, List, Optional, Set
+
+from depyf.torch_wrappers import behind
 
 
 def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
@@ -70,18 +73,27 @@ def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[
 
 
 def get_code_owner(fn: Any) -> Any:
-    """The object whose `__code__` runs when `fn` is called: the function behind a method, a
-    `functools.partial`, a module's `forward` or an object with `__call__`; `fn` itself otherwise.
+    """The function whose `__code__` runs when `fn` is called: that behind a method, a
+    `functools.partial`, what torch.compile made, a torch module (its `forward`), an `lru_cache`
+    wrapper or an object with `__call__`. `fn` itself where there is none: a class, a code object,
+    what is written in C.
     """
-    seen: Set[int] = set()
-    while not hasattr(fn, "__code__") and id(fn) not in seen:
-        seen.add(id(fn))
-        if hasattr(fn, "__func__"):
-            fn = fn.__func__
-        elif hasattr(fn, "func"):
-            fn = fn.func
-        elif hasattr(fn, "forward"):
-            fn = fn.forward
-        elif not isinstance(fn, type) and hasattr(type(fn), "__call__"):
-            fn = type(fn).__call__
-    return getattr(fn, "__func__", fn)
+    current, seen = fn, set()
+    while id(current) not in seen:
+        seen.add(id(current))
+        found = behind(current)
+        if found is not None:
+            current = found[0]
+        elif hasattr(current, "__func__"):
+            current = current.__func__
+        elif hasattr(current, "__code__"):
+            return current
+        elif isinstance(current, (type, types.CodeType)):
+            return fn
+        elif isinstance(current, functools.partial):
+            current = current.func
+        elif hasattr(current, "__wrapped__"):
+            current = current.__wrapped__
+        elif hasattr(type(current), "__call__"):
+            current = type(current).__call__
+    return fn

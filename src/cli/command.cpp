@@ -138,7 +138,15 @@ std::string parse_step(const std::string& text) {
   throw UsageError("--after " + text + ": expected one of" + filled_in(" @STEPS@"));
 }
 
-Options parse_options(std::span<const std::string> arguments) {
+/// Those that the Python package has besides; its command takes them before they come here.
+bool is_of_the_package(std::string_view verb) {
+  return verb == "run" || verb == "report" || verb == "diff";
+}
+
+Options parse_options(std::span<const std::string> arguments, bool in_python) {
+  const std::string_view expected =
+      in_python ? "run, report, diff, decompile, dis, dump, compare or completion"
+                : "decompile, dis, dump, compare or completion";
   Options options;
   const std::string& verb = arguments[0];
   if (verb == "decompile")
@@ -152,8 +160,7 @@ Options parse_options(std::span<const std::string> arguments) {
   else if (verb == "completion")
     options.verb = Verb::Completion;
   else
-    throw UsageError("unknown command '" + verb +
-                     "': expected decompile, dis, dump, compare or completion");
+    throw UsageError("unknown command '" + verb + "': expected " + std::string(expected));
   bool only_paths = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string name = arguments[i];
@@ -267,6 +274,11 @@ std::string painted(std::string_view text, Colour colour, std::FILE* to) {
 
 void report(const std::string& message, Colour colour = Colour::Red) {
   write_all(stderr, painted("depyf:", colour, stderr) + " " + lines_text(message) + "\n");
+}
+
+/// What is wrong with a file; some messages begin with its path, and some do not know it.
+std::string about(const std::string& path, const std::string& message) {
+  return message.starts_with(path) ? message : path + ": " + message;
 }
 
 Colour colour_of(VerdictKind kind) {
@@ -561,10 +573,7 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
                                            // the other files go on
     result.complete = false;
     if (result.unwritten) result.check = {};
-    std::string message = error.what();
-    std::string path = terminal_text(input.path.string());
-    message = terminal_text(message);
-    report(message.starts_with(path) ? message : path + ": " + message);
+    report(terminal_text(about(input.path.string(), error.what())));
   }
   return result;
 }
@@ -729,7 +738,7 @@ int run_dump(const Options& options) {
       }
     } catch (const Error& error) {
       failed = true;
-      report(input.path.string() + ": " + error.what());
+      report(terminal_text(about(input.path.string(), error.what())));
     }
   }
   if (read && !found) {
@@ -744,8 +753,7 @@ int run_compare(const Options& options) {
     try {
       return cli::read_input({path, {}, nullptr, 0, {}}, options.marshal_version);
     } catch (const Error& error) {
-      const std::string message = error.what();
-      throw Error(message.starts_with(path) ? message : path + ": " + message);
+      throw Error(about(path, error.what()));
     }
   };
   Module a = read(options.paths[0]), b = read(options.paths[1]);
@@ -776,6 +784,13 @@ int flushed(int code) {
 }
 
 int run_command(std::span<const std::string> arguments, const cli::HostPython& host) {
+  if (!arguments.empty() && is_of_the_package(arguments[0])) {
+    report("'" + arguments[0] +
+           "' looks into torch.compile and needs Python: it is a command of the package depyf "
+           "(its wheel, with PyTorch), not of this program, which only reads bytecode "
+           "(see depyf --help)");
+    return 2;
+  }
   bool help = arguments.empty();
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
@@ -791,7 +806,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
   }
   int code = 2;
   try {
-    Options options = parse_options(arguments);
+    Options options = parse_options(arguments, static_cast<bool>(host.compile));
     options.host = host;
     switch (options.verb) {
       case Verb::Decompile:

@@ -24,7 +24,7 @@ _depyf() {
         --after) COMPREPLY=($(compgen -W "@STEPS@" -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "text json dot" -- "$word")); return ;;
         --python) COMPREPLY=($(compgen -W "@VERSIONS@" -- "$word")); return ;;
-        -o|--output) COMPREPLY=($(compgen -d -- "$word")); return ;;
+        -o|--output|--dump) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     case $command in
         decompile)
@@ -32,6 +32,13 @@ _depyf() {
             options="$options --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
         dump) options="--stage --after -m --module --code --format --python --help" ;;
+        run)
+            options="--dump --force --open --json --no-caches --no-follow --advise --profile"
+            options="$options --breaks --recompiles --guards --find-nonfinite --max-breaks"
+            options="$options --max-recompiles --max-compile-seconds --backend -m --help" ;;
+        report) options="--open --text --help" ;;
+        diff) options="--page --lines --help" ;;
+        compare) options="--python --help" ;;
         completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
     esac
     case $word in
@@ -57,6 +64,19 @@ _depyf() {
     fi
     case $words[2] in
         completion) _values shell bash zsh fish ;;
+        run) _arguments \
+            '--dump[where to write]:folder:_files -/' '--force[write over another dump]' \
+            '--open[open the report at the end]' '--json[print the run as JSON]' \
+            '--no-caches[without caches of torch]' '--no-follow[without workers]' \
+            '--advise[only the changes worth most]' '--profile[where the time goes]' \
+            '--breaks[only graph breaks]' '--recompiles[only recompiles]' \
+            '--guards[only guards of a line]:line:' '--find-nonfinite[the first NaN or infinity]' \
+            '--max-breaks[allowed]:number:' '--max-recompiles[allowed]:number:' \
+            '--max-compile-seconds[allowed]:number:' '--backend[of torch.compile]:name:' \
+            '-m[a module]:module:' '--help' '*:file:_files' ;;
+        report) _arguments '--open[in a browser]' '--text[no page]' '--help' '*:dump:_files' ;;
+        diff) _arguments '--page[as HTML]:file:_files' '--lines[of each text]:number:' '--help' \
+            '*:dump:_files' ;;
         *) _arguments -s \
             '--stage[stage]:stage:(@STAGES@)' '--after[step of structure]:step:(@STEPS@)' \
             '--format[format]:format:(text json dot)' \
@@ -94,6 +114,27 @@ complete -c depyf -l indentation -x
 complete -c depyf -l keep-temporaries
 complete -c depyf -l ladder -x
 complete -c depyf -s h -l help
+set -l in_run "__fish_seen_subcommand_from run"
+complete -c depyf -n "$in_run" -l dump -r -a "(__fish_complete_directories)"
+complete -c depyf -n "$in_run" -l force
+complete -c depyf -n "$in_run" -l open
+complete -c depyf -n "$in_run" -l json
+complete -c depyf -n "$in_run" -l no-caches
+complete -c depyf -n "$in_run" -l no-follow
+complete -c depyf -n "$in_run" -l advise
+complete -c depyf -n "$in_run" -l profile
+complete -c depyf -n "$in_run" -l breaks
+complete -c depyf -n "$in_run" -l recompiles
+complete -c depyf -n "$in_run" -l guards -x
+complete -c depyf -n "$in_run" -l find-nonfinite
+complete -c depyf -n "$in_run" -l max-breaks -x
+complete -c depyf -n "$in_run" -l max-recompiles -x
+complete -c depyf -n "$in_run" -l max-compile-seconds -x
+complete -c depyf -n "$in_run" -l backend -x
+complete -c depyf -n "__fish_seen_subcommand_from report" -l open
+complete -c depyf -n "__fish_seen_subcommand_from report" -l text
+complete -c depyf -n "__fish_seen_subcommand_from diff" -l page -r
+complete -c depyf -n "__fish_seen_subcommand_from diff" -l lines -x
 )fish";
 
 void replace_all(std::string& text, std::string_view mark, const std::string& by) {

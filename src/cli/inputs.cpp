@@ -59,14 +59,21 @@ std::shared_ptr<const Archive> open_archive(const fs::path& path) {
   return archive_of(bytes, path);
 }
 
-/// Every `.pyc` in it whose name stays below the folder it is unpacked to.
+/// Every `.pyc` in it; one whose name leads out of the folder that it would be unpacked to is
+/// refused when it is read.
 void add_members(std::vector<Input>& inputs, const fs::path& path,
                  const std::shared_ptr<const Archive>& archive) {
   std::vector<Input> found;
   for (std::uint32_t i = 0; i < archive->members().size(); ++i) {
     const fs::path name = fs::path(archive->members()[i].name).lexically_normal();
-    if (name.extension() != ".pyc" || name.is_absolute() || *name.begin() == "..") continue;
-    found.push_back({path / name, output_of(name), archive, i, {}});
+    if (name.extension() != ".pyc") continue;
+    Input input{path / name, output_of(name), archive, i, {}};
+    if (name.has_root_path() || *name.begin() == "..") {
+      input.path = path.string() + "/" + archive->members()[i].name;
+      input.output.clear();
+      input.refused = "its name leads out of the folder that it would be unpacked to";
+    }
+    found.push_back(std::move(input));
   }
   std::sort(found.begin(), found.end(),
             [](const Input& a, const Input& b) { return a.path < b.path; });
@@ -146,6 +153,7 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
   add_modules(inputs, modules, interpreter);
   std::unordered_set<std::string> taken;
   for (Input& input : inputs) {
+    if (!input.refused.empty()) continue;
     if (taken.insert(input.output.string()).second) continue;
     fs::path tagged = input.output.parent_path() / (input.path.stem().string() + ".py");
     for (int number = 2; !taken.insert(tagged.string()).second; ++number)
@@ -233,6 +241,7 @@ void write_file(const fs::path& path, std::string_view text, bool replace) {
 }
 
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
+  if (!input.refused.empty()) throw Error(input.path.string() + ": " + input.refused);
   if (!input.stream && !input.bytes.empty()) return read_pyc(input.bytes);
   const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
     return marshal_version ? read_marshal(bytes, *marshal_version, lasting)

@@ -19,9 +19,11 @@ struct Input {
   std::uint32_t member = 0;
   std::vector<std::uint8_t> bytes;  // of a module that was asked for by name, or of a stream
   bool stream = false;              // `bytes` was read from a pipe or standard input
+  std::string refused;              // why it is not read, where it is not
 };
 
-/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order. Pipes
+/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order; members
+/// of zip files whose names lead out of the file (`..`, an absolute path) are refused. Pipes
 /// and `-`, standard input, are read here, once.
 /// `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where several would, the
 /// later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last:

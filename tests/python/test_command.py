@@ -3,6 +3,7 @@
 import json
 import os
 import py_compile
+import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,6 @@ def test_zip_files_are_folders(pyc, tmp_path):
     with zipfile.ZipFile(str(archive), "w") as file:
         file.write(pyc, "pack/__pycache__/mod.cpython-39.pyc", zipfile.ZIP_STORED)
         file.write(pyc, "other.pyc", zipfile.ZIP_STORED)
-        file.write(pyc, "../outside.pyc", zipfile.ZIP_STORED)
         file.writestr("readme.txt", "no bytecode")
     done = run("decompile", str(archive), "-o", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -103,7 +103,6 @@ def test_zip_files_are_folders(pyc, tmp_path):
         str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")
     )
     assert found == [os.path.join("other.py"), os.path.join("pack", "mod.py")]
-    assert not (tmp_path / "outside.py").exists()
     data = archive.read_bytes()
     for cut in (30, 60, len(data) // 2, len(data) - 30):
         bad = tmp_path / "cut.zip"
@@ -126,6 +125,42 @@ def test_deflated_members(pyc, tmp_path):
 
 
 NOWHERE = {"DEPYF_PYTHONS": "", "PATH": "", "PYENV_ROOT": os.devnull, "HOME": os.devnull}
+
+
+@pytest.mark.parametrize("name", ["../outside.pyc", "/outside.pyc", "a/../../outside.pyc"])
+def test_members_that_would_lead_out_of_the_folder_are_refused_by_name(pyc, tmp_path, name):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(str(archive), "w") as file:
+        file.write(pyc, "inside.pyc", zipfile.ZIP_STORED)
+        info = zipfile.ZipInfo("x")
+        info.filename = name  # ZipFile.write would take the slash away
+        with open(pyc, "rb") as stream:
+            file.writestr(info, stream.read())
+    out = tmp_path / "deep" / "out"
+    done = run("decompile", str(archive), "-o", str(out))
+    assert done.returncode == 1 and "leads out of the folder" in done.stderr
+    assert "%s/%s" % (archive, name) in done.stderr
+    assert "1 could not be read" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*.py")].count("inside.py") == 1
+    assert not list(tmp_path.rglob("outside.py")) and not os.path.exists("/outside.py")
+    done = run("dis", str(archive))
+    assert done.returncode == 1 and done.stderr.count(name) == 1, done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "diff"])
+def test_the_native_command_says_what_needs_the_package(verb):
+    for words in ([verb, "x"], [verb, "--help"], [verb]):
+        done = native(*words)
+        assert done.returncode == 2 and done.stdout == ""
+        assert "'%s'" % verb in done.stderr and "package" in done.stderr
+
+
+def test_an_unknown_command_is_answered_with_all_of_this_one():
+    done = run("wrong-word")
+    assert done.returncode == 2
+    assert all(verb in done.stderr for verb in ("run", "report", "diff", "decompile", "dump"))
+    done = native("wrong-word")
+    assert done.returncode == 2 and "decompile" in done.stderr and "report" not in done.stderr
 
 
 def native(*arguments, env=None):
@@ -328,7 +363,13 @@ def test_dump_formats(pyc):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_every_command(shell):
     script = run("completion", shell).stdout
-    assert all(command in script for command in ("decompile", "dis", "dump", "compare"))
+    commands = ("decompile", "dis", "dump", "compare", "run", "report", "diff")
+    assert all(command in script for command in commands)
+    for verb in ("run", "report", "diff"):
+        help_ = run(verb, "--help").stdout
+        for option in set(re.findall(r"(?m)^ +(?:-\w, )?--([a-z][a-z-]+)", help_)):
+            long = "-l %s" % option if shell == "fish" else "--%s" % option
+            assert re.search(re.escape(long) + r"\b", script), (verb, option)
     if shutil.which(shell):
         assert subprocess.run([shutil.which(shell), "-n"], input=script.encode()).returncode == 0
     assert run("completion", "tcsh").returncode == 2

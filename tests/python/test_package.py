@@ -118,6 +118,119 @@ def test_names_that_need_torch_say_so_where_it_is_missing():
     assert "pip install torch" in message
 
 
+ORIGINAL_FIRST = """
+import sys
+from _depyf_command import main
+sys.exit(main(["--version"]))
+"""
+
+
+def test_the_command_says_where_another_depyf_comes_first(tmp_path):
+    other = tmp_path / "depyf"
+    other.mkdir()
+    (other / "__init__.py").write_text("__version__ = '0.20.0'\n")
+    # what was installed beside the package is found as before
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", ORIGINAL_FIRST],
+        env=dict(os.environ, PYTHONPATH=path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert str(other) in done.stderr and "uninstall depyf" in done.stderr
+    # a mistake of our own is no other package
+    (other / "cli.py").write_text("import no_such_module_at_all\n")
+    done = subprocess.run(
+        [sys.executable, "-c", ORIGINAL_FIRST],
+        env=dict(os.environ, PYTHONPATH=path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.returncode == 1 and "no_such_module_at_all" in done.stderr
+
+
+TYPED = """\
+import depyf
+reveal_type(depyf.decompile)
+reveal_type(depyf.compare(1, 2).verdict)
+reveal_type(depyf.prepare_debug)
+reveal_type(depyf.debug())
+reveal_type(depyf.capture)
+reveal_type(depyf.profile)
+reveal_type(depyf.__version__)
+reveal_type(depyf.DecompilationError().message)
+reveal_type(depyf.utils.get_function_signature)
+with depyf.prepare_debug("dump") as run:
+    reveal_type(run)
+for name in {names}:
+    pass
+depyf.decompil
+depyf.decompile(len, nam="f")
+"""
+
+
+def test_a_type_checker_sees_the_types_of_the_public_names(tmp_path):
+    pytest.importorskip("mypy")
+    program = tmp_path / "user.py"
+    program.write_text(TYPED.format(names="[%s]" % ", ".join("depyf." + n for n in depyf.__all__)))
+    # what torch is, is not asked: reading it takes minutes
+    (tmp_path / "mypy.ini").write_text(
+        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
+        "follow_imports_for_stubs = True\nignore_missing_imports = True\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", "user.py"],
+        cwd=str(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+    )
+    said = {}
+    for line in done.stdout.splitlines():
+        found = re.match(r"user\.py:(\d+): (.*)", line)
+        assert found, line  # nothing is said of the package itself
+        said.setdefault(TYPED.splitlines()[int(found[1]) - 1].strip(), []).append(found[2])
+    lines = TYPED.splitlines()
+    for line, expected in zip(
+        [line.strip() for line in lines if "reveal_type" in line],
+        [
+            r"def \(code: object, indentation: int =, .*\) -> depyf\.decompiler\.DecompiledSource",
+            r'"str"',
+            r"def \(dump_src_dir: .*, clean_wild_fx_code: bool =, log_bytecode: bool =, .*\) -> ",
+            r"depyf\.torch\.debug\.debug",
+            r"def \(caches: bool =\) -> ",
+            r"def \(fn: .*, calls: int =, .*\) -> depyf\.torch\.profile\.Profile",
+            r'"str"',
+            r'"str"',
+            r"def \(code_obj: types\.CodeType, overwite_fn_name: .*\) -> str",
+            r"depyf\.model\.Run",
+        ],
+    ):
+        assert re.search(expected, "\n".join(said.pop(line))), line
+    assert "has no attribute" in said.pop("depyf.decompil")[0]
+    assert "Unexpected keyword argument" in said.pop('depyf.decompile(len, nam="f")')[0]
+    assert said == {}
+
+
+def test_the_stub_of_the_extension_has_its_parameters():
+    import ast
+    import inspect
+
+    path = os.path.join(os.path.dirname(depyf.__file__), "_core.pyi")
+    with open(path, encoding="utf-8") as file:
+        functions = [one for one in ast.parse(file.read()).body if isinstance(one, ast.FunctionDef)]
+    core = depyf.installed._core
+    assert {one.name for one in functions} == {
+        name for name, value in vars(core).items() if inspect.isbuiltin(value)
+    }
+    for one in functions:
+        names = list(inspect.signature(getattr(core, one.name)).parameters)
+        assert [argument.arg for argument in one.args.args] == names, one.name
+
+
 def extension():
     (path,) = glob.glob(os.path.join(os.path.dirname(depyf.__file__), "_core*.so"))
     return path

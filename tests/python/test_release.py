@@ -153,12 +153,13 @@ def test_a_wheel_at_hand_holds_the_package():
             tags = archive.read(information + "WHEEL").decode()
             scripts = archive.read(information + "entry_points.txt").decode()
         assert "Root-Is-Purelib: false" in tags and "Tag: cp37-abi3-" in tags
-        assert "depyf = depyf.cli:main" in scripts and "depyf.pytest_plugin" in scripts
+        assert "depyf = _depyf_command:main" in scripts and "depyf.pytest_plugin" in scripts
         binary = "depyf/_core.pyd" if "win" in os.path.basename(path) else "depyf/_core.abi3.so"
         page = {"depyf/report/assets/page." + ending for ending in ("html", "css", "js")}
-        assert {"depyf/py.typed", binary} | page <= names
+        needed = {"depyf/py.typed", "depyf/_core.pyi", "_depyf_command.py", binary}
+        assert needed | page <= names
         for name in names:
-            assert name.startswith(("depyf/", information)), name
+            assert name.startswith(("depyf/", information)) or name == "_depyf_command.py", name
 
 
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="importlib.metadata came with 3.8")
@@ -170,7 +171,7 @@ def test_what_is_installed_has_the_metadata():
         str(here.metadata) if here.metadata.get_payload() else here.read_text("METADATA")
     )
     points = {(point.group, point.name, point.value) for point in here.entry_points}
-    assert ("console_scripts", "depyf", "depyf.cli:main") in points
+    assert ("console_scripts", "depyf", "_depyf_command:main") in points
     assert ("pytest11", "depyf", "depyf.pytest_plugin") in points
     assert any(str(path).endswith("depyf/py.typed") for path in here.files)
 
@@ -179,7 +180,8 @@ def test_the_version_stands_in_one_place():
     """Recipes that cannot read CMakeLists.txt say the same."""
     recipe = read("packaging", "conda-forge", "recipe.yaml")
     assert re.search(r'version: "([^"]+)"', recipe)[1] == VERSION
-    assert "## " in read("CHANGELOG.md")
+    newest = re.search(r"(?m)^## (.*)", read("CHANGELOG.md"))[1]
+    assert re.match(r"%s($|, )" % re.escape(VERSION), newest), newest
     assert 'dynamic = ["version"]' in read("pyproject.toml")
     for folder, _, names in os.walk(os.path.join(ROOT, "python")):
         for name in names:

@@ -66,6 +66,31 @@ def test_parameters_may_be_added_but_not_needed_or_moved():
         assert (lines == []) == kept and all(name in line for line in lines)
 
 
+def test_a_release_notices_what_was_not_recorded(now):
+    """scripts/surface --recorded, which scripts/release runs."""
+    assert SURFACE.unrecorded(now, now) == []
+    for part, value in now.items():
+        old = copy.deepcopy(now)
+        if isinstance(value, dict):
+            one = next(iter(value))
+            del old[part][one]
+        elif isinstance(value, list):
+            one = old[part].pop()
+        else:
+            one, old[part] = str(value), "another"
+        (line,) = SURFACE.unrecorded(old, now)
+        assert part in line and one in line
+        del old[part]
+        assert SURFACE.unrecorded(old, now) == ["%s: not recorded" % part]
+
+
+def test_the_promise_is_of_no_later_version(now):
+    def numbers(version):
+        return [int(number) for number in version.split(".")]
+
+    assert numbers(PROMISED["version"]) <= numbers(now["version"])
+
+
 def test_keys_may_go_with_a_higher_schema_version():
     now = _without("manifest", "guard")
     now["schema_version"] += 1

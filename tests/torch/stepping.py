@@ -20,7 +20,7 @@ def main():
         plain = compiled(a, b)
         compiled(a, -b)
     print("ready")  # a debugger stops here first
-    with depyf.debug():
+    with depyf.debug(pause=False):
         result = compiled(a, b)
         other = compiled(
             torch.arange(7.0), torch.ones(7)

@@ -5,6 +5,9 @@ import importlib
 import inspect
 import os
 import re
+import subprocess
+import sys
+import types
 
 import pytest
 
@@ -33,8 +36,13 @@ NAMES = {
         "log_bytecode",
     ],
     "depyf.explain.enable_debugging.debug": [],
+    "depyf.explain.enable_debugging.enable_bytecode_hook": ["hook"],
+    "depyf.explain.enable_debugging.patch": ["parent", "name", "value"],
     "depyf.explain.enhance_logging.install": [],
+    "depyf.explain.enhance_logging.pytorch_bytecode_src_hook": ["code", "new_code"],
     "depyf.explain.enhance_logging.uninstall": [],
+    "depyf.code_transform.add_indentation": ["code", "indentation"],
+    "depyf.code_transform.remove_indentation": ["code", "indentation"],
     "depyf.code_transform.fix_irregular_code": [
         "old_bytecode",
         "src_code",
@@ -103,10 +111,113 @@ def test_owner_has_the_code_that_runs():
     assert get_code_owner(functools.partial(function)) is function
     assert get_code_owner(Called()) is Called.__call__
     assert get_code_owner(Called().__call__) is Called.__call__
-    assert get_code_owner(Module()).__code__ in (
-        Module.forward.__code__,
-        torch.nn.Module.__call__.__code__,
+    assert get_code_owner(Module()) is Module.forward
+    assert get_code_owner(Module().forward) is Module.forward
+    assert get_code_owner(torch.compile(Module(), backend="eager")) is Module.forward
+    assert get_code_owner(torch.compile(function, backend="eager")) is function
+    assert get_code_owner(functools.lru_cache()(function)) is function
+    for other in (Module, Called, len, function.__code__):
+        assert get_code_owner(other) is other
+
+
+def test_error_has_its_message_under_that_name():
+    from depyf.decompiler import DecompilationError
+
+    assert DecompilationError("a").message == DecompilationError(message="a").message == "a"
+    assert str(DecompilationError(message="a")) == "a" and DecompilationError().message == ""
+    with pytest.raises(DecompilationError) as caught:
+        depyf.installed._core.decompile(b"no module")
+    assert caught.value.message and caught.value.message == str(caught.value)
+
+
+def test_modules_of_explain_are_reached_from_the_package():
+    program = (
+        "import depyf; d = depyf.explain.enable_debugging; assert d.debug is depyf.debug;"
+        "assert d.prepare_debug is depyf.prepare_debug;"
+        "assert depyf.explain.enhance_logging.install is depyf.install"
     )
+    done = warm.run(["-c", program], environment("cache"))
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(AttributeError, match="no_such_name"):
+        depyf.explain.no_such_name
+
+
+def test_hook_is_called_inside_its_block_only():
+    from depyf.explain.enable_debugging import enable_bytecode_hook
+
+    seen = []
+    with enable_bytecode_hook(lambda code, new_code: seen.append((code, new_code))):
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2))
+    assert len(seen) == 1 and all(isinstance(code, types.CodeType) for code in seen[0])
+
+
+def test_patch_is_undone_also_after_an_exception():
+    from depyf.explain.enable_debugging import patch
+
+    class Holder:
+        value = 1
+
+    with pytest.raises(ZeroDivisionError), patch(Holder, "value", 2):
+        assert Holder.value == 2
+        1 / 0
+    assert Holder.value == 1
+
+
+def test_source_hook_writes_into_the_log_of_bytecode(tmp_path):
+    program = tmp_path / "hooked.py"
+    program.write_text(
+        "import depyf, torch\n"
+        "from depyf.explain.enhance_logging import pytorch_bytecode_src_hook as hook\n"
+        "with depyf.explain.enable_debugging.enable_bytecode_hook(hook):\n"
+        "    torch.compile(lambda some_name: some_name + 1, backend='eager')(torch.ones(2))\n"
+    )
+    done = warm.run([program], environment(tmp_path / "cache", TORCH_LOGS="+bytecode"))
+    assert done.returncode == 0, done.stderr
+    source = done.stderr.partition("possible source code:")[2]
+    assert "__compiled_fn" in source and "return" in source, done.stderr
+
+
+@pytest.mark.parametrize("text", ["a\nb\n", "if a:\n    b\n\nc", "    x\n  y\n"])
+def test_indentation_is_added_and_removed(text):
+    from depyf.code_transform import add_indentation, remove_indentation
+
+    moved = add_indentation(text, 3)
+    assert moved == "".join("   %s\n" % line for line in text.splitlines())
+    assert remove_indentation(moved, 3) == "".join(line + "\n" for line in text.splitlines())
+    assert remove_indentation("  x\n") == "x\n"
+
+
+PAUSES = """
+import depyf
+def stop(): print("stopped", flush=True)
+import sys
+sys.breakpointhook = stop
+for given in ((), (True,), (False,)):
+    with depyf.debug(*given):
+        print("inside", given, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_debug_pauses_where_somebody_can_answer(terminal, tmp_path):
+    """As the original's documentation says; but a job without a terminal must not end there."""
+    main, other = os.openpty() if terminal else os.pipe()[::-1]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PAUSES],
+            stdin=other,
+            stdout=subprocess.PIPE,
+            env=environment(tmp_path / "cache"),
+            universal_newlines=True,
+        )
+    finally:
+        os.close(main)
+        os.close(other)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("stopped", "inside"))]
+    expected = ["inside ()", "stopped", "inside (True,)", "inside (False,)"]
+    assert done.returncode == 0 and lines == ["stopped"] * terminal + expected
 
 
 PROGRAM = """
@@ -189,6 +300,8 @@ def test_the_table_of_names_is_the_one_that_is_tested():
                 named.add(name)
                 module = name.rpartition(".")[0]
     own = {"depyf.decompile", "depyf.Decompiler", "depyf.decompiler.DecompilationError"}
+    own |= {"depyf.DecompilationError", "depyf.explain.enable_debugging"}
+    own |= {"depyf.explain.enhance_logging"}
     assert named == set(NAMES) | own
 
 

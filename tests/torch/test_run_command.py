@@ -265,7 +265,7 @@ def test_what_cannot_be_started(start, tmp_path):
     assert done.returncode == plain.returncode == 1 and done.stderr == plain.stderr
     done = start("absent.py")
     assert done.returncode == 2 and "can't open file" in done.stderr
-    assert start("-m", "absent.module").returncode == 1
+    assert start("-m", "absent.module").returncode == 2
     done = start()
     assert done.returncode == 2 and "usage: depyf run" in done.stderr
 

@@ -1,8 +1,25 @@
 """What torch made of a function, as text: `dump_src`, and what the files it writes call."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from depyf.explain import enable_debugging as enable_debugging
+    from depyf.explain import enhance_logging as enhance_logging
 
 __all__ = ["dump_src", "link"]
+
+
+def _fetch(name: str) -> Any:
+    # both need torch, and are reached as attributes by programs written for the original
+    if name in ("enable_debugging", "enhance_logging"):
+        import importlib
+
+        return importlib.import_module("depyf.explain." + name)
+    raise AttributeError("module 'depyf.explain' has no attribute %r" % name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _fetch
 
 
 def dump_src(original_code: Any, module: Any) -> str:

@@ -78,6 +78,19 @@ def same_graph(code: types.CodeType, other: types.CodeType) -> bool:
     return calls(code) == calls(other)
 
 
+def _someone_can_answer() -> bool:
+    """Whether a stop in the debugger reaches somebody: standard input is a terminal, or an IDE's
+    debugger has taken breakpoint() over.
+    """
+    ide = getattr(sys.breakpointhook, "__module__", None) or ""
+    if ide.split(".")[0] in ("pydevd", "_pydevd_bundle", "debugpy"):
+        return True
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
 class debug:
     """Inside the block compiled code runs, nothing is compiled, and the dumped files can be stepped
     through.
@@ -95,13 +108,14 @@ class debug:
         ...     main()
 
     Args:
-        pause: stop in the debugger on entry, so that breakpoints can be set in files that the run
-            has just written.
+        pause: stop in the debugger on entry (`breakpoint()`), so that breakpoints can be set in
+            files that the run has just written. By default that is done where somebody can answer:
+            standard input is a terminal, or an IDE's debugger runs the program.
     Raises:
         ImportError: on entering, when torch is not installed.
     """
 
-    def __init__(self, pause: bool = False) -> None:
+    def __init__(self, pause: Optional[bool] = None) -> None:
         self._pause = pause
         self._restore: List[Tuple[types.FunctionType, types.CodeType]] = []
         self._globals: List[Tuple[Dict[str, Any], str, Any, Any]] = []
@@ -119,7 +133,7 @@ class debug:
                 module = graph.module.get()
                 if module is not None:
                     self._show(module, graph)
-        if self._pause:
+        if _someone_can_answer() if self._pause is None else self._pause:
             print("depyf: set breakpoints in the dumped files, then continue")
             breakpoint()
         return self

@@ -45,6 +45,25 @@ class _TakeText(logging.Filter):
         return self._was_enabled
 
 
+def log_source(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
+    """Writes the source of what torch made into torch's log of bytecode; never raises."""
+    try:
+        logger = compat.evaluation_log()
+        if logger is None or not logger.isEnabledFor(logging.DEBUG):
+            return
+        recompiled = shared.get("recompiled")
+        if recompiled is not None and recompiled.source:
+            text = recompiled.source
+        else:
+            try:
+                text = decompile(new_code, check=False)
+            except Exception as error:
+                text = "# not decompiled: %s" % error
+        logger.debug("possible source code:\n%s", text)
+    except Exception as error:
+        log.debug("depyf: printing source failed: %r", error)
+
+
 class Hub:
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -211,26 +230,8 @@ class Hub:
             except Exception as error:
                 session.failed("looking at the transformed code of %s" % code.co_name, error)
         if self._printing:
-            try:
-                self._print(new_code, shared)
-            except Exception as error:
-                log.debug("depyf: printing source failed: %r", error)
+            log_source(new_code, shared)
         return replacement
-
-    @staticmethod
-    def _print(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
-        logger = compat.evaluation_log()
-        if logger is None or not logger.isEnabledFor(logging.DEBUG):
-            return
-        recompiled = shared.get("recompiled")
-        if recompiled is not None and recompiled.source:
-            text = recompiled.source
-        else:
-            try:
-                text = decompile(new_code, check=False)
-            except Exception as error:
-                text = "# not decompiled: %s" % error
-        logger.debug("possible source code:\n%s", text)
 
     def traced(self, record: logging.LogRecord) -> None:
         """The handler of the structured trace; never raises."""
