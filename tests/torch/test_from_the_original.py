@@ -300,8 +300,7 @@ def test_the_table_of_names_is_the_one_that_is_tested():
                 named.add(name)
                 module = name.rpartition(".")[0]
     own = {"depyf.decompile", "depyf.Decompiler", "depyf.decompiler.DecompilationError"}
-    own |= {"depyf.DecompilationError", "depyf.explain.enable_debugging"}
-    own |= {"depyf.explain.enhance_logging"}
+    own |= {"depyf.explain.enable_debugging", "depyf.explain.enhance_logging"}
     assert named == set(NAMES) | own
 
 
