@@ -176,6 +176,74 @@ def test_what_is_installed_has_the_metadata():
     assert any(str(path).endswith("depyf/py.typed") for path in here.files)
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The installed distribution as the wheel that it came from."""
+    metadata = pytest.importorskip("importlib.metadata")
+    here = metadata.distribution("depyf")
+    tag = re.search(r"(?m)^Tag: (\S+)", here.read_text("WHEEL"))[1]
+    path = tmp_path_factory.mktemp("wheel") / ("depyf-%s-%s.whl" % (VERSION, tag))
+    made_by_pip = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json")
+    record = ""
+    with zipfile.ZipFile(str(path), "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in here.files:
+            name = str(file)
+            if name.startswith("..") or "__pycache__" in name or file.name in made_by_pip:
+                continue
+            archive.write(str(here.locate_file(file)), name)
+            record += "%s,,\n" % name
+        folder = "depyf-%s.dist-info" % VERSION
+        archive.writestr(folder + "/RECORD", record + folder + "/RECORD,,\n")
+    return path
+
+
+def fresh_environment(interpreter, folder, wheel):
+    """A virtual environment that has the wheel and nothing else, made without any index."""
+    python = folder / "bin" / "python"
+    if subprocess.run([interpreter, "-m", "venv", str(folder)]).returncode == 0:
+        pip = [str(python), "-m", "pip"]
+    else:  # without ensurepip
+        shutil.rmtree(str(folder), ignore_errors=True)
+        subprocess.run([interpreter, "-m", "venv", "--without-pip", str(folder)], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    words = ["--disable-pip-version-check", "install", "-q", "--no-index", "--find-links"]
+    subprocess.run(pip + words + [str(wheel.parent), "depyf"], check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the environment's programs are in bin/")
+@pytest.mark.parametrize("which", [0, -1], ids=["oldest", "newest"])
+def test_a_wheel_is_all_that_a_machine_without_a_compiler_needs(wheel, which, tmp_path):
+    """The short form of what scripts/release does for each Python and each wheel."""
+    minor, interpreter = sorted(pythons.INTERPRETERS.interpreters().items())[which]
+    folder = tmp_path / "environment"
+    fresh_environment(interpreter, folder, wheel)
+    (tmp_path / "mod.py").write_text("def f(x, *, y=1):\n    return [x, y]\n")
+
+    def run(program, *words):
+        done = subprocess.run(
+            [str(folder / "bin" / program), *words],
+            cwd=str(tmp_path),
+            env={"PATH": str(tmp_path), "HOME": str(tmp_path), "DEPYF_PYTHONS": ""},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    shown = run("depyf", "--version").stdout
+    assert "depyf " + VERSION in shown and str(folder) in shown
+    compile_ = "import py_compile; py_compile.compile('mod.py', 'mod.pyc', doraise=True)"
+    assert run("python", "-c", compile_).returncode == 0
+    done = run("depyf", "decompile", "mod.pyc")
+    assert (done.returncode, done.stdout) == (0, "def f(x, *, y=1):\n    return [x, y]\n")
+    assert "proven" in done.stderr
+    done = run("python", "-c", "import depyf; print(depyf.decompile(lambda a: a + 1).verdict)")
+    assert done.stdout.strip() in ("identical", "exact", "equivalent"), minor
+    done = run("depyf", "run", "mod.py")
+    assert done.returncode == 2 and "pip install torch" in done.stderr
+
+
 def test_the_version_stands_in_one_place():
     """Recipes that cannot read CMakeLists.txt say the same."""
     recipe = read("packaging", "conda-forge", "recipe.yaml")
