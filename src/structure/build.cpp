@@ -867,14 +867,26 @@ void BlockBuilder::close_unpack(ExprId target) {
   assign_target(s_.at(open.op).operands[0], tuple, open.op);
 }
 
+/// `a := value`, too.
+bool BlockBuilder::is_whole_value(const Pending& entry) const {
+  return entry.remaining == 1 &&
+         (entry.targets == 0 || (!s_.options.made_by_dynamo && names_alone(entry)));
+}
+
+void BlockBuilder::emit_parallel(std::span<const ExprId> targets, std::span<const ExprId> values,
+                                 std::size_t position, std::size_t end) {
+  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
+               source = s_.ast.expr(ExprKind::Tuple, values);
+  const StmtId st = assignment(s_.ast, target, source, origin((*body_)[position]));
+  spill_for_statement();
+  emit(st);
+  skip_until_ = end;
+}
+
 /// `a, b = b, a`: several values are pending and the next stores take them, in order; or, as 3.12+
 /// rewrites it, a run of plain stores takes them in any order.
 bool BlockBuilder::parallel_assignment(std::size_t position) {
   const std::vector<ValueId>& body = *body_;
-  const auto is_value = [&](const Pending& entry) {  // `a := value`, too
-    return entry.remaining == 1 &&
-           (entry.targets == 0 || (!s_.options.made_by_dynamo && names_alone(entry)));
-  };
   // A run of plain stores that takes the last m pending values.
   std::size_t run = 0;
   while (position + run < body.size() && run < pending_.size() &&
@@ -890,7 +902,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       std::size_t at = m;
       for (std::size_t j = 0; j < m; ++j)
         if (pending_[base + j].value == stored) at = j;
-      all = at < m && !store_of[at] && is_value(pending_[base + at]);
+      all = at < m && !store_of[at] && is_whole_value(pending_[base + at]);
       if (all) store_of[at] = body[position + k];
     }
     // 3.12+ stores locals in any order; others are stored in the order of the targets.
@@ -904,19 +916,17 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       values.push_back(use_written(pending_[base + j]));
     }
     pending_.resize(base);
-    const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
-                 source = s_.ast.expr(ExprKind::Tuple, values);
-    const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
-    spill_for_statement();
-    emit(st);
-    skip_until_ = position + m;
+    emit_parallel(targets, values, position, position + m);
     return true;
   }
-  // Stores with operands of their own and unpackings, in order of the values.
-  auto consumes = [&](ValueId v) {
-    const Value& value = s_.at(v);
-    return value.kind == ValueKind::Operation &&
-           (is_store(value.op) || value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX);
+  return parallel_targets(position);
+}
+
+/// Stores with operands of their own and unpackings, in order of the values.
+bool BlockBuilder::parallel_targets(std::size_t position) {
+  const std::vector<ValueId>& body = *body_;
+  const auto unpacks = [](const Value& value) {
+    return value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX;
   };
   const Value& start = s_.at(body[position]);
   const ValueId first = s_.resolve(start.operands[0]);
@@ -931,20 +941,19 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   std::size_t found = 0;
   for (std::size_t i = position; i < body.size() && i < position + kLookAhead && found < count;
        ++i) {
-    if (!consumes(body[i])) continue;
-    ValueId v = s_.resolve(s_.at(body[i]).operands[0]);
+    const Value& value = s_.at(body[i]);
+    if (value.kind != ValueKind::Operation || !(is_store(value.op) || unpacks(value))) continue;
+    const ValueId v = s_.resolve(value.operands[0]);
     if (v == pending_[base + found].value) {
-      if ((s_.at(body[i]).op == Op::UNPACK_SEQUENCE || s_.at(body[i]).op == Op::UNPACK_EX) &&
-          !unpack_is_regular(i))
-        return false;
+      if (unpacks(value) && !unpack_is_regular(i)) return false;
       ++found;
     } else if (s_.at(v).kind != ValueKind::Result) {
       return false;
     }
   }
-  if (found != count) return false;
-  for (std::size_t j = base; j < top; ++j)
-    if (!is_value(pending_[j])) return false;
+  if (found != count || !std::all_of(pending_.begin() + base, pending_.begin() + top,
+                                     [&](const Pending& entry) { return is_whole_value(entry); }))
+    return false;
   if (expression_only_) {  // a statement
     failed = true;
     return true;
@@ -970,12 +979,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     out.pop_back();
   }
   pending_.insert(0, below);
-  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
-               source = s_.ast.expr(ExprKind::Tuple, sources);
-  const StmtId st = assignment(s_.ast, target, source, origin(body[position]));
-  spill_for_statement();
-  emit(st);
-  skip_until_ = i;
+  emit_parallel(targets, sources, position, i);
   return true;
 }
 

@@ -96,6 +96,11 @@ class BlockBuilder {
   void store(std::size_t position);
   void assign_target(ValueId value, ExprId target, ValueId store_op);
   bool parallel_assignment(std::size_t position);
+  bool parallel_targets(std::size_t position);
+  bool is_whole_value(const Pending& entry) const;
+  /// One assignment of several values, of the operations from `position` up to `end`.
+  void emit_parallel(std::span<const ExprId> targets, std::span<const ExprId> values,
+                     std::size_t position, std::size_t end);
   bool unpack(std::size_t position);
   void close_unpack(ExprId target);
   void unpack_to_temporaries(ValueId op);

@@ -473,8 +473,14 @@ class Dispatch {
     builder.out.clear();
   }
 
+  /// Gives all that is still pending a name.
+  void close(BlockBuilder& builder, std::vector<StmtId>& out) {
+    builder.finish_all();
+    flush(builder, out);
+  }
+
   void piece(const Piece& p, std::vector<StmtId>& out) {
-    Node& node = s_[p.block];
+    const Node& node = s_[p.block];
     std::vector<ValueId> plain;
     for (std::size_t i = p.first; i < p.last; ++i) {
       const ValueId v = node.body[i];
@@ -487,8 +493,7 @@ class Dispatch {
       plain.clear();
       std::vector<ValueId> operands(s_.at(v).operands.begin(), s_.at(v).operands.end());
       BlockBuilder::Operands kids = builder.take_all(operands);
-      builder.finish_all();
-      flush(builder, out);
+      close(builder, out);
       for (ExprId& kid : kids) {  // each is used where it stands, perhaps more than once
         if (!kid || ast_[kid].kind == ExprKind::Name || ast_[kid].kind == ExprKind::Constant)
           continue;
@@ -498,102 +503,98 @@ class Dispatch {
       }
       special(v, kids, out);
     }
-    if (!p.ends_block) {
-      BlockBuilder builder(s_, false);
-      builder.run(plain);
-      builder.finish_all();
-      flush(builder, out);
-      set_state(out, number_of(static_cast<std::uint32_t>(&p - pieces_.data()) + 1));
-      out.push_back(add(StmtKind::Break));
-      return;
-    }
     BlockBuilder builder(s_, false);
     builder.run(plain);
-    auto rest = [&] {
-      builder.finish_all();
-      flush(builder, out);
+    if (p.ends_block) return end(p, builder, out);
+    close(builder, out);
+    set_state(out, number_of(static_cast<std::uint32_t>(&p - pieces_.data()) + 1));
+    out.push_back(add(StmtKind::Break));
+  }
+
+  /// The end of a block, whose last operations `builder` has.
+  void end(const Piece& p, BlockBuilder& builder, std::vector<StmtId>& out) {
+    const Node& node = s_[p.block];
+    const auto statement = [&](StmtKind kind) {
+      const StmtId st = add(kind);
+      ast_[st].origin = {node.term_offset, node.term_line, s_.lifted.code, node.term_columns};
+      return st;
     };
-    const Origin end{node.term_offset, node.term_line, s_.lifted.code, node.term_columns};
     switch (node.term) {
       case TermKind::Jump:
-        rest();
-        go(p, 0, out);
-        return;
+        close(builder, out);
+        return go(p, 0, out);
       case TermKind::Branch: {
         const ExprId test = builder.take(node.value);
-        rest();
-        const StmtId st = add(StmtKind::If);
+        close(builder, out);
+        const StmtId st = statement(StmtKind::If);
         std::vector<StmtId> yes, no;
         go(p, 0, yes);
         go(p, 1, no);
         ast_[st].e[0] = test;
         ast_[st].body = list(yes);
         ast_[st].orelse = list(no);
-        ast_[st].origin = end;
         out.push_back(st);
         return;
       }
       case TermKind::ForIter: {
         const ExprId iterator = builder.take(node.value);
-        rest();
-        const StmtId st = add(StmtKind::For);
-        std::vector<StmtId> next, done;
-        go(p, 0, next);
-        const bool leaves = is_exit(node.edges[0].to);
-        if (!leaves) next.push_back(add(StmtKind::Break));
-        go(p, 1, done);
-        const ExprId item = temporary(node.item);
-        ast_[st].e[0] = item;
-        ast_[st].e[1] = iterator;
-        ast_[st].body = list(next);
-        ast_[st].orelse = list(done);
-        ast_[st].origin = end;
-        out.push_back(st);
-        if (!leaves) return;
-        const StmtId leave = add(StmtKind::If);
-        ast_[leave].e[0] = left_by(exit_of_[node.edges[0].to.index]);
-        ast_[leave].body = list({add(StmtKind::Break)});
-        out.push_back(leave);
-        return;
+        close(builder, out);
+        return next_item(p, statement(StmtKind::For), iterator, out);
       }
       case TermKind::Return: {
         const ExprId result = builder.take(node.value);
-        rest();
-        const Const* none =
-            ast_[result].kind == ExprKind::Constant ? &s_.module[ConstId(ast_[result].a)] : nullptr;
-        if (none && none->kind != ConstKind::None) none = nullptr;
+        close(builder, out);
+        const bool none = ast_[result].kind == ExprKind::Constant &&
+                          s_.module[ConstId(ast_[result].a)].kind == ConstKind::None;
         if (scope_ == NameScope::Name) {
           if (!none) throw UnusualCode("a class or module body returns a value");
           set_state(out, -1);
           out.push_back(add(StmtKind::Break));
           return;
         }
-        const StmtId st = add(StmtKind::Return);
+        const StmtId st = statement(StmtKind::Return);
         if (!(none && (code_.flags & kAsyncGenerator))) ast_[st].e[0] = result;
-        ast_[st].origin = end;
         out.push_back(st);
         return;
       }
       case TermKind::Raise: {
         BlockBuilder::Operands args = builder.take_all(node.raise_args);
-        rest();
-        const StmtId st = add(StmtKind::Raise);
+        close(builder, out);
+        const StmtId st = statement(StmtKind::Raise);
         for (std::size_t i = 0; i < args.size() && i < 2; ++i) ast_[st].e[i] = args[i];
-        ast_[st].origin = end;
         out.push_back(st);
         return;
       }
-      case TermKind::Reraise: {
-        rest();
-        raise_again(out, exception(s_.resolve(node.value)));
-        return;
-      }
+      case TermKind::Reraise:
+        close(builder, out);
+        return raise_again(out, exception(s_.resolve(node.value)));
       case TermKind::Send:
         throw UnusualCode("SEND at offset " + std::to_string(node.term_offset) +
                           " stands outside of `await` and `yield from`");
       case TermKind::Unreachable:
         throw UnusualCode("a block at offset " + std::to_string(node.term_offset) + " has no end");
     }
+  }
+
+  /// `for item in iterator: …; break`, with the way behind the loop in its `else`.
+  void next_item(const Piece& p, StmtId st, ExprId iterator, std::vector<StmtId>& out) {
+    const Node& node = s_[p.block];
+    std::vector<StmtId> next, done;
+    go(p, 0, next);
+    const bool leaves = is_exit(node.edges[0].to);
+    if (!leaves) next.push_back(add(StmtKind::Break));
+    go(p, 1, done);
+    const ExprId item = temporary(node.item);
+    ast_[st].e[0] = item;
+    ast_[st].e[1] = iterator;
+    ast_[st].body = list(next);
+    ast_[st].orelse = list(done);
+    out.push_back(st);
+    if (!leaves) return;
+    const StmtId leave = add(StmtKind::If);
+    ast_[leave].e[0] = left_by(exit_of_[node.edges[0].to.index]);
+    ast_[leave].body = list({add(StmtKind::Break)});
+    out.push_back(leave);
   }
 
   bool is_special(ValueId id) const {

@@ -337,123 +337,155 @@ bool Structurer::tidy_jumps() {
   return threaded || merged;
 }
 
-bool Structurer::thread_empty_blocks() {
-  const auto is_empty =
-      [&](const Node& node) {  // with the drop of a loop's iterator, which marks the loop's end:
-                               // no mark is needed where other ways lead there too, see below
-        return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
-               node.match == UINT32_MAX &&
-               std::all_of(node.body.begin(), node.body.end(),
-                           [&](ValueId v) { return is_op(v, Op::POP_TOP); });
-      };
-  SmallVector<bool, 256> empties(nodes.size());
-  bool none = true;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    empties[i] = is_empty(nodes[i]);
-    none &= !empties[i];
+namespace {
+
+/// An empty block that only jumps is skipped. Kept: a block that stands before a protected region
+/// and is entered more than once, because it tells a `try` inside a loop from a loop inside a
+/// `try`; and where the operands of an `and` or `or` meet whose value is dropped.
+class EmptyBlocks {
+ public:
+  explicit EmptyBlocks(Structurer& s) : s_(s), empties_(s.nodes.size()) {}
+
+  bool skip() {
+    bool none = true;
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      empties_[i] = is_empty(s_.nodes[i]);
+      none &= !empties_[i];
+    }
+    if (none) return false;
+    find_dropped_operands();
+    bool any = false;
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
+      for (int k = 0; s_.nodes[i].alive && k < s_.nodes[i].edge_count(); ++k)
+        for (int steps = 0; steps < kMostHops && may_skip(s_.nodes[i], k); ++steps) {
+          skip(i, k);
+          any = true;
+        }
+    if (!unclear_.empty()) std::sort(statements_.begin(), statements_.end());
+    for (const Unclear& u : unclear_)
+      if (Edge& edge = s_.nodes[u.node].edges[u.k];
+          !edge.written && s_.nodes[u.node].alive &&
+          std::binary_search(statements_.begin(), statements_.end(), u.empty))
+        edge.written = u.jump;
+    return any;
   }
-  if (none) return false;
-  // An empty block that only jumps is skipped. Kept: a block that stands before a protected region
-  // and is entered more than once, because it tells a `try` inside a loop from a loop inside a
-  // `try`; and where the operands of an `and` or `or` meet whose value is dropped.
-  SmallVector<BlockId, 16> drops_operands;
-  for (const Node& node : nodes) {
-    if (node.term != TermKind::Branch || !node.alive || options.made_by_dynamo) continue;
-    for (const Edge& edge : node.edges)
-      for (std::size_t i = 0; i < edge.args.size(); ++i)
-        if (resolve(edge.args[i]) == resolve(node.value) &&
-            uses[nodes[edge.to.index].params[i].index] == 0)
-          drops_operands.push_back(edge.to);
-  }
-  std::sort(drops_operands.begin(), drops_operands.end());
+
+ private:
   struct Unclear {
     std::uint32_t node;
     int k;
-    std::uint32_t empty;
+    BlockId empty;
     WrittenJump jump;
   };
-  bool any = false;
-  std::vector<Unclear> unclear;         // ways past a jump that may be a statement,
-  SmallVector<BlockId, 16> statements;  // which another way tells
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Node& node = nodes[i];
-    if (!node.alive) continue;
-    for (int k = 0; k < node.edge_count(); ++k) {
-      for (int steps = 0; steps < kMostHops; ++steps) {
-        Edge& edge = node.edges[k];
-        if (!empties[edge.to.index]) break;
-        Node& empty = nodes[edge.to.index];
-        if (edge.to == entry || empty.edges[0].to == edge.to) break;
-        if (!empty.body.empty() && nodes[empty.edges[0].to.index].pred_count < 2) break;
-        if (std::binary_search(drops_operands.begin(), drops_operands.end(), edge.to)) break;
-        const Node& target = nodes[empty.edges[0].to.index];
-        if (target.region != empty.region && is_ancestor(empty.region, target.region)) {
-          if (empty.pred_count > 1) break;
-          // out of the region and back into it, past no copy of what a `finally` or `with` does
-          RegionId entered = target.region;
-          while (regions[entered.index].parent != empty.region)
-            entered = regions[entered.index].parent;
-          if (is_ancestor(entered, node.region) &&
-              (!cleans_up(regions[entered.index].kind) || empty.behind_copy))
-            break;
-        }
-        // all that a statement protects: `with a: pass`
-        if (empty.region && regions[empty.region.index].kind != RegionKind::Scope &&
-            !is_ancestor(empty.region, node.region) && !is_ancestor(empty.region, target.region))
-          break;
-        bool only_passed_on = true;
-        for (ValueId p : empty.params) {
-          std::uint32_t passed = 0;
-          for (ValueId arg : empty.edges[0].args) passed += resolve(arg) == p;
-          only_passed_on &= uses[p.index] == passed;
-        }
-        if (!only_passed_on) break;
-        SmallVector<ValueId, 8> args;
-        for (ValueId arg : empty.edges[0].args) {
-          ValueId v = resolve(arg);
-          for (std::size_t p = 0; p < empty.params.size(); ++p)
-            if (empty.params[p] == v) {
-              v = resolve(edge.args[p]);
-              break;
-            }
-          args.push_back(v);
-        }
-        any = true;
-        add_edge_uses(edge, -1);
-        BlockId to = empty.edges[0].to;
-        --empty.pred_count;
-        // A jump right behind a test, of another line, is a statement of its own.
-        WrittenJump written = edge.written;
-        if (!written && node.term == TermKind::Branch && node.term_line > 0 &&
-            empty.term_line != node.term_line && empty.term_offset > node.term_offset) {
-          const std::uint32_t other = first_offset(node.edges[1 - k].to);
-          const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns,
-                                 empty.leads_ahead};
-          if (other > empty.term_offset || other <= node.term_offset ||
-              is_jump_width(empty.term_columns)) {
-            written = jump;
-            statements.push_back(edge.to);
-          } else {
-            unclear.push_back({static_cast<std::uint32_t>(i), k, edge.to.index, jump});
-          }
-        }
-        edge = Edge{to, lifted.arena.copy(args), written};
-        add_edge_uses(edge, 1);
-        ++nodes[to.index].pred_count;
-        if (empty.pred_count == 0) {
-          add_edge_uses(empty.edges[0], -1);
-          --nodes[to.index].pred_count;
-          empty.alive = false;
-        }
-      }
+
+  /// With the drop of a loop's iterator, which marks the loop's end: no mark is needed where other
+  /// ways lead there too, see may_skip().
+  bool is_empty(const Node& node) const {
+    return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
+           node.match == UINT32_MAX &&
+           std::all_of(node.body.begin(), node.body.end(),
+                       [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
+  }
+
+  void find_dropped_operands() {
+    if (s_.options.made_by_dynamo) return;
+    for (const Node& node : s_.nodes) {
+      if (node.term != TermKind::Branch || !node.alive) continue;
+      for (const Edge& edge : node.edges)
+        for (std::size_t i = 0; i < edge.args.size(); ++i)
+          if (s_.resolve(edge.args[i]) == s_.resolve(node.value) &&
+              s_.uses[s_[edge.to].params[i].index] == 0)
+            drops_operands_.push_back(edge.to);
+    }
+    std::sort(drops_operands_.begin(), drops_operands_.end());
+  }
+
+  bool may_skip(const Node& node, int k) {
+    const BlockId to = node.edges[k].to;
+    if (!empties_[to.index] || to == s_.entry) return false;
+    const Node& empty = s_[to];
+    const BlockId behind = empty.edges[0].to;
+    const Node& target = s_[behind];
+    if (behind == to || (!empty.body.empty() && target.pred_count < 2) ||
+        std::binary_search(drops_operands_.begin(), drops_operands_.end(), to))
+      return false;
+    if (target.region != empty.region && s_.is_ancestor(empty.region, target.region)) {
+      if (empty.pred_count > 1) return false;
+      // out of the region and back into it, past no copy of what a `finally` or `with` does
+      RegionId entered = target.region;
+      while (s_.regions[entered.index].parent != empty.region)
+        entered = s_.regions[entered.index].parent;
+      if (s_.is_ancestor(entered, node.region) &&
+          (!cleans_up(s_.regions[entered.index].kind) || empty.behind_copy))
+        return false;
+    }
+    // all that a statement protects: `with a: pass`
+    if (empty.region && s_.regions[empty.region.index].kind != RegionKind::Scope &&
+        !s_.is_ancestor(empty.region, node.region) && !s_.is_ancestor(empty.region, target.region))
+      return false;
+    return std::all_of(empty.params.begin(), empty.params.end(), [&](ValueId param) {
+      std::uint32_t passed_on = 0;
+      for (ValueId arg : empty.edges[0].args) passed_on += s_.resolve(arg) == param;
+      return s_.uses[param.index] == passed_on;
+    });
+  }
+
+  void skip(std::uint32_t i, int k) {
+    const Node& node = s_.nodes[i];
+    Edge& edge = s_.nodes[i].edges[k];
+    const BlockId skipped = edge.to;
+    Node& empty = s_[skipped];
+    SmallVector<ValueId, 8> args;
+    for (ValueId arg : empty.edges[0].args) {
+      ValueId v = s_.resolve(arg);
+      const auto param = std::find(empty.params.begin(), empty.params.end(), v);
+      if (param != empty.params.end())
+        v = s_.resolve(edge.args[static_cast<std::size_t>(param - empty.params.begin())]);
+      args.push_back(v);
+    }
+    s_.add_edge_uses(edge, -1);
+    const BlockId to = empty.edges[0].to;
+    --empty.pred_count;
+    edge = Edge{to, s_.lifted.arena.copy(args), written_jump(node, k, skipped, i)};
+    s_.add_edge_uses(edge, 1);
+    ++s_[to].pred_count;
+    if (empty.pred_count == 0) {
+      s_.add_edge_uses(empty.edges[0], -1);
+      --s_[to].pred_count;
+      empty.alive = false;
     }
   }
-  if (!unclear.empty()) std::sort(statements.begin(), statements.end());
-  for (const Unclear& u : unclear)
-    if (Edge& edge = nodes[u.node].edges[u.k];
-        !edge.written && nodes[u.node].alive &&
-        std::binary_search(statements.begin(), statements.end(), BlockId(u.empty)))
-      edge.written = u.jump;
+
+  /// A jump right behind a test, of another line, is a statement of its own.
+  WrittenJump written_jump(const Node& node, int k, BlockId skipped, std::uint32_t i) {
+    const Node& empty = s_[skipped];
+    const WrittenJump known = node.edges[k].written;
+    if (known || node.term != TermKind::Branch || node.term_line <= 0 ||
+        empty.term_line == node.term_line || empty.term_offset <= node.term_offset)
+      return known;
+    const std::uint32_t other = s_.first_offset(node.edges[1 - k].to);
+    const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns,
+                           empty.leads_ahead};
+    if (other > empty.term_offset || other <= node.term_offset ||
+        is_jump_width(empty.term_columns)) {
+      statements_.push_back(skipped);
+      return jump;
+    }
+    unclear_.push_back({i, k, skipped, jump});
+    return known;
+  }
+
+  Structurer& s_;
+  SmallVector<bool, 256> empties_;
+  SmallVector<BlockId, 16> drops_operands_;
+  std::vector<Unclear> unclear_;         // ways past a jump that may be a statement,
+  SmallVector<BlockId, 16> statements_;  // which another way tells
+};
+
+}  // namespace
+
+bool Structurer::thread_empty_blocks() {
+  const bool any = EmptyBlocks(*this).skip();
   if (any) ++changes;
   return any;
 }

@@ -203,77 +203,82 @@ std::uint32_t Matcher::least_column(BlockId b, ValueId subject) {
   return least;
 }
 
+std::vector<Found> Matcher::captures_before(BlockId head, ValueId subject, BlockId& at) {
+  const BlockId start = block_of(subject);
+  const Node& node = s_[start];
+  const std::uint32_t t = tree_of_[head.index];
+  if ((start == head && t != kNone) || (t != kNone && trees_[t].own) || !node.alive ||
+      node.match != kNone || node.region != s_[head].region)
+    return {};
+  const auto position = std::find(node.body.begin(), node.body.end(), subject);
+  if (position == node.body.end() && s_.at(subject).kind != ValueKind::Param) return {};
+  Found found;
+  found.block = start;
+  found.prefix =
+      position == node.body.end() ? 0 : static_cast<std::size_t>(position - node.body.begin()) + 1;
+  while (found.prefix < node.body.size() && stores_subject(node.body[found.prefix], subject) &&
+         s_.at(node.body[found.prefix]).line == s_.at(subject).line && s_.at(subject).line > 0)
+    ++found.prefix;  // `match (x := f()):`
+  std::vector<Found> before;
+  for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
+    leading_stores(found.block, subject, &found.stores, found.prefix);
+    if (uses_value(found.block, subject, found.prefix + found.stores.size()))
+      return {};  // a guard cannot: `a == b == 0`
+    before.push_back(found);
+    const BlockId next = case_behind_guard(found.block, subject);
+    if (next == head || (next && head == start)) {
+      at = next;
+      return before;
+    }
+    if (!next || tree_of_[next.index] != kNone || s_[next].region != node.region) return {};
+    found = Found();
+    found.block = next;
+  }
+  return {};
+}
+
+BlockId Matcher::add_tests(BlockId at, ValueId subject, std::uint32_t home,
+                           std::vector<Found>& cases) {
+  const std::uint32_t t = tree_of_[at.index];
+  const BlockId next = trees_[t].no.to;
+  const bool stays = next && (tests_subject(next, subject) || keeps(next, subject, home));
+  for (std::uint32_t part : split_cases(t, home, stays)) {
+    Found found;
+    found.tree = part;
+    found.block = trees_[part].first;
+    cases.push_back(found);
+  }
+  if (std::uint32_t& part = cases.back().tree;
+      may_always_match(part) && has_wildcard(part, home, stays))
+    part = match_always(part);
+  const Tree& last = trees_[cases.back().tree];
+  return last.no.to || !keeps(last.yes.to, subject, home) ? last.no.to
+                                                          : case_behind_guard(last.yes.to, subject);
+}
+
 void Matcher::chain(BlockId head, ValueId subject) {
   if (failures_ > kMaxFailures) return;
-  std::vector<Found> cases;
   std::unordered_set<std::uint32_t> visited;
   const std::uint32_t home = home_of(subject);
-  BlockId at = head;
-  bool certain = false;
   // a first case that always matches, with a guard: it stands where the subject is computed
-  const BlockId start = block_of(subject);
-  if ((start != head || tree_of_[head.index] == kNone) &&
-      (tree_of_[head.index] == kNone || !trees_[tree_of_[head.index]].own) &&
-      s_.nodes[start.index].alive && s_.nodes[start.index].match == kNone &&
-      s_.nodes[start.index].region == s_.nodes[head.index].region) {
-    const auto& body = s_.nodes[start.index].body;
-    const auto position = std::find(body.begin(), body.end(), subject);
-    if (position != body.end() || s_.at(subject).kind == ValueKind::Param) {
-      std::vector<Found> before;
-      Found found;
-      found.block = start;
-      found.prefix =
-          position == body.end() ? 0 : static_cast<std::size_t>(position - body.begin()) + 1;
-      while (found.prefix < body.size() && stores_subject(body[found.prefix], subject) &&
-             s_.at(body[found.prefix]).line == s_.at(subject).line && s_.at(subject).line > 0)
-        ++found.prefix;  // `match (x := f()):`
-      for (std::size_t steps = 0; steps < kMaxFailures; ++steps) {
-        leading_stores(found.block, subject, &found.stores, found.prefix);
-        if (uses_value(found.block, subject, found.prefix + found.stores.size()))
-          break;  // a guard cannot: `a == b == 0`
-        before.push_back(found);
-        const BlockId next = case_behind_guard(found.block, subject);
-        if (next == head || (next && head == start)) {
-          cases = before;
-          head = start;
-          at = next;
-          certain = true;
-          break;
-        }
-        if (!next || tree_of_[next.index] != kNone ||
-            s_.nodes[next.index].region != s_.nodes[start.index].region)
-          break;
-        found = Found();
-        found.block = next;
-      }
-    }
-  }
-  if (cases.empty() && tree_of_[head.index] == kNone) return;
+  BlockId at = head;
+  std::vector<Found> cases = captures_before(head, subject, at);
+  bool certain = !cases.empty();
+  if (certain)
+    head = cases.front().block;
+  else if (tree_of_[head.index] == kNone)
+    return;
   while (at) {
     if (!visited.insert(at.index).second || (at == head && !cases.empty())) break;
     if (at != head && s_.nodes[at.index].region != s_.nodes[head.index].region) break;
-    Found found;
-    found.block = at;
     if ((at == head && cases.empty()) || tests_subject(at, subject)) {
-      const std::uint32_t t = tree_of_[at.index];
-      const BlockId next = trees_[t].no.to;
-      const bool stays = next && (tests_subject(next, subject) || keeps(next, subject, home));
-      const std::vector<std::uint32_t> parts = split_cases(t, home, stays);
-      for (std::uint32_t part : parts) {
-        found.tree = part;
-        found.block = trees_[part].first;
-        cases.push_back(found);
-      }
-      certain |= parts.size() > 1;
-      if (std::uint32_t& part = cases.back().tree;
-          may_always_match(part) && has_wildcard(part, home, stays))
-        part = match_always(part);
-      const Tree& last = trees_[cases.back().tree];
-      at = last.no.to || !keeps(last.yes.to, subject, home)
-               ? last.no.to
-               : case_behind_guard(last.yes.to, subject);
+      const std::size_t before = cases.size();
+      at = add_tests(at, subject, home, cases);
+      certain |= cases.size() > before + 1;
       continue;
     }
+    Found found;
+    found.block = at;
     leading_stores(at, subject, &found.stores);
     const BlockId next = case_behind_guard(at, subject);
     if (found.stores.empty() && !keeps(at, subject, home) &&
@@ -290,27 +295,30 @@ void Matcher::chain(BlockId head, ValueId subject) {
   for (const Found& found : cases)
     certain |=
         found.tree != kNone && (unmistakable(found.tree) || is_on_later_line(found.tree, subject));
-  if (!certain) return;
+  if (certain && build_patterns(cases, subject, head)) apply(cases, subject, head);
+}
+
+bool Matcher::build_patterns(std::vector<Found>& cases, ValueId subject, BlockId head) {
   try {
     for (Found& found : cases) {
       if (found.tree != kNone) {
-        if (trees_[found.tree].no.to && !takes_nothing(trees_[found.tree].no.to)) return;
+        if (trees_[found.tree].no.to && !takes_nothing(trees_[found.tree].no.to)) return false;
         build(found, subject, head);
-      } else {
-        std::vector<Capture> captures;
-        for (ValueId store : found.stores) captures.push_back({subject, store, false});
-        Scope scope;
-        scope.captures = &captures;
-        found.pattern = bind(scope, subject, {});
-        found.line = found.stores.empty() ? s_.nodes[found.block.index].term_line
-                                          : s_.at(found.stores.back()).line;
+        continue;
       }
+      std::vector<Capture> captures;
+      for (ValueId store : found.stores) captures.push_back({subject, store, false});
+      Scope scope;
+      scope.captures = &captures;
+      found.pattern = bind(scope, subject, {});
+      found.line = found.stores.empty() ? s_.nodes[found.block.index].term_line
+                                        : s_.at(found.stores.back()).line;
     }
   } catch (const Failed&) {
     ++failures_;
-    return;
+    return false;
   }
-  apply(cases, subject, head);
+  return true;
 }
 
 void Matcher::chain_of_captures(BlockId b) {

@@ -147,6 +147,7 @@ class Matcher {
   std::vector<ExprId> key_expressions(ValueId keys);
   /// Puts down what a block's operations, all of them or those in [from, to), say.
   void read(Scope& scope, BlockId b, std::size_t from, std::size_t to);
+  void read(Scope& scope, ValueId v);
   std::size_t pattern_start(BlockId b, ValueId subject);
   void read_tree(Scope& scope, std::uint32_t root, BlockId head, ValueId subject);
   /// How many operations at the start of alternatives' first block come before them: all that its
@@ -241,6 +242,13 @@ class Matcher {
   }
   /// The cases from the block `head` on, which computes the subject or tests it first.
   void chain(BlockId head, ValueId subject);
+  /// Cases that always match, with guards, from where the subject is computed to the one at `head`;
+  /// `at`: the next case.
+  std::vector<Found> captures_before(BlockId head, ValueId subject, BlockId& at);
+  /// The cases whose tests begin at `at`; where control goes when none of them matches.
+  BlockId add_tests(BlockId at, ValueId subject, std::uint32_t home, std::vector<Found>& cases);
+  /// False where one has no pattern.
+  bool build_patterns(std::vector<Found>& cases, ValueId subject, BlockId head);
   /// A `match` without any test: the subject is stored behind a guard.
   void chain_of_captures(BlockId b);
   /// A comparison begins where its left side does; a pattern follows the subject.

@@ -69,116 +69,108 @@ std::vector<ExprId> Matcher::key_expressions(ValueId keys) {
   return out;
 }
 
+namespace {
+
+/// What an operation says of a pattern.
+enum class Says : std::uint8_t {
+  Nothing,  // operands: marked by what uses them
+  Sequence,
+  Mapping,
+  Keys,
+  Class,
+  Unpacks,
+  Item,
+  Rest,
+  RestByUpdate,
+  RestLosesKey,
+  Compares,
+  Is,
+};
+constexpr OpTable<Says> kSays{
+    {Says::Sequence, {Op::MATCH_SEQUENCE}},
+    {Says::Mapping, {Op::MATCH_MAPPING}},
+    {Says::Keys, {Op::MATCH_KEYS}},
+    {Says::Class, {Op::MATCH_CLASS}},
+    {Says::Unpacks, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
+    {Says::Item, {Op::LOAD_SUBSCR}},
+    {Says::Rest, {Op::COPY_DICT_WITHOUT_KEYS}},
+    {Says::RestByUpdate, {Op::DICT_UPDATE}},
+    {Says::RestLosesKey, {Op::DELETE_SUBSCR}},
+    {Says::Compares, {Op::COMPARE}},
+    {Says::Is, {Op::IS}},
+};
+
+}  // namespace
+
 void Matcher::read(Scope& scope, BlockId b, std::size_t from, std::size_t to) {
-  const Node& node = s_.nodes[b.index];
+  const std::vector<ValueId>& body = s_.nodes[b.index].body;
   for (std::size_t i = from; i < to; ++i) {
-    const ValueId v = node.body[i];
-    const Value value = s_.at(v);
-    if (value.kind != ValueKind::Operation) throw Failed();
-    auto subject = [&]() -> Facts& { return scope.facts[resolve(value.operands[0]).index]; };
-    enum class Says : std::uint8_t {
-      Nothing,  // operands: marked by what uses them
-      Sequence,
-      Mapping,
-      Keys,
-      Class,
-      Unpacks,
-      Item,
-      Rest,
-      RestByUpdate,
-      RestLosesKey,
-      Compares,
-      Is,
-    };
-    static constexpr OpTable<Says> kSays{
-        {Says::Sequence, {Op::MATCH_SEQUENCE}},
-        {Says::Mapping, {Op::MATCH_MAPPING}},
-        {Says::Keys, {Op::MATCH_KEYS}},
-        {Says::Class, {Op::MATCH_CLASS}},
-        {Says::Unpacks, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
-        {Says::Item, {Op::LOAD_SUBSCR}},
-        {Says::Rest, {Op::COPY_DICT_WITHOUT_KEYS}},
-        {Says::RestByUpdate, {Op::DICT_UPDATE}},
-        {Says::RestLosesKey, {Op::DELETE_SUBSCR}},
-        {Says::Compares, {Op::COMPARE}},
-        {Says::Is, {Op::IS}},
-    };
-    switch (kSays[value.op]) {
-      case Says::Sequence:
-        subject().sequence = true;
-        mark(v);
-        break;
-      case Says::Mapping:
-        subject().mapping = true;
-        mark(v);
-        break;
-      case Says::Keys:
-        if (subject().keys) throw Failed();
-        subject().keys = v;
-        mark(v);
-        break;
-      case Says::Class:
-        if (subject().type) throw Failed();
-        subject().type = v;
-        mark(v);
-        break;
-      case Says::Unpacks: {
-        mark(v);
-        const ValueId from_value = resolve(value.operands[0]);
-        if (keys_.count(from_value.index)) break;  // those that **rest does without
-        Facts& facts = subject();
-        if (facts.unpacked) throw Failed();
-        facts.unpacked = v;
-        break;
-      }
-      case Says::Item:
-        subject().items.push_back(v);
-        mark(v);
-        break;
-      case Says::Rest:
-        subject().rest = v;
-        mark(v);
-        mark(resolve(value.operands[1]));
-        break;
-      case Says::RestByUpdate: {
-        const ValueId fresh = resolve(value.operands[0]);
-        if (!s_.is_op(fresh, Op::BUILD_MAP) || !s_.at(fresh).operands.empty()) throw Failed();
-        mark(fresh);
-        mark(v);
-        scope.facts[resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? fresh : v;
-        break;
-      }
-      case Says::RestLosesKey:
-        mark(v);
-        break;
-      case Says::Compares: {
-        const ValueId left = resolve(value.operands[0]);
-        mark(v);
-        if (s_.is_op(left, Op::GET_LEN)) {
-          mark(left);
-          mark(resolve(value.operands[1]));
-          Facts& facts = scope.facts[resolve(s_.at(left).operands[0]).index];
-          if (facts.length) throw Failed();
-          facts.length = resolve(value.operands[1]);
-          facts.at_least = value.arg == static_cast<std::uint32_t>(CompareOp::Ge);
-        } else {
-          subject().equals.push_back(v);
-        }
-        break;
-      }
-      case Says::Is: {
-        const ValueId left = resolve(value.operands[0]);
-        mark(v);
-        mark(resolve(value.operands[1]));
-        if (!s_.is_op(left, Op::MATCH_KEYS) && !s_.is_op(left, Op::MATCH_CLASS))
-          subject().is.push_back(v);
-        break;
-      }
-      case Says::Nothing:
-        break;
-    }
+    if (s_.at(body[i]).kind != ValueKind::Operation) throw Failed();
+    read(scope, body[i]);
   }
-  for (std::size_t i = from; i < to; ++i) blocks_read_.push_back(node.body[i]);
+  blocks_read_.insert(blocks_read_.end(), body.begin() + static_cast<std::ptrdiff_t>(from),
+                      body.begin() + static_cast<std::ptrdiff_t>(std::max(from, to)));
+}
+
+void Matcher::read(Scope& scope, ValueId v) {
+  const Value value = s_.at(v);
+  const Says says = kSays[value.op];
+  if (says == Says::Nothing) return;
+  mark(v);
+  const ValueId of = resolve(value.operands[0]);
+  const auto subject = [&]() -> Facts& { return scope.facts[of.index]; };
+  const auto set_once = [](ValueId& fact, ValueId to) {
+    if (fact) throw Failed();
+    fact = to;
+  };
+  switch (says) {
+    case Says::Nothing:
+    case Says::RestLosesKey:
+      break;
+    case Says::Sequence:
+      subject().sequence = true;
+      break;
+    case Says::Mapping:
+      subject().mapping = true;
+      break;
+    case Says::Keys:
+      set_once(subject().keys, v);
+      break;
+    case Says::Class:
+      set_once(subject().type, v);
+      break;
+    case Says::Unpacks:
+      if (!keys_.count(of.index)) set_once(subject().unpacked, v);  // not those of **rest
+      break;
+    case Says::Item:
+      subject().items.push_back(v);
+      break;
+    case Says::Rest:
+      subject().rest = v;
+      mark(resolve(value.operands[1]));
+      break;
+    case Says::RestByUpdate:
+      if (!s_.is_op(of, Op::BUILD_MAP) || !s_.at(of).operands.empty()) throw Failed();
+      mark(of);
+      scope.facts[resolve(value.operands[1]).index].rest = (value.aux & kInPlace) ? of : v;
+      break;
+    case Says::Compares:
+      if (!s_.is_op(of, Op::GET_LEN)) {
+        subject().equals.push_back(v);
+      } else {
+        mark(of);
+        mark(resolve(value.operands[1]));
+        Facts& facts = scope.facts[resolve(s_.at(of).operands[0]).index];
+        set_once(facts.length, resolve(value.operands[1]));
+        facts.at_least = value.arg == static_cast<std::uint32_t>(CompareOp::Ge);
+      }
+      break;
+    case Says::Is:
+      mark(resolve(value.operands[1]));
+      if (!s_.is_op(of, Op::MATCH_KEYS) && !s_.is_op(of, Op::MATCH_CLASS))
+        subject().is.push_back(v);
+      break;
+  }
 }
 
 std::size_t Matcher::pattern_start(BlockId b, ValueId subject) {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "opcode/op_set.h"
+#include "structure/copies.h"
 #include "structure/match.h"
 
 namespace depyf::match {
@@ -226,23 +227,12 @@ bool Matcher::same_place(const Edge& a, const Edge& b) {
   if (x.match != kNone || y.match != kNone || preds_[a.to.index] != 1 || preds_[b.to.index] != 1) {
     if (!plain_return(a.to) || !plain_return(b.to)) return false;
   }
-  auto same = [&](ValueId v, ValueId w) {
-    v = resolve(v);
-    w = resolve(w);
-    if (v == w) return true;
-    if (s_.is_const(v) && s_.is_const(w))
-      return s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg));
-    for (std::size_t i = 0; i < x.body.size(); ++i)
-      if (x.body[i] == v) return y.body[i] == w;
+  CopiedRun run(s_, x.body, y.body);
+  run.aliases = &alias_;
+  if (!run.same_operations(
+          [&](ValueId v, ValueId w) { return s_.copied_operation(s_.at(v), s_.at(w)); }))
     return false;
-  };
-  for (std::size_t i = 0; i < x.body.size(); ++i) {
-    const Value &v = s_.at(x.body[i]), &w = s_.at(y.body[i]);
-    if (!s_.copied_operation(v, w)) return false;
-    for (std::size_t k = 0; k < v.operands.size(); ++k)
-      if (!same(v.operands[k], w.operands[k])) return false;
-  }
-  if (x.term == TermKind::Return) return same(x.value, y.value);
+  if (x.term == TermKind::Return) return run.same_value(x.value, y.value);
   return x.term == TermKind::Jump && !x.body.empty() && same_edge(x.edges[0], y.edges[0]);
 }
 

@@ -583,6 +583,10 @@ struct Maker {
   }
 
   ExprId expression();
+  ExprId result();
+  ExprId operation();
+  ExprId display();
+  ExprId call();
   ExprId target();
   StmtId statement();
 
@@ -624,6 +628,10 @@ struct Maker {
     return id;
   }
 
+  void grows(ExprKind kind) const {
+    if (!growable(kids[0], kind)) no_source_form(v, "an expression");
+  }
+
   StmtId append(std::uint8_t flag) {
     need(2);
     std::vector<ExprId> items(kids.begin() + 1, kids.end());
@@ -637,21 +645,201 @@ struct Maker {
   }
 };
 
-ExprId Maker::expression() {
-  if (v.kind == ValueKind::Result) {
-    const Value& whole = lifted[v.operands[0]];
-    if (is_starred_annotation(whole)) {
-      need(1);
-      return ast[kids[0]].kind == ExprKind::Starred ? kids[0] : node(ExprKind::Starred, {kids[0]});
-    }
-    if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
+/// One of the values that an operation leaves.
+ExprId Maker::result() {
+  const Value& whole = lifted[v.operands[0]];
+  if (is_starred_annotation(whole)) {
     need(1);
-    const Expr& e = ast[kids[0]];
-    const bool made =
-        e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
-    if (v.arg == 0) return made ? e.kids[0] : kids[0];
-    return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
+    return ast[kids[0]].kind == ExprKind::Starred ? kids[0] : node(ExprKind::Starred, {kids[0]});
   }
+  if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
+  need(1);
+  const Expr& e = ast[kids[0]];
+  const bool made =
+      e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
+  if (v.arg == 0) return made ? e.kids[0] : kids[0];
+  return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
+}
+
+/// Collections and strings that are made of parts, or grow by one.
+ExprId Maker::display() {
+  switch (v.op) {
+    case Op::BUILD_TUPLE:
+      return node(ExprKind::Tuple, kids);
+    case Op::BUILD_LIST:
+      return node(ExprKind::List, kids);
+    case Op::BUILD_SET:
+      return one_by_one();
+    case Op::BUILD_MAP:
+      return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
+    case Op::BUILD_CONST_KEY_MAP: {
+      need(1);
+      const Const& keys = names_tuple(kids.back());
+      if (keys.items.size() + 1 != kids.size())
+        throw Error("dictionary at offset " + std::to_string(v.offset) +
+                    " has not one value for each key");
+      std::vector<ExprId> pairs;
+      for (std::size_t i = 0; i < keys.items.size(); ++i) {
+        pairs.push_back(item_of_constant(keys.items[i]));
+        pairs.push_back(kids[i]);
+      }
+      return node(ExprKind::Dict, pairs, UINT32_MAX, kKeyed);
+    }
+    case Op::BUILD_STRING: {
+      std::vector<ExprId> parts;
+      for (ExprId kid : kids) parts.push_back(part(kid));
+      return node(ExprKind::JoinedStr, parts);
+    }
+    case Op::BUILD_SLICE:
+      need(2);
+      return slice(kids[0], kids[1], kids.size() > 2 ? kids[2] : ExprId::none());
+    case Op::BUILD_TUPLE_UNPACK:
+      return unpack_display(ExprKind::Tuple, kids.size(), v.aux == 0 ? kWhole : 0);
+    case Op::BUILD_LIST_UNPACK:
+      return unpack_display(ExprKind::List, kids.size());
+    case Op::BUILD_SET_UNPACK:
+      return unpack_display(ExprKind::Set, kids.size());
+    case Op::BUILD_MAP_UNPACK:
+      return unpack_mappings(kids.size(), v.aux == 0 ? kWhole : 0);
+    case Op::LIST_APPEND:
+      need(2);
+      grows(ExprKind::List);
+      return grow(kids[0], {kids[1]});
+    case Op::SET_ADD:
+      need(2);
+      grows(ExprKind::Set);
+      return grow(kids[0], {kids[1]});
+    case Op::MAP_ADD: {
+      need(3);
+      grows(ExprKind::Dict);
+      const bool value_first = v.aux & 1;
+      return grow(kids[0], {kids[value_first ? 2 : 1], kids[value_first ? 1 : 2]});
+    }
+    case Op::LIST_EXTEND:
+      need(2);
+      grows(ExprKind::List);
+      return extend(kids[0], kids[1], ConstKind::Tuple);
+    case Op::SET_UPDATE:
+      need(2);
+      grows(ExprKind::Set);
+      return extend(kids[0], kids[1], ConstKind::FrozenSet);
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE:
+      need(2);
+      grows(ExprKind::Dict);
+      return merge(kids[0], kids[1], v.op == Op::DICT_UPDATE);
+    case Op::LIST_TO_TUPLE:
+      need(1);
+      return to_tuple(kids[0]);
+    case Op::FORMAT:
+      return format();
+    case Op::CONVERT:
+      need(1);
+      return node(ExprKind::FormattedValue, {kids[0], ExprId::none()}, 0,
+                  static_cast<std::uint8_t>(v.arg));
+    case Op::BUILD_INTERPOLATION: {
+      need(2);
+      const ExprId text = kids[1];
+      const ExprId spec = (v.aux & 1) && kids.size() > 2 ? joined(kids[2]) : ExprId::none();
+      if (!is_const(text, ConstKind::Str))
+        no_source_form(v, "an interpolation, because its text is no constant: it");
+      return node(ExprKind::Interpolation, {kids[0], spec}, ast[text].a,
+                  static_cast<std::uint8_t>(v.arg));
+    }
+    case Op::BUILD_TEMPLATE:
+      return template_string();
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~OP_DISPLAYS)
+#include "opcode/op.def"
+      break;
+  }
+  no_source_form(v, "an expression");
+}
+
+/// Calls, functions, and what the interpreter does by itself.
+ExprId Maker::call() {
+  switch (v.op) {
+    case Op::CALL:
+      need(1);
+      return node(ExprKind::Call, kids);
+    case Op::CALL_KW:
+      return call_with_names();
+    case Op::CALL_EX:
+      return call_unpacked();
+    case Op::MAKE_FUNCTION:
+      return make_function();
+    case Op::SET_FUNCTION_ATTRIBUTE:
+      return set_function_attribute();
+    case Op::INTRINSIC_1:
+      need(1);
+      switch (static_cast<Intrinsic1>(v.arg)) {
+        case Intrinsic1::UnaryPositive:
+          return node(ExprKind::Unary, {kids[0]}, UINT32_MAX,
+                      static_cast<std::uint8_t>(UnaryOp::Plus));
+        case Intrinsic1::ListToTuple:
+          return to_tuple(kids[0]);
+        case Intrinsic1::AsyncGenWrap:
+          return kids[0];
+        case Intrinsic1::Print:
+        case Intrinsic1::ImportStar:
+        case Intrinsic1::StopIterationError:
+        case Intrinsic1::TypeVar:
+        case Intrinsic1::ParamSpec:
+        case Intrinsic1::TypeVarTuple:
+        case Intrinsic1::SubscriptGeneric:
+        case Intrinsic1::TypeAlias:
+          break;
+      }
+      return node(ExprKind::Intrinsic, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::INTRINSIC_2:
+      need(2);
+      return node(ExprKind::Intrinsic, {kids[0], kids[1]}, UINT32_MAX,
+                  static_cast<std::uint8_t>(64 + v.arg));
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~OP_CALLS)
+#include "opcode/op.def"
+      break;
+  }
+  no_source_form(v, "an expression");
+}
+
+ExprId Maker::operation() {
+  switch (v.op) {
+    case Op::UNARY:
+      need(1);
+      return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
+    case Op::BINARY:
+      need(2);
+      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX,
+                  static_cast<std::uint8_t>(v.arg));
+    case Op::INPLACE:
+      need(2);
+      return node(ExprKind::Binary, {kids[0], kids[1]}, kInPlace, static_cast<std::uint8_t>(v.arg));
+    case Op::COMPARE:
+      need(2);
+      return compare(static_cast<CompareOp>(v.arg), kids[0], kids[1]);
+    case Op::IS:
+      need(2);
+      return compare(v.arg ? CompareOp::IsNot : CompareOp::Is, kids[0], kids[1]);
+    case Op::CONTAINS:
+      need(2);
+      return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
+    case Op::TO_BOOL:  // where a test follows, lift() took it away
+      need(1);
+      return node(
+          ExprKind::Unary,
+          {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))},
+          UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~OP_OPERATORS)
+#include "opcode/op.def"
+      break;
+  }
+  no_source_form(v, "an expression");
+}
+
+ExprId Maker::expression() {
+  if (v.kind == ValueKind::Result) return result();
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
   spell_iterators();
   switch (v.op) {
@@ -693,154 +881,18 @@ ExprId Maker::expression() {
     case Op::LOAD_SLICE:
       need(3);
       return node(ExprKind::Subscript, {kids[0], slice(kids[1], kids[2], ExprId::none())});
-    case Op::UNARY:
-      need(1);
-      return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
-    case Op::BINARY:
-      need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX,
-                  static_cast<std::uint8_t>(v.arg));
-    case Op::INPLACE:
-      need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, kInPlace, static_cast<std::uint8_t>(v.arg));
-    case Op::COMPARE:
-      need(2);
-      return compare(static_cast<CompareOp>(v.arg), kids[0], kids[1]);
-    case Op::IS:
-      need(2);
-      return compare(v.arg ? CompareOp::IsNot : CompareOp::Is, kids[0], kids[1]);
-    case Op::CONTAINS:
-      need(2);
-      return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
-    case Op::TO_BOOL:  // where a test follows, lift() took it away
-      need(1);
-      return node(
-          ExprKind::Unary,
-          {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))},
-          UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
-
-    case Op::BUILD_TUPLE:
-      return node(ExprKind::Tuple, kids);
-    case Op::BUILD_LIST:
-      return node(ExprKind::List, kids);
-    case Op::BUILD_SET:
-      return one_by_one();
-    case Op::BUILD_MAP:
-      return node(ExprKind::Dict, kids.first(kids.size() & ~std::size_t{1}));
-    case Op::BUILD_CONST_KEY_MAP: {
-      need(1);
-      const Const& keys = names_tuple(kids.back());
-      if (keys.items.size() + 1 != kids.size())
-        throw Error("dictionary at offset " + std::to_string(v.offset) +
-                    " has not one value for each key");
-      std::vector<ExprId> pairs;
-      for (std::size_t i = 0; i < keys.items.size(); ++i) {
-        pairs.push_back(item_of_constant(keys.items[i]));
-        pairs.push_back(kids[i]);
-      }
-      return node(ExprKind::Dict, pairs, UINT32_MAX, kKeyed);
-    }
-    case Op::BUILD_STRING: {
-      std::vector<ExprId> parts;
-      for (ExprId kid : kids) parts.push_back(part(kid));
-      return node(ExprKind::JoinedStr, parts);
-    }
-    case Op::BUILD_SLICE:
-      need(2);
-      return slice(kids[0], kids[1], kids.size() > 2 ? kids[2] : ExprId::none());
-    case Op::BUILD_TUPLE_UNPACK:
-      return unpack_display(ExprKind::Tuple, kids.size(), v.aux == 0 ? kWhole : 0);
-    case Op::BUILD_LIST_UNPACK:
-      return unpack_display(ExprKind::List, kids.size());
-    case Op::BUILD_SET_UNPACK:
-      return unpack_display(ExprKind::Set, kids.size());
-    case Op::BUILD_MAP_UNPACK:
-      return unpack_mappings(kids.size(), v.aux == 0 ? kWhole : 0);
-    case Op::LIST_APPEND:
-      need(2);
-      if (!growable(kids[0], ExprKind::List)) no_source_form(v, "an expression");
-      return grow(kids[0], {kids[1]});
-    case Op::SET_ADD:
-      need(2);
-      if (!growable(kids[0], ExprKind::Set)) no_source_form(v, "an expression");
-      return grow(kids[0], {kids[1]});
-    case Op::MAP_ADD: {
-      need(3);
-      if (!growable(kids[0], ExprKind::Dict)) no_source_form(v, "an expression");
-      const bool value_first = v.aux & 1;
-      return grow(kids[0], {kids[value_first ? 2 : 1], kids[value_first ? 1 : 2]});
-    }
-    case Op::LIST_EXTEND:
-      need(2);
-      if (!growable(kids[0], ExprKind::List)) no_source_form(v, "an expression");
-      return extend(kids[0], kids[1], ConstKind::Tuple);
-    case Op::SET_UPDATE:
-      need(2);
-      if (!growable(kids[0], ExprKind::Set)) no_source_form(v, "an expression");
-      return extend(kids[0], kids[1], ConstKind::FrozenSet);
-    case Op::DICT_UPDATE:
-    case Op::DICT_MERGE:
-      need(2);
-      if (!growable(kids[0], ExprKind::Dict)) no_source_form(v, "an expression");
-      return merge(kids[0], kids[1], v.op == Op::DICT_UPDATE);
-    case Op::LIST_TO_TUPLE:
-      need(1);
-      return to_tuple(kids[0]);
-    case Op::FORMAT:
-      return format();
-    case Op::CONVERT:
-      need(1);
-      return node(ExprKind::FormattedValue, {kids[0], ExprId::none()}, 0,
-                  static_cast<std::uint8_t>(v.arg));
-    case Op::BUILD_INTERPOLATION: {
-      need(2);
-      const ExprId text = kids[1];
-      const ExprId spec = (v.aux & 1) && kids.size() > 2 ? joined(kids[2]) : ExprId::none();
-      if (!is_const(text, ConstKind::Str))
-        no_source_form(v, "an interpolation, because its text is no constant: it");
-      return node(ExprKind::Interpolation, {kids[0], spec}, ast[text].a,
-                  static_cast<std::uint8_t>(v.arg));
-    }
-    case Op::BUILD_TEMPLATE:
-      return template_string();
-
-    case Op::CALL:
-      need(1);
-      return node(ExprKind::Call, kids);
-    case Op::CALL_KW:
-      return call_with_names();
-    case Op::CALL_EX:
-      return call_unpacked();
-    case Op::MAKE_FUNCTION:
-      return make_function();
-    case Op::SET_FUNCTION_ATTRIBUTE:
-      return set_function_attribute();
-    case Op::INTRINSIC_1:
-      need(1);
-      switch (static_cast<Intrinsic1>(v.arg)) {
-        case Intrinsic1::UnaryPositive:
-          return node(ExprKind::Unary, {kids[0]}, UINT32_MAX,
-                      static_cast<std::uint8_t>(UnaryOp::Plus));
-        case Intrinsic1::ListToTuple:
-          return to_tuple(kids[0]);
-        case Intrinsic1::AsyncGenWrap:
-          return kids[0];
-        case Intrinsic1::Print:
-        case Intrinsic1::ImportStar:
-        case Intrinsic1::StopIterationError:
-        case Intrinsic1::TypeVar:
-        case Intrinsic1::ParamSpec:
-        case Intrinsic1::TypeVarTuple:
-        case Intrinsic1::SubscriptGeneric:
-        case Intrinsic1::TypeAlias:
-          break;
-      }
-      return node(ExprKind::Intrinsic, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
-    case Op::INTRINSIC_2:
-      need(2);
-      return node(ExprKind::Intrinsic, {kids[0], kids[1]}, UINT32_MAX,
-                  static_cast<std::uint8_t>(64 + v.arg));
-
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS OP_OPERATORS
+#include "opcode/op.def"
+      return operation();
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS OP_DISPLAYS
+#include "opcode/op.def"
+      return display();
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS OP_CALLS
+#include "opcode/op.def"
+      return call();
     case Op::GET_ITER:
     case Op::GET_YIELD_FROM_ITER:
     case Op::GET_AITER:

@@ -3,27 +3,18 @@
 // out of it: the class of regions*.cpp and cleanups.cpp.
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "structure/finally_copy.h"
 #include "structure/graph.h"
 
 namespace depyf {
 
-inline bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
-  if (!v) return false;
-  const Value& value = s.at(v);
-  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) &&
-         value.block == handler;
-}
-
 class Regions {
  public:
   explicit Regions(Structurer& s) : s_(s) {}
-  struct Position {
-    BlockId block;
-    std::size_t at;
-  };
   void erase(RegionId r);
   /// Regions that only restore the interpreter's exception state: their handler pops it and raises
   /// again.
@@ -88,9 +79,7 @@ class Regions {
   /// body[pop] (3.14+ folds `return 0, 0` after that order is settled), or at the place in the
   /// source where it is popped. An implicit `return None` takes that place too.
   bool returns_value_before(const Node& node, std::size_t pop) const;
-  bool is_quiet(ValueId v) const {
-    return s_.is_const(v) || s_.is_op(v, Op::POP_TOP) || s_.is_op(v, Op::POP_EXCEPT);
-  }
+  bool is_quiet(ValueId v) const { return is_quiet_in_handler(s_, v); }
   /// A way out of a handler, from the operation that pops the exception state on: does it only
   /// return what is there already, or raise again?
   bool only_ends(BlockId b, std::size_t at) const;
@@ -105,28 +94,6 @@ class Regions {
   /// does after the statement.
   void strip_with(RegionId r);
   // ---------------------------------------------------------------- finally
-  bool same_value(ValueId h, ValueId t, const std::unordered_map<std::uint32_t, ValueId>& map);
-  /// Two places from which control does the same in one block. (Short exits are copied to each way
-  /// out.)
-  bool same_end(Position a, Position b);
-  /// `key`: a position of `visited_`.
-  bool same_place(std::uint64_t key, Position b) {
-    const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
-    if (same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block))) return true;
-    const Position x = past_jumps(a), y = past_jumps(b);
-    return x.block == y.block && x.at == y.at;
-  }
-  /// Where control goes from there without doing anything.
-  Position past_jumps(Position p) const;
-  /// 3.14+: does it note that an annotation was reached? Each copy of the annotation has a number
-  /// of its own.
-  bool marks_annotation(const Value& value) const;
-  /// The same operation on the same values; `map` learns what the second one's results are to the
-  /// first.
-  bool same_operation(ValueId a, ValueId b, std::unordered_map<std::uint32_t, ValueId>& map);
-  /// Walks the handler's copy of the body and the copy at `t` in lockstep. On success `out` is
-  /// where control continues after the copy; none when the body never completes.
-  bool match_copy(BlockId handler, RegionId base_h, BlockId t, Position& out, bool& completes);
   /// The rest of a block from `at` on, as a block of its own.
   BlockId split(Position p);
   /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing
@@ -137,6 +104,15 @@ class Regions {
   void move_differing_parameters(std::span<const BlockId> ways, BlockId copy, BlockId after);
   /// False when a way out has no copy: then the statement is no `finally`.
   bool strip_finally(RegionId r);
+  /// A way out of the protected code: it leads to a copy of the body.
+  struct WayOut {
+    BlockId copy, after;  // after: behind the copy
+    bool completes;       // else nothing leads behind the copy
+  };
+  /// Of the protected blocks; false where one leads to no copy.
+  bool find_ways_out(RegionId r, std::span<const BlockId> protects, std::vector<WayOut>& ways);
+  /// Leads the edge of block `b` straight behind the copy.
+  void lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r);
   /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
   bool unbinds_name(RegionId r) const;
   /// A returned value that was computed before the exit: the return belongs to the protected code.
@@ -153,10 +129,6 @@ class Regions {
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
       exit_calls_;                                     // by the value that entered the context
   std::unordered_map<std::uint32_t, ValueId> caught_;  // by the handler's block
-  std::unordered_map<std::uint32_t, std::uint64_t>
-      visited_;  // match_copy: block of the handler's code -> position in the copy
-  /// Tests of the handler's copy -> those of the other one that say the opposite.
-  std::unordered_map<std::uint32_t, ValueId> negated_;
 };
 
 }  // namespace depyf

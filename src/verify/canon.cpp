@@ -95,6 +95,92 @@ std::uint32_t Canon::integer(std::int64_t value) {
   return number(key, literal, {});
 }
 
+/// Equal for equal constants; `literal` learns what it is. `items`: the numbers of what it holds,
+/// in the order that counts.
+std::string Canon::key_of(Which side, ConstId id, std::vector<std::uint32_t>& items,
+                          Literal& literal) {
+  const Module& from = module(side);
+  const Const& value = from[id];
+  std::string key(1, static_cast<char>(value.kind));
+  switch (value.kind) {
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+      break;
+    case ConstKind::Int:
+      if (value.big) {
+        key += '#';
+        key += value.text;
+      } else {
+        append_bytes(key, value.integer);
+        literal.small = true;
+        literal.integer = value.integer;
+        literal.empty = value.integer == 0;
+      }
+      break;
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      append_bytes(key, std::bit_cast<std::uint64_t>(value.re));
+      append_bytes(key, std::bit_cast<std::uint64_t>(value.im));
+      if (is_nan(value)) {
+        literal.nan = true;
+        literal.side = side;
+        // Of live code the object is known; in a file each constant is one.
+        literal.object = value.live ? value.object : id.index;
+        literal.re_bits = std::bit_cast<std::uint64_t>(value.re);
+        literal.im_bits = std::bit_cast<std::uint64_t>(value.im);
+        append_bytes(key, side);
+        append_bytes(key, literal.object);
+      }
+      break;
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      key += value.text;
+      literal.empty = value.text.empty();
+      break;
+    case ConstKind::FrozenSet:
+    case ConstKind::Set: {
+      literal.empty = items.empty();
+      if (value.kind == ConstKind::Set) literal.plain = false;
+      const bool given_by_chance =
+          !live_ && from.version.sets_follow_hash_seed() &&
+          std::any_of(value.items.begin(), value.items.end(),
+                      [&](ConstId item) { return hash_is_random(from[item].kind); });
+      std::vector<std::uint32_t> sorted = items;
+      std::sort(sorted.begin(), sorted.end());
+      sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+      std::string sorted_key = "any order";
+      for (std::uint32_t item : sorted) append_bytes(sorted_key, item);
+      literal.any_order = number(sorted_key, literal, sorted);
+      if (given_by_chance) items = std::move(sorted);
+      for (std::uint32_t item : items) append_bytes(key, item);
+      break;
+    }
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+      for (std::uint32_t item : items) append_bytes(key, item);
+      literal.empty = items.empty();
+      if (value.kind != ConstKind::Tuple) literal.plain = false;
+      break;
+    case ConstKind::Code:
+      append_bytes(key, side);
+      append_bytes(key, value.code.index);
+      literal.plain = false;
+      literal.side = side;
+      literal.code = value.code;
+      break;
+    case ConstKind::Object:
+      append_bytes(key, value.object);
+      literal.plain = false;
+      break;
+  }
+  return key;
+}
+
 std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
   const Module& from = module(side);
   std::vector<std::uint32_t>& memo = const_memo_[side];
@@ -135,84 +221,7 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
       literal.nan |= item.index < memo.size() && literals_[memo[item.index]].nan;
     }
     if (literal.nan) literal.side = side;
-    std::string key(1, static_cast<char>(value.kind));
-    switch (value.kind) {
-      case ConstKind::None:
-      case ConstKind::True:
-      case ConstKind::False:
-      case ConstKind::Ellipsis:
-      case ConstKind::StopIteration:
-        break;
-      case ConstKind::Int:
-        if (value.big) {
-          key += '#';
-          key += value.text;
-        } else {
-          append_bytes(key, value.integer);
-          literal.small = true;
-          literal.integer = value.integer;
-          literal.empty = value.integer == 0;
-        }
-        break;
-      case ConstKind::Float:
-      case ConstKind::Complex:
-        append_bytes(key, std::bit_cast<std::uint64_t>(value.re));
-        append_bytes(key, std::bit_cast<std::uint64_t>(value.im));
-        if (is_nan(value)) {
-          literal.nan = true;
-          literal.side = side;
-          // Of live code the object is known; in a file each constant is one.
-          literal.object = value.live ? value.object : id.index;
-          literal.re_bits = std::bit_cast<std::uint64_t>(value.re);
-          literal.im_bits = std::bit_cast<std::uint64_t>(value.im);
-          append_bytes(key, side);
-          append_bytes(key, literal.object);
-        }
-        break;
-      case ConstKind::Str:
-      case ConstKind::Bytes:
-        key += value.text;
-        literal.empty = value.text.empty();
-        break;
-      case ConstKind::FrozenSet:
-      case ConstKind::Set: {
-        literal.empty = items.empty();
-        if (value.kind == ConstKind::Set) literal.plain = false;
-        const bool given_by_chance =
-            !live_ && from.version.sets_follow_hash_seed() &&
-            std::any_of(value.items.begin(), value.items.end(),
-                        [&](ConstId item) { return hash_is_random(from[item].kind); });
-        std::vector<std::uint32_t> sorted = items;
-        std::sort(sorted.begin(), sorted.end());
-        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-        std::string sorted_key = "any order";
-        for (std::uint32_t item : sorted) append_bytes(sorted_key, item);
-        literal.any_order = number(sorted_key, literal, sorted);
-        if (given_by_chance) items = std::move(sorted);
-        for (std::uint32_t item : items) append_bytes(key, item);
-        break;
-      }
-      case ConstKind::Tuple:
-      case ConstKind::List:
-      case ConstKind::Dict:
-      case ConstKind::Slice:
-        for (std::uint32_t item : items) append_bytes(key, item);
-        literal.empty = items.empty();
-        if (value.kind != ConstKind::Tuple) literal.plain = false;
-        break;
-      case ConstKind::Code:
-        append_bytes(key, side);
-        append_bytes(key, value.code.index);
-        literal.plain = false;
-        literal.side = side;
-        literal.code = value.code;
-        break;
-      case ConstKind::Object:
-        append_bytes(key, value.object);
-        literal.plain = false;
-        break;
-    }
-    memo[id.index] = number(key, literal, items);
+    memo[id.index] = number(key_of(side, id, items, literal), literal, items);
   }
   if (!is_mutable(from[root].kind) || !code.valid()) return memo[root.index];
   const std::span<const ConstId> table = from[code].consts;

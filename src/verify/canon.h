@@ -121,6 +121,7 @@ class Canon {
   std::uint32_t number(const std::string& key, const Literal& literal,
                        std::span<const std::uint32_t> items);
   std::uint32_t sequence(ConstKind kind, std::span<const std::uint32_t> items);
+  std::string key_of(Which side, ConstId id, std::vector<std::uint32_t>& items, Literal& literal);
 };
 
 /// arg of `op`, comparable between the sides.

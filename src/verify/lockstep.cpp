@@ -3,146 +3,19 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 
+#include "opcode/op_set.h"
 #include "simplify/simplify.h"
 #include "verify/side.h"
+#include "verify/tokens.h"
 #include "verify/words.h"
 
 namespace depyf::verify_detail {
 
 namespace {
-
-using TokenId = std::uint32_t;
-constexpr TokenId kNoToken = kNone;
-
-/// What is known about a runtime value during one walk.
-enum class TokenKind : std::uint8_t {
-  Leaf,      // some value; two values with one Leaf are the same on both sides
-  Constant,  // a: number in Canon
-  Nullary,   // a pure operation without operands: op, a
-  Code,      // a code object: a = CodeId, of `side`
-  Pure,      // op, a, b on items
-  Object,  // built by `side` and not yet given away: op, items; LIST_APPEND and LIST_EXTEND: items
-           // = {earlier version, more}
-};
-
-struct Token {
-  TokenKind kind = TokenKind::Leaf;
-  Which side = kA;
-  Op op = Op::UNKNOWN;
-  std::uint32_t a = 0, b = 0;
-  std::uint32_t items_at = 0, items_count = 0;
-  TokenId forward = kNoToken;
-  std::uint32_t mark = 0, mark_class = 0;
-};
-
-/// Tokens of one walk; reset() between walks.
-class Tokens {
- public:
-  void reset() {
-    tokens_.clear();
-    items_.clear();
-    for (std::uint32_t slot : used_) table_[slot] = kNoToken;
-    used_.clear();
-    if (table_.empty()) table_.assign(256, kNoToken);
-  }
-
-  TokenId find(TokenId id) {
-    while (tokens_[id].forward != kNoToken) {
-      const TokenId next = tokens_[id].forward;
-      if (tokens_[next].forward != kNoToken) tokens_[id].forward = tokens_[next].forward;
-      id = next;
-    }
-    return id;
-  }
-  Token& operator[](TokenId id) { return tokens_[id]; }
-  std::size_t size() const { return tokens_.size(); }
-  TokenId item(const Token& token, std::size_t i) const { return items_[token.items_at + i]; }
-
-  TokenId leaf() {
-    tokens_.emplace_back();
-    return static_cast<TokenId>(tokens_.size() - 1);
-  }
-
-  TokenId object(Which side, Op op, std::span<const TokenId> items) {
-    Token token;
-    token.kind = TokenKind::Object;
-    token.side = side;
-    token.op = op;
-    return append(token, items);
-  }
-
-  /// Equal tokens for equal arguments. Items must be found ones.
-  TokenId consed(TokenKind kind, Op op, std::uint32_t a, std::uint32_t b,
-                 std::span<const TokenId> items, Which side = kA) {
-    if (used_.size() * 2 >= table_.size()) grow();
-    Token token;
-    token.kind = kind;
-    token.side = side;
-    token.op = op;
-    token.a = a;
-    token.b = b;
-    std::uint32_t slot = static_cast<std::uint32_t>(hash(token, items) & (table_.size() - 1));
-    for (; table_[slot] != kNoToken;
-         slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1)) {
-      const Token& other = tokens_[table_[slot]];
-      if (other.kind == kind && other.op == op && other.a == a && other.b == b &&
-          other.side == side && other.items_count == items.size() &&
-          std::equal(items.begin(), items.end(), items_.begin() + other.items_at))
-        return table_[slot];
-    }
-    const TokenId id = append(token, items);
-    table_[slot] = id;
-    used_.push_back(slot);
-    return id;
-  }
-
- private:
-  std::vector<Token> tokens_;
-  std::vector<TokenId> items_;
-  std::vector<TokenId> table_;
-  std::vector<std::uint32_t> used_;
-
-  static std::uint64_t hash(const Token& token, std::span<const TokenId> items) {
-    std::uint64_t h = (static_cast<std::uint64_t>(token.kind) << 16) ^
-                      (static_cast<std::uint64_t>(token.op) << 8) ^ token.side;
-    const auto mix = [&](std::uint64_t x) {
-      h ^= x;
-      h *= 0x9E3779B97F4A7C15u;
-      h ^= h >> 29;
-    };
-    mix(token.a);
-    mix(token.b);
-    for (TokenId item : items) mix(item);
-    return h;
-  }
-
-  TokenId append(Token token, std::span<const TokenId> items) {
-    token.items_at = static_cast<std::uint32_t>(items_.size());
-    token.items_count = static_cast<std::uint32_t>(items.size());
-    items_.insert(items_.end(), items.begin(), items.end());
-    tokens_.push_back(token);
-    return static_cast<TokenId>(tokens_.size() - 1);
-  }
-
-  void grow() {
-    std::vector<TokenId> ids;
-    for (std::uint32_t slot : used_) ids.push_back(table_[slot]);
-    table_.assign(table_.size() * 2, kNoToken);
-    used_.clear();
-    for (TokenId id : ids) {
-      const Token& token = tokens_[id];
-      auto slot = static_cast<std::uint32_t>(
-          hash(token, {items_.data() + token.items_at, token.items_count}) & (table_.size() - 1));
-      while (table_[slot] != kNoToken)
-        slot = (slot + 1) & static_cast<std::uint32_t>(table_.size() - 1);
-      table_[slot] = id;
-      used_.push_back(slot);
-    }
-  }
-};
 
 /// What is known at a node about the values that are live there, without reference to one walk:
 /// classes of equal values.
@@ -594,21 +467,29 @@ class Lockstep {
     return t.kind == TokenKind::Object ? t.op : Op::BUILD_LIST;
   }
 
+  std::vector<TokenId> operands(Which side, const Value& value) {
+    std::vector<TokenId> items;
+    for (ValueId operand : value.operands) items.push_back(get(side, operand));
+    return items;
+  }
+
   /// Executes `id` when it has no effect and gives its value a token; false when it is an effect,
   /// where both sides must meet.
   bool evaluate(Which side, ValueId id) {
-    SideState& s = sides_[side];
+    const SideState& s = sides_[side];
     const Value& value = (*s.lifted)[id];
     if (value.kind != ValueKind::Operation) return false;
     if (s.facts.values[id.index].transparent) return true;
-    const CodeId code = s.lifted->code;
-    std::vector<TokenId> items;
-    const auto operands = [&] {
-      for (ValueId operand : value.operands) items.push_back(get(side, operand));
-    };
+    if (value.op == Op::POP_TOP) return true;  // kept by lift to tell `except:` from `finally:`
+    return evaluate_load(side, id, value) || evaluate_operator(side, id, value) ||
+           evaluate_display(side, id, value);
+  }
+
+  bool evaluate_load(Which side, ValueId id, const Value& value) {
     switch (value.op) {
       case Op::LOAD_CONST:
-        set(side, id, constant(canon_.constant(side, code, ConstId(value.arg))));
+        set(side, id,
+            constant(canon_.constant(side, sides_[side].lifted->code, ConstId(value.arg))));
         return true;
       case Op::LOAD_COMMON:
         set(side, id, tokens_.consed(TokenKind::Nullary, value.op, value.arg, 0, {}));
@@ -619,7 +500,7 @@ class Lockstep {
         set(side, id, load_local(local_name(side, value)));
         return true;
       case Op::LOAD_FAST:
-        if (!s.facts.values[id.index].bound) return false;
+        if (!sides_[side].facts.values[id.index].bound) return false;
         set(side, id, load_local(local_name(side, value)));
         return true;
       case Op::LOAD_GLOBAL:
@@ -629,9 +510,55 @@ class Lockstep {
             tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0,
                            {}));
         return true;
+      case Op::LOAD_BUILD_CLASS:
+      case Op::LOAD_FAST_AND_CLEAR:
+      case Op::LOAD_DEREF:
+      case Op::LOAD_CLASSDEREF:
+      case Op::LOAD_NAME:
+      case Op::LOAD_LOCALS:
+      case Op::LOAD_FROM_DICT_OR_GLOBALS:
+      case Op::LOAD_ATTR:
+      case Op::LOAD_METHOD:
+      case Op::LOAD_SUPER_ATTR:
+      case Op::LOAD_SUBSCR:
+      case Op::LOAD_SLICE:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~(OP_CONSTANTS | OP_LOADS))
+#include "opcode/op.def"
+        break;
+    }
+    return false;
+  }
+
+  /// None where that would run code.
+  static std::optional<bool> compared(CompareOp op, std::int64_t x, std::int64_t y) {
+    switch (op) {
+      case CompareOp::Lt:
+        return x < y;
+      case CompareOp::Le:
+        return x <= y;
+      case CompareOp::Eq:
+        return x == y;
+      case CompareOp::Ne:
+        return x != y;
+      case CompareOp::Gt:
+        return x > y;
+      case CompareOp::Ge:
+        return x >= y;
+      case CompareOp::Is:
+      case CompareOp::IsNot:
+      case CompareOp::In:
+      case CompareOp::NotIn:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  bool evaluate_operator(Which side, ValueId id, const Value& value) {
+    switch (value.op) {
       case Op::IS: {
-        operands();
-        const bool is_not = value.arg != 0 && !s.facts.values[id.index].inverted;
+        const std::vector<TokenId> items = operands(side, value);
+        const bool is_not = value.arg != 0 && !sides_[side].facts.values[id.index].inverted;
         const Literal *x = literal(items[0]), *y = literal(items[1]);
         const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object,
                    fresh_y = tokens_[items[1]].kind == TokenKind::Object;
@@ -645,7 +572,7 @@ class Lockstep {
       }
       case Op::UNARY: {
         if (value.arg != static_cast<std::uint32_t>(UnaryOp::Not)) return false;
-        operands();
+        const std::vector<TokenId> items = operands(side, value);
         const int known = truth(items[0]);
         if (known < 0) return false;
         set(side, id, constant(canon_.boolean(known == 0)));
@@ -654,42 +581,39 @@ class Lockstep {
       case Op::COMPARE: {
         // Comparing small integers runs no code: the dispatch loops of irreducible code depend on
         // it.
-        operands();
+        const std::vector<TokenId> items = operands(side, value);
         const Literal *x = literal(items[0]), *y = literal(items[1]);
         if (!x || !y || x->kind != ConstKind::Int || y->kind != ConstKind::Int || !x->small ||
             !y->small)
           return false;
-        bool holds = false;
-        switch (static_cast<CompareOp>(value.arg)) {
-          case CompareOp::Lt:
-            holds = x->integer < y->integer;
-            break;
-          case CompareOp::Le:
-            holds = x->integer <= y->integer;
-            break;
-          case CompareOp::Eq:
-            holds = x->integer == y->integer;
-            break;
-          case CompareOp::Ne:
-            holds = x->integer != y->integer;
-            break;
-          case CompareOp::Gt:
-            holds = x->integer > y->integer;
-            break;
-          case CompareOp::Ge:
-            holds = x->integer >= y->integer;
-            break;
-          case CompareOp::Is:
-          case CompareOp::IsNot:
-          case CompareOp::In:
-          case CompareOp::NotIn:
-            return false;
-        }
-        set(side, id, constant(canon_.boolean(holds)));
+        const std::optional<bool> holds =
+            compared(static_cast<CompareOp>(value.arg), x->integer, y->integer);
+        if (!holds) return false;
+        set(side, id, constant(canon_.boolean(*holds)));
         return true;
       }
+      case Op::BINARY:
+      case Op::INPLACE:
+      case Op::CONTAINS:
+      case Op::TO_BOOL:
+#define OP(name, ...) case Op::name:
+#define OP_GROUPS (OP_ALL & ~(OP_OPERATORS))
+#include "opcode/op.def"
+        break;
+    }
+    return false;
+  }
+
+  bool evaluate_display(Which side, ValueId id, const Value& value) {
+    static constexpr OpSet pure{Op::BUILD_STRING, Op::BUILD_TUPLE,         Op::BUILD_SLICE,
+                                Op::BUILD_LIST,   Op::BUILD_SET,           Op::BUILD_MAP,
+                                Op::LIST_APPEND,  Op::BUILD_CONST_KEY_MAP, Op::LIST_EXTEND,
+                                Op::LIST_TO_TUPLE};
+    const bool grows = value.op == Op::LIST_APPEND || value.op == Op::LIST_EXTEND;
+    if (!pure[value.op] || (grows && (value.aux & kInPlace))) return false;
+    std::vector<TokenId> items = operands(side, value);
+    switch (value.op) {
       case Op::BUILD_STRING:
-        operands();
         for (std::size_t i = 0; i < items.size(); ++i)
           if (!is_text(side, value.operands[i], items[i]))
             return false;  // of anything else it raises
@@ -697,7 +621,6 @@ class Lockstep {
         return true;
       case Op::BUILD_TUPLE:
       case Op::BUILD_SLICE:
-        operands();
         if (value.op == Op::BUILD_SLICE && items.size() == 2)
           items.push_back(constant(canon_.none()));  // slice(a, b) is slice(a, b, None)
         // Immutable: whether it is a constant or built each time is the compiler's choice.
@@ -708,23 +631,20 @@ class Lockstep {
           set(side, id, tokens_.object(side, value.op, items));
         return true;
       case Op::BUILD_LIST:
-        operands();
+      case Op::LIST_APPEND:
         set(side, id, tokens_.object(side, value.op, items));
         return true;
       case Op::BUILD_SET:
-        operands();
         if (!all_constant(items, true)) return false;
         set(side, id, tokens_.object(side, value.op, items));
         return true;
       case Op::BUILD_MAP: {
-        operands();
         for (std::size_t i = 0; i < items.size(); i += 2)
           if (const Literal* l = literal(items[i]); !l || !l->plain) return false;
         set(side, id, tokens_.object(side, value.op, items));
         return true;
       }
       case Op::BUILD_CONST_KEY_MAP: {
-        operands();
         const Literal* keys = literal(items.back());
         if (!keys || keys->kind != ConstKind::Tuple || !keys->plain ||
             keys->items_count + 1 != items.size())
@@ -738,21 +658,13 @@ class Lockstep {
         set(side, id, tokens_.object(side, Op::BUILD_MAP, pairs));
         return true;
       }
-      case Op::LIST_APPEND:
-        if (value.aux & kInPlace) return false;
-        operands();
-        set(side, id, tokens_.object(side, value.op, items));
-        return true;
       case Op::LIST_EXTEND: {
-        if (value.aux & kInPlace) return false;
-        operands();
         const Literal* more = literal(items[1]);
         if (!more || more->kind != ConstKind::Tuple) return false;
         set(side, id, tokens_.object(side, value.op, items));
         return true;
       }
       case Op::LIST_TO_TUPLE: {
-        operands();
         if (tokens_[items[0]].kind != TokenKind::Object) return false;
         std::vector<TokenId> content;
         TokenId base;
@@ -764,29 +676,6 @@ class Lockstep {
           set(side, id, tokens_.object(side, Op::BUILD_TUPLE, content));
         return true;
       }
-      case Op::POP_TOP:
-        return true;  // kept by lift to tell `except:` from `finally:`
-      case Op::COPY:
-      case Op::SWAP:
-      case Op::ROT:
-      case Op::PUSH_NULL:
-      case Op::END_FOR:
-      case Op::LOAD_BUILD_CLASS:
-      case Op::LOAD_FAST_AND_CLEAR:
-      case Op::LOAD_DEREF:
-      case Op::LOAD_CLASSDEREF:
-      case Op::LOAD_NAME:
-      case Op::LOAD_LOCALS:
-      case Op::LOAD_FROM_DICT_OR_GLOBALS:
-      case Op::LOAD_ATTR:
-      case Op::LOAD_METHOD:
-      case Op::LOAD_SUPER_ATTR:
-      case Op::LOAD_SUBSCR:
-      case Op::LOAD_SLICE:
-      case Op::BINARY:
-      case Op::INPLACE:
-      case Op::CONTAINS:
-      case Op::TO_BOOL:
       case Op::BUILD_TUPLE_UNPACK:
       case Op::BUILD_LIST_UNPACK:
       case Op::BUILD_SET_UNPACK:
@@ -801,9 +690,9 @@ class Lockstep {
       case Op::BUILD_INTERPOLATION:
       case Op::BUILD_TEMPLATE:
 #define OP(name, ...) case Op::name:
-#define OP_GROUPS (OP_ALL & ~(OP_STACK | OP_CONSTANTS | OP_LOADS | OP_OPERATORS | OP_DISPLAYS))
+#define OP_GROUPS (OP_ALL & ~(OP_DISPLAYS))
 #include "opcode/op.def"
-        return false;
+        break;
     }
     return false;
   }

@@ -1,0 +1,66 @@
+#pragma once
+// Two pieces of code that are compared as copies of one, which the compiler made.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "structure/graph.h"
+
+namespace depyf {
+
+/// Two runs of operations of one length, `x` and `y`. A value that one of them makes is the same as
+/// the one that the other makes at the same place.
+class CopiedRun {
+ public:
+  CopiedRun(Structurer& s, std::span<const ValueId> x, std::span<const ValueId> y)
+      : s_(s), x_(x), y_(y) {}
+  /// The last `length` operations of two blocks.
+  CopiedRun(Structurer& s, const Node& x, const Node& y, std::size_t length)
+      : CopiedRun(s, std::span(x.body).last(length), std::span(y.body).last(length)) {}
+
+  /// Of y: one value of x, from outside of its run, may stand in the place of it.
+  ValueId parameter;
+  ValueId handed;                                 // that value, as soon as one was seen
+  const std::vector<ValueId>* aliases = nullptr;  // by parameter: the value that is known to be it
+  /// Must the runs read what they make themselves, and nothing else?
+  bool closed = false;
+
+  bool same_value(ValueId v, ValueId w) {
+    v = resolved(v);
+    w = resolved(w);
+    if (!v || !w) return !v && !w;
+    const auto place = std::find(x_.begin(), x_.end(), v);
+    if (w == parameter) {
+      if (!handed) handed = v;
+      return handed == v && place == x_.end();
+    }
+    if (place != x_.end()) return y_[static_cast<std::size_t>(place - x_.begin())] == w;
+    if (closed) return false;
+    return v == w || (s_.is_const(v) && s_.is_const(w) &&
+                      s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg)));
+  }
+  bool same_values(std::span<const ValueId> v, std::span<const ValueId> w) {
+    return std::equal(v.begin(), v.end(), w.begin(), w.end(),
+                      [&](ValueId a, ValueId b) { return same_value(a, b); });
+  }
+  /// `same` compares two operations, whatever their operands are.
+  template <class Same>
+  bool same_operations(const Same& same) {
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      if (!same(x_[i], y_[i]) || !same_values(s_.at(x_[i]).operands, s_.at(y_[i]).operands))
+        return false;
+    return true;
+  }
+
+ private:
+  ValueId resolved(ValueId v) const {
+    v = s_.resolve(v);
+    while (aliases && v && v.index < aliases->size() && (*aliases)[v.index])
+      v = s_.resolve((*aliases)[v.index]);
+    return v;
+  }
+  Structurer& s_;
+  std::span<const ValueId> x_, y_;
+};
+
+}  // namespace depyf

@@ -1,0 +1,759 @@
+// Copies of exits, which the compiler makes, become one block again.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "structure/build.h"
+#include "structure/copies.h"
+#include "structure/graph.h"
+#include "structure/operations.h"
+#include "support/small_vector.h"
+
+namespace depyf {
+
+/// Two blocks that leave the function with the same constant, out of the same loops.
+bool Structurer::same_exit(BlockId a, BlockId b) {
+  auto quiet = [&](BlockId block) {
+    const Node& node = nodes[block.index];
+    if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value)))
+      return false;
+    return std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_quiet(v); });
+  };
+  if (!quiet(a) || !quiet(b)) return false;
+  auto next_drop = [&](BlockId block, std::size_t& i) {
+    const Node& node = nodes[block.index];
+    while (i < node.body.size() && !is_op(node.body[i], Op::POP_TOP)) ++i;
+    return i < node.body.size() ? resolve(at(node.body[i++]).operands[0]) : ValueId();
+  };
+  for (std::size_t i = 0, j = 0;;) {
+    const ValueId x = next_drop(a, i), y = next_drop(b, j);
+    if (x != y) return false;
+    if (!x) break;
+  }
+  return same_const(ConstId(at(resolve(nodes[a.index].value)).arg),
+                    ConstId(at(resolve(nodes[b.index].value)).arg));
+}
+
+/// Are two ends that are the same two statements of the source? Each copy of the end of a function
+/// has the line of what comes before it, so of a `return None` only columns tell (3.11+) that it
+/// was written.
+bool Structurer::written_apart(BlockId a, BlockId b) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
+  if (is_jump_width(x.term_columns) || is_jump_width(y.term_columns)) return true;
+  auto written = [&](const Node& node) {
+    const Value& value = at(resolve(node.value));
+    if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None)
+      return true;
+    return has_width_of(node.term_columns, {"return", "None"});
+  };
+  return written(x) && written(y);
+}
+
+/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`,
+/// `__classcell__`); the length of the body where there are none.
+std::size_t Structurer::class_epilogue(const Node& node) const {
+  const std::size_t size = node.body.size();
+  if (is_function() || node.term != TermKind::Return) return size;
+  std::size_t begin = size;
+  bool stores = false;
+  for (std::size_t i = size; i > 0; --i) {
+    const Value& value = at(node.body[i - 1]);
+    if (value.kind != ValueKind::Operation) break;
+    if (value.op == Op::STORE_NAME) {
+      const std::string_view name = module[StrId(value.arg)];
+      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__")
+        break;
+      stores = true;
+    } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
+      break;
+    }
+    begin = i - 1;
+  }
+  return stores ? begin : size;
+}
+
+/// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each
+/// way (duplicate_exits_without_lineno), so that the operands no longer meet; 3.10 copies any short
+/// end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end
+/// that does not read it, the other operand's copy becomes a jump there.
+void Structurer::join_dropped_values() {
+  constexpr std::size_t kSteps = 4;
+  if (options.made_by_dynamo) return;
+  // Does the arm end in a copy of the block, and of a few blocks behind it? The end of a handler
+  // lies behind its protected code. `copies`: those of the blocks behind it.
+  auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
+    copies.clear();
+    std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
+    for (;;) {
+      const Node &arm = nodes[arm_block.index], &end = nodes[end_block.index];
+      if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size())
+        return false;
+      const auto code = std::span(arm.body).last(end.body.size());
+      const auto same = [&](ValueId x, ValueId y) {
+        return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end();
+      };
+      for (std::size_t n = 0; n < code.size(); ++n) {
+        const Value &x = at(code[n]), &y = at(end.body[n]);
+        if (!same_operation(x, y)) return false;
+        for (std::size_t o = 0; o < x.operands.size(); ++o)
+          if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+        pairs.emplace_back(code[n], end.body[n]);
+      }
+      if (arm.term == TermKind::Return || arm.term == TermKind::Reraise)
+        return same(resolve(arm.value), resolve(end.value));
+      if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty())
+        return false;
+      arm_block = arm.edges[0].to;
+      end_block = end.edges[0].to;
+      if (arm_block == end_block) return true;
+      const Node &x = nodes[arm_block.index], &y = nodes[end_block.index];
+      if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 ||
+          x.region != y.region || !x.params.empty() || !y.params.empty() ||
+          x.body.size() != y.body.size())
+        return false;
+      copies.push_back(arm_block);
+    }
+  };
+  SmallVector<BlockId, 64> meeting(
+      nodes.size());  // by test: where its value meets the other operand's
+  std::vector<BlockId> copies;
+  bool any = false;
+  for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
+    Node& node = nodes[i];
+    if (!node.alive || node.term != TermKind::Branch) continue;
+    const ValueId tested = resolve(node.value);
+    for (int k = 0; k < 2; ++k) {
+      Edge& kept = node.edges[k];
+      const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
+      Node &end = nodes[to.index], &arm = nodes[arm_block.index];
+      if (to == arm_block || to.index >= lifted.blocks.size() ||
+          lifted.blocks[to.index].stack_in.empty())
+        continue;
+      if (end.term != TermKind::Return && end.term != TermKind::Reraise &&
+          (end.term != TermKind::Jump || end.edges[0].to == to))
+        continue;
+      const ValueId top = lifted.blocks[to.index].stack_in.back();
+      const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
+      const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 &&
+                          top == end.params[0] && resolve(kept.args[0]) == tested;
+      if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) continue;
+      const std::vector<ValueId> own{tested};
+      if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting[arm_block.index]) {
+        if (shared && meeting[arm_block.index] != to) continue;
+        if (alone) end.alive = false;
+        kept = Edge{meeting[arm_block.index], lifted.arena.copy(own), kept.written};
+        meeting[i] = kept.to;
+        any = true;
+        break;
+      }
+      const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
+      if (length == 0 || !ends_likewise(arm_block, to, copies)) continue;
+      ValueId other = arm.body[length - 1];
+      if (is_name_store(at(other).op))
+        other = resolve(at(other).operands[0]);  // of a walrus
+      else if (uses[other.index] != 0)
+        continue;
+      if (yields_no_value(at(other).op, at(other).aux)) continue;
+      if (alone) {
+        Value param;
+        param.kind = ValueKind::Param;
+        param.block = to;
+        end.params.push_back(add_value(param));
+        kept.args = lifted.arena.copy(own);
+      }
+      arm.body.resize(length);
+      for (BlockId copy : copies) nodes[copy.index].alive = false;
+      arm.jump_to(to, lifted.arena.copy(std::initializer_list<ValueId>{other}));
+      meeting[i] = to;
+      any = true;
+      break;
+    }
+  }
+  if (!any) return;
+  recount();
+}
+
+/// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped
+/// below its value. Such a parameter, beside one that is read, is none.
+void Structurer::drop_unread_params() {
+  SmallVector<std::uint8_t, 256> wanted(nodes.size());
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::vector<ValueId>& params = nodes[i].params;
+    if (!nodes[i].alive || params.size() < 2) continue;
+    const auto unread =
+        std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
+    // Two that nothing reads are what a chain of comparisons leaves, of a statement before a jump
+    // back; one is the value of a statement.
+    const bool of_chain = nodes[i].body.empty() && nodes[i].term == TermKind::Jump;
+    wanted[i] = unread > 0 && (of_chain || static_cast<std::size_t>(unread) < params.size());
+    any |= wanted[i] != 0;
+  }
+  if (!any) return;
+  for (const StructRegion& region : regions)
+    wanted[region.handler.index] = 0;  // exceptions lead there too
+  for (Node& node : nodes)
+    for (int k = 0; node.alive && k < node.edge_count(); ++k) {
+      Edge& edge = node.edges[k];
+      if (!wanted[edge.to.index]) continue;
+      std::vector<ValueId> args;
+      for (std::size_t p = 0; p < edge.args.size(); ++p)
+        if (uses[nodes[edge.to.index].params[p].index] != 0) args.push_back(edge.args[p]);
+      edge.args = lifted.arena.copy(args);
+    }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (wanted[i]) std::erase_if(nodes[i].params, [&](ValueId p) { return uses[p.index] == 0; });
+  count_uses();
+}
+
+/// `return f(a or b < c < d)`, or `finally: x = a and (b if c else d)`: where several ways hand a
+/// value to the end of a statement that leaves the function or raises again, and another way has a
+/// copy of that end, the copy becomes a jump.
+bool Structurer::join_ends_of_parameters() {
+  constexpr std::size_t kLongest = 8;
+  if (options.made_by_dynamo) return false;
+  using Key = std::tuple<std::uint64_t, TermKind, std::int32_t>;
+  std::map<Key, std::vector<BlockId>> shared;
+  auto key = [](const Node& node) {
+    return Key{node.region ? node.region.index : UINT32_MAX, node.term, node.term_line};
+  };
+  auto leaves = [](const Node& node) {
+    return node.alive && ((node.term_line > 0 &&
+                           (node.term == TermKind::Return || node.term == TermKind::Raise)) ||
+                          node.term == TermKind::Reraise);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest)
+      shared[key(nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
+  if (shared.empty()) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!leaves(nodes[i])) continue;
+    auto found = shared.find(key(nodes[i]));
+    if (found == shared.end()) continue;
+    for (BlockId m : found->second) {
+      if (m.index == i) continue;
+      const ValueId handed = end_of_parameter(BlockId(static_cast<std::uint32_t>(i)), m);
+      if (!handed) continue;
+      Node& node = nodes[i];
+      node.body.resize(node.body.size() - nodes[m.index].body.size());
+      const ValueId args[] = {handed};
+      node.jump_to(m, lifted.arena.copy(args));
+      any = true;
+      break;
+    }
+  }
+  return any;
+}
+
+/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of
+/// m's parameter.
+ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
+  const Node &node = nodes[block.index], &end = nodes[m.index];
+  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size())
+    return {};
+  CopiedRun run(*this, node, end, end.body.size());
+  run.parameter = end.params[0];
+  const auto same = [&](ValueId x, ValueId y) {
+    return at(x).line == at(y).line && same_operation(at(x), at(y));
+  };
+  if (!run.same_operations(same) || !run.same_values(node.raise_args, end.raise_args) ||
+      !run.same_value(node.value, end.value))
+    return {};
+  // the end of the function, behind a statement that returns
+  if (lifted.traits.source_order && end.body.empty() && is_const(run.handed) &&
+      module[ConstId(at(run.handed).arg)].kind == ConstKind::None)
+    return {};
+  return run.handed;
+}
+
+namespace {
+
+/// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the
+/// compiler copied it: ends of blocks that are the same operations of the same lines.
+class EqualEnds {
+ public:
+  struct End {
+    BlockId block;
+    std::size_t first;  // where the statement begins in the body
+  };
+  explicit EqualEnds(Structurer& s) : s_(s) {}
+
+  /// By what the ends do and where they stand.
+  std::map<std::vector<std::uint64_t>, std::vector<End>> find() {
+    for (const Node& node : s_.nodes)
+      if (is_end(node)) places_.push_back(place_of(node));
+    if (places_.size() < 2) return {};
+    std::sort(places_.begin(), places_.end());
+    std::map<std::vector<std::uint64_t>, std::vector<End>> groups;
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i) {
+      const Node& node = s_.nodes[i];
+      if (!is_end(node)) continue;
+      const Place place = place_of(node);
+      const auto [same, behind] = std::equal_range(places_.begin(), places_.end(), place);
+      if (behind - same < 2) continue;
+      if (const Statement statement = statement_of(node); statement.first != kNone)
+        groups[key_of(node, place, statement)].push_back({BlockId(i), statement.first});
+    }
+    return groups;
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 32, kNone = SIZE_MAX;
+  struct Place {
+    std::uint32_t region;
+    TermKind term;
+    std::int32_t line;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Statement {
+    std::size_t first;  // kNone: there is none
+    std::int32_t line;  // 0: the end of a class, which the compiler adds
+  };
+
+  bool is_end(const Node& node) const {
+    return (node.term == TermKind::Return || node.term == TermKind::Raise ||
+            (node.term == TermKind::Reraise && !s_.lifted.traits.source_order)) &&
+           node.alive;
+  }
+  Place place_of(const Node& node) const {
+    const bool anywhere =
+        node.term == TermKind::Reraise || s_.class_epilogue(node) < node.body.size();
+    return {node.region.index, node.term, anywhere ? 0 : node.term_line};
+  }
+  /// The return of a constant is cheap to repeat, and often implicit: it counts together with the
+  /// statement before it. So does the end of a `finally`.
+  bool counts_with_statement(const Node& node) const {
+    return node.term == TermKind::Reraise || (node.value && s_.is_const(s_.resolve(node.value)));
+  }
+  /// A `return` inside of loops drops their iterators.
+  bool drops_iterator(const Value& value) const {
+    const ValueId dropped = s_.resolve(value.operands[0]);
+    return s_.is_op(dropped, Op::GET_ITER) || s_.is_op(dropped, Op::GET_AITER);
+  }
+
+  Statement statement_of(const Node& node) const {
+    const bool constant = counts_with_statement(node);
+    if (const std::size_t epilogue = s_.class_epilogue(node); epilogue < node.body.size())
+      return {epilogue, 0};
+    std::size_t first = node.body.size();
+    std::int32_t line = node.term_line;
+    if (line == 0) return {kNone, 0};
+    if (constant) {
+      while (first > 0 && s_.is_const(node.body[first - 1])) --first;
+      line = first > 0 ? s_.at(node.body[first - 1]).line : 0;
+      if (line == 0) return {kNone, 0};
+    }
+    const std::size_t statement_end = first;
+    // a statement of several rows has operands on other rows
+    std::vector<ValueId> taken{s_.resolve(node.value)};
+    for (ValueId v : node.raise_args) taken.push_back(s_.resolve(v));
+    while (first > 0 && node.body.size() - first < kLongest) {
+      const Value& value = s_.at(node.body[first - 1]);
+      if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT ||
+          (value.op == Op::POP_TOP && (constant || !drops_iterator(value))))
+        break;
+      if (value.line != line &&
+          std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end())
+        break;
+      if (!constant &&
+          (value.op == Op::STORE_FAST || value.op == Op::STORE_NAME || value.op == Op::DELETE_FAST))
+        break;
+      for (ValueId operand : value.operands) taken.push_back(s_.resolve(operand));
+      --first;
+    }
+    if (constant && first == statement_end) return {kNone, 0};
+    return {first, line};
+  }
+
+  std::vector<std::uint64_t> key_of(const Node& node, const Place& place,
+                                    const Statement& statement) const {
+    const std::size_t first = statement.first;
+    // a constant by its index: equal ones of one code object are the same one
+    const auto constant = [&](ValueId v) {
+      return (std::uint64_t{1} << 41) + s_.at(s_.resolve(v)).arg;
+    };
+    const auto name = [&](ValueId v) -> std::uint64_t {
+      v = s_.resolve(v);
+      if (!v) return UINT64_MAX;
+      for (std::size_t k = first; k < node.body.size(); ++k)
+        if (node.body[k] == v) return k - first;
+      return (std::uint64_t{1} << 40) + v.index;
+    };
+    const bool returns_constant =
+        node.term != TermKind::Reraise && node.value && s_.is_const(s_.resolve(node.value));
+    std::vector<std::uint64_t> key{place.region, static_cast<std::uint64_t>(place.term),
+                                   static_cast<std::uint64_t>(place.line),
+                                   returns_constant ? constant(node.value) : name(node.value)};
+    for (ValueId v : node.raise_args) key.push_back(name(v));
+    for (std::size_t k = first; k < node.body.size(); ++k) {
+      const Value& value = s_.at(node.body[k]);
+      const bool loads = value.op == Op::LOAD_CONST;
+      key.push_back((static_cast<std::uint64_t>(value.op) << 32) + (loads ? 0 : value.arg));
+      key.push_back(loads ? constant(node.body[k]) : value.aux);
+      // what the compiler adds takes its place from what stands before; up to 3.10 the line is all
+      // of the place
+      const std::uint64_t row = static_cast<std::uint32_t>(value.line);
+      key.push_back(statement.line == 0 ? 0 : (row << 32) + Structurer::columns_of_copies(value));
+      for (ValueId operand : value.operands) key.push_back(name(operand));
+    }
+    return key;
+  }
+
+  Structurer& s_;
+  SmallVector<Place, 32> places_;
+};
+
+}  // namespace
+
+bool Structurer::join_equal_ends() {
+  bool any = false;
+  std::vector<std::uint8_t> reached_normally;
+  for (auto& [key, ends] : EqualEnds(*this).find()) {
+    if (ends.size() < 2) continue;
+    if (!any) reached_normally = reached(false);
+    any = true;
+    const BlockId common = split_off(ends[0].block, ends[0].first);
+    std::vector<BlockId> copies;
+    for (const EqualEnds::End& end : ends) {
+      Node& node = nodes[end.block.index];
+      node.body.resize(end.first);
+      node.jump_to(common);
+      if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
+      copies.push_back(end.block);
+    }
+    join_before_ends(copies, reached_normally);
+  }
+  return any;
+}
+
+/// The same behind code that a statement protects: the return of a constant stands outside of it,
+/// each copy has its own.
+bool Structurer::join_returns_behind_regions() {
+  std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.alive || !node.region || node.term != TermKind::Jump ||
+        node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty())
+      continue;
+    const Node& end = nodes[node.edges[0].to.index];
+    const ValueId value = resolve(end.value);
+    const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
+                         end.params.empty() && is_const(value) && end.region != node.region;
+    if (!returns ||
+        !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return is_const(v); }))
+      continue;
+    const Value& last = at(node.body.back());
+    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 ||
+        last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT)
+      continue;
+    const auto pair = [](std::uint64_t high, std::uint64_t low) { return (high << 32) | low; };
+    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX),
+            pair(at(value).arg, static_cast<std::uint32_t>(end.term_line)),
+            pair(end.term_columns, columns_of_copies(last)),
+            pair(static_cast<std::uint32_t>(last.line), last.arg),
+            static_cast<std::uint64_t>(last.op), last.operands.size()}]
+        .push_back(BlockId(static_cast<std::uint32_t>(i)));
+  }
+  bool any = false;
+  std::vector<std::uint8_t> reached_normally;
+  for (auto& [key, copies] : groups) {
+    if (copies.size() < 2) continue;
+    if (!any) reached_normally = reached(false);
+    any = true;
+    const BlockId end = nodes[copies[0].index].edges[0].to;
+    for (std::size_t i = 1; i < copies.size(); ++i) {
+      nodes[nodes[copies[i].index].edges[0].to.index].alive = false;
+      nodes[copies[i].index].edges[0].to = end;
+    }
+    join_before_ends(copies, reached_normally);
+  }
+  return any;
+}
+
+/// A short end may be more than one statement: what stands in each copy before the end that they
+/// have in common now. A store that takes another value in each copy takes a parameter, but not for
+/// copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives
+/// of one.
+void Structurer::join_before_ends(const std::vector<BlockId>& into,
+                                  const std::vector<std::uint8_t>& reached_normally) {
+  constexpr int kStatements = 3;
+  for (int round = 0; round < kStatements; ++round) {
+    std::size_t length = 0;  // operations of the last statement, the same in all of them
+    const Node& first = nodes[into[0].index];
+    while (length < first.body.size() &&
+           at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line)
+      ++length;
+    if (length == 0 || at(first.body.back()).line <= 0 ||
+        at(first.body.back()).op == Op::POP_EXCEPT)
+      return;
+    const bool equal = std::all_of(into.begin() + 1, into.end(),
+                                   [&](BlockId b) { return same_operations(into[0], b, length); });
+    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
+      return same_store(into[0], b) && reached_normally[b.index] == reached_normally[into[0].index];
+    });
+    if (!equal && !stored) return;
+    if (stored) length = 1;
+    Node statement = first;
+    statement.params.clear();
+    if (stored) {
+      Value param;
+      param.kind = ValueKind::Param;
+      param.block = BlockId(static_cast<std::uint32_t>(nodes.size()));
+      statement.params.push_back(add_value(param));
+    }
+    statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
+    const BlockId before(static_cast<std::uint32_t>(nodes.size()));
+    for (ValueId v : statement.body) lifted.values[v.index].block = before;
+    nodes.push_back(std::move(statement));
+    for (BlockId b : into) {
+      Node& node = nodes[b.index];
+      node.edges[0] = Edge{before, stored ? at(node.body.back()).operands
+                                          : std::span<ValueId>()};  // the value is handed on
+      node.body.resize(node.body.size() - length);
+      if (node.body.empty()) node.term_line = 0;
+    }
+    if (stored)
+      lifted.values[nodes[before.index].body[0].index].operands =
+          lifted.arena.copy(nodes[before.index].params);
+  }
+}
+
+/// Do two blocks of one region end in copies of one store, of whatever values?
+bool Structurer::same_store(BlockId a, BlockId b) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
+  const Value &p = at(x.body.back()), &q = at(y.body.back());
+  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg ||
+      p.line != q.line || p.columns != q.columns || p.columns == 0)
+    return false;
+  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a
+  // conditional expression
+  const auto captured = [&](ValueId v, BlockId b) {
+    return at(v).kind == ValueKind::Result || (!is_const(v) && at(v).block != b);
+  };
+  return captured(resolve(p.operands[0]), a) && captured(resolve(q.operands[0]), b);
+}
+
+/// Are the last `length` operations of two blocks of one region the same, of the same lines, on
+/// values of their own?
+bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
+  const Node &x = nodes[a.index], &y = nodes[b.index];
+  if (x.region != y.region || y.body.size() < length) return false;
+  CopiedRun run(*this, x, y, length);
+  run.closed = true;
+  return run.same_operations([&](ValueId v, ValueId w) {
+    const Value &p = at(v), &q = at(w);
+    return p.line == q.line && p.op != Op::POP_EXCEPT && p.op != Op::POP_TOP &&
+           columns_of_copies(p) == columns_of_copies(q) && copied_operation(p, q);
+  });
+}
+
+/// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that
+/// of what comes before it.
+bool Structurer::is_written_return(const Node& node) const {
+  if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
+  const auto before = std::find_if_not(node.body.rbegin(), node.body.rend(),
+                                       [&](ValueId v) { return is_quiet(v); });
+  return before == node.body.rend() || at(*before).line != node.term_line ||
+         at(*before).columns != node.term_columns;
+}
+
+namespace {
+
+/// A bare re-raise of one exception, the return of one value that is on the stack, a `return` that
+/// stands in one line. Where there is a `finally`, also the implicit `return None`, which takes its
+/// line from what stands before it.
+class ExitCopies {
+ public:
+  explicit ExitCopies(Structurer& s) : s_(s), before_(s.nodes.size()) {
+    for (const StructRegion& region : s_.regions)
+      any_finally_ |= region.kind == RegionKind::Finally && !region.unbinds;
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
+      if (const Node& node = s_.nodes[i]; node.alive)
+        for (int k = 0; k < node.edge_count(); ++k) {
+          const std::uint32_t to = node.edges[k].to.index;
+          before_[to] = {BlockId(i), node.term == TermKind::Branch && to == i + 1};
+        }
+  }
+
+  bool join() {
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
+      if (s_.nodes[i].alive) note_end(BlockId(i));
+    std::sort(ends_.begin(), ends_.end());
+    bool any = false;
+    for (const End *from = ends_.begin(), *behind = from; from != ends_.end(); from = behind) {
+      while (behind != ends_.end() && behind->is_copy_of(*from)) ++behind;
+      if (behind - from < 2) continue;
+      join(std::span(from, behind));
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  struct End {
+    RegionId region;
+    enum Kind : std::uint8_t {
+      RaisesAgain,
+      ReturnsValue,
+      ReturnsNone,
+      Written
+    } kind;                  // ReturnsNone: implicitly
+    std::uint64_t what;      // the value; Written: the place
+    std::uint32_t constant;  // Written: that is returned
+    BlockId block;
+    auto operator<=>(const End&) const = default;
+    bool is_copy_of(const End& other) const {
+      return region == other.region && kind == other.kind && what == other.what &&
+             constant == other.constant;
+    }
+  };
+  struct Before {
+    BlockId block;            // where the way into a block comes from
+    bool next_to_it = false;  // from the block before it
+  };
+
+  bool is_quiet(const std::vector<ValueId>& body) const {
+    return std::all_of(body.begin(), body.end(), [&](ValueId v) { return s_.is_quiet(v); });
+  }
+
+  /// Does the operation drop the iterator of a loop which code follows? Without columns (3.10)
+  /// nothing tells `break` and all of that in an `else` from `return`, which is usual.
+  bool leaves_loop_before_code(ValueId v) {
+    if (!s_.is_op(v, Op::POP_TOP)) return false;
+    if (behind_loop_.empty()) {
+      behind_loop_.resize(s_.lifted.values.size());
+      for (const Node& node : s_.nodes)
+        if (node.alive && node.term == TermKind::ForIter)
+          behind_loop_[s_.resolve(node.value).index] = node.edges[1].to;
+    }
+    const BlockId behind = behind_loop_[s_.resolve(s_.at(v).operands[0]).index];
+    return behind && !(s_[behind].term == TermKind::Return && is_quiet(s_[behind].body));
+  }
+
+  /// The line before block `b`, past blocks that do nothing.
+  std::int32_t line_before(BlockId b) const {
+    for (int steps = 0; steps < kMostHops; ++steps) {
+      b = before_[b.index].block;
+      if (!b) return 0;
+      const Node& node = s_.nodes[b.index];
+      if (node.term != TermKind::Jump) return node.term_line;
+      const auto last = std::find_if_not(node.body.rbegin(), node.body.rend(),
+                                         [&](ValueId v) { return s_.is_quiet(v); });
+      if (last != node.body.rend()) return s_.at(*last).line;
+    }
+    return 0;
+  }
+
+  void note_end(BlockId b) {
+    const Node& node = s_[b];
+    const ValueId value = s_.resolve(node.value);
+    if (node.term == TermKind::Reraise) {
+      ends_.push_back({node.region, End::RaisesAgain, value.index, 0, b});
+    } else if (node.term == TermKind::Return && !s_.is_const(value)) {
+      if (s_.at(value).block != b && s_.at(value).kind == ValueKind::Operation)
+        ends_.push_back({node.region, End::ReturnsValue, value.index, 0, b});
+    } else if (node.term == TermKind::Return && !s_.lifted.traits.source_order) {
+      const std::uint32_t constant = s_.at(value).arg;
+      const bool none = s_.module[ConstId(constant)].kind == ConstKind::None;
+      if (!none && node.term_columns == 0) return;
+      if (!none || s_.is_written_return(node))
+        ends_.push_back({node.region, End::Written,
+                         (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns,
+                         constant, b});
+      else if (is_implicit(b))
+        ends_.push_back({node.region, End::ReturnsNone, 0, 0, b});
+    }
+  }
+
+  /// Is the `return None` of the line of what comes before it?
+  bool is_implicit(BlockId b) {
+    const Node& node = s_[b];
+    std::int32_t line = 0;
+    for (ValueId v : node.body)
+      if (!s_.is_const(v) && !(node.term_columns == 0 && leaves_loop_before_code(v)))
+        line = s_.at(v).line;
+    if (line != 0) return line == node.term_line;
+    const Before& before = before_[b.index];
+    line = node.in_place ? line_before(b) : before.block ? s_[before.block].term_line : 0;
+    // `if x: return` on one line is no implicit return: it stands right behind its test.
+    return line == node.term_line && (any_finally_ || !before.next_to_it);
+  }
+
+  void join(std::span<const End> copies) {
+    Node common = s_[copies[0].block];
+    common.params.clear();
+    common.body.clear();
+    common.value = s_.resolve(common.value);
+    if (s_.is_const(common.value)) {
+      common.value = s_.add_value(s_.at(common.value));
+      common.body.push_back(common.value);
+    }
+    if (copies[0].kind == End::Written) take_drops(copies, common);
+    const BlockId end(static_cast<std::uint32_t>(s_.nodes.size()));
+    for (ValueId v : common.body) s_.lifted.values[v.index].block = end;
+    s_.nodes.push_back(std::move(common));
+    for (const End& copy : copies) s_[copy.block].jump_to(end);
+  }
+
+  /// What a written return drops on its way belongs to it.
+  void take_drops(std::span<const End> copies, Node& common) {
+    const auto last_drop = [&](const End& copy) {  // the operation, or none
+      const std::vector<ValueId>& body = s_[copy.block].body;
+      const auto last =
+          std::find_if_not(body.rbegin(), body.rend(), [&](ValueId v) { return s_.is_const(v); });
+      return last != body.rend() && s_.is_op(*last, Op::POP_TOP) ? *last : ValueId();
+    };
+    for (;;) {
+      const ValueId drop = last_drop(copies[0]);
+      const auto drops_the_same = [&](const End& copy) {
+        const ValueId other = last_drop(copy);
+        return other && s_.resolve(s_.at(other).operands[0]) == s_.resolve(s_.at(drop).operands[0]);
+      };
+      if (!drop || !std::all_of(copies.begin(), copies.end(), drops_the_same)) return;
+      common.body.insert(common.body.begin(), drop);
+      for (const End& copy : copies) std::erase(s_[copy.block].body, last_drop(copy));
+    }
+  }
+
+  Structurer& s_;
+  bool any_finally_ = false;
+  SmallVector<Before, 64> before_;
+  std::vector<BlockId> behind_loop_;  // by iterator: where its loop leads when it ends
+  SmallVector<End, 16> ends_;
+};
+
+}  // namespace
+
+/// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to
+/// four instructions).
+void Structurer::join_exit_copies() {
+  if (!options.made_by_dynamo) drop_unread_params();
+  bool any = join_ends_of_parameters();
+  if (options.joins_ends) {
+    if (!lifted.traits.source_order) {
+      any |= join_equal_ends();
+      any |= join_returns_behind_regions();
+    }
+    any |= ExitCopies(*this).join();
+  }
+  if (any) recount();
+}
+
+/// The compiler copies a short end together with the body of the `finally` (3.10) or the exit of
+/// the `with` before it: what is left of each copy is one end. Later the end stands in no handler's
+/// way, and copies of it may be out of different loops.
+void Structurer::join_copies_behind_cleanups() {
+  if (lifted.traits.source_order || lifted.regions.empty()) return;
+  const bool block_stack = lifted.regions[0].entry == HandlerEntry::Six;
+  const bool any = std::any_of(regions.begin(), regions.end(), [&](const StructRegion& region) {
+    return region.kind == RegionKind::With ||
+           (block_stack && region.kind == RegionKind::Finally && !region.unbinds);
+  });
+  if (any && join_equal_ends()) recount();
+}
+
+}  // namespace depyf
