@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-SCRIPT = "import sys; from depyf.cli import main; sys.exit(main(['--version']))"
+SCRIPT = "import sys; from _depyf_command import main; sys.exit(main(['--version']))"
 WAYS = {"pass": "pass", "depyf --version": SCRIPT}
 
 

@@ -160,7 +160,8 @@ Options parse_options(std::span<const std::string> arguments, bool in_python) {
   else if (verb == "completion")
     options.verb = Verb::Completion;
   else
-    throw UsageError("unknown command '" + verb + "': expected " + std::string(expected));
+    throw UsageError(std::string(verb.starts_with('-') ? "unknown option" : "unknown command") +
+                     " '" + verb + "': expected " + std::string(expected));
   bool only_paths = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string name = arguments[i];

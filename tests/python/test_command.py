@@ -159,6 +159,7 @@ def test_an_unknown_command_is_answered_with_all_of_this_one():
     done = run("wrong-word")
     assert done.returncode == 2
     assert all(verb in done.stderr for verb in ("run", "report", "diff", "decompile", "dump"))
+    assert "unknown option '--versoin'" in run("--versoin").stderr
     done = native("wrong-word")
     assert done.returncode == 2 and "decompile" in done.stderr and "report" not in done.stderr
 
