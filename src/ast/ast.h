@@ -162,8 +162,10 @@ struct Body {
   std::span<StmtId> stmts;
   bool done = false;     // rewritten
   bool rebuilt = false;  // from its marshalled form (L6): an async generator's body returns one
-  std::uint32_t first_expr = 0,
-                first_stmt = 0;  // what structure/ made for it has these ids or later ones
+  // What structure/ made for it: from these ids on,
+  std::uint32_t first_expr = 0, first_stmt = 0;
+  // up to these; none: up to where rewriting begins.
+  std::uint32_t end_expr = UINT32_MAX, end_stmt = UINT32_MAX;
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to
                                                       // declare for a lambda or comprehension
   std::vector<StrId> unread;  // free variables of a lambda or comprehension that nothing reads

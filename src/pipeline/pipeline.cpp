@@ -1,7 +1,9 @@
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 
@@ -157,14 +159,10 @@ InstrList straightened_list(Module& module, InstrList list) {
   return list;
 }
 
-/// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
-/// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
-/// tells, also when an exception is thrown, whether CPython can run the bytecode. On return,
-/// `reading` has only the hints that there were.
-void decompile_body(Ast& ast, CodeId code, const InstrList& list, const DecompileOptions& options,
-                    bool dynamo, const std::string& unstructured, std::uint32_t indentation,
-                    bool& sound, Reading& reading) {
-  Module& module = *ast.module;
+/// Bytecode to values. On return, `reading` has only the hints that there were. `sound` tells, also
+/// when an exception is thrown, whether CPython can run the bytecode.
+Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound,
+                 Reading& reading) {
   sound = false;
   Cfg cfg = build_cfg(module, code, reading.straightened ? straightened_list(module, list) : list,
                       reading.has(kUnreached));
@@ -180,6 +178,17 @@ void decompile_body(Ast& ast, CodeId code, const InstrList& list, const Decompil
   sound = true;
   if (!reading.has(kElses)) lifted.elses.clear();
   reading.keep(kElses, !lifted.elses.empty());
+  return lifted;
+}
+
+/// Bytecode to raw statements to final statements, for one code object whose nested ones are done:
+/// by plain structure or, where `unstructured` says why that failed, by a dispatch loop. `sound`
+/// and `reading` as for lift_body().
+void decompile_body(Ast& ast, CodeId code, const InstrList& list, const DecompileOptions& options,
+                    bool dynamo, const std::string& unstructured, std::uint32_t indentation,
+                    bool& sound, Reading& reading) {
+  Module& module = *ast.module;
+  Lifted lifted = lift_body(module, code, list, sound, reading);
   // A rebuilt module would hide everything in it.
   if (options.ladder == kRebuildsModule ||
       (options.ladder > 5 && (options.function || code != module.root)))
@@ -322,8 +331,10 @@ void place_comment(Ast& ast, CodeId code, const std::string& text) {
 }
 
 /// Says at the top of each body that is printed which of its names the source had not. Only the
-/// finished tree knows: most that were made are gone when the body becomes an expression.
-void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptions& options) {
+/// finished tree knows: most that were made are gone when the body becomes an expression. None of
+/// the module's first `given` strings is such a name.
+void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptions& options,
+                    std::size_t given) {
   const Module& module = *ast.module;
   const auto is_own_name = [&](std::string_view name) {
     const auto begins = [&](std::string_view prefix) {
@@ -334,10 +345,21 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
   const auto is_own = [&](const Expr& e) {
     return e.kind == ExprKind::Name && is_own_name(module[StrId(e.a)]);
   };
-  // Most modules have no such name at all, and fewer strings than expressions.
-  if (std::none_of(module.strings.begin(), module.strings.end(), is_own_name) ||
-      std::none_of(ast.exprs.begin(), ast.exprs.end(), is_own))
+  // Most modules have no such name at all.
+  if (std::none_of(module.strings.begin() + static_cast<std::ptrdiff_t>(given),
+                   module.strings.end(), is_own_name))
     return;
+  // What was made for a code object is printed there or in what is around it.
+  std::vector<std::uint8_t> may_have(module.codes.size(), false);
+  bool any = false;
+  for (const Expr& e : ast.exprs) {
+    if (!is_own(e)) continue;
+    any = true;
+    if (!e.origin.code) may_have.assign(may_have.size(), true);
+    for (CodeId at = e.origin.code; at && !may_have[at.index]; at = module[at].parent)
+      may_have[at.index] = true;
+  }
+  if (!any) return;
   std::vector<std::uint8_t> told(module.codes.size(), false);
   for (const Diagnostic& diagnostic : ast.diagnostics)
     if (diagnostic.kind != Diagnostic::Note && diagnostic.code) told[diagnostic.code.index] = true;
@@ -361,7 +383,7 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
       else if (s.kind == StmtKind::ClassDef)
         work.push_back({CodeId(s.function), id});
     }
-    if (told[code.index] || is_dynamos(module, code, options)) continue;
+    if (told[code.index] || !may_have[code.index] || is_dynamos(module, code, options)) continue;
     told[code.index] = true;
     std::set<std::string> names;
     for (ExprId id : collect_expressions(ast, body))
@@ -488,6 +510,96 @@ bool decompile_guarded(Ast& ast, CodeId code, const DecompileOptions& given,
   return false;
 }
 
+/// First readings of neighbouring code objects, stage by stage: the machine code of one stage fits
+/// the processor's first cache, that of all does not. What has no plain reading at once is left to
+/// decompile_guarded(), and each is finished in its order, so that the text is the same.
+class FirstReadings {
+ public:
+  FirstReadings(Ast& ast, const DecompileOptions& options) : ast_(ast), options_(options) {}
+
+  /// Reads code objects from `begin` on, and at most up to `end`; the first that it leaves.
+  std::uint32_t read(std::uint32_t begin, std::uint32_t end) {
+    Module& module = *ast_.module;
+    std::size_t bytes = 0;
+    count_ = 0;
+    begin_ = begin;
+    while (begin + count_ < end && count_ < kMost && bytes < kBytes) {
+      const CodeId code(begin + count_);
+      bytes += module[code].code.size();
+      front(readings_[count_++], code);
+    }
+    for (std::uint32_t i = 0; i < count_; ++i) structure_one(readings_[i], CodeId(begin + i));
+    return begin + count_;
+  }
+
+  /// Ends the reading of one of them; false where it has to begin again.
+  bool finish(CodeId code) {
+    One& one = readings_[code.index - begin_];
+    const std::size_t noted = ast_.diagnostics.size();
+    if (!one.structured) return false;
+    std::move(one.notes.begin(), one.notes.end(), std::back_inserter(ast_.diagnostics));
+    if (failure_of([&] { rewrite(ast_, code); }).empty()) return true;
+    ast_.diagnostics.resize(noted);
+    ast_.bodies[code.index] = Body();
+    ast_.bodies[code.index].code = code;
+    return false;
+  }
+
+ private:
+  struct One {
+    bool lifted = false, structured = false, dynamo = false;
+    Lifted values;
+    std::vector<Diagnostic> notes;
+  };
+
+  void front(One& one, CodeId code) {
+    Module& module = *ast_.module;
+    one.structured = false;
+    one.dynamo = is_dynamos(module, code, options_);
+    one.lifted = failure_of([&] {
+                   const InstrList list = decode(module, code);
+                   if (!one.dynamo && !list.instrs.empty() && has_junk(module, list))
+                     throw Error("junk");
+                   bool sound = false;
+                   Reading reading;
+                   reading.keep(kUnreached, !one.dynamo);
+                   one.values = lift_body(module, code, list, sound, reading);
+                   if (one.dynamo)
+                     simplify(one.values, module, simplify_options(one.dynamo, options_));
+                 }).empty();
+  }
+
+  void structure_one(One& one, CodeId code) {
+    if (!one.lifted) return;
+    const std::size_t noted = ast_.diagnostics.size();
+    Body& body = ast_.bodies[code.index];
+    one.structured = failure_of([&] {
+                       structure(one.values, ast_, structure_options(one.dynamo, options_));
+                       check_nesting(ast_, code, kIndentation);
+                     }).empty();
+    one.notes.assign(
+        std::make_move_iterator(ast_.diagnostics.begin() + static_cast<std::ptrdiff_t>(noted)),
+        std::make_move_iterator(ast_.diagnostics.end()));
+    ast_.diagnostics.resize(noted);
+    one.values = Lifted();
+    if (one.structured) {
+      body.end_expr = static_cast<std::uint32_t>(ast_.exprs.size());
+      body.end_stmt = static_cast<std::uint32_t>(ast_.stmts.size());
+    } else {
+      body = Body();
+      body.code = code;
+    }
+  }
+
+  static constexpr std::uint32_t kMost = 16;      // values of so many fit the second cache
+  static constexpr std::size_t kBytes = 1 << 14;  // with bytecode as long as this
+
+  Ast& ast_;
+  const DecompileOptions& options_;
+  std::uint32_t begin_ = 0, count_ = 0;
+  std::array<One, kMost> readings_;
+};
+
 void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
   if (options.keep_temporaries) return;
   DynamoNaming naming;
@@ -535,6 +647,9 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
   DecompileOptions options = given;
   options.temp_prefix = unused_prefix(module, given.temp_prefix);
   const std::string functions = unused_prefix(module, Ast().function_prefix);
+  const bool plain_prefixes =
+      options.temp_prefix == given.temp_prefix && functions == Ast().function_prefix;
+  const std::size_t given_names = plain_prefixes ? module.strings.size() : 0;
   Ast ast;
   const auto count = static_cast<std::uint32_t>(module.codes.size());
   std::size_t bytes = 0;
@@ -554,9 +669,16 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
                       4);  // about as many as there will be: nodes that have to move cost time
     ast.stmts.reserve(bytes / 16);
     for (std::uint32_t id = 0; id < count; ++id) ast.bodies[id].code = CodeId(id);
-    for (std::uint32_t id = 0; id < count; ++id) {
+    // A rung that was asked for, for all or for one, has no first reading.
+    const bool together = options.ladder < 5 && options.fallbacks.empty() &&
+                          std::none_of(flat.begin(), flat.end(), [](bool f) { return f; });
+    FirstReadings first(ast, options);
+    for (std::uint32_t id = 0, next = 0; id < count; ++id) {
       const CodeId code(id);
-      if (module[module[code].name] == "__annotate__")  // no body of its own in the source
+      if (together && id == next) next = first.read(id, count);
+      if (together && first.finish(code))
+        straightened[id] = false;
+      else if (module[module[code].name] == "__annotate__")  // no body of its own in the source
         straightened[id] = decompile_guarded(ast, code, plain);
       else if (flat[id])
         straightened[id] =
@@ -619,7 +741,7 @@ Decompiled decompile(Module& module, const DecompileOptions& given) {
         {std::string(module[name.given]), std::string(module[name.real]), name.global});
   if (options.scopes)
     result.scopes = to_text(find_scopes(ast, module.root, is_function), module, options.scopes_of);
-  tell_own_names(ast, options.temp_prefix, options);
+  tell_own_names(ast, options.temp_prefix, options, given_names);
   PrintOptions print = print_options(module, ast, options);
   result.source = options.function ? print_function(ast, module.root, options.name, print)
                                    : print_module(ast, print);

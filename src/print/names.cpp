@@ -57,7 +57,9 @@ std::string_view Names::spell_text(std::string_view name) {
 std::string_view Names::spell_first(StrId id) {
   if (id.index >= module_.strings.size()) return "_missing_name";
   const std::string_view name = module_[id];
-  if (!is_writable_name(name, grammar_)) return spell_text(name);
+  const bool writable = grammar_ == module_.version ? module_.traits(id) & kWritableName
+                                                    : is_writable_name(name, grammar_);
+  if (!writable) return spell_text(name);
   if (plain_.size() <= id.index) plain_.resize(module_.strings.size());
   plain_[id.index] = true;
   return name;

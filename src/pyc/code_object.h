@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "opcode/version.h"
 #include "support/arena.h"
@@ -99,6 +100,14 @@ struct CodeObject {
   CodeId parent;                                 // none for the root
 };
 
+/// What is asked of a name again and again, see Module::traits().
+enum NameTrait : std::uint8_t {
+  kKnownName = 1,       // the others are known
+  kWritableName = 2,    // is_writable_name()
+  kPerhapsMangled = 4,  // like `_C__x`
+  kPrivateName = 8,     // like `__x`
+};
+
 /// A tree of code objects with its constants and strings. Ids index into it. Nested code objects
 /// have SMALLER ids than the one that holds them (children are completed first), so a loop by id is
 /// post-order.
@@ -115,6 +124,15 @@ struct Module {
   const CodeObject& operator[](CodeId id) const { return codes[id.index]; }
   CodeObject& operator[](CodeId id) { return codes[id.index]; }
   std::string_view operator[](StrId id) const { return strings[id.index]; }
+
+  /// NameTrait bits, learnt when first asked for.
+  std::uint8_t traits(StrId id) const {
+    if (id.index < name_traits.size() && name_traits[id.index]) return name_traits[id.index];
+    return learn_traits(id);
+  }
+  std::uint8_t learn_traits(StrId id) const;
+
+  mutable std::vector<std::uint8_t> name_traits;
 
   ConstId add(const Const& value) {
     consts.push_back(value);

@@ -252,6 +252,18 @@ bool is_writable_name(std::string_view name, PyVersion version) {
   return !marks || is_normalized(*points);
 }
 
+std::uint8_t Module::learn_traits(StrId id) const {
+  const std::string_view name = strings[id.index];
+  std::uint8_t traits = kKnownName;
+  if (is_writable_name(name, version)) traits |= kWritableName;
+  if (name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos)
+    traits |= kPerhapsMangled;
+  if (name.starts_with("__") && !name.ends_with("__") && name.find('.') == name.npos)
+    traits |= kPrivateName;
+  if (name_traits.size() <= id.index) name_traits.resize(strings.size());
+  return name_traits[id.index] = traits;
+}
+
 bool is_writable_dotted_name(std::string_view name, PyVersion version) {
   while (true) {
     const std::size_t dot = name.find('.');

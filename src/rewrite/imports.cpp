@@ -135,11 +135,11 @@ void restore_imports(Rewriter& r) {
 
   std::sort(replaced.begin(), replaced.end());
   replaced.erase(std::unique(replaced.begin(), replaced.end()), replaced.end());
-  const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  const auto all = std::count_if(own.begin(), own.end(), [](const Expr& e) {
-    return e.kind == ExprKind::ImportModule || e.kind == ExprKind::ImportedName;
-  });
-  if (static_cast<std::size_t>(all) == replaced.size()) return;
+  std::size_t all = 0;
+  for (const std::span<const Expr> own : r.own_exprs())
+    for (const Expr& e : own)
+      all += e.kind == ExprKind::ImportModule || e.kind == ExprKind::ImportedName;
+  if (all == replaced.size()) return;
   // An import whose value goes elsewhere than into a name has no statement: the function behind it
   // says the same.
   for (ExprId id : collect_expressions(r.ast, r.body)) {

@@ -9,11 +9,6 @@
 namespace depyf {
 namespace {
 
-/// `_C__x`
-bool may_be_mangled(std::string_view name) {
-  return name.size() >= 4 && name[0] == '_' && name[1] != '_' && name.find("__", 2) != name.npos;
-}
-
 /// What mangles the private names of a code object.
 struct Mangling {
   std::string prefix;  // "_C__"; empty outside of classes
@@ -54,13 +49,11 @@ Mangling mangling_of(const Module& module, CodeId code) {
 /// A name such as `__x` that its class has not mangled: written plainly, it would be.
 void refuse_unmangled(const Rewriter& r) {
   const auto is_private = [&](StrId name) {
-    const std::string_view text = r.text(name);
-    return text.starts_with("__") && !text.ends_with("__") && text.find('.') == text.npos;
+    return name && (r.module.traits(name) & kPrivateName);
   };
-  if (std::none_of(r.object.names.begin(), r.object.names.end(), is_private)) return;
   const Mangling mangling = mangling_of(r.module, r.code);
   if (mangling.prefix.empty()) return;
-  for (const Expr& e : std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr)) {
+  const auto refuse = [&](const Expr& e) {
     const bool outside =
         e.kind == ExprKind::Attribute ||
         (e.kind == ExprKind::Name && (e.op == static_cast<std::uint8_t>(NameScope::Global) ||
@@ -68,15 +61,17 @@ void refuse_unmangled(const Rewriter& r) {
     if (outside && is_private(StrId(e.a)) &&
         mangling.covers(r.module, mangling.prefix + std::string(r.text(StrId(e.a)).substr(2))))
       throw UnusualCode("a private name that the class around it has not mangled");
-  }
+  };
+  for (const std::span<const Expr> own : r.own_exprs())
+    std::for_each(own.begin(), own.end(), refuse);
 }
 
 }  // namespace
 
 StrId unmangled(Module& module, CodeId scope, StrId id) {
   if (!id) return id;
+  if (!(module.traits(id) & kPerhapsMangled)) return id;
   const std::string_view name = module[id];
-  if (!may_be_mangled(name)) return id;
   const Mangling mangling = mangling_of(module, scope);
   if (!mangling.covers(module, name)) return id;
   const std::string_view rest = name.substr(mangling.prefix.size() - 2);
@@ -92,9 +87,7 @@ void separate_locals(Rewriter& r) {
   const std::uint32_t parameters = r.object.argcount + r.object.kwonlyargcount +
                                    !!(r.object.flags & kVarArgs) +
                                    !!(r.object.flags & kVarKeywords);
-  const auto own = [&] {
-    return std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  };
+  const std::span<Expr> own = r.own_exprs()[0];  // the passes begin here
   const auto is_scope = [](const Expr& e, NameScope scope) {
     return e.kind == ExprKind::Name && e.op == static_cast<std::uint8_t>(scope);
   };
@@ -102,8 +95,11 @@ void separate_locals(Rewriter& r) {
   FlatMap<std::uint32_t> renamed;  // local -> its name from now on, 0 where it has none yet
   for (std::size_t i = parameters; i < r.object.slots.size(); ++i)
     if (r.object.slots[i].kind == kLocal) renamed[r.object.slots[i].name.index] = kKept;
+  if (std::none_of(r.object.names.begin(), r.object.names.end(),
+                   [&](StrId name) { return renamed.at(name.index); }))
+    return;
   bool any = false;
-  for (const Expr& e : own())
+  for (const Expr& e : own)
     if (is_scope(e, NameScope::Global))
       if (renamed.at(e.a)) {
         renamed[e.a] = 0;
@@ -111,7 +107,7 @@ void separate_locals(Rewriter& r) {
       }
   if (!any) return;
   ExprIds targets;
-  for (const Expr& e : own())
+  for (const Expr& e : own)
     if (e.kind == ExprKind::Comprehension && e.kids[0]) targets.push_back(e.kids[0]);
   collect_below(r.ast, targets);
   for (ExprId id : targets)
@@ -128,22 +124,22 @@ void separate_locals(Rewriter& r) {
     name = to;
   };
   const auto fast = static_cast<std::uint8_t>(NameScope::Fast);
-  for (Expr& e : own())
+  for (Expr& e : own)
     if ((e.kind == ExprKind::Name || e.kind == ExprKind::MatchStar || e.kind == ExprKind::MatchAs ||
          e.kind == ExprKind::MatchMapping) &&
         e.op == fast && e.a != UINT32_MAX)
       rename(e.a);
-  for (Stmt& s : std::span(r.ast.stmts).subspan(r.ast.bodies[r.code.index].first_stmt))
+  const std::span<Stmt> statements = r.own_stmts()[0];
+  for (Stmt& s : statements)
     if (s.kind == StmtKind::Handler && s.flag == fast && s.a != UINT32_MAX) rename(s.a);
 }
 
 void unmangle_names(Rewriter& r) {
-  if (!r.ast.renames) refuse_unmangled(r);
-  const auto looks_mangled = [&](StrId name) { return may_be_mangled(r.module[name]); };
-  if (std::none_of(r.object.names.begin(), r.object.names.end(), looks_mangled) &&
-      std::none_of(r.object.slots.begin(), r.object.slots.end(),
-                   [&](const Slot& slot) { return looks_mangled(slot.name); }))
-    return;
+  std::uint8_t traits = 0;
+  for (const StrId name : r.object.names) traits |= r.module.traits(name);
+  if (!r.ast.renames && (traits & kPrivateName)) refuse_unmangled(r);
+  for (const Slot& slot : r.object.slots) traits |= r.module.traits(slot.name);
+  if (!(traits & kPerhapsMangled)) return;
   const std::string prefix = mangling_of(r.module, r.code).prefix;
   if (prefix.empty()) return;
   auto is_mangled = [&](std::uint32_t a) {

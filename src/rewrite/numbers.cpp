@@ -114,7 +114,7 @@ bool may_be_folded(std::uint64_t value, std::size_t width) {
 
 /// A number of a body whose width says that it is not written as a decimal.
 struct Spelling {
-  std::uint32_t expression = 0;
+  Expr* expression = nullptr;
   IntegerStyle style = IntegerStyle::Decimal;
   bool certain = false;  // the width cannot be that of arithmetic
 };
@@ -127,31 +127,30 @@ void restore_numbers(Rewriter& r) {
   std::vector<Spelling> spellings;
   std::array<std::size_t, 5> of_style{};
   bool arithmetic = false;  // some number is as wide as no literal of its value
-  const std::uint32_t first = r.ast.bodies[r.code.index].first_expr;
-  for (std::uint32_t i = first; i < r.ast.exprs.size(); ++i) {
-    const Expr& e = r.ast.exprs[i];
-    if (e.kind != ExprKind::Constant) continue;
+  const auto look = [&](Expr& e) {
+    if (e.kind != ExprKind::Constant) return;
     const Const& constant = r.module[ConstId(e.a)];
-    if (constant.kind != ConstKind::Int || constant.big || constant.integer < 0) continue;
+    if (constant.kind != ConstKind::Int || constant.big || constant.integer < 0) return;
     const SourceSpan span = columns.at(e.origin);
-    if (span.line == 0 || span.end <= span.first + kPrefix) continue;  // unknown, or decimal
+    if (span.line == 0 || span.end <= span.first + kPrefix) return;  // unknown, or decimal
     const auto value = static_cast<std::uint64_t>(constant.integer);
     const std::size_t width = span.end - span.first;
     const IntegerStyle found = style(value, width);
     if (found == IntegerStyle::Decimal) {
       const bool padded = width == 4 || width == 6 || width == 10;  // `0x0F`
       arithmetic = arithmetic || (width > decimals(value) && !padded);
-      continue;
+      return;
     }
     const bool sure = width == decimals(value) || !may_be_folded(value, width);
     ++of_style[static_cast<std::size_t>(found)];
-    spellings.push_back({i, found, sure});
-  }
+    spellings.push_back({&e, found, sure});
+  };
+  for (const std::span<Expr> own : r.own_exprs()) std::for_each(own.begin(), own.end(), look);
   for (const Spelling& s : spellings) {
     constexpr std::size_t kTable = 4;  // so many numbers of one base are no accident
     const bool in_table = !arithmetic && s.style != IntegerStyle::Octal &&
                           of_style[static_cast<std::size_t>(s.style)] >= kTable;
-    if (s.certain || in_table) r.ast.exprs[s.expression].op = static_cast<std::uint8_t>(s.style);
+    if (s.certain || in_table) s.expression->op = static_cast<std::uint8_t>(s.style);
   }
 }
 

@@ -36,8 +36,7 @@ class Reaching {
   enum Target : std::uint8_t { kFree = 1, kFixed };
 
   bool odd(std::uint32_t name) const {
-    return name < r_.module.strings.size() &&
-           !is_writable_name(r_.module[StrId(name)], r_.module.version);
+    return name < r_.module.strings.size() && !(r_.module.traits(StrId(name)) & kWritableName);
   }
   static bool is_variable(const Expr& e) {
     return e.kind == ExprKind::Name && (e.op == static_cast<std::uint8_t>(NameScope::Fast) ||

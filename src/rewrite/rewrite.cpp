@@ -48,8 +48,15 @@ Rewriter::Rewriter(Ast& tree, CodeId id)
       object((*tree.module)[id]),
       role(role_of(*tree.module, id)),
       body(tree.bodies[id.index].stmts),
-      next_expr(tree.bodies[id.index].first_expr),
-      next_stmt(tree.bodies[id.index].first_stmt) {}
+      next_expr(static_cast<std::uint32_t>(tree.exprs.size())),
+      next_stmt(static_cast<std::uint32_t>(tree.stmts.size())),
+      added_expr(next_expr),
+      added_stmt(next_stmt) {
+  const std::span<const Expr> exprs = own_exprs()[0];
+  const std::span<const Stmt> stmts = own_stmts()[0];
+  for (const Expr& e : exprs) kinds.exprs |= mask(e.kind);
+  for (const Stmt& s : stmts) kinds.stmts |= mask(s.kind);
+}
 
 void Rewriter::add_kinds() {
   for (const Expr& e : std::span(ast.exprs).subspan(next_expr)) kinds.exprs |= mask(e.kind);

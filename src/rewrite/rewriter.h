@@ -1,5 +1,7 @@
 #pragma once
 // What the passes of rewrite/ share: the body under work and small helpers.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -41,6 +43,7 @@ struct Rewriter {
 
   NodeKinds kinds;  // of the nodes up to next_expr and next_stmt, see may_hold
   std::uint32_t next_expr, next_stmt;
+  const std::uint32_t added_expr, added_stmt;  // what the passes make has these ids or later ones
 
   Rewriter(Ast& tree, CodeId id);
   ~Rewriter();
@@ -55,6 +58,20 @@ struct Rewriter {
   const NodeKinds& look() {
     if (next_expr < ast.exprs.size() || next_stmt < ast.stmts.size()) add_kinds();
     return kinds;
+  }
+
+  /// What structure/ made for the body, and what the passes have added.
+  std::array<std::span<Expr>, 2> own_exprs() const {
+    const Body& own = ast.bodies[code.index];
+    const std::span<Expr> all(ast.exprs);
+    const std::uint32_t end = std::min(own.end_expr, added_expr);
+    return {all.subspan(own.first_expr, end - own.first_expr), all.subspan(added_expr)};
+  }
+  std::array<std::span<Stmt>, 2> own_stmts() const {
+    const Body& own = ast.bodies[code.index];
+    const std::span<Stmt> all(ast.stmts);
+    const std::uint32_t end = std::min(own.end_stmt, added_stmt);
+    return {all.subspan(own.first_stmt, end - own.first_stmt), all.subspan(added_stmt)};
   }
 
   std::string_view text(StrId id) const { return id ? module[id] : std::string_view(); }

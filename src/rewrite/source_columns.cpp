@@ -144,7 +144,7 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
     case StmtKind::AugAssign:
     case StmtKind::Expr: {
       const std::uint32_t first = r_.ast.bodies[r_.code.index].first_stmt;
-      if (starts_.empty()) starts_.resize(r_.ast.stmts.size() - first);
+      if (starts_.empty()) starts_.resize(r_.own_stmts()[0].size());
       const std::size_t place = std::size_t{id.index} - first;
       if (place >= starts_.size()) return start_of_roots(s);  // of a nested body, or made later
       Start& known = starts_[place];

@@ -103,10 +103,11 @@ void restore_percent_format(Rewriter& r, ExprId id) {
 }  // namespace
 
 void restore_strings(Rewriter& r) {
-  const auto own = std::span(r.ast.exprs).subspan(r.ast.bodies[r.code.index].first_expr);
-  const bool plain =
-      r.may_hold(ExprKind::Binary) &&
-      std::any_of(own.begin(), own.end(), [&](const Expr& e) { return was_plain_fstring(r, e); });
+  bool plain = false;
+  if (r.may_hold(ExprKind::Binary))
+    for (const std::span<const Expr> own : r.own_exprs())
+      plain = plain || std::any_of(own.begin(), own.end(),
+                                   [&](const Expr& e) { return was_plain_fstring(r, e); });
   if (!plain && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
   std::vector<ExprId> order;
   for (ExprId id : collect_expressions(

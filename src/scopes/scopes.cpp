@@ -435,6 +435,11 @@ class Collector {
 
   void name(const Expr& e, std::uint32_t scope) {
     const bool global = static_cast<NameScope>(e.op) == NameScope::Global;
+    // Most names have just been met in the same scope.
+    if (last_use_.size() <= e.a) last_use_.resize(module_.strings.size());
+    const std::uint32_t use = 2 * scope + global + 1;
+    if (last_use_[e.a] == use) return;
+    last_use_[e.a] = use;
     note(scope, e.a, static_cast<std::uint16_t>(kUsed | (global ? kMeantGlobal : 0)));
     if (is_function_like(tree_.scopes[scope].kind) && module_[StrId(e.a)] == "super")
       add(scope, module_.intern("__class__").index, kUsed);
@@ -473,6 +478,7 @@ class Collector {
   ScopeTree tree_;
   std::vector<Work> work_;
   std::vector<Nested> bodies_;
+  std::vector<std::uint32_t> last_use_;  // by StrId: the scope and kind of the last load, and one
 };
 
 /// Where each name is found, from what the scopes around say.

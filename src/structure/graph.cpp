@@ -23,6 +23,7 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
   body.code = l.code;
   body.first_expr = first_expr;
   body.first_stmt = first_stmt;
+  body.end_expr = body.end_stmt = UINT32_MAX;
   nodes.reserve(l.blocks.size());
   for (LiftedBlock& block : l.blocks) nodes.emplace_back(std::move(block));
   for (Node& node : nodes)
