@@ -1,6 +1,6 @@
 """What four ways of looking at the toy example leave behind: files, bytes, lines of output. The table of docs/comparison.md.
 
-Usage: python bench/compare_tools.py [PROGRAM]   (needs torch; tlparse, from requirements-docs.txt, in the same environment)
+Usage: python bench/compare_tools.py [PROGRAM | --run-time]   (needs torch; tlparse, from requirements-docs.txt, in the same environment)
 """
 
 import os
@@ -49,8 +49,53 @@ def row(name, seconds, files, count, lines, extra=""):
     )
 
 
+#: what each way of looking at run time leaves, of 100 calls of the toy example
+RUN_TIME = """
+import json, os, sys
+import torch, depyf
+sys.argv = ["toy.py"]
+from toy import toy_example
+
+toy = torch.compile(toy_example._torchdynamo_orig_callable, backend="aot_eager")
+arguments = torch.randn(10), torch.ones(10)
+for _ in range(3):
+    toy(*arguments)
+with torch.profiler.profile() as profiler:
+    for _ in range(100):
+        toy(*arguments)
+table = profiler.key_averages().table()
+rows = [line for line in table.splitlines() if line.strip() and not line.startswith("-")]
+print("torch.profiler", len(rows) - 3, len(table.encode()) / 1024)
+profiler.export_chrome_trace("trace.json")
+events = json.load(open("trace.json"))["traceEvents"]
+print("Perfetto", sum(1 for one in events if one.get("ph") == "X"), os.path.getsize("trace.json") / 1024)
+found = str(depyf.profile(toy, *arguments, calls=100))
+print("depyf.profile", len(found.splitlines()), len(found.encode()) / 1024)
+"""
+
+
+def run_time(folder):
+    """Prints the rows of run time: lines or events, and KiB, of each tool."""
+    with open(os.path.join(folder, "run_time.py"), "w", encoding="utf-8") as stream:
+        stream.write(RUN_TIME)
+    _, out = run([sys.executable, "run_time.py"], folder)
+    print("\n| run time | lines or events | KiB |\n| --- | --- | --- |")
+    for line in out.splitlines():
+        name, _, rest = line.partition(" ")
+        if name in ("torch.profiler", "Perfetto", "depyf.profile"):
+            print("| %s | %s | %.0f |" % (name, rest.split()[0], float(rest.split()[1])))
+
+
 def main():
-    """Prints the table."""
+    """Prints the tables; with --run-time only that of run time."""
+    if "--run-time" in sys.argv:
+        base = tempfile.mkdtemp()
+        try:
+            shutil.copy(PROGRAM, os.path.join(base, "toy.py"))
+            run_time(base)
+        finally:
+            shutil.rmtree(base)
+        return
     program = sys.argv[1] if len(sys.argv) > 1 else PROGRAM
     base = tempfile.mkdtemp()
     try:
@@ -103,6 +148,8 @@ def main():
             len(out.splitlines()),
             "%.1f s to build the page again" % again,
         )
+        shutil.copy(PROGRAM, folders["plain"])
+        run_time(folders["plain"])
     finally:
         shutil.rmtree(base)
 

@@ -13,7 +13,7 @@ import tokenize
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice import NO_ACTION, OUTSIDE
+from depyf.advice import NO_ACTION, ONE_FOR_EACH, OUTSIDE
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -49,7 +49,7 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         recompiled = {one.function for one in listed if one.kind == "recompile"}
         kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
         if len(kept) == len(found):
-            return sorted(top, key=lambda one: (not one.gave_up, -one.seconds))
+            return sorted(top, key=_listed)
         found = kept
 
 
@@ -85,8 +85,14 @@ def _found(document: Document) -> List[Change]:
     return sorted(found, key=_rank)
 
 
-def _rank(one: Change) -> Tuple[bool, float]:
-    return one.kind != "failure" and not one.gave_up, -one.seconds
+def _rank(one: Change) -> Tuple[bool, bool, float]:
+    """Failures first, then what costs most; what is normal stands behind what is not."""
+    first = one.kind == "failure" or one.gave_up
+    return not first, one.row in ONE_FOR_EACH and not first, -one.seconds
+
+
+def _listed(one: Change) -> Tuple[bool, bool, float]:
+    return not one.gave_up, one.row in ONE_FOR_EACH and not one.gave_up, -one.seconds
 
 
 def _merged(found: List[Change]) -> List[Change]:
@@ -204,14 +210,29 @@ def _has_effects(file: str, line: int) -> bool:
 
 
 def _is_effect(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Return):
+    if isinstance(node, (ast.Return, ast.Assign)):
         return not _may_be_tensor(node.value)
     return isinstance(node, (ast.Raise, ast.Break, ast.Continue, ast.Expr))
 
 
+#: expressions that torch.where cannot take
+_NO_TENSORS = (
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+    ast.JoinedStr,
+    ast.Lambda,
+)
+
+
 def _may_be_tensor(node: Optional[ast.expr]) -> bool:
     """Whether torch.where can take what an expression gives."""
-    if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)):
+    if isinstance(node, _NO_TENSORS):
         return False
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (bool, int, float))
@@ -280,7 +301,7 @@ def _with_where(source: str, tree: ast.Module, line: int) -> Optional[str]:
         for index, node in enumerate(body):
             if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
                 following = body[index + 1] if index + 1 < len(body) else None
-                return _where_of(source, node, following)
+                return _where_of(source, tree, node, following)
     return None
 
 
@@ -292,7 +313,22 @@ def _bodies(tree: ast.AST) -> Iterator[List[Any]]:
                 yield found
 
 
-def _where_of(source: str, node: Any, following: Any) -> Optional[str]:
+def _bound_before(tree: ast.Module, before: Any) -> Set[str]:
+    """The names that the function around a statement binds on the lines before it."""
+    around = [one for one, _ in _functions(tree) if one.lineno <= before.lineno <= one.end_lineno]
+    if not around:
+        return set()
+    function = max(around, key=lambda one: one.lineno)
+    arguments = function.args
+    found = {one.arg for one in arguments.args + arguments.kwonlyargs}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if node.lineno < before.lineno:
+                found.add(node.id)
+    return found
+
+
+def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
     then, last = node.body[0], node.end_lineno
@@ -302,8 +338,11 @@ def _where_of(source: str, node: Any, following: Any) -> Optional[str]:
         target = then.targets[0]
         if not isinstance(target, ast.Name):
             return None
+        if not _may_be_tensor(then.value):
+            return None
         first, begin = _segment(source, then.value), target.id + " = "
-        second = target.id
+        # without an else the name must have a value before
+        second = target.id if target.id in _bound_before(tree, node) else None
         if node.orelse:
             other = node.orelse[0]
             same = (
@@ -312,7 +351,7 @@ def _where_of(source: str, node: Any, following: Any) -> Optional[str]:
                 and isinstance(other.targets[0], ast.Name)
                 and other.targets[0].id == target.id
             )
-            second = _segment(source, other.value) if same else None
+            second = _segment(source, other.value) if same and _may_be_tensor(other.value) else None
     elif isinstance(then, ast.Return) and then.value is not None:
         other = node.orelse[0] if node.orelse else following
         if not isinstance(other, ast.Return) or other.value is None:

@@ -205,7 +205,16 @@ class _Texts:
         return normal(dumped.text_of(self.document["folder"], path), self.ranks)
 
     def guards(self, entry: Document) -> List[str]:
-        return sorted(normal(guard["text"], self.ranks) for guard in entry.get("guards") or ())
+        found: List[str] = []
+        marks: Dict[str, int] = collections.Counter()
+        for guard in entry.get("guards") or ():
+            text = normal(guard["text"], self.ranks)
+            mark = summary.MARK.match(text)
+            if mark is None:
+                found.append(text)
+            else:  # torch asks it of each tensor, several times
+                marks[mark.group(1)] += 1
+        return sorted(found + [summary.folded_marks(count, of) for of, count in marks.items()])
 
     def breaks(self, entry: Document) -> List[str]:
         return [

@@ -109,7 +109,8 @@ def _add_earlier(document: Document, name: Any) -> None:
             key: earlier[key] + document.get(key, [])
             for key in ("functions", "unattributed", "problems")
         }
-        joined["profiles"] = earlier.get("profiles", []) + document.get("profiles", [])
+        for key in ("profiles", "nonfinite"):
+            joined[key] = earlier.get(key, []) + document.get(key, [])
         document.update(joined)
         document["started"] = min(earlier["started"], document["started"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

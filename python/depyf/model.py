@@ -489,6 +489,7 @@ class Run:
     problems: List[Problem] = field(default_factory=list)
     unavailable: Dict[str, str] = field(default_factory=dict)
     profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
+    nonfinite: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.numbers
 
     def entries(self) -> Iterator[Entry]:
         """Every entry of every function, in order of compilation within each function."""
@@ -556,6 +557,7 @@ class Run:
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
             "profiles": self.profiles,
+            "nonfinite": self.nonfinite,
         }
 
     def __repr__(self) -> str:

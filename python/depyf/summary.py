@@ -353,11 +353,10 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
                 place(where[0], where[1], links) if where else "?",
                 shown(said["what"]),
             )
-            found.setdefault((head, said["why"], said["explanation"]), (said, []))[1].append(
-                entry["compile_id"]
-            )
+            what = head, said["why"], said["explanation"], said["then"]
+            found.setdefault(what, (said, []))[1].append(entry["compile_id"])
     lines = []
-    for (head, why, explanation), (said, ids) in found.items():
+    for (head, why, explanation, then), (said, ids) in found.items():
         lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
         if said["source"]:
             lines.append("    > " + shown(said["source"]))
@@ -366,7 +365,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
                 "    called from your line %s: %s"
                 % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
             )
-        lines.extend("    " + _plain(text) for text in (why, said["then"], explanation) if text)
+        lines.extend("    " + _plain(text) for text in (why, then, explanation) if text)
         lines.extend("    help: " + _plain(hint) for hint in said["help"])
         lines.extend("    torch's hint: " + _plain(hint) for hint in said["hints"])
         if said["url"]:
@@ -452,7 +451,15 @@ def _node_place(node: Any, links: bool) -> str:
 
 
 #: torch's own guards that a tensor has no mark of mark_dynamic and its like
-_MARK = re.compile(r"^hasattr\((.+), '_dynamo_\w*indices'\) == False$")
+MARK = re.compile(r"^hasattr\((.+), '_dynamo_\w*indices'\) == False$")
+
+
+def folded_marks(count: int, things: str) -> str:
+    """That many guards of torch's own which ask that nothing of some tensors is marked."""
+    return "%s that no size is marked (mark_dynamic and its like) of %s" % (
+        _many(count, "guard"),
+        things,
+    )
 
 
 def guards_text(document: Document, line: str, links: bool = False) -> str:
@@ -505,7 +512,7 @@ def guards_text(document: Document, line: str, links: bool = False) -> str:
                     shown(function.get("qualname") or function["name"]) if function else "?",
                     entry["compile_id"],
                 )
-                mark = _MARK.match(guard["text"])
+                mark = MARK.match(guard["text"])
                 if mark:
                     marks.setdefault((len(lines), head), []).append(mark.group(1))
                     continue
@@ -513,11 +520,7 @@ def guards_text(document: Document, line: str, links: bool = False) -> str:
                 lines.append(head + kind + shown(guard["text"]))
     for (place_of, head), tensors in reversed(list(marks.items())):
         things = ", ".join(dict.fromkeys(words.short(name) for name in tensors))
-        folded = "%s that no size is marked (mark_dynamic and its like) of %s" % (
-            _many(len(tensors), "guard"),
-            shown(things),
-        )
-        lines.insert(place_of, head + folded)
+        lines.insert(place_of, head + folded_marks(len(tensors), shown(things)))
     if lines:
         return "\n".join(lines)
     told = ", ".join("%s:%d" % (shown(name), where) for name, where in sorted(others)[:20])

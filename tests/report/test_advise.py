@@ -257,6 +257,65 @@ def test_torch_where_is_not_advised_for_what_is_no_value(tmp_path, side, rest):
     assert change.advice.startswith(OUTSIDE) and not change.patch
 
 
+@pytest.mark.parametrize(
+    "before, branch",
+    [
+        ("g = [x]", "if x.any():\n        g = [y * 2 for y in g]"),  # a list is no tensor
+        ("g = x", "if x.any():\n        g = g + 1\n    else:\n        g = (x, x)"),
+        ("y = x", "if x.any():\n        g = y + 1"),  # nothing that g is otherwise
+    ],
+)
+def test_a_patch_with_torch_where_has_two_tensors(tmp_path, before, branch):
+    program = tmp_path / "sides.py"
+    program.write_text(
+        "import torch\n\ndef f(x):\n    %s\n    %s\n    return g\n" % (before, branch)
+    )
+    met = dict(BRANCH, location="%s:5" % program)
+    (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
+    assert not change.patch
+
+
+def test_what_is_normal_stands_behind_what_can_be_mended():
+    entries = [again("/a/b.py", 1, 9.0, "flag == True"), again("/a/c.py", 2, 1.0, REASONS[2])]
+    assert [one.row for one in advise.changes(run_of(entries))] == ["rank", "flag"]
+
+
+def test_a_key_that_came_is_named():
+    text = advise.text(run_of([again("/a/b.py", 1, 9.0, "not ___dict_contains('labels', batch)")]))
+    assert "the key 'labels' was not in batch, now is" in text
+
+
+def test_a_break_that_ends_a_function_is_told_apart_from_the_same_elsewhere():
+    looped = "%s\n  Skipping the frame: graph break in a for/while loop" % ITEM["reason"]
+    breaks_met = [dict(ITEM, location="/a/b.py:3", text=text) for text in ("", looped)]
+    entries = [compiled("/a/b.py", line, 1.0, breaks=[one]) for line, one in enumerate(breaks_met)]
+    assert summary.breaks_text(run_of(entries)).count("torch gives the whole function up") == 1
+
+
+SIZE = "tensor 'x' size mismatch at index 1. expected 3, actual 4"
+
+
+@pytest.mark.parametrize(
+    "reason, guard, row",
+    [
+        (SIZE, "check_tensor(L['x'], Tensor, torch.float32, size=[2, 4], stride=[4, 1])", "size"),
+        ("count == 2", "L['count'] == 3", "integer"),
+        ("limit == 0.5", "L['limit'] == 1.5", "float"),
+        ("self.limit == 0.5", "L['self'].limit == 1.5", "float attribute"),
+    ],
+)
+def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, guard, row):
+    def change_of(text):
+        entry = dict(again("/a/b.py", 1, 9.0, reason), guards=[{"text": text}])
+        return advise.changes(run_of([entry]))[0]
+
+    change = change_of(guard)
+    assert change.row == row + " used as a constant" and "do" in change.advice
+    assert "again for it alone" in change.words and "not help" in change.advice
+    other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
+    assert change_of(other).row == row
+
+
 def test_a_normal_recompile_of_what_torch_keeps_on_its_stack_is_left_out():
     small = "tensor '___stack0' size mismatch at index 0. expected 4, actual 1"
     assert advise.text(run_of([again("/a/b.py", 1, 9.0, small)])).startswith("nothing to advise")

@@ -210,6 +210,18 @@ def test_normal_texts():
     assert normal("device='cuda:1'") != normal("device='cuda:0'")
 
 
+def test_guards_that_nothing_is_marked_are_one_line_for_each_tensor(dumps):
+    document = summary.load(dumps["a"])
+    more = copy.deepcopy(document)
+    guards = more["functions"][0]["entries"][0]["guards"]
+    for mark in ("dynamic", "unbacked", "strict_unbacked"):
+        text = "hasattr(L['mask'], '_dynamo_%s_indices') == False" % mark
+        guards.append(dict(guards[0], text=text))
+    (change,) = difference.compare(document, more).changes
+    assert change.sign == "+" and "3 guards that no size is marked" in change.what
+    assert change.what.endswith("of L['mask']") and "hasattr" not in str(change)
+
+
 def test_lines_that_have_guards_are_named_where_the_one_asked_for_has_none():
     guards = [
         {"text": "L['n'] == 1", "kind": "", "comment": "# y = x * n  # home/me/train.py:7 in f"},

@@ -1,7 +1,9 @@
 """find_nonfinite and compare_stages: the right node is named, and nothing of the program is changed."""
 
+import json
 import os
 import re
+
 
 import depyf
 import pytest
@@ -317,3 +319,49 @@ def test_an_operation_that_writes_to_its_own_input_is_named(form):
     found = depyf.find_nonfinite(function, x)
     assert found.first is not None and "div_" in found.first.operation and found.first.kind == "NaN"
     assert torch.equal(x, torch.ones(3))
+
+
+def quotient(a, b):
+    return a / b
+
+
+def logarithm(a, b):
+    return torch.log(a - 2) + b
+
+
+def of_rows(a, b):
+    return torch.softmax(a * float("-inf"), -1) + b
+
+
+def whole(a, b):
+    return a.sum() / b.sum()
+
+
+@pytest.mark.parametrize(
+    "function, told",
+    [
+        (quotient, "first at [0, 1]: 0 / 0"),
+        (logarithm, "first at [0, 0]: log(-1)"),
+        (of_rows, "first at [0, 1]: 0 * -inf"),
+        (whole, "first at the only element: 1 / 0"),
+    ],
+)
+def test_what_was_computed_at_the_first_element_is_told(function, told):
+    report = depyf.find_nonfinite(function, torch.tensor([[1.0, 0.0]]), torch.zeros(1, 2))
+    assert told in str(report)
+
+
+def test_of_an_operator_on_many_elements_only_the_place_is_told():
+    report = depyf.find_nonfinite(
+        lambda a: torch.softmax(a, -1), torch.full((2, 3), float("-inf")), backward=False
+    )
+    assert report.first_nan.element == "[0, 0]"
+
+
+def test_what_was_found_stays_in_the_dump(tmp_path):
+    with depyf.prepare_debug(str(tmp_path)):
+        depyf.find_nonfinite(quotient, torch.zeros(1, 2), torch.zeros(1, 2))
+    (found,) = json.loads((tmp_path / "depyf.json").read_text())["nonfinite"]
+    assert found["found"] and found["function"] == "quotient"
+    assert "0 / 0" in found["text"] and "0 / 0" in (tmp_path / "README.md").read_text()
+    assert "first at [0, 0]: 0 / 0" in (tmp_path / "index.html").read_text()

@@ -1,6 +1,7 @@
 """depyf.profile: the parts of a call add up to what the clock says, and entries are told apart."""
 
 import json
+import re
 from pathlib import Path
 
 import depyf
@@ -134,6 +135,87 @@ def test_the_slow_example_shows_its_three_causes(tmp_path):
     assert "the whole program" in done.stderr and "guards" in done.stderr
     row = next(line for line in done.stderr.splitlines() if "] step" in line)
     assert " 2000 " in row
+    assert "graphs" not in row and re.search(r"aten::add +2000 .*slow\.py:20", done.stderr)
+    last = done.stderr.strip().splitlines()[-3:]
+    assert any(
+        "step [2/0]: " in one and "too small to be compiled by itself" in one for one in last
+    )
+
+
+@NAMED
+def test_an_operator_has_the_lines_that_it_computes():
+    torch._dynamo.reset()
+    found = depyf.profile(torch.compile(toy, backend="aot_eager"), torch.randn(10), torch.ones(10))
+    first = toy.__code__.co_firstlineno
+    lines = {one.name: one.lines for one in found.operators}
+    place = "test_profile.py:%d"
+    assert [one.endswith(place % (first + 1)) for one in lines["aten::div"]] == [True]
+    assert [one.endswith(place % (first + 2)) for one in lines["aten::lt"]] == [True]
+    assert {row.name for one in found.entries for row in one.operators} <= set(lines)
+    (compiled,) = [one for one in found.entries if "from line" not in one.name]
+    assert {"aten::div", "aten::sum"} <= {one.name for one in compiled.operators}
+
+
+GRAPH = """
+        # File: /a/b.py:7 in f, code: y = x.sin() + 1
+        sin: "f32[4][1]cpu" = torch.ops.aten.sin.default(primals_1)
+        add: "f32[4][1]cpu" = torch.ops.aten.add.Tensor(sin, 1);  sin = None
+
+        # File: /a/b.py:8 in f, code: return y @ w + 1
+        mm: "f32[4][1]cpu" = torch.ops.aten.mm.default(add, w);  add = w = None
+        add_1: "f32[4][1]cpu" = torch.ops.aten.add.Tensor(mm, 1);  mm = None
+"""
+CAPTURED = """
+        # File: /a/c.py:3 in f, code: y = torch.abs(x) * 2
+        abs_1: "f32[4]" = torch.abs(l_x_);  l_x_ = None
+        y: "f32[4]" = abs_1 * 2;  abs_1 = None
+        z: "f32[4]" = y.cos();  y = None
+"""
+KERNELS = """
+# kernel path: /tmp/k.py
+# Topologically Sorted Source Nodes: [sin, add], Original ATen: [aten.sin, aten.add]
+# Source node to ATen node mapping:
+#   sin => sin
+triton_poi_fused_add_sin_0 = async_compile.triton('triton_', 'text')
+
+
+other = async_compile.triton('triton_', 'text')
+"""
+
+
+def test_lines_are_read_from_graphs_and_kernels():
+    from depyf.trace.operator_lines import lines_of
+
+    found = lines_of([("kernel", KERNELS), ("Forward_graph", GRAPH), ("Captured_Graph", CAPTURED)])
+    names = {name: [one.rpartition("/")[2] for one in lines] for name, lines in found.items()}
+    assert names == {
+        "aten::sin": ["b.py:7"],
+        "aten::add": ["b.py:7", "b.py:8"],
+        "aten::mm": ["b.py:8"],
+        "aten::abs": ["c.py:3"],
+        "aten::mul": ["c.py:3"],
+        "aten::cos": ["c.py:3"],
+        "triton_poi_fused_add_sin_0": ["b.py:7"],
+    }
+
+
+def test_a_profile_says_what_its_figures_come_to():
+    from depyf.report.runtime import conclusions
+
+    def of(parts, entries=()):
+        whole = sum(parts.values())
+        return conclusions({"parts": parts, "whole": whole, "entries": entries})
+
+    assert of({"compiling": 3.0, "graphs": 7.0})[0].startswith("30 % of the time went to compiling")
+    assert "75 % of the time is code that is not compiled." in of({"other": 3.0, "graphs": 1.0})
+    assert "80 % of the time is what the graphs compute" in of({"graphs": 8.0, "guards": 2.0})[0]
+    entry = {"name": "f", "compile_id": "0/0", "calls": 100, "operators": []}
+    small = dict(entry, parts={"guards": 2e-3, "python": 5e-3, "operators": 1e-3})
+    (told,) = of({"guards": 1.0}, [small])
+    assert told.startswith("f [0/0]: 70 µs of 80 µs for each call are guards")
+    large = dict(entry, parts={"guards": 2e-3, "graphs": 5e-3})
+    assert of({"guards": 1.0}, [large]) == of({"guards": 1.0}, [dict(small, calls=3)]) == []
+    assert of({}) == []
 
 
 def test_the_peak_of_memory_is_that_of_the_tensors():

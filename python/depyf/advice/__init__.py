@@ -21,8 +21,14 @@ Row = namedtuple("Row", "key ids reason where names words help")
 #: rows of what torch does by design: nothing to mend, so they stand behind all else
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
+#: rows for which torch's own hint would mislead
+WITHOUT_HINTS = NORMAL + ("item that decides",)
+
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
 NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
+
+#: rows of which one compile for each is normal: what spares one stands behind what is a mistake
+ONE_FOR_EACH = ("requires_grad", "global state", "given or None", "none", "flag", "text")
 
 
 #: rows of recompiles because of the mode in which a function is called

@@ -30,6 +30,16 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_ITEM_DECIDES = """
+@torch.compile(backend="eager")
+def f(x):
+    total = x.sum().item()
+    if total > 5:
+        return x * 2
+    return x + 1
+
+result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
+"""
 _WHILE = """
 @torch.compile(backend="eager")
 def f(x):
@@ -123,6 +133,20 @@ for _ in range(3):
     weight.grad = torch.ones(3)
     step()
     scheduler.step()
+result = weight.detach()
+"""
+_TRAINING = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+@torch.compile(backend="eager")
+def step(x):
+    optimizer.zero_grad()
+    (x * weight).sum().backward()
+    optimizer.step()
+
+for _ in range(3):
+    step(torch.ones(3))
 result = weight.detach()
 """
 _DDP = """
@@ -357,6 +381,52 @@ result = f(torch.ones(3), torch.tensor([1, 0, 1]))
         reason=r"^(generic_jump|Data-dependent branching)",
     ),
     row(
+        "item that decides",
+        "A tensor's value is turned into a Python number, and Python needs it at {at}, so it must "
+        "wait for the graph. torch's capture_scalar_outputs does not help: torch then stops at "
+        "that line.",
+        [
+            helps(
+                "Let a tensor decide: torch.where(condition, a, b), or torch.cond.",
+                _ITEM_DECIDES,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return torch.where(x.sum() > 5, x * 2, x + 1)
+
+result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
+""",
+            ),
+            helps(
+                "Where what is decided is no tensor: return the tensor, and call .item() and "
+                "decide outside of the compiled function.",
+                _ITEM_DECIDES,
+                """
+@torch.compile(backend="eager")
+def first(x):
+    return x.sum()
+
+@torch.compile(backend="eager")
+def large(x):
+    return x * 2
+
+@torch.compile(backend="eager")
+def small(x):
+    return x + 1
+
+def f(x):
+    return large(x) if first(x).item() > 5 else small(x)
+
+result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ needs it",
+        names=r"\n\? (?P<at>line \d+) needs it",
+    ),
+    row(
         "item",
         "A tensor's value is turned into a Python number, so Python must wait for it.",
         [
@@ -374,7 +444,9 @@ result = f(torch.ones(3))
 """,
             ),
             helps(
-                "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph.",
+                "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph, "
+                "where Python does not need the number for a branch, a range or an element of a "
+                "list.",
                 _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True\n" + _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True",
@@ -495,6 +567,35 @@ result = weight.detach()
         ids=("GB0007", "GB0008", "GB0156"),
         reason=r"marked as skipped|Unsupported method call",
         where=r"nn[/\\]parallel[/\\]distributed\.py|DistributedDataParallel\._inside_ddp_forward",
+    ),
+    row(
+        "training step",
+        "`{called}` is not traced by design: it belongs around what is compiled.",
+        [
+            helps(
+                "Compile the function that computes the loss, and `optimizer.step` by itself; "
+                "leave zero_grad(), GradScaler and schedulers outside.",
+                _TRAINING,
+                """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+@torch.compile(backend="eager")
+def loss_of(x):
+    return (x * weight).sum()
+
+update = torch.compile(optimizer.step, backend="eager")
+for _ in range(3):
+    optimizer.zero_grad()
+    loss_of(torch.ones(3)).backward()
+    update()
+result = weight.detach()
+""",
+            ),
+        ],
+        ids=("GB0007", "GB0008"),
+        reason=r"marked as skipped",
+        where=r"function `(\w*Optimizer\.zero_grad|GradScaler\.\w+|\w*(Scheduler|LR)\w*\.step)`",
     ),
     row(
         "data loader",
@@ -723,7 +824,9 @@ print("the sum is", y)
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch "
-                "print at the end of the graph.",
+                "print at the end of the graph, where tensors and constants are printed: a number "
+                "that changes from call to call still breaks it, and inside of a "
+                "torch.autograd.Function the message is lost.",
                 _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n" + _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)",

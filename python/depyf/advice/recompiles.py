@@ -298,6 +298,82 @@ def f(x, mask):
 result = [f(torch.ones(3), None), f(torch.ones(3), torch.ones(3))]
 """
 
+_UNROLLED = """
+@torch.compile(backend="eager")
+def f(x):
+    total = torch.zeros(3)
+    for index in range(x.shape[0]):
+        total = total * 0.5 + x[index]
+    return total
+
+result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+"""
+_STATIC = """
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(size, 3)) for size in (4, 5, 6)]
+"""
+_TIMES = """
+@torch.compile(backend="eager")
+def f(x, count):
+    for _ in range(count):
+        x = x * 0.5 + 1
+    return x
+
+result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+"""
+_CLAMP = """
+@torch.compile(backend="aot_eager")
+def f(x, limit):
+    return x.clamp(max=limit)
+
+result = [f(torch.arange(4.0), limit) for limit in (0.5, 1.5, 2.5)]
+"""
+_CLAMP_ATTRIBUTE = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.limit = 0.5
+
+    def forward(self, x):
+        return x.clamp(max=self.limit)
+
+model = Model()
+compiled = torch.compile(model, backend="aot_eager")
+result = []
+for limit in (0.5, 1.5, 2.5):
+    model.limit = limit
+    result.append(compiled(torch.arange(4.0)))
+"""
+_OF_OBJECT = """
+class Count:
+    def __init__(self):
+        self.steps = 0
+
+@torch.compile(backend="eager")
+def f(x, count):
+    count.steps += 1
+    return x * count.steps
+
+count = Count()
+result = [f(torch.ones(3), count) for _ in range(4)]
+"""
+_TOKENIZER = """
+vocabulary = {"the": 0, "cat": 1, "sat": 2}
+table = torch.arange(12.0).reshape(3, 4)
+
+def tokenize(text):
+    return torch.tensor([vocabulary[word] for word in text.split()])
+
+@torch.compile(backend="eager", dynamic=True)
+def embed(text):
+    return table[tokenize(text)].sum(0)
+
+result = [embed(text) for text in ("the cat", "the cat sat", "cat the sat the")]
+"""
+
 _SMALL_TEXT = (
     "torch compiles the sizes 0 and 1 by themselves, so one compile for size 1 and one for the "
     "others is normal and needs no action; padding to a size of at least 2 before the call "
@@ -335,6 +411,98 @@ for size in (4, 5, 6):
                 "torch.compile(..., dynamic=True) does it for every size.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "size used as a constant",
+        "",
+        [
+            helps(
+                "dynamic=True and mark_dynamic do not help: the code makes the size a constant, as "
+                "a loop over it does, which is unrolled. Compile the loop's body as a function of "
+                "its own, or pad to one size.",
+                _UNROLLED,
+                """
+@torch.compile(backend="eager")
+def body(total, row):
+    return total * 0.5 + row
+
+def f(x):
+    total = torch.zeros(3)
+    for index in range(x.shape[0]):
+        total = body(total, x[index])
+    return total
+
+result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+""",
+            ),
+            helps(
+                "Where torch.compile was given dynamic=False, remove that.",
+                _STATIC,
+                _STATIC.replace("dynamic=False", "dynamic=True"),
+            ),
+        ],
+    ),
+    row(
+        "integer used as a constant",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code makes {name} a constant, as the length of a "
+                "loop is, which is unrolled. Compile the loop's body as a function of its own, or "
+                "compute with a tensor.",
+                _TIMES,
+                """
+@torch.compile(backend="eager")
+def body(x):
+    return x * 0.5 + 1
+
+def f(x, count):
+    for _ in range(count):
+        x = body(x)
+    return x
+
+result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "float used as a constant",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
+                "full). Pass torch.tensor({name}) in its place, where the operator takes one.",
+                _CLAMP,
+                _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
+            ),
+        ],
+    ),
+    row(
+        "float attribute used as a constant",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
+                "full). Make it a tensor where the program sets it, where the operator takes one.",
+                _CLAMP_ATTRIBUTE,
+                _CLAMP_ATTRIBUTE.replace(
+                    "model.limit = limit", "model.limit = torch.tensor(limit)"
+                ).replace("self.limit = 0.5", "self.limit = torch.tensor(0.5)"),
+            ),
+        ],
+    ),
+    row(
+        "integer attribute",
+        "",
+        [
+            helps(
+                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                _OF_OBJECT,
+                _OF_OBJECT.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
             ),
         ],
@@ -845,12 +1013,12 @@ result = [model(torch.ones(3)) for _ in range(4)]
 """,
             ),
             helps(
-                "torch._dynamo.config.allow_unspec_int_on_nn_module = True takes integer "
+                "torch._dynamo.config.{setting} = True takes integer "
                 "attributes of modules as symbolic.",
                 _LAYERS,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
-                "torch._dynamo.config.allow_unspec_int_on_nn_module = True",
+                "torch._dynamo.config.{setting} = True",
             ),
         ],
     ),
@@ -873,8 +1041,8 @@ result = [model(torch.ones(3)) for _ in range(4)]
         "",
         [
             helps(
-                "Each of the two values needs code of its own, unless a tensor decides: "
-                "torch.where(flag, a, b).",
+                "Each of the two values needs code of its own: one compile for each is normal. To "
+                "spare one, let a tensor decide: torch.where(flag, a, b).",
                 _FLAG,
                 """
 @torch.compile(backend="eager")
@@ -921,7 +1089,25 @@ def f(x, length):
 
 result = [f(torch.ones(3), torch.tensor(len(name))) for name in ("ab", "abc", "abcd")]
 """,
-            )
+            ),
+            helps(
+                "A tokenizer, or another lookup by text, belongs before the call: compile what "
+                "takes its numbers.",
+                _TOKENIZER,
+                """
+vocabulary = {"the": 0, "cat": 1, "sat": 2}
+table = torch.arange(12.0).reshape(3, 4)
+
+def tokenize(text):
+    return torch.tensor([vocabulary[word] for word in text.split()])
+
+@torch.compile(backend="eager", dynamic=True)
+def embed(tokens):
+    return table[tokens].sum(0)
+
+result = [embed(tokenize(text)) for text in ("the cat", "the cat sat", "cat the sat the")]
+""",
+            ),
         ],
     ),
     row(

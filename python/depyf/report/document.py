@@ -182,6 +182,8 @@ _ENTRY = {
 
 _TIMING = {"median": 0.0, "low": 0.0, "high": 0.0}
 _MEMORY = {"peak": 0.0, "kept": 0.0, "device": ""}
+_NONFINITE = [{"function": "", "found": False, "text": ""}]
+_OPERATORS = [{"name": "", "calls": 0, "seconds": 0.0, "device": "", "lines": [""]}]
 _PROFILE = {
     "function": "",
     "calls": 0,
@@ -196,9 +198,10 @@ _PROFILE = {
             "parts": {},
             "guard_seconds": 0.0,
             "saved": {"tensors": 0.0, "computed_bytes": 0.0, "input_bytes": 0.0, "unknown": 0.0},
+            "operators": _OPERATORS,
         }
     ],
-    "operators": [{"name": "", "calls": 0, "seconds": 0.0, "device": ""}],
+    "operators": _OPERATORS,
     "compiled": _TIMING,
     "eager": _TIMING,
     "memory": {"compiled": _MEMORY, "eager": _MEMORY},
@@ -278,6 +281,7 @@ def fit(document: Document) -> Document:
         "functions": functions,
         "unattributed": [_fit_entry(entry) for entry in _dicts(document.get("unattributed"))],
         "profiles": [_fit_profile(one) for one in _dicts(document.get("profiles"))],
+        "nonfinite": _fit(document.get("nonfinite"), _NONFINITE),
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {
             name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()

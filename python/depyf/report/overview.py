@@ -190,6 +190,13 @@ class Node:
         outer.frames.append(self)
         self.reasons = self._reasons([])
 
+    def called_by_plain_code(self) -> None:
+        """torch gave a function up, and compiles what that calls: of a library's function nobody
+        can say then what it is given.
+        """
+        if self.outer is None and words.in_library(self.place[0]) and not self.caller[1]:
+            self.reasons = self._reasons([])
+
     @property
     def is_limit(self) -> bool:
         """Whether this was no compile: torch had compiled the function too often."""
@@ -258,7 +265,25 @@ class Node:
         return count if isinstance(count, int) else None
 
 
+_SIZES = re.compile(r"^check_tensor\((?P<name>[^,]+), .*?\bsize=\[(?P<sizes>[^\]]*)\]", re.DOTALL)
+
+
+def _has_size(reason: words.Said, entry: Document) -> bool:
+    """Whether the guards of a compile ask for that size alone for which it was made."""
+    match = re.search(r"mismatch at index (\d+)", reason["failed"])
+    if match is None:
+        return False
+    for guard in entry.get("guards") or ():
+        found = _SIZES.match(words.short(str(guard.get("text") or "")))
+        if found is not None and found.group("name") == words.short(reason["name"]):
+            sizes = [one.strip() for one in found.group("sizes").split(",")]
+            return sizes[int(match.group(1)) : int(match.group(1)) + 1] == [reason["after"]]
+    return False
+
+
 def _fill_after(reason: words.Said, entry: Document) -> None:
+    if reason["kind"] == "size" and _has_size(reason, entry):
+        words.describe_constant(reason)
     # torch says what a value was; what it is now stands in the guards of the entry that was made
     # for it
     if (
@@ -300,10 +325,7 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
         and re.match(r"^-?\d", reason["before"])
         and entry.get("guards")
     ):
-        # the new entry asks for no value any more
-        reason["words"] = reason["words"].replace(
-            "is another value", "is another number; from here on any number fits"
-        )
+        words.describe_any(reason)  # the new entry asks for no value any more
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",
@@ -319,6 +341,8 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
             ),
             reason["words"],
         )
+    if reason["kind"] == "value" and words.is_number(reason["after"]):
+        words.describe_constant(reason)
 
 
 def nodes_of(runs: Iterable[Document]) -> List[Node]:
@@ -352,7 +376,11 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                         if child is not node:
                             node.children.append(child)
                             child.callers.append(node)
-        _connect_frames([node for node in found if node.run is run])
+        of_run = [node for node in found if node.run is run]
+        _connect_frames(of_run)
+        if any(one["then"] for node in of_run for one in node.breaks):
+            for node in of_run:
+                node.called_by_plain_code()
     return found
 
 

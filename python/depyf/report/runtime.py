@@ -65,6 +65,65 @@ def verdict(profile: Dict[str, Any]) -> str:
     return "compiled is %.2f times %s than eager" % (slow["median"] / fast["median"], how)
 
 
+#: parts of an entry that are not what it computes
+_AROUND = ("guards", "python", "wrappers")
+#: from how many calls on the time of one is told from, and up to how long a call is a small one
+_REPEATED, _SMALL = 10, 2e-3
+
+
+def conclusions(profile: Dict[str, Any]) -> List[str]:
+    """What the figures of a profile come to, in sentences: what takes the time, what helps.
+
+    Args:
+        profile: one of `profiles` in docs/run_schema.md.
+    """
+    parts = profile["parts"]
+    whole = max(profile["whole"], sum(parts.values()), 1e-12)
+    found = []
+    compiling = parts.get("compiling", 0.0) / whole
+    if compiling >= 0.2:
+        found.append(
+            "%.0f %% of the time went to compiling: --recompiles and --breaks say for what."
+            % (100 * compiling)
+        )
+    repeated = [one for one in profile["entries"] if one["calls"] >= _REPEATED]
+    for entry in sorted(repeated, key=lambda one: -sum(one["parts"].values()))[:1]:
+        found += _of_entry(entry)
+    other = parts.get("other", 0.0) / whole
+    if other >= 0.5:
+        found.append("%.0f %% of the time is code that is not compiled." % (100 * other))
+    work = sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd")) / whole
+    if not found and work >= 0.5:
+        found.append(
+            "%.0f %% of the time is what the graphs compute: only other kernels, or less to "
+            "compute, make it faster." % (100 * work)
+        )
+    return found
+
+
+def _of_entry(entry: Dict[str, Any]) -> List[str]:
+    each = sum(entry["parts"].values()) / entry["calls"]
+    around = sum(entry["parts"].get(name, 0.0) for name in _AROUND) / entry["calls"]
+    if around <= each - around or each > _SMALL:
+        return []
+    computed = [
+        "%s%s" % (one["name"], " at " + one["lines"][0] if one["lines"] else "")
+        for one in (entry.get("operators") or ())[:2]
+    ]
+    return [
+        "%s [%s]: %s of %s for each call are guards, Python and wrappers around what it "
+        "computes%s. It is too small to be compiled by itself: compile the loop or the function "
+        "around it."
+        % (
+            entry["name"] or "an entry",
+            entry["compile_id"],
+            short_time(around),
+            short_time(each),
+            " (%s)" % ", ".join(computed) if computed else "",
+        )
+    ]
+
+
 def _memory(profile: Dict[str, Any]) -> List[str]:
     return [
         "%s: %s at most, %s after the call"
@@ -106,6 +165,7 @@ def profiles_of(runs: List[Dict[str, Any]], nodes: List[Any]) -> List[Dict[str, 
                 "verdict": verdict(profile),
                 "memory": _memory(profile),
                 "skips": profile["cudagraph_skips"],
+                "conclusions": conclusions(profile),
                 "operators": profile["operators"][:_OPERATORS],
                 "entries": [],
             }

@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence
 from depyf import advice
 from depyf.advice import breaks as break_rows
 from depyf.advice import recompiles as guard_rows
+from depyf.advice import uses
 from depyf.schema import Document
 
 #: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
@@ -30,6 +31,8 @@ _WHOLE = (
 _REPORT_HINT = re.compile(
     r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
 )
+#: torch's names for that a tensor is turned into a Python number
+_NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
 _GB = re.compile(r"gb(\d{4})\.html")
 
 
@@ -52,6 +55,10 @@ def of_break(found: Document) -> Said:
     stack = [str(text) for text in found.get("user_stack") or ()]
     source = _last_code(stack)
     said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
+    filename, line = split_location(location)
+    decided = uses.decided_at(filename, line) if _NUMBER.search(reason) else 0
+    if decided:
+        said += "\n? line %d needs it" % decided
     number = _GB.search(found.get("url") or "")
     code = "GB" + number.group(1) if number else ""
     hints = "\n".join(map(str, found.get("hints") or ()))
@@ -59,7 +66,6 @@ def of_break(found: Document) -> Said:
     names = _as_called(names, stack)
     explanation = (found.get("explanation") or "").strip()
     why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
-    filename, line = split_location(location)
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
     return {
@@ -71,8 +77,10 @@ def of_break(found: Document) -> Said:
         "then": _then(raw),
         "help": [text for text, _ in _advice(row, names)] + [one.text for one in looped],
         "patches": [patch for _, patch in _advice(row, names)] + ["" for _ in looped],
-        # a hint against what is done on purpose would only mislead
-        "hints": [] if row and row.key in advice.NORMAL else _hints(found.get("hints") or ()),
+        # a hint against what is done on purpose would mislead, as would one that does not help
+        "hints": []
+        if row and row.key in advice.WITHOUT_HINTS
+        else _hints(found.get("hints") or ()),
         "file": filename,
         "line": line,
         "source": source,
@@ -310,6 +318,9 @@ _OBJ_ID = re.compile(r"^___check_obj_id\((?P<name>.*), \d+\)", re.DOTALL)
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 #: how torch tells that a dict has another number of keys than that
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
+_CONTAINS = re.compile(
+    r"^(?P<not>not )?___dict_contains\((?P<key>'[^']*'|-?\d+), (?P<name>[^()]+)\)$"
+)
 _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
@@ -504,6 +515,15 @@ def _describe(found: Said, guard: str) -> None:
     if "___dict_contains" in guard or "not in" in guard:
         found.update(kind="container")
         found["words"] = "the keys of a dict changed: `%s` does not hold" % guard
+        match = _CONTAINS.match(guard)
+        if match is not None:
+            found["name"] = match.group("name")
+            key = "the key %s was " % match.group("key")
+            found["words"] = (
+                key
+                + ("not in `%s`, now is" if match.group("not") else "in `%s`, is not any more")
+                % (found["name"])
+            )
         _advise(found, "keys")
         return
     match = _EQUAL.match(guard)
@@ -553,8 +573,13 @@ def _advise(found: Said, key: str, **names: str) -> None:
         names["name"] = ""  # advice that needs the name is not given
     if names["name"] and names["name"].isidentifier():
         names["variable"] = names["name"]
+    setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
+    names["setting"] = setting.group() if setting else ""
     given = _advice(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+_SETTING = re.compile(r"allow_unspec_int_on_nn_module")
 
 
 def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
@@ -588,6 +613,38 @@ _LITERALS = (
     (re.compile(r"^(True|False)$"), "bool"),
     (re.compile(r"^['\"]"), "str"),
 )
+
+
+#: rows of what torch takes as symbolic -> those of what is again a constant in the compile for the
+#: other value
+_AGAIN = {
+    "size": "size used as a constant",
+    "integer": "integer used as a constant",
+    "float": "float used as a constant",
+    "float attribute": "float attribute used as a constant",
+}
+
+
+def is_number(text: str) -> bool:
+    """Whether a value as torch prints it is an integer or a float."""
+    return any(form.match(text) for form, name in _LITERALS if name in ("int", "float"))
+
+
+def describe_constant(found: Said) -> None:
+    """Says that the compile for another size or number is for that alone, as its guards tell."""
+    row = _AGAIN.get(found["row"])
+    if row is not None:
+        found["words"] += "; the compile for it is again for it alone"
+        _advise(found, row)
+
+
+def describe_any(found: Said) -> None:
+    """Says that the compile for another number takes any."""
+    found["words"] = found["words"].replace(
+        "is another value", "is another number; from here on any number fits"
+    )
+    if found["row"] == "counter":
+        _advise(found, "integer attribute")
 
 
 def describe_value_of_type(found: Said, after: str) -> None:

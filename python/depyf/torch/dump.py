@@ -732,6 +732,9 @@ def overview(run: Run) -> str:
         lines += ["## Compiles without a function", ""]
         for entry in run.unattributed:
             lines.extend(_overview_entry(entry))
+    for found in run.nonfinite:
+        name = _code(found["function"]) if found["function"] else "the program"
+        lines += ["## NaN and infinity in " + name, "", "```text", found["text"], "```", ""]
     if run.problems:
         lines += ["## What depyf could not do", ""]
         lines += [

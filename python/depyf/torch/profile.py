@@ -16,6 +16,7 @@ from depyf.torch import compat
 from depyf.torch.capture import capture, open_runs
 from depyf.torch.memory import Memory, of_call, shown_bytes
 from depyf.trace.names import resumed as resumed_name
+from depyf.trace.operator_lines import lines_of
 
 _ALL = "depyf: all calls"
 _REGION = "Torch-Compiled Region: "
@@ -68,6 +69,17 @@ class Timing:
 
 
 @dataclass
+class OperatorTime:
+    """One operator or kernel that ran by itself."""
+
+    name: str
+    calls: int
+    seconds: float
+    device: str = "cpu"
+    lines: List[str] = field(default_factory=list)  # of the program, which it computes
+
+
+@dataclass
 class EntryTime:
     """What one compiled entry took in all calls, in seconds, without the entries that it calls."""
 
@@ -78,21 +90,12 @@ class EntryTime:
     parts: Dict[str, float] = field(default_factory=dict)
     guard_seconds: Optional[float] = None  # one check of the guards, where torch measured it
     saved: Optional[Saved] = None  # what its backward graph needs kept, where it was seen
+    operators: List[OperatorTime] = field(default_factory=list)  # the costliest first
 
     @property
     def seconds(self) -> float:
         """All that it took."""
         return sum(self.parts.values())
-
-
-@dataclass
-class OperatorTime:
-    """One operator or kernel that ran by itself."""
-
-    name: str
-    calls: int
-    seconds: float
-    device: str = "cpu"
 
 
 @dataclass
@@ -135,7 +138,12 @@ class Profile:
             "whole": self.whole,
             "parts": dict(self.parts),
             "entries": [
-                dict(vars(one), parts=dict(one.parts), saved=plain(one.saved))
+                dict(
+                    vars(one),
+                    parts=dict(one.parts),
+                    saved=plain(one.saved),
+                    operators=[plain(row) for row in one.operators],
+                )
                 for one in self.entries
             ],
             "operators": [plain(one) for one in self.operators],
@@ -173,23 +181,33 @@ class Profile:
             if seconds:
                 share = 100 * seconds / max(self.whole, 1e-12)
                 lines.append("%5.1f %%  %10s  %s" % (share, self._each(seconds), words))
-        if self.entries:
-            lines += [
-                "",
-                "entries                          calls       each      guards      graphs",
-            ]
-        for one in self.entries[:20]:
-            count = max(one.calls, 1)
-            cells = [one.seconds, one.parts.get("guards", 0.0), one.parts.get("graphs", 0.0)]
-            times = "  ".join("%10s" % _time(cell / count) for cell in cells)
-            label = ("[%s] %s" % (one.compile_id, one.name))[:32]
-            lines.append(shown("%-32s %5d %s  %s" % (label, one.calls, times, one.place)).rstrip())
+        lines += self._entry_lines()
         if self.operators:
             lines += ["", "operators and kernels            calls       each"]
         for row in self.operators[:10]:
             each = _time(row.seconds / max(row.calls, 1))
-            lines.append(shown("%-32s %5d %10s" % (row.name[:32], row.calls, each)))
-        return "\n".join(lines)
+            text = "%-32s %5d %10s  %s" % (row.name[:32], row.calls, each, _places(row.lines))
+            lines.append(shown(text).rstrip())
+        told = runtime.conclusions(self.to_json())
+        return "\n".join(lines + [""] * bool(told) + [shown(text) for text in told])
+
+    def _entry_lines(self) -> List[str]:
+        """A row for each entry, with the columns that have a figure."""
+        kept = [
+            (words, names)
+            for words, names in _COLUMNS
+            if any(one.parts.get(name) for one in self.entries for name in names)
+        ]
+        head = "".join("  %10s" % words for words, _ in [("each", ())] + kept)
+        lines = ["", "%-32s calls%s" % ("entries", head)] if self.entries else []
+        for one in self.entries[:20]:
+            count = max(one.calls, 1)
+            sums = [one.seconds]
+            sums += [sum(one.parts.get(name, 0.0) for name in names) for _, names in kept]
+            times = "".join("  %10s" % (_time(cell / count) if cell else "-") for cell in sums)
+            label = ("[%s] %s" % (one.compile_id, one.name))[:32]
+            lines.append(shown("%-32s %5d%s  %s" % (label, one.calls, times, one.place)).rstrip())
+        return lines
 
     def _memory_lines(self) -> List[str]:
         rows = [("compiled", self.compiled_memory), ("eager", self.eager_memory)]
@@ -219,6 +237,20 @@ class Profile:
         return _time(seconds / max(self.calls, 1))
 
 
+#: columns of entries: what they are called, and the parts that they add up
+_COLUMNS = (
+    ("guards", ("guards",)),
+    ("Python", ("python", "wrappers")),
+    ("computing", ("graphs", "operators", "autograd")),
+)
+
+
+def _places(lines: List[str]) -> str:
+    """Lines of the program behind an operator, the first of them."""
+    more = ", and %d more" % (len(lines) - 2) if len(lines) > 2 else ""
+    return ", ".join(lines[:2]) + more
+
+
 def _time(seconds: float) -> str:
     if seconds < 1e-3:
         return "%.1f us" % (seconds * 1e6)
@@ -246,6 +278,7 @@ class _Sums:
         self.parts: Dict[str, float] = {}
         self.entries: Dict[str, EntryTime] = {}
         self.operators: Dict[Tuple[str, str], OperatorTime] = {}
+        self.of_entries: Dict[Tuple[str, str], OperatorTime] = {}  # by compile id and name
 
     def _close(self, one: _Open) -> None:
         own = max(0.0, one.end - one.start - one.inner) / 1e6
@@ -284,6 +317,11 @@ class _Sums:
                 waiting = [opened]
             if part == "operators" and inside != "operators":
                 row = self.operators.setdefault((name, "cpu"), OperatorTime(name, 0, 0.0))
+                row.calls += 1
+                row.seconds += (end - start) / 1e6
+            # also what generated code calls in libraries, but not what an operator calls
+            if "::" in name and opened.region and not (stack and "::" in stack[-1].name):
+                row = self.of_entries.setdefault((region, name), OperatorTime(name, 0, 0.0))
                 row.calls += 1
                 row.seconds += (end - start) / 1e6
             stack.append(opened)
@@ -337,7 +375,21 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None
             found.saved = entry.saved
+            _fill_operators(found, entry, sums)
     return sorted(sums.entries.values(), key=lambda one: -one.seconds)
+
+
+def _fill_operators(found: EntryTime, entry: Any, sums: _Sums) -> None:
+    """The operators of an entry with the lines that they compute, also in the sums of all."""
+    lines = lines_of((one.stage, one.text or "") for one in entry.artifacts)
+    rows = [row for (key, _), row in sums.of_entries.items() if key == found.compile_id]
+    found.operators = sorted(rows, key=lambda row: -row.seconds)
+    for row in found.operators:
+        row.lines = lines.get(row.name, [])
+    for row in sums.operators.values():
+        # a kernel's name is of its compile; an operator's only where this entry ran it
+        if row.device != "cpu" or any(one.name == row.name for one in rows):
+            row.lines += [one for one in lines.get(row.name, ()) if one not in row.lines]
 
 
 def _synchronize(torch: Any) -> Callable[[], None]:

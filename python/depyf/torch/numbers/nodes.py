@@ -129,6 +129,71 @@ def nonfinite_kind(tensors: Sequence[Any]) -> str:
     return " and ".join(word for word, there in (("NaN", nan), ("infinity", infinite)) if there)
 
 
+_SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "truediv": "/",
+    "true_divide": "/",
+    "pow": "**",
+}
+#: other operators that compute each element from the elements of their operands there
+_BY_ELEMENT = frozenset(
+    "log log2 log10 log1p sqrt rsqrt exp exp2 expm1 reciprocal asin acos acosh atanh tan sinh cosh "
+    "square fmod remainder masked_fill where lgamma digamma erfinv logit".split()
+)
+
+
+def element_text(node: Any, output: Any, values: Dict[Any, Any]) -> str:
+    """Where the first element that is not finite is, and what was computed there: `[0, 3]: 0 / 0`.
+
+    Args:
+        node: the node that made it.
+        output: the tensor.
+        values: what each node that goes in has as its value.
+    Returns:
+        "" where it cannot be told: only what goes in element by element says what was computed.
+    """
+    import torch
+
+    try:
+        with torch.no_grad():
+            found = output.detach()
+            bad = torch.isnan(found) if bool(torch.isnan(found).any()) else torch.isinf(found)
+            index = tuple(int(one) for one in bad.nonzero()[0])
+            operands = [
+                _element(values[one] if isinstance(one, type(node)) else one, found.shape, index)
+                for one in node.args
+            ]
+        text = "%s: " % list(index) if index else "the only element: "
+        name = str(getattr(node.target, "__name__", node.target)).partition(".")[0].strip("_")
+        sign = _SIGNS.get(name)
+        known = [one for one in operands if one is not None]
+        if node.kwargs or len(known) < len(operands) or not (sign or name in _BY_ELEMENT):
+            return text.rstrip(": ") if index else ""
+        if sign and len(known) == 2:
+            return text + (" %s " % sign).join(known)
+        return text + "%s(%s)" % (name, ", ".join(known))
+    except Exception:  # the statistics stay
+        return ""
+
+
+def _element(value: Any, shape: Any, index: Tuple[int, ...]) -> Optional[str]:
+    """The element of an operand that belongs to one of the result; None where none does."""
+    import torch
+
+    if isinstance(value, (bool, int, float)):
+        return "%g" % value
+    if not isinstance(value, torch.Tensor):
+        return None
+    try:
+        element = torch.broadcast_to(value.detach(), shape)[index]
+    except RuntimeError:  # not one element for each of the result
+        return None
+    return None if element.is_complex() else "%g" % float(element)
+
+
 _version_of = operator.attrgetter("_version")
 
 

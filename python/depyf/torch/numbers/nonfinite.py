@@ -4,9 +4,11 @@ import contextlib
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from depyf.torch import compat
+from depyf.torch.capture import open_runs
 from depyf.torch.numbers.nodes import (
     UNWRITTEN,
     differentiable,
+    element_text,
     gradients_of,
     input_name,
     nonfinite_kind,
@@ -126,6 +128,7 @@ class _Finder:
                             call=call,
                             is_input=is_input,
                             output=statistics(node.name, worst),
+                            element="" if written else element_text(node, worst, dict(inputs)),
                             inputs=[
                                 statistics(
                                     one.name + (", written to" if one in written else ""), value
@@ -262,7 +265,15 @@ def find_nonfinite(
                 raise
         finally:
             state.restore()
+    _keep(finder.report, str(getattr(target, "__qualname__", type(target).__qualname__)))
     return finder.report
+
+
+def _keep(report: NonfiniteReport, function: str) -> None:
+    """Leaves what was found in the blocks that are open, and so in their dumps."""
+    found = {"function": function, "found": bool(report), "text": str(report)}
+    for run in open_runs():
+        run.nonfinite.append(found)
 
 
 class watch_nonfinite:
@@ -294,3 +305,4 @@ class watch_nonfinite:
 
     def __exit__(self, *_: Any) -> None:
         self._stack.close()
+        _keep(self.report, "")

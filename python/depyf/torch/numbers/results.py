@@ -109,6 +109,7 @@ class Nonfinite(_Place):
         output: statistics of what the node made (in backward: of the gradient that it passed on).
         inputs: statistics of what went in (in backward: the gradients that came in, and what
             forward saved).
+        element: the first element that is not finite, and what was computed there: "[0, 3]: 0 / 0".
     """
 
     kind: str = ""
@@ -116,6 +117,7 @@ class Nonfinite(_Place):
     is_input: bool = False
     output: Optional[TensorStatistics] = None
     inputs: List[TensorStatistics] = field(default_factory=list)
+    element: str = ""
 
     def __str__(self) -> str:
         if self.is_input:
@@ -138,6 +140,8 @@ class Nonfinite(_Place):
             lines.append(self._place_text())
         if self.output is not None:
             lines.append("  out  %s" % self.output)
+        if self.element:
+            lines.append("  first at " + shown(self.element))
         lines += ["  in   %s" % one for one in self.inputs]
         return "\n".join(lines + self._stack_text())
 

@@ -1,0 +1,197 @@
+"""What a program does with a value: read from its source, nothing is run."""
+
+import ast
+import linecache
+import os
+import tokenize
+from functools import lru_cache
+from typing import Any, Iterator, List, Optional, Set
+
+_MOST = 4 * 2**20  # bytes of a source file that is read
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def parsed(file: str) -> Optional[ast.Module]:
+    """The syntax tree of a program's file; None where it cannot be read."""
+    cached = linecache.cache.get(file)
+    if cached is not None and len(cached) == 4 and cached[1] is None:  # code of exec, in no file
+        return _tree("".join(cached[2]))
+    try:
+        state = os.stat(file)
+        # a dump names files, and may be anybody's: a device or a pipe would never end
+        if not os.path.isfile(file) or state.st_size > _MOST:
+            return None
+        return _of_file(file, state.st_mtime_ns, state.st_size)
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=16)
+def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
+    try:
+        with tokenize.open(file) as stream:
+            return _tree(stream.read())
+    except (OSError, SyntaxError, ValueError, UnicodeError):
+        return None
+
+
+def _tree(source: str) -> Optional[ast.Module]:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def decided_at(file: str, line: int) -> int:
+    """The line that needs the Python number that a line makes of a tensor: a branch, a loop, an
+    assertion, an element of a list; 0 where there is none, or the source is not there.
+
+    The names that the line assigns are followed to the end of the function, and one call deep into
+    functions of the same file.
+    """
+    tree = parsed(file) if file and line else None
+    if tree is None or not hasattr(ast.parse("1").body[0], "end_lineno"):
+        return 0
+    function = _around(tree, line)
+    if function is None:
+        return 0
+    for node in ast.walk(function):
+        for test in _python_needs(tree, node):
+            if test.lineno <= line <= _last(test) and _makes_number(test):
+                return int(test.lineno)
+    statement = _statement(function, line)
+    names = _assigned(statement) if statement is not None else set()
+    return _decided(tree, function, names, line, deep=True) if names else 0
+
+
+def _around(tree: ast.Module, line: int) -> Optional[Any]:
+    """The innermost function that holds a line."""
+    found = None
+    for node in ast.walk(tree):
+        if isinstance(node, _SCOPES) and node.lineno <= line <= _last(node):
+            if found is None or node.lineno >= found.lineno:
+                found = node
+    return found
+
+
+def _last(node: Any) -> int:
+    return int(getattr(node, "end_lineno", None) or node.lineno)
+
+
+def _statement(function: Any, line: int) -> Optional[ast.stmt]:
+    """The statement without others inside that holds a line."""
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            if node.lineno <= line <= _last(node):
+                return node
+    return None
+
+
+def _tests(node: ast.AST) -> Iterator[Any]:
+    """The expressions on which a node decides."""
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        yield node.test
+    elif isinstance(node, ast.comprehension):
+        yield from node.ifs
+
+
+def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions of which Python itself needs the value: what `_tests` has, the length of a
+    range, the element of a container that the program makes of Python values.
+    """
+    yield from _tests(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        yield from node.args
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+        if _is_container(tree, node.value):
+            yield node.slice
+
+
+_CONTAINERS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
+
+
+def _is_container(tree: ast.Module, node: ast.AST) -> bool:
+    """Whether a value is a list, tuple or dict by how it is written, or by what the file assigns to
+    its name.
+    """
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return isinstance(node, _CONTAINERS)
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    made = [
+        one.value
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Assign)
+        and any(name == getattr(to, "id", getattr(to, "attr", "")) for to in one.targets)
+    ]
+    return bool(made) and all(isinstance(one, _CONTAINERS) for one in made)
+
+
+def _makes_number(test: ast.AST) -> bool:
+    """Whether an expression turns something into a Python number."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Call):
+            name = node.func
+            if isinstance(name, ast.Attribute) and name.attr in ("item", "tolist"):
+                return True
+            if isinstance(name, ast.Name) and name.id in ("int", "float", "bool"):
+                return True
+    return False
+
+
+def _assigned(statement: ast.stmt) -> Set[str]:
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    return {
+        node.id
+        for target in targets
+        if target is not None
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name)
+    }
+
+
+def _names(node: ast.AST) -> Set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _is_identity(test: ast.AST) -> bool:
+    """Whether a test asks which object it is, which no value decides."""
+    return isinstance(test, ast.Compare) and all(
+        isinstance(one, (ast.Is, ast.IsNot)) for one in test.ops
+    )
+
+
+def _decided(tree: ast.Module, function: Any, names: Set[str], after: int, deep: bool) -> int:
+    """The first line behind `after` in a function where Python needs the value of a name."""
+    names = set(names)
+    nodes: List[Any] = [
+        one
+        for one in ast.walk(function)
+        if getattr(one, "lineno", 0) > after and one is not function
+    ]
+    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
+        for test in _python_needs(tree, node):
+            if not _is_identity(test) and names & _names(test):
+                return int(test.lineno)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            if names & _names(node.value):
+                names |= _assigned(node)
+        elif deep and isinstance(node, ast.Call):
+            found = _decided_in_call(tree, node, names)
+            if found:
+                return found
+    return 0
+
+
+def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str]) -> int:
+    """The line that decides, in the only function of the file that a call can mean."""
+    name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+    called = [one for one in ast.walk(tree) if isinstance(one, _SCOPES) and one.name == name]
+    if len(called) != 1:
+        return 0
+    parameters = [one.arg for one in called[0].args.args]
+    if isinstance(call.func, ast.Attribute) and parameters[:1] == ["self"]:
+        parameters = parameters[1:]
+    given = {key: value for key, value in zip(parameters, call.args)}
+    given.update({one.arg: one.value for one in call.keywords if one.arg})
+    passed = {key for key, value in given.items() if names & _names(value)}
+    return _decided(tree, called[0], passed, called[0].lineno, deep=False) if passed else 0

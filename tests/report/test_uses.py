@@ -1,0 +1,98 @@
+"""Whether Python needs the number that a line makes of a tensor, read from the program's source."""
+
+import os
+import sys
+
+import pytest
+
+from depyf.advice import uses
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="no ends of nodes before 3.8")
+
+#: the line that makes the number is the one with HERE, the one that needs it that with NEEDS
+NEEDED = """
+def f(x):
+    n = x.item()  # HERE
+    m = n * 2
+    return x if m > 3 else x + 1  # NEEDS
+---
+def f(x):
+    if x.max().item() > 3:  # HERE NEEDS
+        return x
+---
+def f(x):
+    n = int(x.argmax())  # HERE
+    for _ in range(n):  # NEEDS
+        x = x + 1
+    return x
+---
+TABLE = [1, 2, 3]
+def f(x):
+    n = x.item()  # HERE
+    return x * TABLE[n]  # NEEDS
+---
+def f(x):
+    return x * {0: 1, 1: 2}[x.item()]  # HERE NEEDS
+---
+class Env:
+    def step(self, action):
+        return 1 if action == 1 else 2  # NEEDS
+
+def f(x, env):
+    action = int(x.argmax())  # HERE
+    return env.step(action)
+---
+def f(x):
+    n = x.item()  # HERE
+    assert n > 0  # NEEDS
+    return x
+"""
+NOT_NEEDED = """
+def f(x):
+    n = x.item()  # HERE
+    return x * n
+---
+def f(x):
+    n = x.item()  # HERE
+    return x[:n]
+---
+def f(x):
+    if x is None:
+        return 0
+    n = x.item()  # HERE
+    return x if n is not None else 0
+---
+def f(x):
+    n = x.item()  # HERE
+    return x + 1
+
+def g(n):
+    if n:
+        return 2
+---
+def f(x, names):
+    names.append(x.item())  # HERE
+    if names:
+        return x
+"""
+
+
+def at(text, mark):
+    return next((i for i, line in enumerate(text.split("\n"), 1) if mark in line), 0)
+
+
+@pytest.mark.parametrize("text", NEEDED.split("---") + NOT_NEEDED.split("---"))
+def test_the_line_that_needs_the_number_is_found(tmp_path, text):
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    assert uses.decided_at(str(program), at(text, "HERE")) == at(text, "NEEDS")
+
+
+def test_what_is_no_plain_file_is_not_read(tmp_path):
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    for path in (pipe, str(tmp_path), str(tmp_path / "missing"), "/dev/zero", "\0", "<string>", ""):
+        assert uses.decided_at(path, 3) == 0
+    broken = tmp_path / "broken.py"
+    broken.write_bytes(b"def f(:\n\xff")
+    assert uses.decided_at(str(broken), 1) == 0
