@@ -341,8 +341,30 @@ def with_locals(code: types.CodeType, names: Tuple[str, ...]) -> types.CodeType:
     for index, name in enumerate(layout(local_names)):
         positions[name] = index
     moved = [positions[name] for name in layout(code.co_varnames)]
+    changes: Dict[str, Any] = {"co_varnames": local_names, "co_nlocals": len(local_names)}
+    bytecode = _renumbered(code.co_code, moved)
+    if bytecode is not None:
+        return replace(code, co_code=bytecode, **changes)
     assembly = Assembly(code)
     for current in assembly.instructions:
         if current.op in _HAS_LOCAL or (_ONE_ARRAY and current.op in _HAS_FREE):
             current.argument = moved[current.argument]
-    return assembly.assemble(co_varnames=local_names, co_nlocals=len(local_names))
+    return assembly.assemble(**changes)
+
+
+def _renumbered(bytecode: bytes, moved: List[int]) -> Optional[bytes]:
+    """`bytecode` with the numbers of its variables as in `moved`, where each instruction keeps its
+    length; else None."""
+    if len(moved) > 256 or max(moved, default=0) > 255 or _OP["EXTENDED_ARG"] in bytecode[::2]:
+        return None
+    result = bytearray(bytecode)
+    for at in range(0, len(bytecode), 2):
+        op, argument = bytecode[at], bytecode[at + 1]
+        if op in _PAIRS:
+            one, other = moved[argument >> 4], moved[argument & 15]
+            if one > 15 or other > 15:
+                return None
+            result[at + 1] = one << 4 | other
+        elif op in _HAS_LOCAL or (_ONE_ARRAY and op in _HAS_FREE):
+            result[at + 1] = moved[argument]
+    return bytes(result)
