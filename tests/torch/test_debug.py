@@ -82,6 +82,17 @@ def test_pdb_stops_in_transformed_code_and_steps_into_the_graph(prepared, tmp_pa
     assert "finished" in text, text
 
 
+def test_pdb_pauses_at_the_line_that_asked_for_it(tmp_path):
+    program = tmp_path / "pauses.py"
+    program.write_text(
+        "import depyf\nvalue = 41\nwith depyf.debug(pause=True):\n    print('inside')\n"
+    )
+    done = warm.run([program], environment(tmp_path / "cache"), input="p value + 1\ncontinue\n")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"> .*pauses\.py\(3\)<module>\(\)", done.stdout), done.stdout
+    assert "42" in done.stdout and "inside" in done.stdout
+
+
 class DebugAdapter:
     """A client of the Debug Adapter Protocol, as small as the tests need it."""
 
@@ -167,7 +178,7 @@ def adapter(tmp_path):
     pytest.importorskip("debugpy")
     started = []
 
-    def start(backend, folder):
+    def start(backend, folder, program=PROGRAM):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -181,10 +192,11 @@ def adapter(tmp_path):
                 "--listen",
                 "127.0.0.1:%d" % port,
                 "--wait-for-client",
-                str(PROGRAM),
+                str(program),
                 backend,
                 str(folder),
             ],
+            stdin=subprocess.DEVNULL,
             env=environment(tmp_path / "cache", PYDEVD_DISABLE_FILE_VALIDATION="1"),
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -223,6 +235,25 @@ def adapter(tmp_path):
             except ProcessLookupError:
                 pass
             one.wait(timeout=30)
+
+
+def test_debug_pauses_under_an_ide_that_gives_the_program_no_terminal(adapter, tmp_path):
+    program = tmp_path / "pauses.py"
+    lines = ["import depyf", "with depyf.debug():", "    x = 1", "print('finished')"]
+    program.write_text("\n".join(lines) + "\n")
+    process, client = adapter("none", tmp_path, program)
+    thread, frame = client.stopped()
+    assert Path(frame["source"]["path"]) == program and frame["line"] == 2
+    assert "finished" not in (tmp_path / "output").read_text()
+    assert "set breakpoints" in (tmp_path / "output").read_text()
+    client.request("setBreakpoints", source={"path": str(program)}, breakpoints=[{"line": 4}])
+    client.request("continue", threadId=thread)
+    thread, frame = client.stopped()
+    assert Path(frame["source"]["path"]) == program and frame["line"] == 4
+    client.request("continue", threadId=thread)
+    client.finish()
+    process.wait(timeout=300)
+    assert "finished" in (tmp_path / "output").read_text()
 
 
 def test_debugpy_stops_in_transformed_code_and_steps_into_the_graph(prepared, adapter, tmp_path):

@@ -91,6 +91,20 @@ def _someone_can_answer() -> bool:
         return False
 
 
+def _pause() -> None:
+    """Stops in the debugger at the line of the user's program that asked for it.
+
+    A debugger that shows the user's code only does not stop in a file of this package: what calls
+    breakpoint() is therefore compiled to be of the user's line.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
+        frame = frame.f_back
+    text = "\n" * (frame.f_lineno - 1) + "__depyf_pause()"
+    code = compile(text, frame.f_code.co_filename, "exec", dont_inherit=True)
+    exec(code, frame.f_globals, dict(frame.f_locals, __depyf_pause=breakpoint))
+
+
 class debug:
     """Inside the block compiled code runs, nothing is compiled, and the dumped files can be stepped
     through.
@@ -134,8 +148,8 @@ class debug:
                 if module is not None:
                     self._show(module, graph)
         if _someone_can_answer() if self._pause is None else self._pause:
-            print("depyf: set breakpoints in the dumped files, then continue")
-            breakpoint()
+            print("depyf: set breakpoints in the dumped files, then continue", flush=True)
+            _pause()
         return self
 
     def _show(self, module: Any, graph: _Graph) -> None:
