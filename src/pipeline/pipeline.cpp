@@ -378,10 +378,9 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
     collect_statements(ast, body, statements);
     for (StmtId id : statements) {
       const Stmt& s = ast[id];
-      if (s.kind == StmtKind::FunctionDef && s.function < ast.functions.size())
+      if ((s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) &&
+          s.function < ast.functions.size())
         work.push_back({ast.functions[s.function].code, id});
-      else if (s.kind == StmtKind::ClassDef)
-        work.push_back({CodeId(s.function), id});
     }
     if (told[code.index] || !may_have[code.index] || is_dynamos(module, code, options)) continue;
     told[code.index] = true;

@@ -615,18 +615,22 @@ class Placer {
 
 void place_annotations(Rewriter& r, CodeId code) { Placer(r, code).run(); }
 
+StrId unused_name(const Rewriter& r) {
+  std::string name = "_";
+  const auto taken = [&](const Slot& slot) { return r.text(slot.name) == name; };
+  while (std::any_of(r.object.slots.begin(), r.object.slots.end(), taken)) name += '_';
+  return r.module.intern(name);
+}
+
 namespace {
 
 /// `(_): ...` above the body: the compiler sees an annotation and keeps nothing of it.
 /// `conditional`: under a test that is never true.
 void insert_empty_annotation(Rewriter& r, bool conditional) {
-  std::string name = "_";
-  const auto taken = [&](const Slot& slot) { return r.text(slot.name) == name; };
-  while (std::any_of(r.object.slots.begin(), r.object.slots.end(), taken)) name += '_';
   Stmt s;
   s.kind = StmtKind::AnnAssign;
   s.flag = 1;
-  s.e = {r.ast.name(r.module.intern(name)), r.ast.constant(r.make_constant(ConstKind::Ellipsis)),
+  s.e = {r.ast.name(unused_name(r)), r.ast.constant(r.make_constant(ConstKind::Ellipsis)),
          ExprId::none()};
   StmtId added = r.ast.add(s);
   if (conditional) {
@@ -688,7 +692,8 @@ bool lacks_class_dictionary(const Rewriter& r) {
       return (slot.kind & kind) && r.text(slot.name) == "__classdict__";
     });
   };
-  if (!has(r.object, kCell) || future_annotations(r.object)) return false;
+  if (!defers_annotations(r.module) || !has(r.object, kCell) || future_annotations(r.object))
+    return false;
   for (std::uint32_t id = 0; id < r.code.index; ++id)
     if (const CodeObject& inner = r.module[CodeId(id)]; inner.parent == r.code)
       if (has(inner, kFree) || ((inner.flags & kOptimized) && !r.text(inner.name).starts_with('<')))

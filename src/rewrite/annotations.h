@@ -22,4 +22,7 @@ ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text);
 /// statements.
 void place_annotations(Rewriter& r, CodeId annotate);
 
+/// A name that no variable of the code object has, for statements that never run.
+StrId unused_name(const Rewriter& r);
+
 }  // namespace depyf

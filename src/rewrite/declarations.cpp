@@ -5,6 +5,7 @@
 
 #include "bytecode/scan.h"
 #include "opcode/op_set.h"
+#include "rewrite/annotations.h"
 #include "rewrite/rewriter.h"
 #include "support/flat_map.h"
 
@@ -398,6 +399,25 @@ bool sees_class(const Module& module, CodeId code) {
   });
 }
 
+bool has_cell(const Rewriter& r, std::string_view name) {
+  return std::any_of(r.object.slots.begin(), r.object.slots.end(), [&](const Slot& slot) {
+    return (slot.kind & kCell) && r.text(slot.name) == name;
+  });
+}
+
+/// Does a function or class that the body makes take the variable from it? What else is among the
+/// constants is left of code that was removed (up to 3.11).
+bool is_taken_inside(const Rewriter& r, std::string_view name) {
+  return std::any_of(r.makers.begin(), r.makers.end(), [&](ExprId id) {
+    const CodeId inner = r.function_code(id);
+    if (!inner) return false;
+    const auto& slots = r.module[inner].slots;
+    return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
+      return (slot.kind & kFree) && r.text(slot.name) == name;
+    });
+  });
+}
+
 /// What scopes of annotations and type parameters in a class take from the globals, though they see
 /// the class: it declares these global.
 std::vector<StrId> globals_of_annotations(const Rewriter& r) {
@@ -512,6 +532,11 @@ void find_declarations(Rewriter& r) {
   }
   if (r.role == Role::Class) {
     for (StrId name : globals_of_annotations(r)) add_once(globals, name);
+    // What took these was removed, such as the methods under `if __debug__:` with -O.
+    if (has_cell(r, "__class__") && !is_taken_inside(r, "__class__"))
+      add_once(r.unused_cells, r.module.intern("__class__"));
+    r.unused_namespace = !defers_annotations(r.module) && has_cell(r, "__classdict__") &&
+                         !is_taken_inside(r, "__classdict__");
     for (const Slot& slot : r.object.slots) {
       const StrId name = unmangled(r.module, r.code, slot.name);
       const std::uint32_t use = uses.of(name);
@@ -611,7 +636,7 @@ StmtId never_reads(Rewriter& r, std::span<const StrId> names) {
 
 void insert_declarations(Rewriter& r) {
   if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() &&
-      r.unread.empty() && !r.empty_annotations && !r.lacks_yield)
+      r.unread.empty() && !r.empty_annotations && !r.unused_namespace && !r.lacks_yield)
     return;
   std::vector<StmtId> head, tail;
   auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
@@ -660,6 +685,12 @@ void insert_declarations(Rewriter& r) {
     const StmtId id = r.add_statement(StmtKind::AnnAssign);
     r.ast[id].e = {name_expr(r.module.intern("_")),
                    r.ast.constant(r.make_constant(ConstKind::None)), ExprId::none()};
+    unreachable.push_back(id);
+  }
+  if (r.unused_namespace) {
+    const StmtId id = r.add_statement(StmtKind::TypeAlias);
+    r.ast[id].e = {name_expr(unused_name(r)), r.ast.constant(r.make_constant(ConstKind::None)),
+                   ExprId::none()};
     unreachable.push_back(id);
   }
   if (!unreachable.empty()) head.push_back(never(r, unreachable));

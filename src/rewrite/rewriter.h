@@ -34,6 +34,7 @@ struct Rewriter {
   std::vector<StrId> unused_cells;  // captured by no reachable function
   std::vector<StrId> unread;        // type parameters that no reachable code reads
   bool lacks_yield = false;         // a generator without a reachable `yield`
+  bool unused_namespace = false;    // a class (3.12+) whose namespace nothing reachable looks at
   bool empty_annotations = false;   // SETUP_ANNOTATIONS without a reachable annotation
   ExprId docstring;                 // class and module: what the body stored in __doc__
 

@@ -51,10 +51,43 @@ void take_docstring(Rewriter& r) {
   r.body = r.body.subspan(1);
 }
 
+bool imports_future(const Rewriter& r, const Stmt& s) {
+  return s.kind == StmtKind::ImportFrom && r.text(StrId(s.a)) == "__future__";
+}
+
+/// `from __future__` stands above everything but the docstring, also in a module that is a loop over
+/// its blocks: what such a module begins with comes in front of the loop. Nothing that ran before it
+/// there can be told from outside.
+void hoist_future_imports(Rewriter& r) {
+  const bool loop = r.role == Role::Module && r.body.size() > 1 && r.may_hold(StmtKind::While) &&
+                    r.may_hold(StmtKind::ImportFrom) && r.ast[r.body[0]].kind == StmtKind::Assign;
+  if (!loop) return;
+  std::vector<StmtId> first;
+  r.edit_lists([&](std::vector<StmtId>& list) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Stmt& s = r.ast[list[i]];
+      if (imports_future(r, s))
+        count = i + 1;
+      else if (i != 0 || !r.assigns(s, "__doc__") || !r.is_constant(s.e[0], ConstKind::Str))
+        break;
+    }
+    // The module's own list is as the compiler wants it.
+    if (count == 0 || !first.empty() || list[0] == r.body[0]) return false;
+    first.assign(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+    if (list.empty()) list.push_back(r.add_statement(StmtKind::Pass));
+    return true;
+  });
+  first.insert(first.end(), r.body.begin(), r.body.end());
+  if (first.size() != r.body.size()) r.body = r.ast.arena.copy(first);
+}
+
 }  // namespace
 
 void clean_scope_body(Rewriter& r) {
   if (r.role != Role::Class && r.role != Role::Module) return;
+  hoist_future_imports(r);
   if (r.role == Role::Class) {
     // Each once: a second `__qualname__ = …` is the source's own.
     std::vector<StrId> seen;

@@ -74,7 +74,10 @@ const char* mismatch(const Scope& scope, const Symbol& symbol, std::uint8_t acce
       return "is stored in the class, and global in the text";
     if (place == NamePlace::Free && !(access & kFree_))
       return "is taken from a function around it in the text alone";
-    if (global && (access & kFree_) && !(access & (kLoadsName | kLoadsGlobal | kStoresGlobal)))
+    // A function inside takes it from outside whatever the class declares for itself.
+    const bool own = place == NamePlace::GlobalImplicit || (symbol.flags & (kUsed | kBound));
+    if (global && own && (access & kFree_) &&
+        !(access & (kLoadsName | kLoadsGlobal | kStoresGlobal)))
       return "is taken from a function around it, and global in the text";
     return nullptr;
   }

@@ -232,6 +232,43 @@ class Folder {
     return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False;
   }
 
+  ExprId truth(bool value) {
+    Const made;
+    made.kind = value ? ConstKind::True : ConstKind::False;
+    return s_.ast.constant(s_.module.add(made));
+  }
+
+  /// `if ('s' if a else b):`, where the constant left a jump in its place. Nothing tells that jump
+  /// from a statement, so this is for readings that found no statements otherwise. `side`, `k`: as
+  /// in join_conditions().
+  bool decided_by_constant(BlockId a, int side, int k) {
+    Node& node = s_.nodes[a.index];
+    const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
+    const ValueId first = s_.resolve(node.value);
+    const BlockId b = arm_edge.to;
+    const Node& arm = s_.nodes[b.index];
+    const ValueId second = s_.resolve(arm.value);
+    if (s_.options.layout_tells || other.to != arm.edges[k].to || is_loop_header(other.to) ||
+        count_in(other, first) != 0 || count_in(arm.edges[0], second) != 0 ||
+        count_in(arm.edges[1], second) != 0 || (side == 0 && !negation_costs_nothing(first)))
+      return false;
+    const Arm e = as_expression(b, second, 1);
+    if (!e || e.external) return false;
+    Select sel;
+    sel.kind = Select::IfExp;
+    sel.negate_first = side == 0;
+    sel.rest = truth(k == 0);
+    sel.orelse = e.expr;
+    const ValueId v = select(a, first, sel, 1);
+    const Edge yes = arm.edges[0], no = arm.edges[1];
+    const int falls = arm.falls;
+    for (ValueId arg : other.args) --s_.uses[s_.resolve(arg).index];
+    --s_.nodes[other.to.index].pred_count;  // two edges become one
+    kill(b);
+    set_branch(a, v, yes, no, falls);
+    return true;
+  }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -256,8 +293,11 @@ class Folder {
         if (negated && (carries || count_in(joined, second) > 0 || count_in(free, second) > 0))
           continue;
         if (count_in(arm_edge, first) > 0 || count_in(free, first) > 0) continue;
-        if (s_.falls_known() && node.falls != side)
-          continue;  // the first test falls through to the second
+        if (s_.falls_known() && node.falls != side) {
+          // the first test falls through to the second
+          if (decided_by_constant(a, side, k)) return true;
+          continue;
+        }
         std::uint32_t second_uses = 1 + count_in(joined, second) + count_in(free, second);
         Arm e = as_expression(b, second, second_uses);
         if (!e || !chain_fits(e, first)) continue;
@@ -514,6 +554,16 @@ class Folder {
     return SIZE_MAX;
   }
 
+  /// How many variables walruses bind to the value before the last `length` operations.
+  std::uint32_t stores_of(const Node& node, std::size_t length, ValueId v) const {
+    std::uint32_t count = 0;
+    for (ValueId id : std::span(node.body).first(node.body.size() - length))
+      if (const Value& value = s_.at(id);
+          value.kind == ValueKind::Operation && is_name_store(value.op))
+        count += s_.resolve(value.operands[0]) == v;
+    return count;
+  }
+
   /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value
   /// only, which each block computes for them?
   bool one_difference(BlockId x, BlockId y, std::size_t length,
@@ -532,8 +582,10 @@ class Folder {
       if (p) return false;
       p = m;
       q = n;
-      auto used_here = [&](ValueId v) { return s_.uses[v.index] == (v == tested ? 2u : 1u); };
-      return used_here(m) && used_here(n);
+      const auto used_here = [&](const Node& arm, ValueId v) {
+        return s_.uses[v.index] == (v == tested ? 2u : 1u) + stores_of(arm, length, v);
+      };
+      return used_here(b, m) && used_here(c, n);
     };
     for (const auto& [m, n] : ends)
       if (!fits(m, n)) return false;

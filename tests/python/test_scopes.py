@@ -48,6 +48,43 @@ fields = [None, 0, 3]
 print([g for g in fields if (4 if g is None else g)])
 """,
     ),
+    "future_import": (
+        7,
+        """\"\"\"Of this text the module makes __doc__.\"\"\"
+from __future__ import annotations
+def f(a: b.c):
+    return a
+print(f(1), f.__annotations__, __doc__)
+""",
+    ),
+    "class_declares_what_a_method_takes_from_outside": (
+        7,
+        """
+x = 1
+def f():
+    x = 2
+    class C:
+        global x
+        y = x
+        def m(self, a=x): return x, a
+    return C
+print(f().y, f()().m())
+""",
+    ),
+    "class_declares_what_its_annotations_name": (
+        12,
+        """
+x = int
+def f():
+    x = 2
+    class C:
+        global x
+        type A = x
+        def m[T](self, a: x) -> x: return x
+    return C
+print(f()().m(1), f().m.__annotations__, f().A.__value__)
+""",
+    ),
     "alias_of_no_expression": (
         12,
         """
@@ -203,6 +240,15 @@ print(second((1,)), second.__type_params__)
     ),
 }
 
+# What -O removes of each was all that took the class, or its namespace, from its cell.
+REMOVED = {
+    "super": (7, "class A:\n    if __debug__:\n        def m(self): super()\n    x = 1\n"),
+    "class": (7, "class A:\n    def n(self): pass\n    if __debug__:\n        f = lambda: __class__\n"),
+    "type_parameter": (12, "class A:\n    x = 1\n    if __debug__:\n        def m[T](self): pass\n"),
+    "alias": (12, "class A:\n    if __debug__:\n        type X = int\n    def n(self): return __class__\n"),
+    "both": (12, "class A:\n    _ = 1\n    if __debug__:\n        def m[T](self): super()\n"),
+}
+
 
 def output(python, source):
     done = subprocess.run(
@@ -236,6 +282,22 @@ def test_kept_programs(python, ladder, tmp_path):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
         ).stdout.decode()  # fmt: skip
         assert output(path, back) == output(path, source), "%s\n%s" % (name, back)
+
+
+def test_cells_that_removed_code_took(python, tmp_path):
+    """A class is plain and proven where nothing that is left takes what it keeps in a cell."""
+    minor, path = python
+    for name, (since, source) in REMOVED.items():
+        if minor < since:
+            continue
+        compiled = tmp_path / (name + ".pyc")
+        subprocess.run([path, "-O", "-c", COMPILE, str(compiled)], input=source.encode(), check=True)
+        done = subprocess.run(
+            [native_command(), "decompile", str(compiled)], env=dict(os.environ, DEPYF_PYTHONS=path),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
+        )  # fmt: skip
+        said = done.stderr.decode()
+        assert " proven (" in said and "ladder" not in said, said + done.stdout.decode()
 
 
 @pytest.mark.parametrize("ladder", [0, 5])
