@@ -670,7 +670,9 @@ void make_marks(Rewriter& r) {
     else if (kHoldLists.has(r.ast[id].kind))
       look(ids);
   }
-  if (made) return;
+  // A class hands its marks to those in it, and so has some where only those mark anything. Its own
+  // annotations were all placed, and so made them above.
+  if (made || (!module && is_taken_inside(r, "__conditional_annotations__"))) return;
   const auto unknown = [&] { return r.ast.constant(r.make_constant(ConstKind::Ellipsis)); };
   if (target) {
     const ExprId annotation = unknown();

@@ -179,7 +179,7 @@ struct Uses {
       collect_below(r.ast, inside);
       for (ExprId id : inside) expression(id, r.ast[id], true);
     }
-    if (!comprehensions || r.role != Role::Function) return;
+    if (!comprehensions || (r.role != Role::Function && r.role != Role::Class)) return;
     const std::size_t makers = r.makers.size();
     collect_outside(statements);
     r.makers.resize(makers);  // met again
@@ -405,19 +405,6 @@ bool has_cell(const Rewriter& r, std::string_view name) {
   });
 }
 
-/// Does a function or class that the body makes take the variable from it? What else is among the
-/// constants is left of code that was removed (up to 3.11).
-bool is_taken_inside(const Rewriter& r, std::string_view name) {
-  return std::any_of(r.makers.begin(), r.makers.end(), [&](ExprId id) {
-    const CodeId inner = r.function_code(id);
-    if (!inner) return false;
-    const auto& slots = r.module[inner].slots;
-    return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
-      return (slot.kind & kFree) && r.text(slot.name) == name;
-    });
-  });
-}
-
 /// What scopes of annotations and type parameters in a class take from the globals, though they see
 /// the class: it declares these global.
 std::vector<StrId> globals_of_annotations(const Rewriter& r) {
@@ -447,6 +434,17 @@ std::vector<StrId> globals_of_annotations(const Rewriter& r) {
 }
 
 }  // namespace
+
+bool is_taken_inside(const Rewriter& r, std::string_view name) {
+  return std::any_of(r.makers.begin(), r.makers.end(), [&](ExprId id) {
+    const CodeId inner = r.function_code(id);
+    if (!inner) return false;
+    const auto& slots = r.module[inner].slots;
+    return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
+      return (slot.kind & kFree) && r.text(slot.name) == name;
+    });
+  });
+}
 
 void find_declarations(Rewriter& r) {
   if (r.role == Role::GenericScope) return;
@@ -539,7 +537,7 @@ void find_declarations(Rewriter& r) {
                          !is_taken_inside(r, "__classdict__");
     for (const Slot& slot : r.object.slots) {
       const StrId name = unmangled(r.module, r.code, slot.name);
-      const std::uint32_t use = uses.of(name);
+      const std::uint32_t use = uses.outside(name);
       if (!(slot.kind & kFree) || (use & (kOwn | kCaptured)) || compiler_name(r.module[name], true))
         continue;
       // A function inside takes it from outside, whatever the class has.

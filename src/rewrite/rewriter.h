@@ -159,6 +159,10 @@ struct Rewriter {
   std::unique_ptr<SourceColumns> columns_;
 };
 
+/// Does a function or class that the body makes take the variable from it? What else is among the
+/// constants is left of code that was removed (up to 3.11). After find_declarations().
+bool is_taken_inside(const Rewriter& r, std::string_view name);
+
 /// `name` as it is written inside code object `scope`: without the prefix that the class around it
 /// adds to private names.
 StrId unmangled(Module& module, CodeId scope, StrId name);

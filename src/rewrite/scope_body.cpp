@@ -55,9 +55,9 @@ bool imports_future(const Rewriter& r, const Stmt& s) {
   return s.kind == StmtKind::ImportFrom && r.text(StrId(s.a)) == "__future__";
 }
 
-/// `from __future__` stands above everything but the docstring, also in a module that is a loop over
-/// its blocks: what such a module begins with comes in front of the loop. Nothing that ran before it
-/// there can be told from outside.
+/// `from __future__` stands above everything but the docstring, also in a module that is a loop
+/// over its blocks: what such a module begins with comes in front of the loop. Nothing that ran
+/// before it there can be told from outside.
 void hoist_future_imports(Rewriter& r) {
   const bool loop = r.role == Role::Module && r.body.size() > 1 && r.may_hold(StmtKind::While) &&
                     r.may_hold(StmtKind::ImportFrom) && r.ast[r.body[0]].kind == StmtKind::Assign;

@@ -243,9 +243,18 @@ print(second((1,)), second.__type_params__)
 # What -O removes of each was all that took the class, or its namespace, from its cell.
 REMOVED = {
     "super": (7, "class A:\n    if __debug__:\n        def m(self): super()\n    x = 1\n"),
-    "class": (7, "class A:\n    def n(self): pass\n    if __debug__:\n        f = lambda: __class__\n"),
-    "type_parameter": (12, "class A:\n    x = 1\n    if __debug__:\n        def m[T](self): pass\n"),
-    "alias": (12, "class A:\n    if __debug__:\n        type X = int\n    def n(self): return __class__\n"),
+    "class": (
+        7,
+        "class A:\n    def n(self): pass\n    if __debug__:\n        f = lambda: __class__\n",
+    ),
+    "type_parameter": (
+        12,
+        "class A:\n    x = 1\n    if __debug__:\n        def m[T](self): pass\n",
+    ),
+    "alias": (
+        12,
+        "class A:\n    if __debug__:\n        type X = int\n    def n(self): return __class__\n",
+    ),
     "both": (12, "class A:\n    _ = 1\n    if __debug__:\n        def m[T](self): super()\n"),
 }
 
@@ -291,7 +300,9 @@ def test_cells_that_removed_code_took(python, tmp_path):
         if minor < since:
             continue
         compiled = tmp_path / (name + ".pyc")
-        subprocess.run([path, "-O", "-c", COMPILE, str(compiled)], input=source.encode(), check=True)
+        subprocess.run(
+            [path, "-O", "-c", COMPILE, str(compiled)], input=source.encode(), check=True
+        )
         done = subprocess.run(
             [native_command(), "decompile", str(compiled)], env=dict(os.environ, DEPYF_PYTHONS=path),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
