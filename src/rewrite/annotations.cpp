@@ -1,9 +1,12 @@
 #include "rewrite/annotations.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ast/negate.h"
+#include "bytecode/scan.h"
 #include "pyc/identifier.h"
 #include "structure/operations.h"
 #include "support/error.h"
@@ -567,16 +570,34 @@ class Placer {
   /// Of one annotation; a hostile body may have any number.
   static constexpr std::size_t kMostCopies = 16;
 
+  /// The numbers that instructions of the body put into the set of marks; an annotation whose
+  /// number is none of them stood in code that was removed.
+  std::unordered_set<std::uint32_t> marks_set() const {
+    std::unordered_set<std::uint32_t> marks;
+    std::optional<std::uint32_t> last;
+    scan_instructions(r_.object, [&](const RawInstr& instr) {
+      if (instr.info.op == Op::SET_ADD && last) marks.insert(*last);
+      last.reset();
+      if (instr.info.action == Action::SmallInt)
+        last = instr.operand;
+      else if (instr.info.op == Op::LOAD_CONST && instr.operand < r_.object.consts.size())
+        if (const Const& c = r_.module[r_.object.consts[instr.operand]]; c.kind == ConstKind::Int)
+          last = static_cast<std::uint32_t>(c.integer);
+    });
+    return marks;
+  }
+
   /// The code of a `finally` is there several times, each time with another number, and its
   /// statements are written once.
   void find_copies() {
+    const std::unordered_set<std::uint32_t> set = marks_set();
     copy_.assign(annotations_.size(), false);
     std::unordered_map<std::uint32_t, std::vector<std::size_t>> marked;  // by name
     for (std::size_t i = 0; i < annotations_.size(); ++i)
       if (!tops_[i].empty()) marked[annotations_[i].name.index].push_back(i);
     for (std::size_t i = 0; i < annotations_.size(); ++i) {
       const Annotation& a = annotations_[i];
-      if (a.condition == UINT32_MAX || !tops_[i].empty()) continue;
+      if (!set.contains(a.condition) || !tops_[i].empty()) continue;
       const std::vector<std::size_t>& others = marked[a.name.index];
       const std::size_t looked = std::min(others.size(), kMostCopies);
       copy_[i] = std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(looked),

@@ -310,6 +310,23 @@ class Definer {
     return ast_.expr(ExprKind::IfExp, {test, value, other}, UINT32_MAX, 0, ast_[value].origin);
   }
 
+  bool is_tuple(ExprId value) const {
+    return ast_[value].kind == ExprKind::Tuple || r_.is_constant(value, ConstKind::Tuple);
+  }
+
+  /// The same in the first item of a tuple, which stays one.
+  ExprId with_unread_in_tuple(ExprId value, std::span<const StrId> names) {
+    if (names.empty()) return value;
+    Expr tuple = ast_[value];
+    std::vector<ExprId> items(tuple.kids.begin(), tuple.kids.end());
+    if (const Const* whole = r_.constant(value))
+      for (ConstId item : whole->items) items.push_back(ast_.constant(item, tuple.origin));
+    if (items.empty() || ast_[items[0]].kind == ExprKind::Starred)
+      throw Error("rewrite: no item of the constraints can hold a name that nothing reads");
+    items[0] = with_unread(items[0], names);
+    return ast_.expr(ExprKind::Tuple, items, UINT32_MAX, 0, tuple.origin);
+  }
+
   void lambda(ExprId id) {
     const Expr e = ast_[id];
     ExprId value = body_as_expression(r_, body_of(CodeId(e.a)));
@@ -503,7 +520,8 @@ class Definer {
     std::vector<StrId> unread;
     while (body.size() > 1 && declared(ast_[body[0]], unread)) body = body.subspan(1);
     const ExprId value = body_as_expression(r_, inline_temporaries(body, variables_of(code)));
-    return value ? with_unread(value, unread) : value;
+    if (!value) return value;
+    return is_tuple(value) ? with_unread_in_tuple(value, unread) : with_unread(value, unread);
   }
   /// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these? A name is
   /// declared global beside a comprehension's variable of that name, which hides it nowhere else.
@@ -548,6 +566,16 @@ class Definer {
                e.op == intrinsic(Intrinsic2::TypeVarWithConstraints)) {
       out.kind = TypeParamKind::TypeVar;
       out.bound = evaluated_or_refused(e.kids[1]);
+      // A tuple that is written there is constraints, and nothing else is.
+      const bool constraints = e.op == intrinsic(Intrinsic2::TypeVarWithConstraints);
+      if (constraints && !is_tuple(out.bound))
+        throw Error("rewrite: the constraints of a type parameter are no tuple");
+      if (!constraints && is_tuple(out.bound)) {
+        const ExprId test = ast_.constant(r_.make_constant(ConstKind::True)),
+                     never = ast_.constant(r_.make_constant(ConstKind::None));
+        out.bound = ast_.expr(ExprKind::IfExp, {test, out.bound, never}, UINT32_MAX, 0,
+                              ast_[out.bound].origin);
+      }
     } else {
       return false;
     }

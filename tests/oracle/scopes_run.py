@@ -8,6 +8,8 @@ Runs under any CPython from 3.7 on.
     python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]] [--check LIMIT]     DEPYF is the native command
 
 Prints the seed and how many programs needed which fallback; fails where a result does not compile, or does something else than its program.
+With --optimize each program is compiled with -O or -OO, and some of the statements of its classes and functions stand under `if __debug__:`: what
+the compiler removes still decides where names are found.
 With --check the output is proven, as `depyf decompile` does unless told otherwise: prints how many programs' plain forms, and how many programs in
 any form, were not proven, and fails where the latter are more than LIMIT. UNPROVEN=1 lists them all.
 """
@@ -33,8 +35,9 @@ OWN = re.compile(r"__temp|_temp_|__function_\d|^[._]0$")
 class Writer:
     """Random code; `asks` is how many statements are still to come."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, removes=False):
         self.rng = rng
+        self.removes = removes  # some statements are what -O removes
         self.asks = rng.choice([6, 10, 16])
         self.number = 0
         self.params = []  # type parameters that can be read here
@@ -97,8 +100,17 @@ class Writer:
     def body(self, depth, indent, kind):
         lines = []
         for _ in range(self.rng.choice([1, 2, 2, 3])):
-            lines += self.statement(depth, indent, kind)
+            if self.removes and self.rng.random() < 0.15:
+                lines += [indent + "if __debug__:"] + self.removed(depth, indent + "    ", kind)
+            else:
+                lines += self.statement(depth, indent, kind)
         return lines
+
+    def removed(self, depth, indent, kind):
+        if kind == "class" and self.rng.random() < 0.5:
+            own = ["def m(self): super()", "y = lambda: __class__", "def m(self): pass"]
+            return [indent + self.rng.choice(own)]
+        return self.statement(depth, indent, kind)
 
     def type_parameters(self, often):
         """`[T: a, *U]`, and the names in it."""
@@ -222,9 +234,9 @@ class Writer:
         return [indent + "try: " + text, indent + "except Exception as e: log(type(e).__name__)"]
 
 
-def program(rng):
+def program(rng, optimize=0):
     while True:
-        writer = Writer(rng)
+        writer = Writer(rng, optimize > 0)
         lines = []
         while writer.asks > 0:
             lines += ["try:"] + writer.statement(3, "    ", "module")
@@ -234,7 +246,7 @@ def program(rng):
         if MINOR == 12 and "__p" in text and re.search(r"class \w+\[", text):
             continue
         try:
-            return text, compile(text, "program", "exec", dont_inherit=True)
+            return text, compile(text, "program", "exec", dont_inherit=True, optimize=optimize)
         except SyntaxError:
             continue
 
@@ -323,7 +335,9 @@ def run_apart(code):
 def unproven(stderr):
     """The numbers of the programs of which standard error says that the plain form was not proven, and that none is; and what it says."""
     said, last = {}, {}
-    for number, what in re.findall(r"/p(\d+)\.pyc: ((?:the plain form was )?not proven.*)", stderr):
+    for number, what in re.findall(
+        r"/p(\d+)(?:\.opt-\d)?\.pyc: ((?:the plain form was )?not proven.*)", stderr
+    ):
         said[int(number)] = what
         if "this form is proven" not in what:
             last[int(number)] = what
@@ -337,16 +351,18 @@ def main():
     parser.add_argument("seed", type=int, nargs="?", default=random.randrange(10**9))
     parser.add_argument("ladder", nargs="?")
     parser.add_argument("--check", type=int, metavar="LIMIT")
+    parser.add_argument("--optimize", type=int, default=0, choices=[0, 1, 2])
     options = parser.parse_args()
     seed = options.seed
     print("3.%d seed %d" % (MINOR, seed), flush=True)
     failures, rungs = 0, Counter()
     with tempfile.TemporaryDirectory() as folder:
         programs = {}
+        level = ".opt-%d" % options.optimize if options.optimize else ""  # as the command knows it
         os.mkdir(os.path.join(folder, "in"))
         for number in range(options.count):
-            text, code = program(random.Random(seed + number))
-            path = os.path.join(folder, "in", "p%d.pyc" % number)
+            text, code = program(random.Random(seed + number), options.optimize)
+            path = os.path.join(folder, "in", "p%d%s.pyc" % (number, level))
             with open(path, "wb") as f:
                 f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
             programs[number] = text, code
@@ -368,9 +384,11 @@ def main():
             rungs[rung or "scopes"] += 1
         for number, (text, code) in programs.items():
             try:
-                with open(os.path.join(out, "p%d.py" % number), encoding="utf-8") as f:
+                with open(os.path.join(out, "p%d%s.py" % (number, level)), encoding="utf-8") as f:
                     back = f.read()
-                again = compile(back, "program", "exec", dont_inherit=True)
+                again = compile(
+                    back, "program", "exec", dont_inherit=True, optimize=options.optimize
+                )
                 expected, got = run_apart(code), run_apart(again)
                 if expected is None:  # the program itself ends the interpreter (3.13.0)
                     continue

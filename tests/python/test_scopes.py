@@ -85,6 +85,15 @@ def f():
 print(f()().m(1), f().m.__annotations__, f().A.__value__)
 """,
     ),
+    "constraints_and_bounds": (
+        12,
+        """
+def f[T: ((None and log(T)), str), U: (1 or T, 2)](): pass
+def g[T: ((1, 2) if True else T), U: (1, 2)](): pass
+type A[T] = (1 or T, 2)
+print([(t.__bound__, t.__constraints__) for h in (f, g) for t in h.__type_params__], A.__value__)
+""",
+    ),
     "alias_of_no_expression": (
         12,
         """
@@ -255,6 +264,10 @@ REMOVED = {
         12,
         "class A:\n    if __debug__:\n        type X = int\n    def n(self): return __class__\n",
     ),
+    "annotation": (
+        7,
+        "x: int = 1\nif __debug__:\n    x: int\nclass A:\n    if __debug__:\n        y: str\n",
+    ),
     "both": (12, "class A:\n    _ = 1\n    if __debug__:\n        def m[T](self): super()\n"),
 }
 
@@ -326,11 +339,13 @@ def test_random_programs_are_proven(python):
     """A short run of the random programs, proven; so many are not: it only gets less."""
     minor, path = python
     limit = {12: 1, 13: 1}.get(minor, 0)
-    done = subprocess.run(
-        [path, ORACLE, native_command(), "40", "1000", "--check", str(limit)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout.decode()
+    for count, optimize in (("40", "0"), ("20", "1")):
+        done = subprocess.run(
+            [path, ORACLE, native_command(), count, "1000"]
+            + ["--check", str(limit), "--optimize", optimize],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout.decode()
 
 
 def test_the_symbol_table_is_that_of_cpython(python):
