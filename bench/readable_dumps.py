@@ -116,6 +116,89 @@ def mixtral():
     return MixtralForCausalLM(config), tokens(), "labels"
 
 
+def qwen2_moe():
+    from transformers import Qwen2MoeConfig, Qwen2MoeForCausalLM
+
+    config = Qwen2MoeConfig(
+        vocab_size=64, num_key_value_heads=2, num_experts=4, num_experts_per_tok=2,
+        moe_intermediate_size=32, shared_expert_intermediate_size=32, **SMALL,
+    )  # fmt: skip
+    return Qwen2MoeForCausalLM(config), tokens(), "labels"
+
+
+def deberta():
+    from transformers import DebertaV2Config, DebertaV2ForMaskedLM
+
+    config = DebertaV2Config(
+        vocab_size=64, max_position_embeddings=32, relative_attention=True, position_buckets=8,
+        pos_att_type=["p2c", "c2p"], **SMALL,
+    )  # fmt: skip
+    return DebertaV2ForMaskedLM(config), tokens(), "labels"
+
+
+def swin():
+    import torch
+    from transformers import SwinConfig, SwinForImageClassification
+
+    config = SwinConfig(
+        image_size=32, patch_size=4, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4
+    )
+    return SwinForImageClassification(config), {"pixel_values": torch.randn(2, 3, 32, 32)}, None
+
+
+def longformer():
+    from transformers import LongformerConfig, LongformerForMaskedLM
+
+    config = LongformerConfig(
+        vocab_size=64, attention_window=[4, 4], max_position_embeddings=40, pad_token_id=0, **SMALL
+    )
+    return LongformerForMaskedLM(config), tokens(), "labels"
+
+
+def bigbird():
+    import torch
+    from transformers import BigBirdConfig, BigBirdForMaskedLM
+
+    config = BigBirdConfig(
+        vocab_size=64, block_size=4, num_random_blocks=1, max_position_embeddings=128, **SMALL
+    )
+    return BigBirdForMaskedLM(config), {"input_ids": torch.randint(3, 64, (2, 64))}, "labels"
+
+
+def xlnet():
+    from transformers import XLNetConfig, XLNetLMHeadModel
+
+    config = XLNetConfig(vocab_size=64, d_model=32, n_layer=2, n_head=4, d_inner=64)
+    return XLNetLMHeadModel(config), tokens(), "labels"
+
+
+def detr():
+    import torch
+    from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+
+    backbone = ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], out_features=["stage2"],
+        layer_type="basic",
+    )  # fmt: skip
+    config = DetrConfig(
+        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None,
+        backbone_config=backbone, d_model=32, encoder_layers=2, decoder_layers=2,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+        decoder_ffn_dim=64, num_queries=5,
+    )  # fmt: skip
+    return DetrForObjectDetection(config), {"pixel_values": torch.randn(1, 3, 64, 64)}, None
+
+
+def rwkv():
+    from transformers import RwkvConfig, RwkvForCausalLM
+
+    config = RwkvConfig(
+        vocab_size=64, hidden_size=32, attention_hidden_size=32, intermediate_size=64,
+        num_hidden_layers=2, context_length=32,
+    )  # fmt: skip
+    return RwkvForCausalLM(config), tokens(), "labels"
+
+
 def written(cls, inputs):
     """A model that stands in this file, and its inputs."""
     from types import SimpleNamespace
@@ -211,7 +294,13 @@ def dlrm():
 
 
 MODELS = {f.__name__: f for f in (llama, bert, gpt2, whisper, vit, t5)}
-OTHERS = {f.__name__: f for f in (mamba, clip, wav2vec2, mixtral, resnet, dlrm)}
+OTHERS = {
+    f.__name__: f
+    for f in (
+        *(mamba, clip, wav2vec2, mixtral, resnet, dlrm, qwen2_moe, deberta, swin, longformer),
+        *(bigbird, xlnet, detr, rwkv),
+    )
+}
 
 
 def tokens():

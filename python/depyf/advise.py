@@ -130,6 +130,8 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     for cost in avoidable:
         detail = ": " + cost["details"][0] if cost["details"] else ""
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
+        if cost["help"]:
+            rows.append(shown("%12s%s" % ("", cost["help"])))
     return "\n".join(rows)
 
 

@@ -258,7 +258,8 @@ def _failure_words(entry: Document) -> str:
     failure = str(entry["failure"])
     said = words.of_failure(failure)
     metrics = entry.get("metrics") or {}
-    name = "%s: " % metrics["co_name"] if metrics.get("co_name") else ""
+    name = entry.get("qualname") or metrics.get("co_name")
+    name = "%s: " % name if name else ""
     return normal("%s%s (%s)" % (name, said["why"].replace("`", ""), said["what"]))
 
 

@@ -86,7 +86,7 @@ def test_functions_of_one_form_are_one_picture_and_can_be_filtered(screen, tmp_p
     run = of_functions(160)
     shown = screen.open(written(tmp_path, run))
     assert shown.locator(".flow-group").count() == 1
-    assert shown.locator("svg.flow .box.function").count() == 2
+    assert shown.locator(".flow-box .box.function").count() == 2
     assert shown.locator(".columns .card").first.bounding_box()["height"] < 900
     text = shown.locator(".flow-group > summary").inner_text()
     assert "Model.f159" in text and "159" in text and "320 compiles" in text
@@ -110,7 +110,9 @@ def test_a_function_that_is_called_after_a_break_in_it_stands_below_its_caller(s
     shown = screen.open(written(tmp_path, run))
     boxes = shown.locator(".flow .box.function").all_text_contents()
     assert "step" in boxes[0] and "⤷ loss" in boxes[1]
-    assert shown.locator(".flow .arrow").count() == 3  # two to graphs
+    assert shown.locator(".flow .arrow").count() == 2  # to graphs
+    (below,) = shown.locator(".flow > li > .flow > li").all()
+    assert "⤷ loss" in below.inner_text() and "step" not in below.inner_text()
     screen.go("compile/1/0")
     shown.get_by_text("called from 0/0").click()
     screen.until("document.querySelector('#view-title').textContent.includes('0/0')")
@@ -118,8 +120,8 @@ def test_a_function_that_is_called_after_a_break_in_it_stands_below_its_caller(s
 
 def test_few_compiles_are_one_picture_without_a_filter(screen, tmp_path):
     shown = screen.open(written(tmp_path, of_functions(8)))
-    assert shown.locator("svg.flow").count() == 1 and shown.locator("#flow-filter").count() == 0
-    assert shown.locator("svg.flow .box.function").count() == 16
+    assert shown.locator(".flow-box").count() == 1 and shown.locator("#flow-filter").count() == 0
+    assert shown.locator(".flow-box .box.function").count() == 16
 
 
 @pytest.mark.parametrize("count", [21, 300])
@@ -131,7 +133,8 @@ def test_recompiles_of_one_function_are_folded(count):
     function = {"name": "f", "filename": "/a/b.py", "firstlineno": 2, "entries": entries}
     run = document.fit({"functions": [function], "unattributed": []})
     (picture,) = flow.draw(overview.nodes_of([run]))
-    labels = [box["label"] for box in picture["boxes"] if "function" in box["kind"]]
+    boxes = [box for row in picture["rows"] for box in row["boxes"]]
+    labels = [box["label"] for box in boxes if "function" in box["kind"]]
     assert len(labels) == 5 and labels[-1].startswith("%d more like these" % (count - 4))
 
 
@@ -221,3 +224,75 @@ def test_the_cost_of_a_break_counts_resume_functions_not_their_compiles(tmp_path
     ]
     text = page.render([document.fit({"functions": functions})], str(tmp_path))
     assert "</b> %s<" % said in text
+
+
+WIDER = """() => [...document.querySelectorAll(".flow .box, .chip, .tile, .cost")].filter((one) => {
+  const at = one.getBoundingClientRect();
+  return at.width && (at.right > innerWidth || at.left < 0);
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_long_names_are_whole_in_a_narrow_window(screen, tmp_path, width):
+    run = of_functions(9)
+    for at, function in enumerate(run["functions"]):
+        function["qualname"] = "BaseModelOutputWithPastAndCrossAttentions.forward_of_%d" % at
+        for one in function["entries"]:
+            one["path"] = "__transformed_code_0_for_%s.py" % function["qualname"]
+    shared = run["functions"][0]["entries"][0]["breaks"]
+    for function in run[
+        "functions"
+    ]:  # one break of long cost: "in 9 compiles of 9 resume functions"
+        for one in function["entries"]:
+            one["breaks"] = shared if one["breaks"] else []
+    shown = screen.open(written(tmp_path, run))
+    shown.set_viewport_size({"width": width, "height": 800})
+    boxes = shown.locator(".flow .box").all_text_contents()
+    assert sum("CrossAttentions.forward_of_" in text for text in boxes) == 18
+    assert not any(text.endswith("…") for text in boxes)
+    for route in ("", "compile/0/0", "compile/0/0/why"):
+        screen.go("search/x")
+        screen.go(route)
+        assert shown.evaluate(WIDER) == []
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width, route
+        if route == "compile/0/0" and width > 820:  # panes end where the window ends
+            assert shown.evaluate("document.documentElement.scrollHeight") <= 800
+
+
+def test_functions_that_one_line_keeps_from_being_compiled_are_one_cause(screen, tmp_path):
+    said = "Unsupported: Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted"
+    failed = {"fail_user_frame_filename": "/a/b.py", "fail_user_frame_lineno": 7}
+    alone = [
+        dict(
+            entry(number, 1.0, failure=said, qualname="Block%d.forward" % number),
+            name="",
+            metrics=dict(failed, co_name="wrapper", co_filename="/a/b.py", co_firstlineno=number),
+        )
+        for number in (1, 2)
+    ]
+    run = document.fit({"functions": [], "unattributed": alone})
+    shown = screen.open(written(tmp_path, run))
+    (cause,) = shown.locator(".cause").all()
+    text = cause.inner_text()
+    assert "Block1.forward" in text and "Block2.forward" in text and "wrapper" not in text
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("___check_type_id(L['x'], 140), type=<class 'dict'>", "x is of type dict"),
+        (
+            "___check_obj_id(G['__builtins_dict___1']['super'], 140), type=<class 'type'>",
+            "super is the same object as before, of type type",
+        ),
+        ("len(L['x']) == 2", ""),
+    ],
+)
+def test_guards_on_identity_are_told_in_words(screen, tmp_path, text, said):
+    run = of_functions(1)
+    run["functions"][0]["entries"][0]["guards"] = [
+        {"kind": "K", "source": "", "text": text, "expression": None, "comment": ""}
+    ]
+    shown = screen.open(written(tmp_path, run), "compile/0/0/guards")
+    assert shown.locator(".guards tbody tr").count() == 1
+    assert shown.locator(".guards .g-words").all_inner_texts() == ([said] if said else [])

@@ -394,3 +394,24 @@ def test_a_break_in_the_words_of_an_earlier_torch(reason, row, part):
     said = words.of_break({"reason": reason, "user_stack": ['  File "a.py", line 3, in f']})
     assert said["row"] == row and part in said["why"] and said["raw"] == reason
     assert "0x" not in said["what"] and len(said["what"]) < 60
+
+
+def test_guards_that_took_long_are_told_with_what_can_be_done():
+    def compiled(number, **more):
+        guards = [
+            {"kind": "K", "source": "", "text": "x", "expression": None, "comment": ""}
+        ] * 1200
+        events = [["build_guards", 0, 900000]]
+        one = {"compile_id": "%d/0" % number, "name": "f", "guards": guards, "events": events}
+        return dict(one, metrics={"duration_us": 2e6}, **more)
+
+    def told(*entries):
+        run = {"functions": [], "unattributed": list(entries)}
+        rows = overview.avoidable(overview.nodes_of([run]))
+        (row,) = [one for one in rows if one["what"] == "guards that took long to build"]
+        return row["help"]
+
+    alone = told(compiled(0))
+    assert "0/0 has 1,200 guards" in alone and "once for each compile" in alone
+    again = told(compiled(0), compiled(1, reasons=["0/0: tensor 'x' size mismatch"]))
+    assert "1 of these 2 would not be needed" in again

@@ -172,6 +172,27 @@ def test_a_decorated_function_is_called_by_its_own_name(tmp_path, capsys, make, 
     assert title.partition(",")[0] in (tmp_path / "README.md").read_text()
 
 
+class InLoop(torch.nn.Module):
+    """torch gives a frame up whose loop breaks, and makes no code for it."""
+
+    @decorated
+    def forward(self, x):
+        for _ in range(2):
+            torch._dynamo.graph_break()
+        return x.sin()
+
+
+def test_a_function_that_was_not_compiled_is_called_by_its_own_name(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(InLoop(), backend="eager")(torch.ones(3))
+    failed = [one for one in run.unattributed if one.failure]
+    assert failed and {one.qualname for one in failed} == {"InLoop.forward"}
+    assert "InLoop.forward" in (tmp_path / "README.md").read_text()
+    page = (tmp_path / "index.html").read_text()
+    assert ">InLoop.forward</a>" in page and ">wrapper</a>" not in page
+
+
 def test_a_wrapper_of_two_functions_is_called_by_each(tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)) as run:

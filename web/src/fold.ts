@@ -150,7 +150,20 @@ export function heldName(target: string): string {
   const path = (match[1] ?? "").replace(/^(?:dict_)?modules_/, "").replace(/_$/, "");
   return (path ? path.replace(/_modules_/g, ".") + "." : "") + match[2];
 }
-const inputName = (node: GraphNode): string => heldName(node.target) || node.name;
+/** What an input is called by who wrote the program: `L_images_` is `images`, and `L_args_0_` is `args[0]`.
+ *
+ * Dynamo writes where a value comes from into the name, `L` for a local and `G` for a global one; `___stack0` and the like are values
+ * that it keeps across a break.
+ */
+export function givenName(target: string): string {
+  const held = heldName(target);
+  if (held !== target) return held;
+  const path = /^[LG]_(\w+?)_$/.exec(target)?.[1];
+  if (!path) return target;
+  const item = /^(args|stack\d+)_(\d+)$/.exec(path);
+  return item ? item[1] + "[" + item[2] + "]" : path.replace(/^_*(?=stack\d+$)/, "");
+}
+const inputName = (node: GraphNode): string => givenName(node.target) || node.name;
 
 /** The boxes and edges of a graph's picture.
  *

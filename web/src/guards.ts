@@ -13,7 +13,35 @@ interface Item {
   failed: FailedGuard[];
   comment: string;
   text: string;
+  words: string;
+  /** How many guards the row stands for. */
+  count: number;
   row?: HTMLElement;
+}
+
+const MARK = /^hasattr\((.+), '_dynamo_(\w+)_indices'\) == False$/;
+/** The guards that ask whether `mark_dynamic()` and the like were called for a value, as one row for each value. */
+export function foldMarks<
+  T extends Pick<Item, "kind" | "expression" | "words" | "text" | "count" | "failed">,
+>(items: T[]): T[] {
+  const first = new Map<string, { item: T; marks: string[] }>();
+  const found: T[] = [];
+  for (const item of items) {
+    const match = item.failed.length ? null : MARK.exec(item.expression);
+    const known = match && first.get(match[1]);
+    if (known) {
+      known.marks.push(match[2]);
+      known.item.count += item.count;
+      known.item.text += " " + item.text;
+      known.item.expression += "\n" + item.expression;
+      continue;
+    }
+    found.push(item);
+    if (match) first.set(match[1], { item, marks: [match[2]] });
+  }
+  for (const [name, { item, marks }] of first)
+    item.words = plain(name) + " is marked by none of: " + marks.join(", ").replace(/_/g, " ");
+  return found;
 }
 
 export function guardRows(view: View): string[][] {
@@ -65,7 +93,7 @@ export function showGuards(panel: HTMLElement, view: View): void {
           ),
         ]
       : [text];
-  const items: Item[] = rows.map(([kind, source, expression, raw, comment]) => {
+  const single: Item[] = rows.map(([kind, source, expression, raw, comment, words]) => {
     const byTensor = kind === "TENSOR_MATCH" ? (tensors.get(plain(source)) ?? []) : [];
     const failed = [
       ...new Set(
@@ -78,9 +106,12 @@ export function showGuards(panel: HTMLElement, view: View): void {
       raw,
       failed,
       comment: comment || "",
-      text: [kind, source, expression, raw, comment].join(" ").toLowerCase(),
+      text: [kind, source, expression, raw, comment, words].join(" ").toLowerCase(),
+      words: words || "",
+      count: 1,
     };
   });
+  const items = foldMarks(single);
   const rowOf = (item: Item) => {
     item.row ??= make(
       "tr",
@@ -89,7 +120,17 @@ export function showGuards(panel: HTMLElement, view: View): void {
       make(
         "td",
         {},
-        cut(item.expression || ""),
+        item.words ? [make("div", { class: "g-words" }, item.words)] : [],
+        item.count > 1
+          ? make(
+              "details",
+              {},
+              make("summary", {}, item.count + " guards"),
+              make("div", { class: "g-raw" }, item.expression),
+            )
+          : item.words
+            ? make("div", { class: "g-raw" }, cut(item.expression || ""))
+            : cut(item.expression || ""),
         item.failed.map((one) =>
           make(
             "div",
@@ -128,7 +169,8 @@ export function showGuards(panel: HTMLElement, view: View): void {
         words.every((word) => item.text.includes(word)) &&
         (!kinds.value || item.kind === kinds.value),
     );
-    count.textContent = found.length ? found.length + " of " + items.length : "No matches";
+    const shown = found.reduce((sum, item) => sum + item.count, 0);
+    count.textContent = shown ? shown + " of " + rows.length : "No matches";
     body.replaceChildren();
     built = 0;
     more(60);

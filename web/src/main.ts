@@ -57,7 +57,18 @@ function route() {
   const target = again || byId("view-title") || byId("content");
   target.focus({ preventScroll: true });
 }
+/** Panes and pictures end where the window ends, however high what stands above them is. */
+function fitToWindow() {
+  const [first] = byId("view").querySelectorAll(".panes, .picture");
+  const above = first ? Math.round(first.getBoundingClientRect().top + scrollY) : 0;
+  if (above) root.style.setProperty("--above", above + "px");
+  root.classList.toggle("filled", above > 0);
+}
 function show() {
+  showView();
+  fitToWindow();
+}
+function showView() {
   state.unfold = null;
   let parts: string[];
   try {
@@ -98,6 +109,7 @@ function ready() {
   root.dataset.ready = "true";
   if (location.hash.length > 1) show();
 }
+addEventListener("resize", fitToWindow);
 addEventListener("hashchange", () => {
   scrollTo(0, 0);
   route();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { arrange, type Box, type Edge, FEW, heldName, MOST } from "../src/fold";
+import { arrange, type Box, type Edge, FEW, givenName, heldName, MOST } from "../src/fold";
 import { expand, type GraphData, type Row } from "../src/graph";
 import { layout } from "../src/layout";
 import type { Graph } from "../src/types";
@@ -173,4 +173,19 @@ test("parameters are called by their modules", () => {
   );
   expect(heldName("L_self_parameters_weight_")).toBe("weight");
   expect(heldName("L_a_")).toBe("L_a_");
+});
+
+test("an input is called as in the program", () => {
+  const names = {
+    L_images_: "images",
+    L_kwargs_input_ids_: "kwargs_input_ids",
+    L_args_0_: "args[0]",
+    L_stack0_: "stack0",
+    G_table_: "table",
+    L_self_parameters_weight_: "weight",
+    primals_1: "primals_1",
+    s0: "s0",
+    "": "",
+  };
+  for (const [target, name] of Object.entries(names)) expect(givenName(target)).toBe(name);
 });

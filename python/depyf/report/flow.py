@@ -1,8 +1,8 @@
-"""The picture of a run: function → graph → kernels → break → resume functions, as SVG, one compile
-a row.
+"""The picture of a run: function → graph → kernels → break → resume functions, one compile a row.
 
-Rows are indented below the break that leads to them, so that a long chain of breaks stays a narrow
-picture. A run of many compiles has a picture for each form that its functions have: 160 functions
+It is a tree of rows, which the page writes as a list in lists: a row whose boxes do not fit beside
+each other goes on below, so that the picture is whole in a window of any width. Rows are below the
+break that leads to them. A run of many compiles has a picture for each form that its functions have: 160 functions
 that break in the same way are one picture and 160 links.
 """
 
@@ -15,8 +15,7 @@ Children = Dict[str, List[Node]]
 Forms = Dict[str, int]
 Row = Tuple[Node, int, int]
 
-ROW, HEIGHT, GAP, INDENT, CHARACTER = 40, 26, 22, 30, 7.3
-_DEEPEST = 12  # a deeper row is drawn at this indent: the arrows still tell whose it is
+_DEEPEST = 12  # a deeper row is drawn at this indent
 #: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
 #: one picture
 _FEW, _ALIKE, _ROWS = 20, 3, 60
@@ -32,8 +31,8 @@ def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
     Args:
         nodes: those of `overview.nodes_of`.
     Returns:
-        A list of dicts for the template: `boxes`, `arrows`, `width`, `height`, `hidden` (compiles
-        that were not drawn); and of what it is the picture: `first` (a node), `functions` (the
+        A list of dicts for the template: `rows` (`boxes` of one compile; how many lists `opens`
+        before it and `closes` behind it), `hidden` (compiles that were not drawn); and of what it is the picture: `first` (a node), `functions` (the
         first node of each function), `compiles`, `breaks`, `seconds`, `places` (names that can be
         filtered for).
     """
@@ -155,38 +154,18 @@ def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
 
 
 def _draw(rows: List[Row]) -> Dict[str, Any]:
-    shown = rows[:_ROWS]
-    boxes: List[Dict[str, Any]] = []
-    arrows: List[str] = []
-    ends: Dict[str, Tuple[int, int]] = {}
-    width = 0
-    previous: Dict[int, int] = {}
-    for position, (node, depth, count) in enumerate(shown):
-        y = position * ROW + 8
-        x = min(depth, _DEEPEST) * INDENT + 1
-        row = _row(node) if not count else [_more(node, count)]
-        leading = node.callers + ([node.outer] if node.outer else [])
-        caller = next((one for one in leading if one.key in ends), None)
-        if caller is not None:
-            from_x, from_y = ends[caller.key]
-            arrows.append("M%d %d V%d H%d" % (from_x, from_y, y + HEIGHT // 2, x - 2))
-        elif node.number > 1 and previous.get(id(node.function)) is not None:
-            arrows.append("M%d %d V%d" % (x + 12, previous[id(node.function)] + HEIGHT, y - 2))
-        previous[id(node.function)] = y
-        for number, box in enumerate(row):
-            label_width = int(len(box["label"]) * CHARACTER + 20)
-            box.update(x=x, y=y, width=label_width, height=HEIGHT, text_x=x + 10, text_y=y + 17.5)
-            boxes.append(box)
-            if number:
-                arrows.append("M%d %d H%d" % (x - GAP + 2, y + HEIGHT // 2, x - 2))
-            ends.setdefault(node.key, (x + 14, y + HEIGHT + 1))
-            x += label_width + GAP
-        width = max(width, x)
+    depths = [min(depth, _DEEPEST) for _, depth, _ in rows[:_ROWS]]
     return {
-        "boxes": boxes,
-        "arrows": arrows,
-        "width": width - GAP + 4,
-        "height": len(shown) * ROW + 8,
+        "rows": [
+            {
+                "boxes": [_more(node, count)] if count else _row(node),
+                "opens": depth - before,  # by one at most, since a row is below the one before it
+                "closes": depth - after,
+            }
+            for (node, _, count), depth, before, after in zip(
+                rows, depths, [-1] + depths, depths[1:] + [0]
+            )
+        ],
         "hidden": sum(count or 1 for _, _, count in rows[_ROWS:]),
     }
 
@@ -210,9 +189,9 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     entry = node.entry
     link = "#compile/" + node.key
     if node.is_resume:
-        name = "▷ %s, after line %d" % (_clip(node.title, 26), node.resumes_at)
+        name = "▷ %s, after line %d" % (_clip(node.title, 60), node.resumes_at)
     else:
-        name = ("⤷ " if node.outer else "") + _clip(node.title, 34)
+        name = ("⤷ " if node.outer else "") + _clip(node.title, 60)
     if node.reasons:
         name = "↻ " + name
     row = [
@@ -253,7 +232,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
         line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
         row.append(
             {
-                "label": "✂ %s%s" % (line, _clip(graph_break["what"], 32)),
+                "label": "✂ %s%s" % (line, _clip(graph_break["what"], 60)),
                 "kind": "break",
                 "link": link + "/why",
                 "title": graph_break["why"],

@@ -15,7 +15,9 @@ from depyf.report import collectives, flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
 from depyf.report.overview import Node
 from depyf.report.texts import Pool, packed, visible
+from depyf.report.words import short
 from depyf.schema import Document
+from depyf.trace.guard_text import tensor_in_words
 
 #: what the template or the script reads of one thing, by name
 Row = Dict[str, Any]
@@ -451,10 +453,33 @@ def _title_of(artifact: Document) -> str:
     return title
 
 
+_IDENTITY = re.compile(
+    r"^___check_(?P<what>type|obj)_id\((?P<name>.+), \d+\), type=<class '(?P<type>[^']*)'>$"
+)
+_BUILTIN = re.compile(r"G\['__builtins_dict__\w*'\]\['(\w+)'\]")
+
+
+def _in_words(expression: str, text: str) -> str:
+    """What a guard on a tensor, a type or an object asks, for people; "" for guards that say it
+    themselves.
+    """
+    said = tensor_in_words(expression)
+    if said:
+        name = re.match(r"__check_tensor\((.+?), ['\"]", expression)
+        return "%s: %s" % (short(name.group(1)), said) if name else said
+    found = _IDENTITY.match(text)
+    if found is None:
+        return ""
+    asked = short(_BUILTIN.sub(r"\1", found.group("name")))
+    if found.group("what") == "type":
+        return "%s is of type %s" % (asked, found.group("type"))
+    return "%s is the same object as before, of type %s" % (asked, found.group("type"))
+
+
 def _guard_lines(guards: Iterable[Document]) -> str:
     """Guards as lines of fields that a tab parts.
 
-    The fields: kind, source, expression, torch's text where it differs, place.
+    The fields: kind, source, expression, torch's text where it differs, place, the same in words.
     """
     lines = []
     for guard in guards:
@@ -466,6 +491,7 @@ def _guard_lines(guards: Iterable[Document]) -> str:
             expression or text,
             text if expression and expression != text else "",
             guard.get("comment") or "",
+            _in_words(str(expression or text), text),
         )
         lines.append(
             "\t".join(

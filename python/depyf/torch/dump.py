@@ -754,7 +754,10 @@ def _code(text: str) -> str:
 
 
 def _overview_entry(entry: Entry) -> List[str]:
-    lines = ["### %s, compile %s" % (_code(entry.name or "no code"), entry.compile_id), ""]
+    lines = [
+        "### %s, compile %s" % (_code(entry.name or entry.qualname or "no code"), entry.compile_id),
+        "",
+    ]
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
         if entry.replaced_by:

@@ -112,6 +112,8 @@ class Session(Records):
 
     def compile_ended(self, entry: Entry) -> None:
         """Everything of a compile, or of its backward, is there."""
+        if not entry.hooked and not entry.qualname:
+            self._name_unfinished(entry)
         if self.writer is not None:
             self.writer.compile_ended(self, entry)
 
@@ -144,6 +146,15 @@ class Session(Records):
         except Exception as error:  # names are for reading only
             self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
             return None
+
+    def _name_unfinished(self, entry: Entry) -> None:
+        """Names the function of a compile that made no code, which no bytecode hook was told of."""
+        code = compat.frame_code()
+        if code is None or RESUME_CODE.match(code.co_name):
+            return
+        found = self._origin(code, compat.frame_globals())
+        if found is not None:
+            entry.qualname = found.qualname
 
     def _entry_qualname(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]

@@ -24,6 +24,7 @@ from depyf.torch.compat.compiles import (
 from depyf.torch.compat.frames import (
     find_innermost_function,
     frame_globals,
+    frame_code,
     frame_locals,
     graph_break_at_hand,
     graph_module_of,
@@ -126,6 +127,7 @@ __all__ = [
     "forget_code",
     "forget_everything",
     "frame_globals",
+    "frame_code",
     "frame_locals",
     "fusion_loggers",
     "global_state",

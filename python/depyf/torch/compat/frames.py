@@ -9,16 +9,20 @@ from depyf.torch.compat.probes import probe
 from depyf.trace.names import COMPILED_FUNCTION
 
 
-def _compiled_frame(name: str) -> Optional[Dict[str, Any]]:
+def _compiled_frame(name: str) -> Any:
+    """A variable of the function of torch's that compiles a frame; None not inside of it."""
     frame: Optional[types.FrameType] = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith(
             "convert_frame.py"
         ):
-            found = frame.f_locals.get(name)
-            return found if isinstance(found, dict) else None
+            return frame.f_locals.get(name)
         frame = frame.f_back
     return None
+
+
+def _dictionary(found: Any) -> Optional[Dict[str, Any]]:
+    return found if isinstance(found, dict) else None
 
 
 def resume_parameters(
@@ -67,7 +71,7 @@ def frame_globals() -> Optional[Dict[str, Any]]:
 
     None when not found.
     """
-    return _compiled_frame("globals")
+    return _dictionary(_compiled_frame("globals"))
 
 
 def frame_locals() -> Optional[Dict[str, Any]]:
@@ -75,7 +79,16 @@ def frame_locals() -> Optional[Dict[str, Any]]:
 
     None when not found.
     """
-    return _compiled_frame("locals")
+    return _dictionary(_compiled_frame("locals"))
+
+
+def frame_code() -> Optional[types.CodeType]:
+    """The code of the frame that is being compiled, to be called while torch tells of a compile.
+
+    None when not found.
+    """
+    found = _compiled_frame("code")
+    return found if isinstance(found, types.CodeType) else None
 
 
 def find_innermost_function() -> Any:
