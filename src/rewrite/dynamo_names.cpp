@@ -378,6 +378,9 @@ class Naming {
       if (!push_index(back, e.kids[n - 1])) return false;
       if (n == 3) id = e.kids[1];
     } else {
+      // A function's name is no name for what it returns: the two would differ by a number.
+      const bool is_function = ast_[e.kids[0]].kind == ExprKind::Name && name[0] >= 'a';
+      if (is_function && name != "record_pregraph_bytecode_enter") back.emplace_back("result");
       push(back, name == "record_pregraph_bytecode_enter" ? "pregraph_record" : name);
       if (ast_[e.kids[0]].kind == ExprKind::Attribute) id = ast_[e.kids[0]].kids[0];
     }

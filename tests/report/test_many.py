@@ -274,6 +274,7 @@ def test_functions_that_one_line_keeps_from_being_compiled_are_one_cause(screen,
     shown = screen.open(written(tmp_path, run))
     (cause,) = shown.locator(".cause").all()
     text = cause.inner_text()
+    assert "2 functions because of b.py:7" in text
     assert "Block1.forward" in text and "Block2.forward" in text and "wrapper" not in text
 
 

@@ -193,6 +193,15 @@ def test_a_function_that_was_not_compiled_is_called_by_its_own_name(tmp_path):
     assert ">InLoop.forward</a>" in page and ">wrapper</a>" not in page
 
 
+def test_what_a_function_returned_is_no_second_one_of_it(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(breaking, backend="eager")(torch.ones(3))
+    entry = run.entries()[0]  # the wrapper, which goes on where its function broke
+    assert re.search(r"^    function_result = function(_1)?\(", entry.source, re.MULTILINE)
+    assert "function_1 = function(" not in entry.source
+
+
 def test_a_wrapper_of_two_functions_is_called_by_each(tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)) as run:

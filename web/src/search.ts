@@ -69,6 +69,7 @@ export function showSearch(query: string): void {
           meta = view.texts.find((one) => one.text === own);
         let number = 0,
           here = 0;
+        const guards = new Set<string>(); // many are made by one line of the program
         for (const line of text.split("\n")) {
           number++;
           if (!find(line)) continue;
@@ -85,14 +86,17 @@ export function showSearch(query: string): void {
               meta.title + ", line " + shownLine,
               line,
             );
-          else
-            add(
-              "#compile/" + key + "/guards",
-              article.dataset.name + " " + key,
-              "guard",
-              // the expression, or that of the guard's fields which holds the text
-              [2, 1, 0, 3, 4].map((at) => line.split("\t")[at] ?? "").find(find) ?? line,
-            );
+          else {
+            // the expression, or that of the guard's fields which holds the text
+            const shown =
+              [2, 1, 0, 3, 4].map((at) => line.split("\t")[at] ?? "").find(find) ?? line;
+            if (guards.has(shown)) {
+              here--;
+              continue;
+            }
+            guards.add(shown);
+            add("#compile/" + key + "/guards", article.dataset.name + " " + key, "guard", shown);
+          }
         }
       }
     });

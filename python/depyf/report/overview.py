@@ -525,7 +525,8 @@ def alike(found: Sequence[Cause]) -> List[Cause]:
         total["resume_functions"] = set().union(
             *(cause.get("resume_functions", ()) for cause in group)
         )
-        rows.append(dict(group[0], places=group, nodes=nodes, **total))
+        line = lines.pop() if len(lines) == 1 else None
+        rows.append(dict(group[0], places=group, nodes=nodes, line=line, **total))
     return sorted(rows, key=_importance)
 
 

@@ -18,7 +18,7 @@ from depyf.decompiler import decompile_with_constants
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
-from depyf.trace.guard_text import parsed_expression, tensor_in_words
+from depyf.trace.guard_text import MARK, parsed_expression, tensor_in_words
 from depyf.trace.names import safe_name
 
 _INDENT = "    "
@@ -305,8 +305,6 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
 
 
 _SOURCE = re.compile(r"""[LG]\[(?:'[^']*'|"[^"]*")\]""")
-#: set by mark_dynamic() and the like; a guard for each says that nobody has called them
-_MARK = re.compile(r"^hasattr\((?P<of>.+), '_dynamo_(?P<mark>\w+)_indices'\) == False$")
 _STATE = re.compile(r"^__global_state\(\) == (?P<state>\{.*\})$", re.DOTALL)
 _WIDTH = 100
 
@@ -356,7 +354,7 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
     marks: Dict[str, List[str]] = {}
     for guard in group:
         expression = guard.expression or ""
-        mark = _MARK.match(expression)
+        mark = MARK.match(expression)
         state = _STATE.match(expression)
         if mark is not None and parsed_expression(mark.group("of")) is not None:
             if mark.group("of") not in marks:

@@ -30,6 +30,10 @@ _STATE_NOTE = re.compile(
 )
 
 
+#: set by mark_dynamic() and the like; a guard for each says that nobody has called them
+MARK = re.compile(r"^hasattr\((?P<of>.+), '_dynamo_(?P<mark>\w+)_indices'\) == False$")
+
+
 _SAVED_HOOKS = re.compile(
     r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$",
     re.DOTALL,
