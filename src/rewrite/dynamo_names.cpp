@@ -358,13 +358,18 @@ class Naming {
   bool called(ExprId& id, Words& back) {
     const Expr& e = ast_[id];
     const std::size_t n = e.kids.size();
+    const ExprId callee = e.kids[0];
     id = {};
-    if (is_graph(e.kids[0])) {
+    if (is_graph(callee)) {
       back.emplace_back("graph_out");
       return true;
     }
-    const std::string_view name = function_name(e.kids[0]);
-    if (name.empty()) return false;
+    const std::string_view name = function_name(callee);
+    if (name.empty()) {  // `self._modules['encoder'](x)`, or of a local that holds it
+      back.emplace_back("result");
+      id = callee;
+      return true;
+    }
     if (name == "call_size" && n == 3 && number_of(e.kids[2]) >= 0) {
       back.push_back(std::to_string(number_of(e.kids[2])));
       back.emplace_back("size");
