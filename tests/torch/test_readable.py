@@ -194,10 +194,23 @@ def test_a_function_that_was_not_compiled_is_called_by_its_own_name(tmp_path):
     assert ">InLoop.forward</a>" in page and ">wrapper</a>" not in page
 
 
+def broken(x):
+    torch._dynamo.graph_break()
+    return x + 6
+
+
+def around(function):
+    def wrapper(x):
+        y = function(x)
+        return y * 2 if isinstance(y, torch.Tensor) else function
+
+    return wrapper
+
+
 def test_what_a_function_returned_is_no_second_one_of_it(tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)) as run:
-        torch.compile(breaking, backend="eager")(torch.ones(3))
+        torch.compile(around(broken), backend="eager")(torch.ones(3))
     entry = next(iter(run.entries()))  # the wrapper, which goes on where its function broke
     assert re.search(r"^    function_result = function(_1)?\(", entry.source, re.MULTILINE)
     assert "function_1 = function(" not in entry.source

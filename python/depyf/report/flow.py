@@ -2,8 +2,8 @@
 
 It is a tree of rows, which the page writes as a list in lists: a row whose boxes do not fit beside
 each other goes on below, so that the picture is whole in a window of any width. Rows are below the
-break that leads to them. A run of many compiles has a picture for each form that its functions have: 160 functions
-that break in the same way are one picture and 160 links.
+break that leads to them. A run of many compiles has a picture for each form that its functions
+have: 160 functions that break in the same way are one picture and 160 links.
 """
 
 from typing import Any, Dict, Iterator, List, Set, Tuple
@@ -32,9 +32,9 @@ def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
         nodes: those of `overview.nodes_of`.
     Returns:
         A list of dicts for the template: `rows` (`boxes` of one compile; how many lists `opens`
-        before it and `closes` behind it), `hidden` (compiles that were not drawn); and of what it is the picture: `first` (a node), `functions` (the
-        first node of each function), `compiles`, `breaks`, `seconds`, `places` (names that can be
-        filtered for).
+        before it and `closes` behind it), `hidden` (compiles that were not drawn); and of what it
+        is the picture: `first` (a node), `functions` (the first node of each function), `compiles`,
+        `breaks`, `seconds`.
     """
     roots, children = _forest(nodes)
     forms = _forms(roots, children)
