@@ -13,7 +13,7 @@ import tokenize
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice import NO_ACTION, ONE_FOR_EACH, OUTSIDE
+from depyf.advice import NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -182,7 +182,14 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     side that is no value, of the advice for those.
     """
     if said["row"] == "branch" and _has_effects(file, line):
-        return next(one for one in said["help"] if one.startswith(OUTSIDE)), ""
+        begin = OF_LIST if _makes_list(file, line) else OUTSIDE
+        return next(one for one in said["help"] if one.startswith(begin)), ""
+    if said["row"] == "item that decides":
+        # what is decided in another function is seldom something that a tensor can decide
+        decided = uses.decided_at(file, line)
+        return said["help"][0 if uses.in_same_function(file, line, decided) else 1], ""
+    if said["row"] == "print" and uses.in_autograd_function(file, line):
+        return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
         patch = _patch(wanted, file, line, document) if wanted else ""
         if patch:
@@ -208,6 +215,18 @@ def _has_effects(file: str, line: int) -> bool:
     for node in ast.walk(parsed[1]) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             return any(_is_effect(one) for one in node.body + node.orelse)
+    return False
+
+
+def _makes_list(file: str, line: int) -> bool:
+    """Whether the only thing that a branch does is to make a list of each element of one."""
+    parsed = _parsed(file)
+    for node in ast.walk(parsed[1]) if parsed is not None else ():
+        if isinstance(node, ast.If) and node.lineno == line:
+            return all(
+                isinstance(one, ast.Assign) and isinstance(one.value, ast.ListComp)
+                for one in node.body + node.orelse
+            )
     return False
 
 

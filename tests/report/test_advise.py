@@ -3,7 +3,7 @@
 import pytest
 
 from depyf import advise, summary, terminal
-from depyf.advice import NO_ACTION, OUTSIDE, breaks, recompiles
+from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
 
 ITEM = {
     "reason": "Unsupported Tensor.item() call with capture_scalar_outputs=False",
@@ -273,6 +273,51 @@ def test_a_patch_with_torch_where_has_two_tensors(tmp_path, before, branch):
     met = dict(BRANCH, location="%s:5" % program)
     (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
     assert not change.patch
+
+
+PRINTED = {
+    "reason": "Failed to trace builtin operator",
+    "explanation": "Dynamo does not know how to trace builtin operator `print`",
+    "hints": [],
+}
+
+
+@pytest.mark.parametrize(
+    "text, line, met, begin",
+    [
+        # torch.where for each; the list itself is no tensor
+        ("def f(x, g):\n    if x.any():\n        g = [y * 2 for y in g]\n", 2, BRANCH, OF_LIST),
+        # what another function decides, no tensor can
+        (
+            "def f(x, env):\n    n = x.item()\n    return env.step(n)\n\n"
+            "class Env:\n    def step(self, n):\n        return 1 if n else 2\n",
+            2,
+            ITEM,
+            "Where what is decided is no tensor",
+        ),
+        (
+            "def f(x):\n    n = x.item()\n    return x if n else -x\n",
+            2,
+            ITEM,
+            "Let a tensor decide",
+        ),
+        # torch would lose the message
+        (
+            "class C(torch.autograd.Function):\n    def forward(ctx, x):\n        print(x)\n",
+            3,
+            PRINTED,
+            "Print outside",
+        ),
+        ("def f(x):\n    print(x)\n", 2, PRINTED, "torch._dynamo.config.reorderable"),
+    ],
+)
+def test_the_advice_is_one_that_can_be_followed_there(tmp_path, text, line, met, begin):
+    program = tmp_path / "program.py"
+    program.write_text("import torch\n\n" + text)
+    met = dict(met, location="%s:%d" % (program, line + 2))
+    run = run_of([compiled(program, 3, 1.0, breaks=[met])], program=str(program))
+    (change,) = advise.changes(run)
+    assert change.advice.startswith(begin)
 
 
 def test_what_is_normal_stands_behind_what_can_be_mended():

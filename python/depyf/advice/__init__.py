@@ -36,6 +36,8 @@ MODES = ("global state", "inference mode", "training mode")
 
 #: how the advice begins for a branch with a side that raises, prints, leaves a loop
 OUTSIDE = "Where a side raises,"
+#: and for one with a side that makes a list
+OF_LIST = "Where a side makes a list"
 
 
 def helps(text: str, before: str, after: str, patch: str = "") -> Help:

@@ -1,6 +1,6 @@
 """Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
 
-from depyf.advice import OUTSIDE, helps, row
+from depyf.advice import OF_LIST, OUTSIDE, helps, row
 
 _BRANCH = """
 @torch.compile(backend="eager")
@@ -11,6 +11,16 @@ def f(x):
     return y - 1
 
 result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+"""
+_BRANCH_LIST = """
+@torch.compile(backend="eager")
+def f(xs, limit):
+    norm = sum(x.sum() for x in xs)
+    if norm > limit:
+        xs = [x * (limit / norm) for x in xs]
+    return xs
+
+result = [f([torch.ones(3), torch.ones(2)], 1.0), f([torch.ones(3)], 9.0)]
 """
 _RAISES = """
 @torch.compile(backend="eager")
@@ -352,6 +362,18 @@ def f(x):
 result, bad = f(torch.ones(3))
 if bad:
     raise ValueError("a logarithm of a negative number")
+""",
+            ),
+            helps(
+                OF_LIST + " of tensors: torch.where for each of them.",
+                _BRANCH_LIST,
+                """
+@torch.compile(backend="eager")
+def f(xs, limit):
+    norm = sum(x.sum() for x in xs)
+    return [torch.where(norm > limit, x * (limit / norm), x) for x in xs]
+
+result = [f([torch.ones(3), torch.ones(2)], 1.0), f([torch.ones(3)], 9.0)]
 """,
             ),
             helps(

@@ -64,6 +64,23 @@ def decided_at(file: str, line: int) -> int:
     return _decided(tree, function, names, line, deep=True) if names else 0
 
 
+def in_same_function(file: str, line: int, other: int) -> bool:
+    """Whether two lines of a file are of one function; True where its source is not there."""
+    tree = parsed(file)
+    return tree is None or _around(tree, line) is _around(tree, other)
+
+
+def in_autograd_function(file: str, line: int) -> bool:
+    """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
+    tree = parsed(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= _last(node):
+            names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
+            if "Function" in names:
+                return True
+    return False
+
+
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
@@ -102,9 +119,12 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     yield from _tests(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         yield from node.args
-    if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-        if _is_container(tree, node.value):
-            yield node.slice
+    if isinstance(node, ast.Subscript) and _is_container(tree, node.value):
+        index: Any = node.slice
+        if type(index).__name__ == "Index":  # up to CPython 3.8
+            index = index.value
+        if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
+            yield index
 
 
 _CONTAINERS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
