@@ -436,12 +436,17 @@ def main():
         for name in options.models.split(","):
             for mode in options.modes.split(","):
                 folder = os.path.join(options.keep or temporary, "%s_%s" % (name, mode))
-                process = subprocess.run(
-                    [sys.executable, __file__, "--one", name, mode, folder],
-                    capture_output=True,
-                    text=True,
-                    timeout=600,
-                )
+                try:
+                    process = subprocess.run(
+                        [sys.executable, __file__, "--one", name, mode, folder],
+                        capture_output=True,
+                        text=True,
+                        timeout=600,
+                    )
+                except subprocess.TimeoutExpired:
+                    print("%s %s took more than 600 s" % (name, mode), flush=True)
+                    total["failed"] = total.get("failed", 0) + 1
+                    continue
                 if process.returncode:
                     print("%s %s failed: %s" % (name, mode, process.stderr[-600:]))
                     total["failed"] = total.get("failed", 0) + 1
