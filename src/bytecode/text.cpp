@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bytecode/lines.h"
+#include "opcode/op_set.h"
 #include "opcode/tables.h"
 
 namespace depyf {
@@ -186,41 +187,124 @@ std::string_view name_detail(const Instr& instr) {
               instr.aux & 7);
 }
 
-/// What the operand of an operation says that takes no name and no constant.
+/// How the operand of an operation is told that takes no name and no constant.
+enum class Says : std::uint8_t {
+  Nothing,
+  Number,
+  Common,
+  Unary,
+  Binary,
+  InPlace,
+  Compare,
+  Is,
+  In,
+  Conversion,
+  Interpolation,
+  Call,
+  CallUnpacked,
+  FunctionParts,
+  Intrinsic1,
+  Intrinsic2,
+  Special,
+  Awaitable,
+  UnpackStarred,
+  Unknown,
+  MapAdd,
+  Unpacked,
+  ClassPattern,
+  KeysPattern,
+  Reraise,
+  Enter,
+  Setup,
+  SetupWith
+};
+constexpr OpTable<Says> kSays{
+    {Says::Common, {Op::LOAD_COMMON}},
+    {Says::Unary, {Op::UNARY}},
+    {Says::Binary, {Op::BINARY}},
+    {Says::InPlace, {Op::INPLACE}},
+    {Says::Compare, {Op::COMPARE}},
+    {Says::Is, {Op::IS}},
+    {Says::In, {Op::CONTAINS}},
+    {Says::Conversion, {Op::FORMAT, Op::CONVERT}},
+    {Says::Interpolation, {Op::BUILD_INTERPOLATION}},
+    {Says::Call, {Op::CALL, Op::CALL_KW}},
+    {Says::CallUnpacked, {Op::CALL_EX}},
+    {Says::FunctionParts, {Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE}},
+    {Says::Intrinsic1, {Op::INTRINSIC_1}},
+    {Says::Intrinsic2, {Op::INTRINSIC_2}},
+    {Says::Special, {Op::LOAD_SPECIAL}},
+    {Says::Awaitable, {Op::GET_AWAITABLE}},
+    {Says::UnpackStarred, {Op::UNPACK_EX}},
+    {Says::Unknown, {Op::UNKNOWN}},
+    {Says::Number,
+     {Op::COPY,
+      Op::SWAP,
+      Op::ROT,
+      Op::END_FOR,
+      Op::BUILD_TUPLE,
+      Op::BUILD_LIST,
+      Op::BUILD_SET,
+      Op::BUILD_MAP,
+      Op::BUILD_CONST_KEY_MAP,
+      Op::BUILD_STRING,
+      Op::BUILD_SLICE,
+      Op::LIST_APPEND,
+      Op::SET_ADD,
+      Op::LIST_EXTEND,
+      Op::SET_UPDATE,
+      Op::DICT_UPDATE,
+      Op::DICT_MERGE,
+      Op::END_ASYNC_FOR,
+      Op::UNPACK_SEQUENCE,
+      Op::WITH_EXCEPT_START,
+      Op::RAISE,
+      Op::POP_EXCEPT,
+      Op::POP_FINALLY}},
+    {Says::MapAdd, {Op::MAP_ADD}},
+    {Says::Unpacked,
+     {Op::BUILD_TUPLE_UNPACK, Op::BUILD_LIST_UNPACK, Op::BUILD_SET_UNPACK, Op::BUILD_MAP_UNPACK}},
+    {Says::ClassPattern, {Op::MATCH_CLASS}},
+    {Says::KeysPattern, {Op::MATCH_KEYS}},
+    {Says::Reraise, {Op::RERAISE}},
+    {Says::Enter, {Op::WITH_ENTER, Op::ASYNC_WITH_ENTER}},
+    {Says::Setup, {Op::SETUP_FINALLY}},
+    {Says::SetupWith, {Op::SETUP_WITH}},
+};
+
 std::string plain_operand_text(const Instr& instr) {
-  switch (instr.op) {
-    case Op::LOAD_COMMON:
+  switch (kSays[instr.op]) {
+    case Says::Nothing:
+      break;
+    case Says::Common:
       return std::string(instr.arg < 8
                              ? common_constant_text(static_cast<CommonConstant>(instr.arg))
                              : std::string_view("?"));
-    case Op::UNARY:
+    case Says::Unary:
       return std::string(pick({"~", "not", "+", "-"}, instr.arg));
-    case Op::BINARY:
+    case Says::Binary:
       return std::string(binary_text(instr.arg));
-    case Op::INPLACE:
+    case Says::InPlace:
       return std::string(binary_text(instr.arg)) + "=";
-    case Op::COMPARE:
+    case Says::Compare:
       return std::string(pick({"<", "<=", "==", "!=", ">", ">="}, instr.arg)) +
              (instr.aux != 0 ? ", to bool" : "");
-    case Op::IS:
+    case Says::Is:
       return instr.arg != 0 ? "is not" : "is";
-    case Op::CONTAINS:
+    case Says::In:
       return instr.arg != 0 ? "not in" : "in";
-    case Op::FORMAT:
-    case Op::CONVERT:
+    case Says::Conversion:
       return std::string(pick({"", "str", "repr", "ascii"}, instr.arg)) +
              (instr.aux != 0 ? (instr.arg != 0 ? ", with spec" : "with spec") : "");
-    case Op::BUILD_INTERPOLATION:
+    case Says::Interpolation:
       return std::string(pick({"no conversion", "str", "repr", "ascii"}, instr.arg)) +
              (instr.aux != 0 ? ", with spec" : "");
-    case Op::CALL:
-    case Op::CALL_KW:
+    case Says::Call:
       return number(instr.arg) + std::string(layout_text(instr.aux));
-    case Op::CALL_EX:
+    case Says::CallUnpacked:
       return std::string(instr.arg != 0 ? "with mapping" : "positional") +
              std::string(layout_text(instr.aux));
-    case Op::MAKE_FUNCTION:
-    case Op::SET_FUNCTION_ATTRIBUTE: {
+    case Says::FunctionParts: {
       std::string out;
       constexpr std::string_view kParts[] = {"defaults", "kwdefaults", "annotations", "closure",
                                              "annotate"};
@@ -229,109 +313,41 @@ std::string plain_operand_text(const Instr& instr) {
       }
       return out;
     }
-    case Op::INTRINSIC_1:
+    case Says::Intrinsic1:
       return std::string(pick({"print", "import star", "stop iteration to error",
                                "async generator wrap", "unary plus", "list to tuple", "TypeVar",
                                "ParamSpec", "TypeVarTuple", "subscript Generic", "type alias"},
                               instr.arg));
-    case Op::INTRINSIC_2:
+    case Says::Intrinsic2:
       return std::string(pick({"reraise star", "TypeVar with bound", "TypeVar with constraints",
                                "set type parameters", "set type parameter default"},
                               instr.arg));
-    case Op::LOAD_SPECIAL:
+    case Says::Special:
       return std::string(pick({"__enter__", "__exit__", "__aenter__", "__aexit__"}, instr.arg));
-    case Op::GET_AWAITABLE:
+    case Says::Awaitable:
       return std::string(pick({"", "async with enter", "async with exit"}, instr.arg));
-    case Op::UNPACK_EX:
+    case Says::UnpackStarred:
       return number(instr.arg) + ", *, " + number(instr.aux);
-    case Op::UNKNOWN:
+    case Says::Unknown:
       return "opcode " + number(instr.arg) + ", operand " + number(instr.aux);
-    case Op::COPY:
-    case Op::SWAP:
-    case Op::ROT:
-    case Op::END_FOR:
-    case Op::BUILD_TUPLE:
-    case Op::BUILD_LIST:
-    case Op::BUILD_SET:
-    case Op::BUILD_MAP:
-    case Op::BUILD_CONST_KEY_MAP:
-    case Op::BUILD_STRING:
-    case Op::BUILD_SLICE:
-    case Op::LIST_APPEND:
-    case Op::SET_ADD:
-    case Op::LIST_EXTEND:
-    case Op::SET_UPDATE:
-    case Op::DICT_UPDATE:
-    case Op::DICT_MERGE:
-    case Op::END_ASYNC_FOR:
-    case Op::UNPACK_SEQUENCE:
-    case Op::WITH_EXCEPT_START:
-    case Op::RAISE:
-    case Op::POP_EXCEPT:
-    case Op::POP_FINALLY:
+    case Says::Number:
       return number(instr.arg);
-    case Op::MAP_ADD:
+    case Says::MapAdd:
       return number(instr.arg) + (instr.aux != 0 ? ", value below key" : "");
-    case Op::BUILD_TUPLE_UNPACK:
-    case Op::BUILD_LIST_UNPACK:
-    case Op::BUILD_SET_UNPACK:
-    case Op::BUILD_MAP_UNPACK:
+    case Says::Unpacked:
       return number(instr.arg) + (instr.aux != 0 ? ", for a call" : "");
-    case Op::MATCH_CLASS:
+    case Says::ClassPattern:
       return number(instr.arg) + (instr.aux != 0 ? ", with bool" : "");
-    case Op::MATCH_KEYS:
+    case Says::KeysPattern:
       return instr.aux != 0 ? "with bool" : "";
-    case Op::RERAISE:
+    case Says::Reraise:
       return number(instr.arg) + (instr.aux != 0 ? ", lasti " + number(instr.aux) + " below" : "");
-    case Op::WITH_ENTER:
-    case Op::ASYNC_WITH_ENTER:
+    case Says::Enter:
       return instr.aux != 0 ? "exit, self, result" : "";
-    case Op::SETUP_FINALLY:
+    case Says::Setup:
       return instr.aux != 0 ? "except" : "";
-    case Op::SETUP_WITH:
+    case Says::SetupWith:
       return instr.aux != 0 ? "async" : "";
-    case Op::POP_TOP:
-    case Op::PUSH_NULL:
-    case Op::LOAD_CONST:
-    case Op::LOAD_BUILD_CLASS:
-    case Op::TO_BOOL:
-    case Op::LIST_TO_TUPLE:
-    case Op::BUILD_TEMPLATE:
-    case Op::GET_ITER:
-    case Op::GET_YIELD_FROM_ITER:
-    case Op::GET_AITER:
-    case Op::GET_ANEXT:
-    case Op::YIELD_VALUE:
-    case Op::YIELD_FROM:
-    case Op::END_SEND:
-    case Op::CLEANUP_THROW:
-    case Op::MATCH_MAPPING:
-    case Op::MATCH_SEQUENCE:
-    case Op::GET_LEN:
-    case Op::COPY_DICT_WITHOUT_KEYS:
-    case Op::JUMP:
-    case Op::FOR_ITER:
-    case Op::SEND:
-    case Op::BRANCH_FALSE:
-    case Op::BRANCH_TRUE:
-    case Op::BRANCH_NONE:
-    case Op::BRANCH_NOT_NONE:
-    case Op::BRANCH_FALSE_OR_POP:
-    case Op::BRANCH_TRUE_OR_POP:
-    case Op::RETURN_VALUE:
-    case Op::SETUP_LOOP:
-    case Op::POP_BLOCK:
-    case Op::BREAK_LOOP:
-    case Op::CONTINUE_LOOP:
-    case Op::BEGIN_FINALLY:
-    case Op::CALL_FINALLY:
-    case Op::END_FINALLY:
-    case Op::WITH_CLEANUP_START:
-    case Op::WITH_CLEANUP_FINISH:
-#define OP(name, ...) case Op::name:
-#define OP_GROUPS (OP_LOADS | OP_STORES | OP_IMPORTS | OP_EXCEPTIONS | OP_MODULES)
-#include "opcode/op.def"
-      return "";
   }
   return "";
 }

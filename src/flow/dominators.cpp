@@ -50,6 +50,40 @@ std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t e
   return order;
 }
 
+namespace {
+
+/// Interval numbering without walking the tree: subtree sizes from the leaves up (a node comes
+/// after its dominator in reverse postorder), then each node takes the next free interval of its
+/// dominator. Unreachable nodes get empty, distinct intervals.
+void number_subtrees(Dominators& dom) {
+  struct Interval {
+    std::uint32_t size = 1, next_in = 0;
+  };
+  const auto n = static_cast<std::uint32_t>(dom.idom.size());
+  const auto count = static_cast<std::uint32_t>(dom.order.size());
+  std::vector<Interval> intervals(n);
+  for (std::uint32_t i = count; i-- > 1;)
+    intervals[dom.idom[dom.order[i]]].size += intervals[dom.order[i]].size;
+  std::uint32_t unreachable = count + 1;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t node = dom.order[i];
+    Interval& own = intervals[node];
+    if (i == 0) {
+      dom.tree_in[node] = 1;
+    } else {
+      Interval& up = intervals[dom.idom[node]];
+      dom.tree_in[node] = up.next_in;
+      up.next_in += own.size;
+    }
+    own.next_in = dom.tree_in[node] + 1;
+    dom.tree_out[node] = dom.tree_in[node] + own.size - 1;
+  }
+  for (std::uint32_t node = 0; count < n && node < n; ++node)
+    if (dom.number[node] == kNone) dom.tree_in[node] = dom.tree_out[node] = unreachable++;
+}
+
+}  // namespace
+
 Dominators dominators(const Graph& graph, std::uint32_t entry) {
   const std::uint32_t n = graph.size();
   Dominators dom;
@@ -134,32 +168,7 @@ Dominators dominators(const Graph& graph, std::uint32_t entry) {
     if (w.idom != w.semi) w.idom = vertices[w.idom].idom;
     dom.idom[w.node] = vertices[w.idom].node;
   }
-
-  // Interval numbering without walking the tree: subtree sizes from the leaves up (a node comes
-  // after its dominator in reverse postorder), then each node takes the next free interval of its
-  // dominator. Unreachable nodes get empty, distinct intervals.
-  struct Interval {
-    std::uint32_t size = 1, next_in = 0;
-  };
-  std::vector<Interval> intervals(n);
-  for (std::uint32_t i = count; i-- > 1;)
-    intervals[dom.idom[dom.order[i]]].size += intervals[dom.order[i]].size;
-  std::uint32_t unreachable = count + 1;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t node = dom.order[i];
-    Interval& own = intervals[node];
-    if (i == 0) {
-      dom.tree_in[node] = 1;
-    } else {
-      Interval& up = intervals[dom.idom[node]];
-      dom.tree_in[node] = up.next_in;
-      up.next_in += own.size;
-    }
-    own.next_in = dom.tree_in[node] + 1;
-    dom.tree_out[node] = dom.tree_in[node] + own.size - 1;
-  }
-  for (std::uint32_t node = 0; count < n && node < n; ++node)
-    if (dom.number[node] == kNone) dom.tree_in[node] = dom.tree_out[node] = unreachable++;
+  number_subtrees(dom);
   return dom;
 }
 

@@ -215,6 +215,138 @@ void absorb_returns(Cfg& cfg) {
       cfg.blocks[b].region = RegionId(from[b]);
 }
 
+namespace {
+
+/// Blocks between the parts of a region that do nothing which could raise, and belong to it.
+class Gaps {
+ public:
+  Gaps(Cfg& cfg, std::vector<std::uint32_t> level)
+      : cfg_(cfg), level_(std::move(level)), tree_(cfg) {}
+
+  void absorb(bool branches_on_bools) {
+    find_candidates(branches_on_bools);
+    find_origins();
+    find_entries();
+    lead_back();
+  }
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
+
+  std::uint32_t up(std::uint32_t r) const { return cfg_.regions[r].parent.index; }
+  /// The innermost region around both; `kNone` is the outside of all.
+  std::uint32_t common(std::uint32_t a, std::uint32_t b) const {
+    while (a != b) {
+      if (a == kNone || b == kNone) return kNone;
+      std::uint32_t& inner = level_[a] >= level_[b] ? a : b;
+      inner = up(inner);
+    }
+    return a;
+  }
+  bool inside(std::uint32_t inner, std::uint32_t outer) const {
+    return tree_.encloses(RegionId(outer), RegionId(inner));
+  }
+  std::uint32_t region_of(std::uint32_t b) const { return cfg_.blocks[b].region.index; }
+  template <class Visit>
+  void edges_of(std::uint32_t b, const Visit& visit) const {
+    if (cfg_.blocks[b].next) visit(b, cfg_.blocks[b].next.index);
+    if (cfg_.blocks[b].target) visit(b, cfg_.blocks[b].target.index);
+  }
+  template <class Visit>
+  void edges(const Visit& visit) const {
+    for (std::uint32_t b = 0; b < cfg_.size(); ++b) edges_of(b, visit);
+  }
+
+  void find_candidates(bool branches_on_bools) {
+    candidate_.assign(cfg_.size(), 0);
+    for (std::uint32_t b = 0; b < cfg_.size(); ++b)
+      candidate_[b] = b != cfg_.entry.index && is_inert(cfg_, cfg_.blocks[b], branches_on_bools);
+    for (const Region& region : cfg_.regions) candidate_[region.handler.index] = 0;
+  }
+
+  /// Greatest fixpoint.
+  void find_origins() {
+    from_.assign(cfg_.size(), kUnknown);
+    std::vector<std::uint32_t> work;
+    const auto enter = [&](std::uint32_t to, std::uint32_t region) {
+      if (!candidate_[to]) return;
+      const std::uint32_t now = from_[to] == kUnknown ? region : common(from_[to], region);
+      if (now == from_[to]) return;
+      from_[to] = now;
+      work.push_back(to);
+    };
+    edges([&](std::uint32_t b, std::uint32_t to) {
+      if (!candidate_[b]) enter(to, region_of(b));
+    });
+    while (!work.empty()) {
+      const std::uint32_t at = work.back();
+      work.pop_back();
+      edges_of(at, [&](std::uint32_t b, std::uint32_t to) { enter(to, from_[b]); });
+    }
+  }
+
+  void find_entries() {
+    entry_.assign(cfg_.regions.size(), kNone);
+    loops_.assign(cfg_.regions.size(), 0);
+    for (std::uint32_t r = region_of(cfg_.entry.index); r != kNone; r = up(r))
+      entry_[r] = cfg_.entry.index;
+    edges([&](std::uint32_t b, std::uint32_t to) {
+      const std::uint32_t home = candidate_[b] && from_[b] != kUnknown ? from_[b] : region_of(b);
+      for (std::uint32_t r = region_of(to); r != kNone && !inside(home, r); r = up(r))
+        if (entry_[r] == kNone) entry_[r] = to;
+    });
+    edges([&](std::uint32_t b, std::uint32_t to) {
+      for (std::uint32_t r = region_of(to); r != kNone && entry_[r] == to; r = up(r))
+        if (inside(region_of(b), r)) loops_[r] = 1;
+    });
+  }
+
+  /// Each candidate gets the innermost region that it leads back into: least fixpoint, against the
+  /// edges.
+  void lead_back() {
+    const std::uint32_t n = cfg_.size();
+    std::vector<std::uint32_t> offsets(n + 1, 0), preds, work;
+    edges([&](std::uint32_t, std::uint32_t to) { ++offsets[to + 1]; });
+    for (std::uint32_t b = 0; b < n; ++b) offsets[b + 1] += offsets[b];
+    preds.resize(offsets[n]);
+    {
+      std::vector<std::uint32_t> at(offsets.begin(), offsets.end() - 1);
+      edges([&](std::uint32_t b, std::uint32_t to) { preds[at[to]++] = b; });
+    }
+    std::vector<std::uint32_t> home(n);
+    for (std::uint32_t b = 0; b < n; ++b) home[b] = region_of(b);
+    const auto lead = [&](std::uint32_t b, std::uint32_t to) {
+      if (!candidate_[b] || from_[b] == kUnknown) return;
+      std::uint32_t r = home[to];
+      // To come back to where the region starts is what a loop around it does, unless the region
+      // itself has the loop.
+      while (r != kNone && entry_[r] == to && !loops_[r]) r = up(r);
+      r = common(r, from_[b]);
+      if (r == home[b] || !inside(r, home[b])) return;
+      home[b] = r;
+      work.push_back(b);
+    };
+    edges(lead);
+    while (!work.empty()) {
+      const std::uint32_t to = work.back();
+      work.pop_back();
+      for (std::uint32_t k = offsets[to]; k < offsets[to + 1]; ++k) lead(preds[k], to);
+    }
+    for (std::uint32_t b = 0; b < n; ++b)
+      if (candidate_[b]) cfg_.blocks[b].region = RegionId(home[b]);
+  }
+
+  Cfg& cfg_;
+  const std::vector<std::uint32_t> level_;
+  const RegionTree tree_;
+  std::vector<std::uint8_t> candidate_;  // by block
+  std::vector<std::uint32_t> from_;   // by candidate: the innermost region that all ways come from
+  std::vector<std::uint32_t> entry_;  // by region: where it is entered, gaps apart,
+  std::vector<std::uint8_t> loops_;   // and whether something in it goes back there
+};
+
+}  // namespace
+
 void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
   if (cfg.regions.empty()) return;
   std::vector<std::uint32_t> level(cfg.regions.size(), 1);
@@ -223,110 +355,7 @@ void absorb_gaps(Cfg& cfg, bool branches_on_bools) {
     if (level[r] > kMaxForestDepth) return;
   }
   if (branches_on_bools) absorb_branches(cfg);
-  const RegionTree tree(cfg);
-  const std::uint32_t n = cfg.size();
-  auto up = [&](std::uint32_t r) { return cfg.regions[r].parent.index; };
-  // The innermost region around both; `kNone` is the outside of all.
-  auto common = [&](std::uint32_t a, std::uint32_t b) {
-    while (a != b) {
-      if (a == kNone || b == kNone) return kNone;
-      if (level[a] >= level[b]) {
-        a = up(a);
-      } else {
-        b = up(b);
-      }
-    }
-    return a;
-  };
-  auto inside = [&](std::uint32_t inner, std::uint32_t outer) {
-    return tree.encloses(RegionId(outer), RegionId(inner));
-  };
-
-  std::vector<std::uint32_t> candidates;
-  std::vector<std::uint8_t> candidate(n, 0);
-  for (std::uint32_t b = 0; b < n; ++b)
-    if (b != cfg.entry.index && is_inert(cfg, cfg.blocks[b], branches_on_bools)) candidate[b] = 1;
-  for (const Region& region : cfg.regions) candidate[region.handler.index] = 0;
-  for (std::uint32_t b = 0; b < n; ++b)
-    if (candidate[b]) candidates.push_back(b);
-  // from[b]: the innermost region that every way into the candidate b comes out of; greatest
-  // fixpoint.
-  constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
-  std::vector<std::uint32_t> from(n, kUnknown), work;
-  auto enter = [&](BlockId to, std::uint32_t region) {
-    if (!to || !candidate[to.index]) return;
-    const std::uint32_t now = from[to.index] == kUnknown ? region : common(from[to.index], region);
-    if (now == from[to.index]) return;
-    from[to.index] = now;
-    work.push_back(to.index);
-  };
-  for (std::uint32_t b = 0; b < n; ++b) {
-    if (candidate[b]) continue;
-    enter(cfg.blocks[b].next, cfg.blocks[b].region.index);
-    enter(cfg.blocks[b].target, cfg.blocks[b].region.index);
-  }
-  while (!work.empty()) {
-    const std::uint32_t b = work.back();
-    work.pop_back();
-    enter(cfg.blocks[b].next, from[b]);
-    enter(cfg.blocks[b].target, from[b]);
-  }
-
-  // Where each region is entered, gaps apart, and whether something in it goes back there.
-  std::vector<std::uint32_t> entry(cfg.regions.size(), kNone);
-  std::vector<std::uint8_t> loops(cfg.regions.size(), 0);
-  auto edges = [&](auto&& visit) {
-    for (std::uint32_t b = 0; b < n; ++b) {
-      if (cfg.blocks[b].next) visit(b, cfg.blocks[b].next.index);
-      if (cfg.blocks[b].target) visit(b, cfg.blocks[b].target.index);
-    }
-  };
-  for (std::uint32_t r = cfg[cfg.entry].region.index; r != kNone; r = up(r))
-    entry[r] = cfg.entry.index;
-  edges([&](std::uint32_t b, std::uint32_t to) {
-    const std::uint32_t home =
-        candidate[b] && from[b] != kUnknown ? from[b] : cfg.blocks[b].region.index;
-    for (std::uint32_t r = cfg.blocks[to].region.index; r != kNone && !inside(home, r); r = up(r))
-      if (entry[r] == kNone) entry[r] = to;
-  });
-  edges([&](std::uint32_t b, std::uint32_t to) {
-    for (std::uint32_t r = cfg.blocks[to].region.index; r != kNone && entry[r] == to; r = up(r))
-      if (inside(cfg.blocks[b].region.index, r)) loops[r] = 1;
-  });
-
-  // The innermost region that the candidate b leads back into; least fixpoint, against the edges.
-  std::vector<std::uint32_t> offsets(n + 1, 0), preds;
-  edges([&](std::uint32_t, std::uint32_t to) { ++offsets[to + 1]; });
-  for (std::uint32_t b = 0; b < n; ++b) offsets[b + 1] += offsets[b];
-  preds.resize(offsets[n]);
-  {
-    std::vector<std::uint32_t> at(offsets.begin(), offsets.end() - 1);
-    edges([&](std::uint32_t b, std::uint32_t to) { preds[at[to]++] = b; });
-  }
-  std::vector<std::uint32_t> home(n);
-  for (std::uint32_t b = 0; b < n; ++b) home[b] = cfg.blocks[b].region.index;
-  auto lead = [&](std::uint32_t b, std::uint32_t to) {
-    if (from[b] == kUnknown) return;
-    std::uint32_t r = home[to];
-    // To come back to where the region starts is what a loop around it does, unless the region
-    // itself has the loop.
-    while (r != kNone && entry[r] == to && !loops[r]) r = up(r);
-    r = common(r, from[b]);
-    if (r == home[b] || !inside(r, home[b])) return;
-    home[b] = r;
-    work.push_back(b);
-  };
-  for (std::uint32_t b : candidates) {
-    if (cfg.blocks[b].next) lead(b, cfg.blocks[b].next.index);
-    if (cfg.blocks[b].target) lead(b, cfg.blocks[b].target.index);
-  }
-  while (!work.empty()) {
-    const std::uint32_t to = work.back();
-    work.pop_back();
-    for (std::uint32_t k = offsets[to]; k < offsets[to + 1]; ++k)
-      if (candidate[preds[k]]) lead(preds[k], to);
-  }
-  for (std::uint32_t b : candidates) cfg.blocks[b].region = RegionId(home[b]);
+  Gaps(cfg, std::move(level)).absorb(branches_on_bools);
 }
 
 }  // namespace depyf

@@ -57,6 +57,33 @@ void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const 
       s.e[0] = ExprId::none();
 }
 
+/// An `if` whose body is gone is turned round, or gets the jump that stood there.
+void fill_empty_bodies(Rewriter& r, const SourceColumns& columns, std::span<const If> ifs) {
+  for (const auto& [id, tail] : ifs) {
+    Stmt& s = r.ast[id];
+    const bool nothing =
+        s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
+    if (!nothing || s.orelse.empty() || s.flag == kElseWritten) continue;
+    r.jumps_settled = false;
+    if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
+      const ExprId test = negate(r.ast, s.e[0]);
+      Stmt& again = r.ast[id];
+      again.e[0] = test;
+      again.body = again.orelse;
+      again.orelse = {};
+    } else {  // the jump that stood there, or none
+      const StmtKind kind =
+          s.level == kBodyKnown && columns.known() ? StmtKind::Pass
+          : (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function
+              ? StmtKind::Return
+          : tail == Tail::Continue ? StmtKind::Continue
+                                   : StmtKind::Pass;
+      const StmtId jump = r.add_statement(kind, r.ast[id].origin);
+      r.ast[id].body = r.one(jump);
+    }
+  }
+}
+
 }  // namespace
 
 void drop_implied_jumps(Rewriter& r) {
@@ -146,29 +173,7 @@ void drop_implied_jumps(Rewriter& r) {
       }
     }
   }
-  for (const auto& [id, tail] : ifs) {
-    Stmt& s = r.ast[id];
-    const bool nothing =
-        s.body.empty() || (s.body.size() == 1 && r.ast[s.body[0]].kind == StmtKind::Pass);
-    if (!nothing || s.orelse.empty() || s.flag == kElseWritten) continue;
-    r.jumps_settled = false;
-    if (s.level != kBodyKnown && negation_is_free(r.ast, s.e[0])) {
-      const ExprId test = negate(r.ast, s.e[0]);
-      Stmt& again = r.ast[id];
-      again.e[0] = test;
-      again.body = again.orelse;
-      again.orelse = {};
-    } else {  // the jump that stood there, or none
-      const StmtKind kind =
-          s.level == kBodyKnown && columns.known() ? StmtKind::Pass
-          : (tail == Tail::Return || tail == Tail::CopiedReturn) && r.role == Role::Function
-              ? StmtKind::Return
-          : tail == Tail::Continue ? StmtKind::Continue
-                                   : StmtKind::Pass;
-      const StmtId jump = r.add_statement(kind, r.ast[id].origin);
-      r.ast[id].body = r.one(jump);
-    }
-  }
+  fill_empty_bodies(r, columns, ifs);
   if (r.role == Role::Function) shorten_returns(r, columns, returns);
 }
 

@@ -458,192 +458,227 @@ class Fresh {
     return true;
   }
 
+  bool make_display(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    if (blocked_[id.index] || args.size() > kLongest) return false;
+    std::vector<ValueId> items;
+    bool differs = false;
+    for (ValueId raw : args) {
+      items.push_back(item(raw));
+      differs |= items.back() != raw;
+    }
+    if (differs) change_operands(id, value, items);
+    make_object(id, value.op == Op::BUILD_LIST, std::move(items), false);
+    body_.push_back(id);  // commit() drops it unless it escapes as built
+    return true;
+  }
+
+  bool make_tuple(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    Record* r = known(args[0]);
+    if (!r || blocked_[id.index]) return false;
+    // The tuple is made here, and not where it is used: what comes between may be evaluated.
+    std::vector<ValueId> items = r->items;
+    Value tuple = value;
+    tuple.op = Op::BUILD_TUPLE;
+    tuple.arg = static_cast<std::uint32_t>(items.size());
+    change_operands(id, tuple, items);
+    make_object(id, false, std::move(items), false);
+    body_.push_back(id);
+    return true;
+  }
+
+  bool load_part(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    Record* r = known(args[0]);
+    if (!r) return false;
+    std::size_t from, to;
+    if (value.op == Op::LOAD_SUBSCR && index(args[1], r->items.size(), from)) {
+      alias(id, r->items[from]);
+      return true;
+    }
+    if (blocked_[id.index]) return false;
+    const bool ok = value.op == Op::LOAD_SUBSCR
+                        ? slice(args[1], r->items.size(), from, to)
+                        : range(constant(args[1]), constant(args[2]), r->items.size(), from, to);
+    if (!ok) return false;
+    const bool list = is_list(*r);
+    std::vector<ValueId> items(r->items.begin() + static_cast<std::ptrdiff_t>(from),
+                               r->items.begin() + static_cast<std::ptrdiff_t>(to));
+    make_object(id, list, std::move(items), true);
+    return true;
+  }
+
+  bool store_part(const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    Record* r = known(args[1]);
+    if (!r || !is_list(*r)) return false;
+    const std::uint32_t object = r->object;
+    std::size_t from, to;
+    if (value.op == Op::STORE_SUBSCR && index(args[2], r->items.size(), from)) {
+      if (!may_hold(object, args[0])) return false;
+      r->items[from] = item(args[0]);
+      touch(*r);
+      return true;
+    }
+    const bool ok = value.op == Op::STORE_SUBSCR
+                        ? slice(args[2], r->items.size(), from, to)
+                        : range(constant(args[2]), constant(args[3]), r->items.size(), from, to);
+    return ok && store_slice(args[0], object, from, to);
+  }
+
+  bool delete_part(const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    Record* r = known(args[0]);
+    if (!r || !is_list(*r)) return false;
+    std::size_t from, to;
+    if (index(args[1], r->items.size(), from))
+      splice(*r, from, from + 1, {});
+    else if (slice(args[1], r->items.size(), from, to))
+      splice(*r, from, to, {});
+    else
+      return false;
+    return true;
+  }
+
+  bool grow(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    Record* r = known(args[0]);
+    if (!r || !is_list(*r)) return false;
+    const std::uint32_t object = r->object;
+    if (value.op == Op::LIST_APPEND) {
+      if (!may_hold(object, args[1]) || r->items.size() >= kLongest) return false;
+      r->items.push_back(item(args[1]));
+      touch(*r);
+    } else if (!store_slice(args[1], object, r->items.size(), r->items.size())) {
+      return false;
+    }
+    if (!(value.aux & kInPlace)) alias(id, args[0]);
+    return true;
+  }
+
+  bool unpack(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    if (!is_sequence(args[0])) return false;
+    std::vector<ValueId> items;
+    if (Record* r = known(args[0])) {
+      if (r->items.size() != value.arg) return false;
+    } else if (constant(args[0])->items.size() != value.arg) {
+      return false;
+    }
+    sequence(args[0], items);
+    // lift() makes the results right after their operation; result 0 is the deepest, which is the
+    // last item.
+    for (std::uint32_t at = id.index + 1;
+         at < base_values_ && lifted_.values[at].kind == ValueKind::Result &&
+         lifted_.values[at].operands.size() == 1 && lifted_.values[at].operands[0] == id;
+         ++at)
+      alias(ValueId(at), items[value.arg - 1 - lifted_.values[at].arg]);
+    return true;
+  }
+
+  bool call_unpacked(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    // Without a mapping the callee gets exactly the items as positional arguments; a dict display
+    // that only this call reads, with keys that are distinct names, arrives as exactly those
+    // keywords in that order.
+    if (args.size() > 3 || !is_sequence(args[1])) return false;
+    std::vector<ValueId> operands, items, values;
+    std::vector<ConstId> names;
+    if (args.size() == 3 && !keywords(args[2], names, values)) return false;
+    sequence(args[1], items);
+    operands.push_back(escape(args[0]));
+    for (ValueId raw : items) operands.push_back(escape(raw));
+    Value call = value;
+    call.op = Op::CALL;
+    call.arg = static_cast<std::uint32_t>(items.size() + values.size());
+    if (!names.empty()) {
+      for (ValueId raw : values) operands.push_back(escape(raw));
+      Const tuple;
+      tuple.kind = ConstKind::Tuple;
+      tuple.items = module_.arena.copy(names);
+      operands.push_back(emit(Op::LOAD_CONST, module_.add(tuple).index, {}));
+      call.op = Op::CALL_KW;
+      // Right before the call as a rule.
+      auto at = std::find(body_.rbegin(), body_.rend(), find(args[2]));
+      if (at != body_.rend()) body_.erase(std::next(at).base());
+      gone_.push_back(find(args[2]));
+    }
+    call.operands = lifted_.arena.copy(operands);
+    changes_.push_back({id, call});
+    body_.push_back(id);
+    return true;
+  }
+
+  bool merge_into_empty(ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`,
+    // where only the source form merges. The display may have been made long before (`d = {"k":
+    // v}` … `f(**d)`): nothing but the merge reads it, and only once, so nobody can have changed
+    // it or tell it from its copy.
+    const ValueId empty = find(args[0]);
+    const Value& target = lifted_[empty];
+    if (empty.index >= uses_.size() || target.kind != ValueKind::Operation ||
+        target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
+        uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]) ||
+        (may_repeat_[block_.index] && lifted_[find(args[1])].block != block_))
+      return false;
+    alias(id, args[1]);
+    std::erase(body_, empty);
+    gone_.push_back(empty);
+    return true;
+  }
+
+  bool read_closure(const std::vector<ValueId>& body, std::size_t& i, ValueId id,
+                    const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    // flags say that a closure is all it has; it is the deepest operand then.
+    const Value& load = lifted_[body[i + 1]];
+    if (value.arg != kHasClosure || uses_[id.index] != 1 || !known(args[0])) return false;
+    if ((load.op != Op::LOAD_ATTR && load.op != Op::LOAD_METHOD) || load.operands.size() != 1 ||
+        load.operands[0] != id || load.arg >= module_.strings.size() ||
+        module_[StrId(load.arg)] != "__closure__")
+      return false;
+    ++i;
+    alias(body[i], args[0]);
+    return true;
+  }
+
+  bool reverse(const std::vector<ValueId>& body, std::size_t& i, ValueId id, const Value& value) {
+    const std::span<ValueId> args = value.operands;
+    // l.reverse(), of Dynamo's stack swaps up to 3.10. The bound method is used by that call
+    // only: lift() has no value in between.
+    Record* r = known(args[0]);
+    if (!r || !is_list(*r) || value.arg >= module_.strings.size() ||
+        module_[StrId(value.arg)] != "reverse")
+      return false;
+    const Value& call = lifted_[body[i + 1]];
+    if (call.op != Op::CALL || call.operands.size() != 1 || call.operands[0] != id ||
+        uses_[id.index] != 1 || uses_[body[i + 1].index] != 0)
+      return false;
+    std::reverse(r->items.begin(), r->items.end());
+    touch(*r);
+    ++i;
+    return true;
+  }
+
   /// Resolves the operation at body[i]. True when nothing of it is left to emit.
   bool resolve(const std::vector<ValueId>& body, std::size_t& i) {
     const ValueId id = body[i];
     const Value value = lifted_[id];
-    const std::span<ValueId> args = value.operands;
-    if (value.op == Op::BUILD_LIST || value.op == Op::BUILD_TUPLE) {
-      if (blocked_[id.index] || args.size() > kLongest) return false;
-      std::vector<ValueId> items;
-      bool differs = false;
-      for (ValueId raw : args) {
-        items.push_back(item(raw));
-        differs |= items.back() != raw;
-      }
-      if (differs) change_operands(id, value, items);
-      make_object(id, value.op == Op::BUILD_LIST, std::move(items), false);
-      body_.push_back(id);  // commit() drops it unless it escapes as built
-      return true;
-    }
-    if (value.op == Op::LIST_TO_TUPLE) {
-      Record* r = known(args[0]);
-      if (!r || blocked_[id.index]) return false;
-      // The tuple is made here, and not where it is used: what comes between may be evaluated.
-      std::vector<ValueId> items = r->items;
-      Value tuple = value;
-      tuple.op = Op::BUILD_TUPLE;
-      tuple.arg = static_cast<std::uint32_t>(items.size());
-      change_operands(id, tuple, items);
-      make_object(id, false, std::move(items), false);
-      body_.push_back(id);
-      return true;
-    }
-    if (value.op == Op::LOAD_SUBSCR || value.op == Op::LOAD_SLICE) {
-      Record* r = known(args[0]);
-      if (!r) return false;
-      std::size_t from, to;
-      if (value.op == Op::LOAD_SUBSCR && index(args[1], r->items.size(), from)) {
-        alias(id, r->items[from]);
-        return true;
-      }
-      if (blocked_[id.index]) return false;
-      const bool ok = value.op == Op::LOAD_SUBSCR
-                          ? slice(args[1], r->items.size(), from, to)
-                          : range(constant(args[1]), constant(args[2]), r->items.size(), from, to);
-      if (!ok) return false;
-      const bool list = is_list(*r);
-      std::vector<ValueId> items(r->items.begin() + static_cast<std::ptrdiff_t>(from),
-                                 r->items.begin() + static_cast<std::ptrdiff_t>(to));
-      make_object(id, list, std::move(items), true);
-      return true;
-    }
-    if (value.op == Op::STORE_SUBSCR || value.op == Op::STORE_SLICE) {
-      Record* r = known(args[1]);
-      if (!r || !is_list(*r)) return false;
-      const std::uint32_t object = r->object;
-      std::size_t from, to;
-      if (value.op == Op::STORE_SUBSCR && index(args[2], r->items.size(), from)) {
-        if (!may_hold(object, args[0])) return false;
-        r->items[from] = item(args[0]);
-        touch(*r);
-        return true;
-      }
-      const bool ok = value.op == Op::STORE_SUBSCR
-                          ? slice(args[2], r->items.size(), from, to)
-                          : range(constant(args[2]), constant(args[3]), r->items.size(), from, to);
-      return ok && store_slice(args[0], object, from, to);
-    }
-    if (value.op == Op::DELETE_SUBSCR) {
-      Record* r = known(args[0]);
-      if (!r || !is_list(*r)) return false;
-      std::size_t from, to;
-      if (index(args[1], r->items.size(), from))
-        splice(*r, from, from + 1, {});
-      else if (slice(args[1], r->items.size(), from, to))
-        splice(*r, from, to, {});
-      else
-        return false;
-      return true;
-    }
-    if (value.op == Op::LIST_APPEND || value.op == Op::LIST_EXTEND) {
-      Record* r = known(args[0]);
-      if (!r || !is_list(*r)) return false;
-      const std::uint32_t object = r->object;
-      if (value.op == Op::LIST_APPEND) {
-        if (!may_hold(object, args[1]) || r->items.size() >= kLongest) return false;
-        r->items.push_back(item(args[1]));
-        touch(*r);
-      } else if (!store_slice(args[1], object, r->items.size(), r->items.size())) {
-        return false;
-      }
-      if (!(value.aux & kInPlace)) alias(id, args[0]);
-      return true;
-    }
-    if (value.op == Op::UNPACK_SEQUENCE) {
-      if (!is_sequence(args[0])) return false;
-      std::vector<ValueId> items;
-      if (Record* r = known(args[0])) {
-        if (r->items.size() != value.arg) return false;
-      } else if (constant(args[0])->items.size() != value.arg) {
-        return false;
-      }
-      sequence(args[0], items);
-      // lift() makes the results right after their operation; result 0 is the deepest, which is the
-      // last item.
-      for (std::uint32_t at = id.index + 1;
-           at < base_values_ && lifted_.values[at].kind == ValueKind::Result &&
-           lifted_.values[at].operands.size() == 1 && lifted_.values[at].operands[0] == id;
-           ++at)
-        alias(ValueId(at), items[value.arg - 1 - lifted_.values[at].arg]);
-      return true;
-    }
-    if (value.op == Op::CALL_EX) {
-      // Without a mapping the callee gets exactly the items as positional arguments; a dict display
-      // that only this call reads, with keys that are distinct names, arrives as exactly those
-      // keywords in that order.
-      if (args.size() > 3 || !is_sequence(args[1])) return false;
-      std::vector<ValueId> operands, items, values;
-      std::vector<ConstId> names;
-      if (args.size() == 3 && !keywords(args[2], names, values)) return false;
-      sequence(args[1], items);
-      operands.push_back(escape(args[0]));
-      for (ValueId raw : items) operands.push_back(escape(raw));
-      Value call = value;
-      call.op = Op::CALL;
-      call.arg = static_cast<std::uint32_t>(items.size() + values.size());
-      if (!names.empty()) {
-        for (ValueId raw : values) operands.push_back(escape(raw));
-        Const tuple;
-        tuple.kind = ConstKind::Tuple;
-        tuple.items = module_.arena.copy(names);
-        operands.push_back(emit(Op::LOAD_CONST, module_.add(tuple).index, {}));
-        call.op = Op::CALL_KW;
-        // Right before the call as a rule.
-        auto at = std::find(body_.rbegin(), body_.rend(), find(args[2]));
-        if (at != body_.rend()) body_.erase(std::next(at).base());
-        gone_.push_back(find(args[2]));
-      }
-      call.operands = lifted_.arena.copy(operands);
-      changes_.push_back({id, call});
-      body_.push_back(id);
-      return true;
-    }
-    if (value.op == Op::DICT_MERGE && !(value.aux & kInPlace)) {
-      // An empty dict into which a display with distinct names is merged: `f(*args, **{"k": v})`,
-      // where only the source form merges. The display may have been made long before (`d = {"k":
-      // v}` … `f(**d)`): nothing but the merge reads it, and only once, so nobody can have changed
-      // it or tell it from its copy.
-      const ValueId empty = find(args[0]);
-      const Value& target = lifted_[empty];
-      if (empty.index >= uses_.size() || target.kind != ValueKind::Operation ||
-          target.op != Op::BUILD_MAP || !target.operands.empty() || uses_[empty.index] != 1 ||
-          uses_[id.index] != 1 || target.block != block_ || !distinct_names(args[1]) ||
-          (may_repeat_[block_.index] && lifted_[find(args[1])].block != block_))
-        return false;
-      alias(id, args[1]);
-      std::erase(body_, empty);
-      gone_.push_back(empty);
-      return true;
-    }
-    if (value.op == Op::MAKE_FUNCTION && i + 1 < body.size()) {
-      // flags say that a closure is all it has; it is the deepest operand then.
-      const Value& load = lifted_[body[i + 1]];
-      if (value.arg != kHasClosure || uses_[id.index] != 1 || !known(args[0])) return false;
-      if ((load.op != Op::LOAD_ATTR && load.op != Op::LOAD_METHOD) || load.operands.size() != 1 ||
-          load.operands[0] != id || load.arg >= module_.strings.size() ||
-          module_[StrId(load.arg)] != "__closure__")
-        return false;
-      ++i;
-      alias(body[i], args[0]);
-      return true;
-    }
-    if ((value.op == Op::LOAD_METHOD || value.op == Op::LOAD_ATTR) && i + 1 < body.size()) {
-      // l.reverse(), of Dynamo's stack swaps up to 3.10. The bound method is used by that call
-      // only: lift() has no value in between.
-      Record* r = known(args[0]);
-      if (!r || !is_list(*r) || value.arg >= module_.strings.size() ||
-          module_[StrId(value.arg)] != "reverse")
-        return false;
-      const Value& call = lifted_[body[i + 1]];
-      if (call.op != Op::CALL || call.operands.size() != 1 || call.operands[0] != id ||
-          uses_[id.index] != 1 || uses_[body[i + 1].index] != 0)
-        return false;
-      std::reverse(r->items.begin(), r->items.end());
-      touch(*r);
-      ++i;
-      return true;
-    }
+    if (value.op == Op::BUILD_LIST || value.op == Op::BUILD_TUPLE) return make_display(id, value);
+    if (value.op == Op::LIST_TO_TUPLE) return make_tuple(id, value);
+    if (value.op == Op::LOAD_SUBSCR || value.op == Op::LOAD_SLICE) return load_part(id, value);
+    if (value.op == Op::STORE_SUBSCR || value.op == Op::STORE_SLICE) return store_part(value);
+    if (value.op == Op::DELETE_SUBSCR) return delete_part(value);
+    if (value.op == Op::LIST_APPEND || value.op == Op::LIST_EXTEND) return grow(id, value);
+    if (value.op == Op::UNPACK_SEQUENCE) return unpack(id, value);
+    if (value.op == Op::CALL_EX) return call_unpacked(id, value);
+    if (value.op == Op::DICT_MERGE && !(value.aux & kInPlace)) return merge_into_empty(id, value);
+    if (value.op == Op::MAKE_FUNCTION && i + 1 < body.size())
+      return read_closure(body, i, id, value);
+    if ((value.op == Op::LOAD_METHOD || value.op == Op::LOAD_ATTR) && i + 1 < body.size())
+      return reverse(body, i, id, value);
     return false;
   }
 

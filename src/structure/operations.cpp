@@ -35,7 +35,7 @@ constexpr std::uint8_t kKeyed =
     16;  // a dictionary out of a tuple of keys, which calls with very many keywords do not use
 
 // Expr::a of a Binary that INPLACE made.
-constexpr std::uint32_t kInPlace = 1;
+constexpr std::uint32_t kMadeInPlace = 1;
 
 [[noreturn]] void no_source_form(const Value& v, std::string_view as) {
   throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) +
@@ -605,7 +605,7 @@ struct Maker {
   StmtId assign(ExprId target, ExprId value) {
     const Expr& e = ast[value];
     const bool augmented =
-        e.kind == ExprKind::Binary && e.a == kInPlace && same_place(target, e.kids[0]);
+        e.kind == ExprKind::Binary && e.a == kMadeInPlace && same_place(target, e.kids[0]);
     const StmtId id = ast.stmt(augmented ? StmtKind::AugAssign : StmtKind::Assign, origin());
     Stmt& s = ast[id];
     if (augmented) {
@@ -814,7 +814,8 @@ ExprId Maker::operation() {
                   static_cast<std::uint8_t>(v.arg));
     case Op::INPLACE:
       need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, kInPlace, static_cast<std::uint8_t>(v.arg));
+      return node(ExprKind::Binary, {kids[0], kids[1]}, kMadeInPlace,
+                  static_cast<std::uint8_t>(v.arg));
     case Op::COMPARE:
       need(2);
       return compare(static_cast<CompareOp>(v.arg), kids[0], kids[1]);
