@@ -222,10 +222,7 @@ bool Printer::is_constant_display(const Expr& e) const {
 
 void Printer::add_items(std::span<const ExprId> kids, Prec min) {
   for (std::size_t i = 0; i < kids.size(); ++i) {
-    if (i) {
-      add_text(", ");
-      add_part();
-    }
+    if (i) add_comma();
     add_expr(kids[i], min);
   }
 }
@@ -271,6 +268,204 @@ bool Printer::write_other_simple(ExprId id, Prec min) {
   return write_simple_constant(ConstId(e.a), min);
 }
 
+void Printer::visit_attribute(const Expr& e, std::uint8_t flag) {
+  const Expr& value = ast_[e.kids[0]];
+  bool digits = value.kind == ExprKind::Constant &&
+                module_[ConstId(value.a)].kind == ConstKind::Int &&
+                precedence(ast_, e.kids[0]) == Prec::Atom;
+  if (digits) add_open('(', Group::NoComma);
+  add_expr(e.kids[0], Prec::Primary, 0, flag & kPath);
+  if (digits) add_close(')');
+  if (flag & kPath) add_part();
+  add_text(".");
+  add_name(StrId(e.a));
+}
+
+void Printer::visit_keyword(const Expr& e) {
+  if (e.a == UINT32_MAX) {
+    add_text("**");
+    add_expr(e.kids[0], Prec::BitOr);
+  } else if (std::string_view name = module_[StrId(e.a)];
+             !options_.renames_keywords && !is_writable_name(name, options_.grammar)) {
+    std::string& text = scratch_.emplace_back("**{");
+    append_string(text, name);
+    text += ": ";
+    add_text(text);
+    add_expr(e.kids[0], Prec::Test);
+    add_text("}");
+  } else {
+    add_name(StrId(e.a));
+    add_text("=");
+    add_expr(e.kids[0], Prec::Test);
+  }
+}
+
+void Printer::visit_binary(const Expr& e, const Around& around) {
+  Operator op = binary_operator(static_cast<BinaryOp>(e.op));
+  bool power = op.prec == Prec::Power;
+  if (around.soft && !power) add_group(Group::Soft);
+  add_expr(e.kids[0], power ? Prec::Await : op.prec, 0, power ? 0 : kChain);
+  if (around.parts && !power) {
+    add_text(" ");
+    add_part();
+    add_text(op.text.substr(1));
+  } else {
+    add_text(op.text);
+  }
+  add_expr(e.kids[1], power ? Prec::Factor : tighter(op.prec));
+  if (around.soft && !power) add_group_end();
+}
+
+void Printer::visit_bool_op(const Expr& e, const Around& around) {
+  if (around.soft) add_group(around.held ? Group::Rows : Group::Soft);
+  for (std::size_t i = 0; i < e.kids.size(); ++i) {
+    if (i) {
+      add_text(" ");
+      if (around.parts) add_part(i <= around.held ? Row::Same : Row::Free);
+      add_text(e.op == 0 ? "and " : "or ");
+    }
+    add_expr(e.kids[i], tighter(around.prec));
+  }
+  if (around.soft) add_group_end();
+}
+
+void Printer::visit_comparison(const Expr& e, const Around& around) {
+  if (around.soft) add_group(Group::Soft);
+  add_expr(e.kids[0], Prec::BitOr);
+  for (std::size_t i = 1; i < e.kids.size(); ++i) {
+    add_text(" ");
+    if (around.parts) add_part();
+    CompareOp op = i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
+    add_text(compare_operator(op).substr(1));
+    add_expr(e.kids[i], Prec::BitOr);
+  }
+  if (around.soft) add_group_end();
+}
+
+void Printer::visit_conditional(const Expr& e, const Around& around) {
+  if (around.soft) add_group(Group::Soft);
+  add_expr(e.kids[1], Prec::Or);
+  add_text(" ");
+  if (around.parts) add_part();
+  add_text("if ");
+  add_expr(e.kids[0], Prec::Or);
+  add_text(" ");
+  if (around.parts) add_part();
+  add_text("else ");
+  add_expr(e.kids[2], Prec::Test, 0, around.soft || around.parens ? kChain : 0);
+  if (around.soft) add_group_end();
+}
+
+void Printer::visit_tuple(const Expr& e, const Task& task, const Around& around) {
+  if (e.kids.empty()) {
+    add_text("()");
+    return;
+  }
+  for (std::size_t i = 0; i < e.kids.size(); ++i) {
+    if (i) {
+      add_text(", ");
+      if (around.parts && (around.parens || !(task.flag & kOneRow))) add_part();
+    }
+    add_expr(e.kids[i], Prec::Test, around.allow & kAllowSlices);
+  }
+  // x[*a] is x[(*a,)] since 3.11.
+  if (e.kids.size() == 1 &&
+      !((task.allow & kAllowSlices) && !around.parens && ast_[e.kids[0]].kind == ExprKind::Starred))
+    add_text(",");
+}
+
+void Printer::visit_dict(const Expr& e) {
+  add_open('{', Group::Items);
+  for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
+    if (i) add_comma();
+    if (e.kids[i]) {
+      add_expr(e.kids[i], Prec::Test);
+      add_text(": ");
+      add_expr(e.kids[i + 1], Prec::Test);
+    } else {
+      add_text("**");
+      add_expr(e.kids[i + 1], Prec::BitOr);
+    }
+  }
+  add_close('}');
+}
+
+void Printer::visit_lambda(const Expr& e) {
+  if (e.a < ast_.functions.size()) {
+    add_definition(ast_.functions[e.a].code);
+    add_twin(ast_.functions[e.a].code.index);
+  }
+  add_text("lambda");
+  if (e.a < ast_.functions.size() && !ast_.functions[e.a].parameters.empty()) {
+    add_text(" ");
+    add_parameters(ast_.functions[e.a], false);
+  }
+  add_text(": ");
+  add_expr(e.kids[0], Prec::Test);
+}
+
+void Printer::visit_clause(const Expr& e, bool parts) {
+  add_text(e.op & 1 ? "async for " : "for ");
+  add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple, kOneRow);
+  add_text(" in ");
+  add_expr(e.kids[1], Prec::Or);
+  for (ExprId condition : e.kids.subspan(2)) {
+    add_text(" ");
+    if (parts) add_part();
+    add_text("if ");
+    add_expr(condition, Prec::Or);
+  }
+}
+
+void Printer::visit_subscript(const Expr& e, std::uint8_t flag) {
+  add_expr(e.kids[0], Prec::Primary, 0, flag & kPath);
+  add_open('[', Group::NoComma);
+  add_expr(e.kids[1], Prec::Test,
+           static_cast<std::uint8_t>(kAllowTuple | kAllowSlices |
+                                     (at_least(11) ? kAllowStarredTuple : 0)));
+  add_close(']');
+}
+
+/// Outside of a subscript.
+void Printer::add_slice_call(const Expr& e) {
+  add_text("slice");
+  add_open('(', Group::Items);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i) add_comma();
+    i < e.kids.size() && e.kids[i] ? add_expr(e.kids[i], Prec::Test) : add_text("None");
+  }
+  add_close(')');
+}
+
+/// Or a set.
+void Printer::visit_list(const Expr& e) {
+  const bool list = e.kind == ExprKind::List;
+  if (!list && e.kids.empty()) {
+    add_text("{*()}");
+    return;
+  }
+  add_open(list ? '[' : '{', is_constant_display(e) ? Group::Fill : Group::Items);
+  add_items(e.kids, Prec::Test);
+  add_close(list ? ']' : '}');
+}
+
+void Printer::visit_yield(const Expr& e) {
+  add_text("yield");
+  if (e.kids.empty() || !e.kids[0]) return;
+  add_text(" ");
+  add_expr(e.kids[0], Prec::Test,
+           static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
+}
+
+/// Outside an f-string: only from bytecode that no compiler wrote.
+void Printer::visit_conversion(const Expr& e) {
+  const bool has_spec = e.kids.size() > 1 && e.kids[1];
+  add_text(has_spec ? "format" : e.op == 2 ? "repr" : e.op == 3 ? "ascii" : "format");
+  add_open('(', Group::Items);
+  add_items(e.kids.first(has_spec ? 2 : 1), Prec::Test);
+  add_close(')');
+}
+
 void Printer::visit(const Task& task) {
   const ExprId id(task.a);
   const Expr& e = ast_[id];
@@ -306,50 +501,31 @@ void Printer::visit(const Task& task) {
   }
   // Operands part where some bracket is open; a chain's inner links part in the group of its
   // outermost one.
-  bool soft = groups_ > 0 && !parens && !(task.flag & kChain);
-  bool parts = groups_ > 0 || parens;
+  const Around around{groups_ > 0 && !parens && !(task.flag & kChain),
+                      groups_ > 0 || parens,
+                      parens,
+                      allow,
+                      prec,
+                      held};
+  visit_inside(task, e, around);
+  if (parens) add_close(')');
+}
+
+void Printer::visit_inside(const Task& task, const Expr& e, const Around& around) {
   switch (e.kind) {
     case ExprKind::Constant:
     case ExprKind::Name:
     case ExprKind::JoinedStr:
     case ExprKind::TemplateStr:
       break;  // done above
-    case ExprKind::Attribute: {
-      const Expr& value = ast_[e.kids[0]];
-      bool digits = value.kind == ExprKind::Constant &&
-                    module_[ConstId(value.a)].kind == ConstKind::Int &&
-                    precedence(ast_, e.kids[0]) == Prec::Atom;
-      if (digits) add_open('(', Group::NoComma);
-      add_expr(e.kids[0], Prec::Primary, 0, task.flag & kPath);
-      if (digits) add_close(')');
-      if (task.flag & kPath) add_part();
-      add_text(".");
-      add_name(StrId(e.a));
+    case ExprKind::Attribute:
+      visit_attribute(e, task.flag);
       break;
-    }
     case ExprKind::Subscript:
-      add_expr(e.kids[0], Prec::Primary, 0, task.flag & kPath);
-      add_open('[', Group::NoComma);
-      add_expr(e.kids[1], Prec::Test,
-               static_cast<std::uint8_t>(kAllowTuple | kAllowSlices |
-                                         (at_least(11) ? kAllowStarredTuple : 0)));
-      add_close(']');
+      visit_subscript(e, task.flag);
       break;
     case ExprKind::Slice:
-      if (task.allow & kAllowSlices) {
-        add_slice(e);
-      } else {
-        add_text("slice");
-        add_open('(', Group::Items);
-        for (std::size_t i = 0; i < 3; ++i) {
-          if (i) {
-            add_text(", ");
-            add_part();
-          }
-          i < e.kids.size() && e.kids[i] ? add_expr(e.kids[i], Prec::Test) : add_text("None");
-        }
-        add_close(')');
-      }
+      task.allow& kAllowSlices ? add_slice(e) : add_slice_call(e);
       break;
     case ExprKind::Starred:
       add_text("*");
@@ -359,39 +535,11 @@ void Printer::visit(const Task& task) {
       visit_call(e, task.flag);
       break;
     case ExprKind::Keyword:
-      if (e.a == UINT32_MAX) {
-        add_text("**");
-        add_expr(e.kids[0], Prec::BitOr);
-      } else if (std::string_view name = module_[StrId(e.a)];
-                 !options_.renames_keywords && !is_writable_name(name, options_.grammar)) {
-        std::string& text = scratch_.emplace_back("**{");
-        append_string(text, name);
-        text += ": ";
-        add_text(text);
-        add_expr(e.kids[0], Prec::Test);
-        add_text("}");
-      } else {
-        add_name(StrId(e.a));
-        add_text("=");
-        add_expr(e.kids[0], Prec::Test);
-      }
+      visit_keyword(e);
       break;
-    case ExprKind::Binary: {
-      Operator op = binary_operator(static_cast<BinaryOp>(e.op));
-      bool power = op.prec == Prec::Power;
-      if (soft && !power) add_group(Group::Soft);
-      add_expr(e.kids[0], power ? Prec::Await : op.prec, 0, power ? 0 : kChain);
-      if (parts && !power) {
-        add_text(" ");
-        add_part();
-        add_text(op.text.substr(1));
-      } else {
-        add_text(op.text);
-      }
-      add_expr(e.kids[1], power ? Prec::Factor : tighter(op.prec));
-      if (soft && !power) add_group_end();
+    case ExprKind::Binary:
+      visit_binary(e, around);
       break;
-    }
     case ExprKind::Unary: {
       Operator op = unary_operator(static_cast<UnaryOp>(e.op));
       add_text(op.text);
@@ -399,42 +547,13 @@ void Printer::visit(const Task& task) {
       break;
     }
     case ExprKind::BoolOp:
-      if (soft) add_group(held ? Group::Rows : Group::Soft);
-      for (std::size_t i = 0; i < e.kids.size(); ++i) {
-        if (i) {
-          add_text(" ");
-          if (parts) add_part(i <= held ? Row::Same : Row::Free);
-          add_text(e.op == 0 ? "and " : "or ");
-        }
-        add_expr(e.kids[i], tighter(prec));
-      }
-      if (soft) add_group_end();
+      visit_bool_op(e, around);
       break;
     case ExprKind::Compare:
-      if (soft) add_group(Group::Soft);
-      add_expr(e.kids[0], Prec::BitOr);
-      for (std::size_t i = 1; i < e.kids.size(); ++i) {
-        add_text(" ");
-        if (parts) add_part();
-        CompareOp op =
-            i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
-        add_text(compare_operator(op).substr(1));
-        add_expr(e.kids[i], Prec::BitOr);
-      }
-      if (soft) add_group_end();
+      visit_comparison(e, around);
       break;
     case ExprKind::IfExp:
-      if (soft) add_group(Group::Soft);
-      add_expr(e.kids[1], Prec::Or);
-      add_text(" ");
-      if (parts) add_part();
-      add_text("if ");
-      add_expr(e.kids[0], Prec::Or);
-      add_text(" ");
-      if (parts) add_part();
-      add_text("else ");
-      add_expr(e.kids[2], Prec::Test, 0, soft || parens ? kChain : 0);
-      if (soft) add_group_end();
+      visit_conditional(e, around);
       break;
     case ExprKind::NamedExpr:
       add_expr(e.kids[0], Prec::Atom);
@@ -442,142 +561,55 @@ void Printer::visit(const Task& task) {
       add_expr(e.kids[1], Prec::Test);
       break;
     case ExprKind::Tuple:
-      if (e.kids.empty()) {
-        add_text("()");
-        break;
-      }
-      for (std::size_t i = 0; i < e.kids.size(); ++i) {
-        if (i) {
-          add_text(", ");
-          if (parts && (parens || !(task.flag & kOneRow))) add_part();
-        }
-        add_expr(e.kids[i], Prec::Test, allow & kAllowSlices);
-      }
-      // x[*a] is x[(*a,)] since 3.11.
-      if (e.kids.size() == 1 &&
-          !((task.allow & kAllowSlices) && !parens && ast_[e.kids[0]].kind == ExprKind::Starred))
-        add_text(",");
+      visit_tuple(e, task, around);
       break;
     case ExprKind::List:
-      add_open('[', is_constant_display(e) ? Group::Fill : Group::Items);
-      add_items(e.kids, Prec::Test);
-      add_close(']');
-      break;
     case ExprKind::Set:
-      if (e.kids.empty()) {
-        add_text("{*()}");
-        break;
-      }
-      add_open('{', is_constant_display(e) ? Group::Fill : Group::Items);
-      add_items(e.kids, Prec::Test);
-      add_close('}');
+      visit_list(e);
       break;
     case ExprKind::Dict:
-      add_open('{', Group::Items);
-      for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
-        if (i) {
-          add_text(", ");
-          add_part();
-        }
-        if (e.kids[i]) {
-          add_expr(e.kids[i], Prec::Test);
-          add_text(": ");
-          add_expr(e.kids[i + 1], Prec::Test);
-        } else {
-          add_text("**");
-          add_expr(e.kids[i + 1], Prec::BitOr);
-        }
-      }
-      add_close('}');
+      visit_dict(e);
       break;
-    case ExprKind::Lambda: {
-      if (e.a < ast_.functions.size()) {
-        add_definition(ast_.functions[e.a].code);
-        add_twin(ast_.functions[e.a].code.index);
-      }
-      add_text("lambda");
-      if (e.a < ast_.functions.size() && !ast_.functions[e.a].parameters.empty()) {
-        add_text(" ");
-        add_parameters(ast_.functions[e.a], false);
-      }
-      add_text(": ");
-      add_expr(e.kids[0], Prec::Test);
+    case ExprKind::Lambda:
+      visit_lambda(e);
       break;
-    }
     case ExprKind::ListComp:
-      visit_comprehension(e, '[', ']');
-      break;
     case ExprKind::SetComp:
     case ExprKind::DictComp:
-      visit_comprehension(e, '{', '}');
-      break;
     case ExprKind::GeneratorExp:
-      visit_comprehension(e, '(', ')');
+      visit_comprehension(e);
       break;
     case ExprKind::Comprehension:
-      add_text(e.op & 1 ? "async for " : "for ");
-      add_expr(e.kids[0], Prec::Primary, kAllowTuple | kAllowStarredTuple, kOneRow);
-      add_text(" in ");
-      add_expr(e.kids[1], Prec::Or);
-      for (ExprId condition : e.kids.subspan(2)) {
-        add_text(" ");
-        if (parts) add_part();
-        add_text("if ");
-        add_expr(condition, Prec::Or);
-      }
+      visit_clause(e, around.parts);
       break;
     case ExprKind::Await:
       add_text("await ");
       add_expr(e.kids[0], Prec::Primary);
       break;
     case ExprKind::Yield:
-      add_text("yield");
-      if (!e.kids.empty() && e.kids[0]) {
-        add_text(" ");
-        add_expr(e.kids[0], Prec::Test,
-                 static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
-      }
+      visit_yield(e);
       break;
     case ExprKind::YieldFrom:
       add_text("yield from ");
       add_expr(e.kids[0], Prec::Test);
       break;
     case ExprKind::FormattedValue:
-    case ExprKind::Interpolation: {
-      // Outside an f-string: only from bytecode that no compiler wrote.
-      add_text(e.kids.size() > 1 && e.kids[1] ? "format"
-               : e.op == 2                    ? "repr"
-               : e.op == 3                    ? "ascii"
-                                              : "format");
-      add_open('(', Group::Items);
-      add_items(e.kids.size() > 1 && e.kids[1] ? e.kids.first(2) : e.kids.first(1), Prec::Test);
-      add_close(')');
+    case ExprKind::Interpolation:
+      visit_conversion(e);
       break;
-    }
-    case ExprKind::FunctionValue:
-    case ExprKind::ClassBuilder:
-    case ExprKind::CellRef:
-    case ExprKind::Intrinsic:
-    case ExprKind::ImportModule:
-    case ExprKind::ImportedName:
-    case ExprKind::Super:
-    case ExprKind::Common:
-    case ExprKind::LocalsDict:
-    case ExprKind::Raw:
+#define EXPR(name, a)
+#define RAW(name, a) case ExprKind::name:
+#define PATTERN(name, a)
+#include "ast/ast.def"
       visit_raw(e);
       break;
-    case ExprKind::MatchValue:
-    case ExprKind::MatchSingleton:
-    case ExprKind::MatchSequence:
-    case ExprKind::MatchMapping:
-    case ExprKind::MatchClass:
-    case ExprKind::MatchStar:
-    case ExprKind::MatchAs:
-    case ExprKind::MatchOr:
-      sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, 0, id.index, {}});
+#define EXPR(name, a)
+#define RAW(name, a)
+#define PATTERN(name, a) case ExprKind::name:
+#include "ast/ast.def"
+      add_pattern(ExprId(task.a), 0);
       break;
   }
-  if (parens) add_close(')');
 }
 
 bool Printer::write_simple_constant(ConstId id, Prec min) {
@@ -648,6 +680,31 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
   return true;
 }
 
+/// Of a list, a set or a frozenset.
+void Printer::visit_constant_set(const Const& value) {
+  // A frozenset constant comes from `x in {…}`; an empty one, or a set, from no source.
+  bool list = value.kind == ConstKind::List;
+  if (value.items.empty()) {
+    out_ += list ? "[]" : value.kind == ConstKind::Set ? "set()" : "frozenset()";
+    return;
+  }
+  // The order in which a set gives its items is that of its hash table. With texts it differs
+  // from run to run: sorted, the text does not.
+  std::vector<ConstId> items(value.items.begin(), value.items.end());
+  const auto is_text = [&](ConstId item) {
+    return module_[item].kind == ConstKind::Str || module_[item].kind == ConstKind::Bytes;
+  };
+  if (!list && std::any_of(items.begin(), items.end(), is_text))
+    std::stable_sort(items.begin(), items.end(),
+                     [&](ConstId a, ConstId b) { return constant_less(module_[a], module_[b]); });
+  add_open(list ? '[' : '{', Group::Fill);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i) add_comma();
+    add_constant(items[i], Prec::Test);
+  }
+  add_close(list ? ']' : '}');
+}
+
 void Printer::visit_constant(const Task& task) {
   if (write_simple_constant(ConstId(task.a), task.min)) return;
   const Const& value = module_[ConstId(task.a)];
@@ -678,41 +735,13 @@ void Printer::visit_constant(const Task& task) {
     }
     case ConstKind::List:
     case ConstKind::Set:
-    case ConstKind::FrozenSet: {
-      // A frozenset constant comes from `x in {…}`; an empty one, or a set, from no source.
-      bool list = value.kind == ConstKind::List;
-      if (value.items.empty()) {
-        out_ += list ? "[]" : value.kind == ConstKind::Set ? "set()" : "frozenset()";
-        break;
-      }
-      // The order in which a set gives its items is that of its hash table. With texts it differs
-      // from run to run: sorted, the text does not.
-      std::vector<ConstId> items(value.items.begin(), value.items.end());
-      const auto is_text = [&](ConstId item) {
-        return module_[item].kind == ConstKind::Str || module_[item].kind == ConstKind::Bytes;
-      };
-      if (!list && std::any_of(items.begin(), items.end(), is_text))
-        std::stable_sort(items.begin(), items.end(), [&](ConstId a, ConstId b) {
-          return constant_less(module_[a], module_[b]);
-        });
-      add_open(list ? '[' : '{', Group::Fill);
-      for (std::size_t i = 0; i < items.size(); ++i) {
-        if (i) {
-          add_text(", ");
-          add_part();
-        }
-        add_constant(items[i], Prec::Test);
-      }
-      add_close(list ? ']' : '}');
+    case ConstKind::FrozenSet:
+      visit_constant_set(value);
       break;
-    }
     case ConstKind::Dict:
       add_open('{', Group::Items);
       for (std::size_t i = 0; i + 1 < value.items.size(); i += 2) {
-        if (i) {
-          add_text(", ");
-          add_part();
-        }
+        if (i) add_comma();
         add_constant(value.items[i], Prec::Test);
         add_text(": ");
         add_constant(value.items[i + 1], Prec::Test);
@@ -791,7 +820,9 @@ void Printer::add_comprehensions(std::span<const ExprId> kids) {
   }
 }
 
-void Printer::visit_comprehension(const Expr& e, char open, char close) {
+void Printer::visit_comprehension(const Expr& e) {
+  const bool list = e.kind == ExprKind::ListComp, generator = e.kind == ExprKind::GeneratorExp;
+  const char open = list ? '[' : generator ? '(' : '{', close = list ? ']' : generator ? ')' : '}';
   add_twin(e.a);
   add_open(open, Group::NoComma);
   std::size_t first = 1;
@@ -918,10 +949,7 @@ void Printer::add_type_parameters(const std::vector<TypeParam>& parameters) {
   if (parameters.empty()) return;
   add_open('[', Group::NoComma);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (i) {
-      add_text(", ");
-      add_part();
-    }
+    if (i) add_comma();
     const TypeParam& parameter = parameters[i];
     switch (parameter.kind) {
       case TypeParamKind::TypeVar:
@@ -1089,10 +1117,7 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
     bool first = true;
     for (ExprId kid : e.kids) {
       if (ast_[kid].kind != ExprKind::FormattedValue) continue;
-      if (!first) {
-        add_text(", ");
-        add_part();
-      }
+      if (!first) add_comma();
       first = false;
       add_expr(ast_[kid].kids[0], Prec::Test);
     }
@@ -1121,241 +1146,17 @@ void Printer::add_format_fallback(const Expr& e, Prec min) {
       add_expr(part.kids[0], Prec::Test);
       if (!conversion.empty()) add_close(')');
       if (part.kids.size() > 1 && part.kids[1]) {
-        add_text(", ");
-        add_part();
+        add_comma();
         add_expr(part.kids[1], Prec::Test);
       }
       add_close(')');
     } else {
       add_expr(kid, Prec::Test);
     }
-    add_text(", ");
-    add_part();
+    add_comma();
   }
   add_close(')');
   add_close(')');
-}
-
-// ---- patterns of `case`
-
-void Printer::visit_pattern(const Task& task) {
-  // task.flag: 0 at the top, 1 an operand of `|`, 2 an item. Only `as` and `|` ever need
-  // parentheses.
-  const Expr& e = ast_[ExprId(task.a)];
-  add_site(e);
-  auto pattern = [&](ExprId id, std::uint8_t place) {
-    sequence_.push_back({TaskKind::Pattern, Prec::Lowest, 0, place, id.index, {}});
-  };
-  switch (e.kind) {
-    case ExprKind::MatchValue: {
-      const Expr& value = ast_[e.kids[0]];
-      if (value.kind == ExprKind::Constant &&
-          module_[ConstId(value.a)].kind == ConstKind::Complex) {
-        // `1 + 2j` stands without parentheses only.
-        std::string& text = scratch_.emplace_back();
-        append_complex(text, module_[ConstId(value.a)].re, module_[ConstId(value.a)].im,
-                       options_.grammar);
-        std::string_view inside = text;
-        if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
-        add_text(inside);
-      } else {
-        add_expr(e.kids[0], Prec::Arith);
-      }
-      break;
-    }
-    case ExprKind::MatchSingleton:
-      add_constant(ConstId(e.a), Prec::Atom);
-      break;
-    case ExprKind::MatchSequence:
-      add_open('[', Group::Items);
-      for (std::size_t i = 0; i < e.kids.size(); ++i) {
-        if (i) {
-          add_text(", ");
-          add_part();
-        }
-        pattern(e.kids[i], 2);
-      }
-      add_close(']');
-      break;
-    case ExprKind::MatchMapping: {
-      add_open('{', Group::Items);
-      bool first = true;
-      for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
-        if (!first) {
-          add_text(", ");
-          add_part();
-        }
-        first = false;
-        const Expr& key = ast_[e.kids[i]];
-        if (key.kind == ExprKind::MatchValue || key.kind == ExprKind::MatchSingleton) {
-          pattern(e.kids[i], 2);
-        } else if (key.kind == ExprKind::Constant &&
-                   module_[ConstId(key.a)].kind == ConstKind::Complex) {
-          std::string& text = scratch_.emplace_back();
-          append_complex(text, module_[ConstId(key.a)].re, module_[ConstId(key.a)].im,
-                         options_.grammar);
-          std::string_view inside = text;
-          if (inside.starts_with('(')) inside = inside.substr(1, inside.size() - 2);
-          add_text(inside);
-        } else {
-          add_expr(e.kids[i], Prec::Arith);
-        }
-        add_text(": ");
-        pattern(e.kids[i + 1], 2);
-      }
-      if (e.a != UINT32_MAX) {
-        if (!first) {
-          add_text(", ");
-          add_part();
-        }
-        add_text("**");
-        add_name(StrId(e.a));
-      }
-      add_close('}');
-      break;
-    }
-    case ExprKind::MatchClass: {
-      add_expr(e.kids[0], Prec::Primary);
-      add_open('(', Group::Items);
-      std::size_t keywords = e.extra.size(), positional = e.kids.size() - 1 - keywords;
-      for (std::size_t i = 1; i < e.kids.size(); ++i) {
-        if (i > 1) {
-          add_text(", ");
-          add_part();
-        }
-        if (i > positional) {
-          add_name(StrId(e.extra[i - 1 - positional]));
-          add_text("=");
-        }
-        pattern(e.kids[i], 2);
-      }
-      add_close(')');
-      break;
-    }
-    case ExprKind::MatchStar:
-      add_text("*");
-      e.a == UINT32_MAX ? add_text("_") : add_name(StrId(e.a));
-      break;
-    case ExprKind::MatchAs: {
-      if (e.kids.empty() || !e.kids[0]) {
-        e.a == UINT32_MAX ? add_text("_") : add_name(StrId(e.a));
-        break;
-      }
-      bool parens = task.flag != 0;
-      if (parens) add_open('(', Group::NoComma);
-      // The pattern before `as` is an or-pattern: `a | b as x` needs no parentheses, `(a as x) as
-      // y` does.
-      pattern(e.kids[0], ast_[e.kids[0]].kind == ExprKind::MatchOr ? 0 : 1);
-      add_text(" as ");
-      add_name(StrId(e.a));
-      if (parens) add_close(')');
-      break;
-    }
-    case ExprKind::MatchOr: {
-      bool parens = task.flag == 1;
-      if (parens) add_open('(', Group::NoComma);
-      bool soft = groups_ > 0 && !parens;
-      if (soft) add_group(Group::Soft);
-      for (std::size_t i = 0; i < e.kids.size(); ++i) {
-        if (i) {
-          add_text(" ");
-          if (soft || parens) add_part();
-          add_text("| ");
-        }
-        pattern(e.kids[i], 1);
-      }
-      if (soft) add_group_end();
-      if (parens) add_close(')');
-      break;
-    }
-#define EXPR(name, a) case ExprKind::name:
-#include "ast/ast.def"
-      add_expr(ExprId(task.a), Prec::Arith);  // an expression where a pattern belongs
-  }
-}
-
-// ---- what rewrite/ should have replaced
-
-void Printer::visit_raw(const Expr& e) {
-  auto call = [&](std::string_view function, std::span<const ExprId> arguments) {
-    add_text(function);
-    add_open('(', Group::Items);
-    add_items(arguments, Prec::Test);
-    add_close(')');
-  };
-  auto leftover = [&](std::string_view what) {
-    std::string message = "no source form was found for ";
-    message += what;
-    note(std::move(message));
-  };
-  switch (e.kind) {
-    case ExprKind::Raw:
-      add_text(module_[StrId(e.a)]);
-      break;
-    case ExprKind::FunctionValue: {
-      leftover("a function object");
-      std::string& text = scratch_.emplace_back("_function_");
-      text += names_.spell_text(e.a < module_.codes.size() ? module_[module_[CodeId(e.a)].name]
-                                                           : std::string_view("missing"));
-      add_text(text);
-      break;
-    }
-    case ExprKind::ClassBuilder:
-      add_text("__build_class__");
-      break;
-    case ExprKind::CellRef:
-      // No syntax names a cell; a function that reads the variable has it.
-      add_text("(lambda: ");
-      add_name(StrId(e.a));
-      add_text(").__closure__[0]");
-      break;
-    case ExprKind::Intrinsic: {
-      leftover("an intrinsic call");
-      std::string& text = scratch_.emplace_back("_intrinsic_");
-      text += std::to_string(e.op);
-      call(text, e.kids);
-      break;
-    }
-    case ExprKind::ImportModule: {
-      std::string& text = scratch_.emplace_back("__import__(");
-      append_string(text, module_[StrId(e.a)]);
-      text += ", None, None, ";
-      add_text(text);
-      e.kids.size() > 1 && e.kids[1] ? add_expr(e.kids[1], Prec::Test) : add_text("None");
-      add_text(", ");
-      !e.kids.empty() && e.kids[0] ? add_expr(e.kids[0], Prec::Test) : add_text("0");
-      add_text(")");
-      break;
-    }
-    case ExprKind::ImportedName:
-      add_expr(e.kids[0], Prec::Primary);
-      add_text(".");
-      add_name(StrId(e.a));
-      break;
-    case ExprKind::Super:
-      add_text("super");
-      if (e.op & 2 && e.kids.size() >= 3) {
-        add_open('(', Group::Items);
-        add_items(e.kids.subspan(1, 2), Prec::Test);
-        add_close(')');
-      } else {
-        add_text("()");
-      }
-      add_text(".");
-      add_name(StrId(e.a));
-      break;
-    case ExprKind::Common:
-      add_text(common_constant_text(static_cast<CommonConstant>(e.op)));
-      break;
-    case ExprKind::LocalsDict:
-      add_text("locals()");
-      break;
-#define EXPR(name, a) case ExprKind::name:
-#define RAW(name, a)
-#define PATTERN(name, a) case ExprKind::name:
-#include "ast/ast.def"
-      break;  // they do not come here
-  }
 }
 
 }  // namespace depyf

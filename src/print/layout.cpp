@@ -142,12 +142,10 @@ bool Layout::place_twins() {
   return any;
 }
 
-void Layout::reflow() {
-  flat_ = out_.view(start_);
-  auto length = static_cast<std::uint32_t>(flat_.size());
-
-  // Backwards: where each item ends, what follows a group inside its item, and which groups are
-  // around one that begins a row.
+/// Where each item ends, what follows a group inside its item, and which groups are around one that
+/// begins a row.
+void Layout::measure() {
+  const auto length = static_cast<std::uint32_t>(flat_.size());
   struct Context {
     std::uint32_t item_end, next_open, later;
     bool rows = false;
@@ -177,127 +175,156 @@ void Layout::reflow() {
       }
     }
   }
+}
 
-  constexpr std::uint32_t kStep = 4;
+/// Writes the line again, in rows.
+class Layout::Reflow {
+ public:
+  explicit Reflow(Layout& layout)
+      : l_(layout), line_start_(layout.start_), line_indent_(layout.indent_) {}
+
+  void run() {
+    l_.out_.shorten(l_.start_);
+    for (; i_ < l_.marks_.size(); ++i_) {
+      const Mark& mark = l_.marks_[i_];
+      copy_to(mark.at);
+      switch (mark.kind) {
+        case MarkKind::Open:
+          open(mark);
+          break;
+        case MarkKind::Part:
+          part(mark);
+          break;
+        case MarkKind::Close:
+          close(mark);
+          break;
+      }
+    }
+    copy_to(static_cast<std::uint32_t>(l_.flat_.size()));
+  }
+
+ private:
+  static constexpr std::uint32_t kStep = 4;
   enum class Mode : std::uint8_t { Explode, Fill, Rows, Flat };
   struct Frame {
     Mode mode;
     std::uint32_t base, inner;
   };
-  std::vector<Frame> frames;
-  out_.shorten(start_);
-  std::size_t line_start = start_;
-  std::uint32_t line_indent = indent_, copied = 0;
-  std::size_t site = 0;
-  auto copy_to = [&](std::uint32_t at) {
-    for (; site < sites_.size() && sites_[site].line < at; ++site)
-      sites_[site].line =
-          static_cast<std::uint32_t>(out_.size() - start_) + sites_[site].line - copied;
-    out_.append(std::string_view(flat_).substr(copied, at - copied));
-    copied = at;
-  };
-  auto column = [&] { return static_cast<std::uint32_t>(out_.size() - line_start); };
-  auto newline = [&](std::uint32_t indent) {
-    while (out_.back() == ' ') out_.pop_back();
-    out_ += '\n';
-    line_start = out_.size();
-    out_.append(indent, ' ');
-    line_indent = indent;
-  };
-  for (std::uint32_t i = 0; i < marks_.size(); ++i) {
-    const Mark& mark = marks_[i];
-    copy_to(mark.at);
-    switch (mark.kind) {
-      case MarkKind::Open: {
-        std::uint32_t size = marks_[mark.partner].at - mark.at;
-        bool fits = column() + (mark.item_end - mark.at) <= width_;
-        bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= width_;
-        // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays
-        // linear in the input.
-        bool too_deep = line_indent + kStep > width_ - width_ / 4;
-        const Demand demand = demands_.empty() ? Demand::None : demands_[i];
-        if (mark.group == Group::Rows && demands_.empty() && (rows_ || !fits)) {
-          frames.push_back({Mode::Rows, line_indent, line_indent + 2 * kStep});
-          break;
+
+  void copy_to(std::uint32_t at) {
+    for (; site_ < l_.sites_.size() && l_.sites_[site_].line < at; ++site_)
+      l_.sites_[site_].line =
+          static_cast<std::uint32_t>(l_.out_.size() - l_.start_) + l_.sites_[site_].line - copied_;
+    l_.out_.append(std::string_view(l_.flat_).substr(copied_, at - copied_));
+    copied_ = at;
+  }
+  std::uint32_t column() const { return static_cast<std::uint32_t>(l_.out_.size() - line_start_); }
+  void newline(std::uint32_t indent) {
+    while (l_.out_.back() == ' ') l_.out_.pop_back();
+    l_.out_ += '\n';
+    line_start_ = l_.out_.size();
+    l_.out_.append(indent, ' ');
+    line_indent_ = indent;
+  }
+  /// The group stays on one row.
+  void skip(const Mark& mark) {
+    i_ = mark.partner;
+    copy_to(l_.marks_[i_].at);
+  }
+
+  void open(const Mark& mark) {
+    std::uint32_t size = l_.marks_[mark.partner].at - mark.at;
+    bool fits = column() + (mark.item_end - mark.at) <= l_.width_;
+    bool later_breaks = mark.later >= size && column() + (mark.next_open - mark.at) <= l_.width_;
+    // Deep nesting leaves no room to break into: the rest stays on one line, and the text stays
+    // linear in the input.
+    bool too_deep = line_indent_ + kStep > l_.width_ - l_.width_ / 4;
+    const Demand demand = l_.demands_.empty() ? Demand::None : l_.demands_[i_];
+    if (mark.group == Group::Rows && l_.demands_.empty() && (l_.rows_ || !fits)) {
+      frames_.push_back({Mode::Rows, line_indent_, line_indent_ + 2 * kStep});
+      return;
+    }
+    if (!frames_.empty() && frames_.back().mode == Mode::Rows) {
+      skip(mark);
+      return;
+    }
+    const bool must_break = demand == Demand::Break || mark.row == Row::Next;
+    if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
+      frames_.push_back({Mode::Flat, line_indent_, line_indent_ + kStep});
+      return;
+    }
+    if (demand == Demand::Hold || (!must_break && (fits || later_breaks || too_deep))) {
+      skip(mark);
+      return;
+    }
+    if (mark.group == Group::Call && demand == Demand::None && !fits) {
+      std::uint32_t last = mark.at;  // where the last bracket in it opens
+      for (std::uint32_t k = i_ + 1; k < mark.partner; ++k)
+        if (l_.marks_[k].kind == MarkKind::Open) {
+          last = l_.marks_[k].at;
+          k = l_.marks_[k].partner;
         }
-        if (!frames.empty() && frames.back().mode == Mode::Rows) {
-          i = mark.partner;
-          copy_to(marks_[i].at);
-          break;
-        }
-        const bool must_break = demand == Demand::Break || mark.row == Row::Next;
-        if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
-          frames.push_back({Mode::Flat, line_indent, line_indent + kStep});
-          break;
-        }
-        if (demand == Demand::Hold || (!must_break && (fits || later_breaks || too_deep))) {
-          i = mark.partner;
-          copy_to(marks_[i].at);
-          break;
-        }
-        if (mark.group == Group::Call && demand == Demand::None && !fits) {
-          std::uint32_t last = mark.at;  // where the last bracket in it opens
-          for (std::uint32_t k = i + 1; k < mark.partner; ++k)
-            if (marks_[k].kind == MarkKind::Open) {
-              last = marks_[k].at;
-              k = marks_[k].partner;
-            }
-          if (last > mark.at && column() + (last - mark.at) <= width_) {
-            frames.push_back({Mode::Flat, line_indent, line_indent + kStep});
-            break;
-          }
-        }
-        bool optional = is_optional(mark.group);
-        std::uint32_t base = line_indent;
-        if (mark.group == Group::Soft) {
-          bool at_line_start = column() == line_indent;
-          frames.push_back({Mode::Explode, base, at_line_start ? base : base + kStep});
-          break;
-        }
-        std::uint32_t inner = base + kStep;
-        if (optional) out_ += '(';
-        newline(inner);
-        if (inner + size <= width_ && demand == Demand::None && !must_break) {
-          i = mark.partner;
-          copy_to(marks_[i].at);
-          newline(base);
-          if (optional) out_ += ')';
-          break;
-        }
-        const bool fills =
-            mark.group == Group::Fill || mark.group == Group::Path || mark.group == Group::Call;
-        frames.push_back({fills && !must_break ? Mode::Fill : Mode::Explode, base, inner});
-        break;
-      }
-      case MarkKind::Part: {
-        const Frame& frame = frames.back();
-        if (frame.mode == Mode::Flat) {
-          if (!demands_.empty() && demands_[i] == Demand::Break) newline(frame.inner);
-          break;
-        }
-        if (frame.mode == Mode::Rows && mark.row != Row::Free) {
-          if (mark.row == Row::Next) newline(frame.inner);
-          break;
-        }
-        if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= width_)
-          newline(frame.inner);
-        break;
-      }
-      case MarkKind::Close: {
-        Frame frame = frames.back();
-        frames.pop_back();
-        if (mark.group == Group::Soft || frame.mode == Mode::Rows || frame.mode == Mode::Flat)
-          break;
-        bool comma = mark.group == Group::Items || mark.group == Group::Fill ||
-                     mark.group == Group::OptionalTuple;
-        if (comma && out_.back() != ',') out_ += ',';
-        newline(frame.base);
-        if (is_optional(mark.group)) out_ += ')';
-        break;
+      if (last > mark.at && column() + (last - mark.at) <= l_.width_) {
+        frames_.push_back({Mode::Flat, line_indent_, line_indent_ + kStep});
+        return;
       }
     }
+    bool optional = is_optional(mark.group);
+    std::uint32_t base = line_indent_;
+    if (mark.group == Group::Soft) {
+      bool at_line_start = column() == line_indent_;
+      frames_.push_back({Mode::Explode, base, at_line_start ? base : base + kStep});
+      return;
+    }
+    std::uint32_t inner = base + kStep;
+    if (optional) l_.out_ += '(';
+    newline(inner);
+    if (inner + size <= l_.width_ && demand == Demand::None && !must_break) {
+      skip(mark);
+      newline(base);
+      if (optional) l_.out_ += ')';
+      return;
+    }
+    const bool fills =
+        mark.group == Group::Fill || mark.group == Group::Path || mark.group == Group::Call;
+    frames_.push_back({fills && !must_break ? Mode::Fill : Mode::Explode, base, inner});
   }
-  copy_to(length);
+
+  void part(const Mark& mark) {
+    const Frame& frame = frames_.back();
+    if (frame.mode == Mode::Flat) {
+      if (!l_.demands_.empty() && l_.demands_[i_] == Demand::Break) newline(frame.inner);
+      return;
+    }
+    if (frame.mode == Mode::Rows && mark.row != Row::Free) {
+      if (mark.row == Row::Next) newline(frame.inner);
+      return;
+    }
+    if (frame.mode == Mode::Explode || column() + (mark.item_end - mark.at) >= l_.width_)
+      newline(frame.inner);
+  }
+
+  void close(const Mark& mark) {
+    Frame frame = frames_.back();
+    frames_.pop_back();
+    if (mark.group == Group::Soft || frame.mode == Mode::Rows || frame.mode == Mode::Flat) return;
+    bool comma = mark.group == Group::Items || mark.group == Group::Fill ||
+                 mark.group == Group::OptionalTuple;
+    if (comma && l_.out_.back() != ',') l_.out_ += ',';
+    newline(frame.base);
+    if (is_optional(mark.group)) l_.out_ += ')';
+  }
+
+  Layout& l_;
+  std::vector<Frame> frames_;
+  std::size_t line_start_, site_ = 0;
+  std::uint32_t line_indent_, copied_ = 0, i_ = 0;
+};
+
+void Layout::reflow() {
+  flat_ = out_.view(start_);
+  measure();
+  Reflow(*this).run();
   demands_.clear();
 }
 

@@ -93,6 +93,8 @@ class Layout {
 
   bool place_twins();
   void reflow();
+  void measure();
+  class Reflow;
   void number_sites();
 
   Text& out_;

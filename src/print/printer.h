@@ -131,6 +131,10 @@ class Printer {
     else
       sequence_.push_back({TaskKind::Part, Prec::Test, 0, 0, static_cast<std::uint32_t>(row), {}});
   }
+  void add_comma() {
+    add_text(", ");
+    add_part();
+  }
   void add_group_end() {
     if (at_cursor())
       close_group();
@@ -174,11 +178,42 @@ class Printer {
   bool write_other_simple(ExprId id, Prec min);
   bool write_simple_constant(ConstId id, Prec min);
   void visit(const Task& task);  // Compound
+  /// How an expression may part into rows.
+  struct Around {
+    bool soft;    // in a group of its own, where some bracket is open
+    bool parts;   // at all
+    bool parens;  // it stands in parentheses
+    std::uint8_t allow;
+    Prec prec;
+    std::size_t held;  // operands of `and` or `or` on the first row
+  };
+  /// The expression without its parentheses.
+  void visit_inside(const Task& task, const Expr& e, const Around& around);
+  void visit_attribute(const Expr& e, std::uint8_t flag);
+  void visit_keyword(const Expr& e);
+  void visit_binary(const Expr& e, const Around& around);
+  void visit_bool_op(const Expr& e, const Around& around);
+  void visit_comparison(const Expr& e, const Around& around);
+  void visit_conditional(const Expr& e, const Around& around);
+  void visit_tuple(const Expr& e, const Task& task, const Around& around);
+  void visit_dict(const Expr& e);
+  void visit_lambda(const Expr& e);
+  void visit_clause(const Expr& e, bool parts);
+  void visit_constant_set(const Const& value);
+  void visit_subscript(const Expr& e, std::uint8_t flag);
+  void add_slice_call(const Expr& e);
+  void visit_list(const Expr& e);
+  void visit_yield(const Expr& e);
+  void visit_conversion(const Expr& e);
   void visit_constant(const Task& task);
   void visit_call(const Expr& e, std::uint8_t flag);
-  void visit_comprehension(const Expr& e, char open, char close);
+  void visit_comprehension(const Expr& e);
   void visit_formatted_string(ExprId id, const Expr& e, Prec min);
   void visit_pattern(const Task& task);
+  void add_pattern(ExprId id, std::uint8_t place);
+  void add_pattern_value(ExprId id);
+  void add_mapping_pattern(const Expr& e);
+  void add_class_pattern(const Expr& e);
   void visit_raw(const Expr& e);
   void add_field(const Expr& field, Quote quote, std::uint32_t level);
   void add_string_parts(const Expr& e, Quote quote, bool spec);
@@ -209,6 +244,8 @@ class Printer {
     bool outer_possible = true;
   };
   const QuotePlan& plan_quotes(ExprId id);
+  std::uint8_t literals_of(const Expr& e, char& last) const;
+  QuotePlan quote_plan(const Expr& e, std::uint8_t& mask) const;
   std::uint8_t constant_mask(ConstId id);
 
   // ---- statements.cpp
@@ -232,6 +269,11 @@ class Printer {
   void print_decorators(std::span<const ExprId> decorators, const Frame& at);
   void print_comment(const Stmt& s, const Frame& at);
   void print_raw_statement(const Stmt& s);
+  void write_simple(const Stmt& s);
+  void write_assignment(const Stmt& s);
+  void write_annotation(const Stmt& s);
+  void write_with(const Stmt& s);
+  void write_import_from(const Stmt& s);
   void separate(const Frame& at, StmtId id);
   void push_block(std::span<const StmtId> stmts, std::uint32_t depth, const Frame& outer);
   void push_body(std::span<const StmtId> stmts, std::uint32_t depth, Context context, CodeId code);

@@ -26,6 +26,76 @@ std::uint8_t Printer::constant_mask(ConstId id) {
   return mask;
 }
 
+/// What the literal parts of an f-string have in them; `last`: the character that it ends with, 0
+/// where that is none of theirs.
+std::uint8_t Printer::literals_of(const Expr& e, char& last) const {
+  std::uint8_t literals = 0;
+  last = 0;
+  auto look = [&](ExprId part, bool spec) {
+    if (!part || ast_[part].kind != ExprKind::Constant) return false;
+    std::string_view text = module_[ConstId(ast_[part].a)].text;
+    literals |= text_mask(text);
+    if (spec && text.find_first_of("{}") != std::string_view::npos) literals |= kBackslash;
+    if (!text.empty()) last = text.back();
+    return true;
+  };
+  for (ExprId kid : e.kids) {
+    if (look(kid, false) || !kid) continue;
+    last = 0;
+    const Expr& field = ast_[kid];
+    if (field.kids.size() < 2 || !field.kids[1]) continue;
+    if (look(field.kids[1], true) || ast_[field.kids[1]].kind != ExprKind::JoinedStr) continue;
+    for (ExprId part : ast_[field.kids[1]].kids) {
+      if (look(part, true) || !part || ast_[part].kids.size() < 2) continue;
+      ExprId inner = ast_[part].kids[1];  // the specification of a field in a specification
+      if (!inner || look(inner, true) || ast_[inner].kind != ExprKind::JoinedStr) continue;
+      for (ExprId literal : ast_[inner].kids) look(literal, true);
+    }
+    last = 0;
+  }
+  return literals;
+}
+
+/// Of an f-string whose fields have `mask` in them; it becomes that of the whole.
+Printer::QuotePlan Printer::quote_plan(const Expr& e, std::uint8_t& mask) const {
+  char last = 0;
+  const std::uint8_t literals = literals_of(e, last);
+  constexpr Quote quotes[] = {Quote::Single, Quote::Double, Quote::TripleSingle,
+                              Quote::TripleDouble};
+  auto ends_well = [&](Quote quote) {
+    return !((quote == Quote::TripleSingle && last == '\'') ||
+             (quote == Quote::TripleDouble && last == '"'));
+  };
+  QuotePlan plan;
+  auto choose = [&](auto&& admits, Quote& quote) {
+    for (Quote candidate : quotes)
+      if (admits(candidate)) {
+        quote = candidate;
+        return true;
+      }
+    return false;
+  };
+  std::uint8_t plain_quotes = literals & (kSingle | kDouble | kTripleSingle | kTripleDouble);
+  if (at_least(12)) {
+    std::uint8_t inside = mask & (kSingle | kDouble | kTripleSingle | kTripleDouble);
+    bool found =
+        choose([&](Quote q) { return quote_admits(q, inside | plain_quotes); }, plan.outer) ||
+        choose([&](Quote q) { return quote_admits(q, inside); }, plan.outer);
+    if (!found) plan.outer = Quote::Single;
+    plan.nested = plan.outer;
+    mask = static_cast<std::uint8_t>(inside | plain_quotes | quote_mask(plan.nested));
+  } else {
+    plan.outer_possible =
+        choose([&](Quote q) { return quote_admits(q, mask | plain_quotes); }, plan.outer) ||
+        choose([&](Quote q) { return quote_admits(q, mask); }, plan.outer);
+    bool nested = choose([&](Quote q) { return quote_admits(q, mask | literals) && ends_well(q); },
+                         plan.nested);
+    mask = nested ? static_cast<std::uint8_t>(mask | literals | quote_mask(plan.nested))
+                  : static_cast<std::uint8_t>(kImpossible);
+  }
+  return plan;
+}
+
 const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
   if (auto found = quote_plans_.find(root.index); found != quote_plans_.end()) return found->second;
   struct Visit {
@@ -35,7 +105,6 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     bool spec;  // a format specification: its literal parts belong to the f-string around it
   };
   std::vector<Visit> visits{{root, 0, 0, false}};
-  bool relaxed = at_least(12);
   while (true) {
     Visit& at = visits.back();
     const Expr& e = ast_[at.id];
@@ -73,64 +142,7 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     if (e.kind == ExprKind::Constant) {
       mask = constant_mask(ConstId(e.a));
     } else if (joined && !at.spec) {
-      std::uint8_t literals = 0;
-      char last = 0;
-      auto look = [&](ExprId part, bool spec) {
-        if (!part || ast_[part].kind != ExprKind::Constant) return false;
-        std::string_view text = module_[ConstId(ast_[part].a)].text;
-        literals |= text_mask(text);
-        if (spec && text.find_first_of("{}") != std::string_view::npos) literals |= kBackslash;
-        if (!text.empty()) last = text.back();
-        return true;
-      };
-      for (ExprId kid : e.kids) {
-        if (look(kid, false) || !kid) continue;
-        last = 0;
-        const Expr& field = ast_[kid];
-        if (field.kids.size() < 2 || !field.kids[1]) continue;
-        if (look(field.kids[1], true) || ast_[field.kids[1]].kind != ExprKind::JoinedStr) continue;
-        for (ExprId part : ast_[field.kids[1]].kids) {
-          if (look(part, true) || !part || ast_[part].kids.size() < 2) continue;
-          ExprId inner = ast_[part].kids[1];  // the specification of a field in a specification
-          if (!inner || look(inner, true) || ast_[inner].kind != ExprKind::JoinedStr) continue;
-          for (ExprId literal : ast_[inner].kids) look(literal, true);
-        }
-        last = 0;
-      }
-      constexpr Quote quotes[] = {Quote::Single, Quote::Double, Quote::TripleSingle,
-                                  Quote::TripleDouble};
-      auto ends_well = [&](Quote quote) {
-        return !((quote == Quote::TripleSingle && last == '\'') ||
-                 (quote == Quote::TripleDouble && last == '"'));
-      };
-      QuotePlan plan;
-      auto choose = [&](auto&& admits, Quote& quote) {
-        for (Quote candidate : quotes)
-          if (admits(candidate)) {
-            quote = candidate;
-            return true;
-          }
-        return false;
-      };
-      std::uint8_t plain_quotes = literals & (kSingle | kDouble | kTripleSingle | kTripleDouble);
-      if (relaxed) {
-        std::uint8_t inside = mask & (kSingle | kDouble | kTripleSingle | kTripleDouble);
-        bool found =
-            choose([&](Quote q) { return quote_admits(q, inside | plain_quotes); }, plan.outer) ||
-            choose([&](Quote q) { return quote_admits(q, inside); }, plan.outer);
-        if (!found) plan.outer = Quote::Single;
-        plan.nested = plan.outer;
-        mask = static_cast<std::uint8_t>(inside | plain_quotes | quote_mask(plan.nested));
-      } else {
-        plan.outer_possible =
-            choose([&](Quote q) { return quote_admits(q, mask | plain_quotes); }, plan.outer) ||
-            choose([&](Quote q) { return quote_admits(q, mask); }, plan.outer);
-        bool nested = choose(
-            [&](Quote q) { return quote_admits(q, mask | literals) && ends_well(q); }, plan.nested);
-        mask = nested ? static_cast<std::uint8_t>(mask | literals | quote_mask(plan.nested))
-                      : static_cast<std::uint8_t>(kImpossible);
-      }
-      quote_plans_[at.id.index] = plan;
+      quote_plans_[at.id.index] = quote_plan(e, mask);
     }
     visits.pop_back();
     if (visits.empty()) break;

@@ -348,66 +348,6 @@ void Printer::print_statement(StmtId id, const Frame& at) {
   begin(at.depth);
   add_site(s);
   switch (s.kind) {
-    case StmtKind::FunctionDef:
-    case StmtKind::ClassDef:
-    case StmtKind::Comment:
-      return;  // done above
-    case StmtKind::Return:
-      write("return");
-      if (s.e[0]) {
-        write(" ");
-        write_expr(s.e[0],
-                   static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
-      }
-      break;
-    case StmtKind::Delete:
-      write("del ");
-      for (std::size_t i = 0; i < s.list.size(); ++i) {
-        if (i) write(", ");
-        write_expr(s.list[i], 0, false);
-      }
-      break;
-    case StmtKind::Assign: {
-      bool unpacks = false;
-      for (ExprId target : s.list) {
-        write_expr(target, kAllowTuple | kAllowStarredTuple, false);
-        write(" = ");
-        unpacks = ast_[target].kind == ExprKind::Tuple || ast_[target].kind == ExprKind::List;
-      }
-      write_expr(s.e[0], static_cast<std::uint8_t>(
-                             kAllowYield | (unpacks ? kAllowTuple | kAllowStarredTuple : 0)));
-      break;
-    }
-    case StmtKind::AugAssign: {
-      write_expr(s.e[0], 0, false);
-      std::string_view op = augmented_operator(static_cast<BinaryOp>(s.flag));
-      write(op.substr(0, op.size() - 1));
-      write("= ");
-      write_expr(s.e[1], kAllowYield);
-      break;
-    }
-    case StmtKind::AnnAssign: {
-      bool parens = s.flag & 1;  // `(x): int`: evaluated, but not recorded
-      if (parens) write("(");
-      write_expr(s.e[0], 0, false);
-      write(parens ? "): " : ": ");
-      write_expr(s.e[1], 0, false);
-      if (s.e[2]) {
-        write(" = ");
-        write_expr(s.e[2], at_least(8) ? kAllowYield : 0);
-      }
-      break;
-    }
-    case StmtKind::TypeAlias:
-      write("type ");
-      write_expr(s.e[0], 0, false);
-      if (s.type_params < ast_.type_param_lists.size()) {
-        add_type_parameters(ast_.type_param_lists[s.type_params]);
-        run();
-      }
-      write(" = ");
-      write_expr(s.e[1]);
-      break;
     case StmtKind::For:
       write(s.flag & 1 ? "async for " : "for ");
       write_expr(s.e[0], kAllowTuple | kAllowStarredTuple, false);
@@ -423,36 +363,11 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       end_header();
       compound(s.body);
       return;
-    case StmtKind::With: {
-      write(s.flag & 1 ? "async with " : "with ");
-      bool several = s.list.size() > 2;
-      bool group = several && at_least(9);
-      // `with (a, b):` has two items since 3.9; a tuple as the one item needs its own parentheses.
-      const Expr* first = s.list.empty() ? nullptr : &ast_[s.list[0]];
-      bool lone_tuple =
-          s.list.size() == 2 && !s.list[1] &&
-          (first->kind == ExprKind::Tuple || (first->kind == ExprKind::Constant &&
-                                              module_[ConstId(first->a)].kind == ConstKind::Tuple));
-      if (lone_tuple) add_text("(");
-      if (group) add_group(Group::Optional);
-      for (std::size_t i = 0; i + 1 < s.list.size(); i += 2) {
-        if (i) {
-          add_text(", ");
-          if (group) add_part();
-        }
-        add_expr(s.list[i], Prec::Test);
-        if (s.list[i + 1]) {
-          add_text(" as ");
-          add_expr(s.list[i + 1], Prec::Primary);
-        }
-      }
-      if (group) add_group_end();
-      if (lone_tuple) add_text(")");
-      run();
+    case StmtKind::With:
+      write_with(s);
       end_header();
       push_block(s.body, at.depth + 1, at);
       return;
-    }
     case StmtKind::Match:
       write("match ");
       write_expr(s.e[0], kAllowTuple | kAllowStarredTuple | kAllowWalrus, false);
@@ -464,6 +379,113 @@ void Printer::print_statement(StmtId id, const Frame& at) {
         note("a match statement without a case");
       }
       return;
+    case StmtKind::Try:
+      write("try");
+      end_header();
+      compound(s.body);
+      return;
+#define STMT(name) case StmtKind::name:
+#define STMT_GROUPS (STMT_ALL & ~STMT_COMPOUND)
+#include "ast/ast.def"
+      break;
+  }
+  write_simple(s);
+  end();
+}
+
+void Printer::write_with(const Stmt& s) {
+  write(s.flag & 1 ? "async with " : "with ");
+  bool several = s.list.size() > 2;
+  bool group = several && at_least(9);
+  // `with (a, b):` has two items since 3.9; a tuple as the one item needs its own parentheses.
+  const Expr* first = s.list.empty() ? nullptr : &ast_[s.list[0]];
+  bool lone_tuple =
+      s.list.size() == 2 && !s.list[1] &&
+      (first->kind == ExprKind::Tuple ||
+       (first->kind == ExprKind::Constant && module_[ConstId(first->a)].kind == ConstKind::Tuple));
+  if (lone_tuple) add_text("(");
+  if (group) add_group(Group::Optional);
+  for (std::size_t i = 0; i + 1 < s.list.size(); i += 2) {
+    if (i) {
+      add_text(", ");
+      if (group) add_part();
+    }
+    add_expr(s.list[i], Prec::Test);
+    if (s.list[i + 1]) {
+      add_text(" as ");
+      add_expr(s.list[i + 1], Prec::Primary);
+    }
+  }
+  if (group) add_group_end();
+  if (lone_tuple) add_text(")");
+  run();
+}
+
+[[gnu::always_inline]] inline void Printer::write_assignment(const Stmt& s) {
+  bool unpacks = false;
+  for (ExprId target : s.list) {
+    write_expr(target, kAllowTuple | kAllowStarredTuple, false);
+    write(" = ");
+    unpacks = ast_[target].kind == ExprKind::Tuple || ast_[target].kind == ExprKind::List;
+  }
+  write_expr(s.e[0], static_cast<std::uint8_t>(kAllowYield |
+                                               (unpacks ? kAllowTuple | kAllowStarredTuple : 0)));
+}
+
+void Printer::write_annotation(const Stmt& s) {
+  bool parens = s.flag & 1;  // `(x): int`: evaluated, but not recorded
+  if (parens) write("(");
+  write_expr(s.e[0], 0, false);
+  write(parens ? "): " : ": ");
+  write_expr(s.e[1], 0, false);
+  if (s.e[2]) {
+    write(" = ");
+    write_expr(s.e[2], at_least(8) ? kAllowYield : 0);
+  }
+}
+
+/// A statement that holds no others, in one line.
+[[gnu::always_inline]] inline void Printer::write_simple(const Stmt& s) {
+  switch (s.kind) {
+    case StmtKind::Return:
+      write("return");
+      if (s.e[0]) {
+        write(" ");
+        write_expr(s.e[0],
+                   static_cast<std::uint8_t>(kAllowTuple | (at_least(8) ? kAllowStarredTuple : 0)));
+      }
+      break;
+    case StmtKind::Delete:
+      write("del ");
+      for (std::size_t i = 0; i < s.list.size(); ++i) {
+        if (i) write(", ");
+        write_expr(s.list[i], 0, false);
+      }
+      break;
+    case StmtKind::Assign:
+      write_assignment(s);
+      break;
+    case StmtKind::AugAssign: {
+      write_expr(s.e[0], 0, false);
+      std::string_view op = augmented_operator(static_cast<BinaryOp>(s.flag));
+      write(op.substr(0, op.size() - 1));
+      write("= ");
+      write_expr(s.e[1], kAllowYield);
+      break;
+    }
+    case StmtKind::AnnAssign:
+      write_annotation(s);
+      break;
+    case StmtKind::TypeAlias:
+      write("type ");
+      write_expr(s.e[0], 0, false);
+      if (s.type_params < ast_.type_param_lists.size()) {
+        add_type_parameters(ast_.type_param_lists[s.type_params]);
+        run();
+      }
+      write(" = ");
+      write_expr(s.e[1]);
+      break;
     case StmtKind::Raise:
       write("raise");
       if (s.e[0]) {
@@ -475,11 +497,6 @@ void Printer::print_statement(StmtId id, const Frame& at) {
         }
       }
       break;
-    case StmtKind::Try:
-      write("try");
-      end_header();
-      compound(s.body);
-      return;
     case StmtKind::Assert:
       write("assert ");
       write_expr(s.e[0]);
@@ -493,21 +510,9 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       write("import ");
       write_import_names(s.extra);
       break;
-    case StmtKind::ImportFrom: {
-      if (s.flag & 1) write("lazy ");
-      write("from ");
-      out_.append(s.level, '.');
-      if (s.a != UINT32_MAX) {
-        std::string_view name = module_[StrId(s.a)];
-        names_.is_dotted_name(name) ? write(name) : write_name(StrId(s.a));
-      }
-      write(" import ");
-      bool star = s.extra.size() == 2 && module_[StrId(s.extra[0])] == "*";
-      if (!star) layout_.open(Group::OptionalTuple);
-      write_import_names(s.extra);
-      if (!star) layout_.close();
+    case StmtKind::ImportFrom:
+      write_import_from(s);
       break;
-    }
     case StmtKind::Global:
     case StmtKind::Nonlocal:
       write(s.kind == StmtKind::Global ? "global " : "nonlocal ");
@@ -520,24 +525,37 @@ void Printer::print_statement(StmtId id, const Frame& at) {
       write_expr(s.e[0], kAllowYield);
       break;
     case StmtKind::Pass:
-      write("pass");
-      break;
     case StmtKind::Break:
-      write("break");
-      break;
     case StmtKind::Continue:
-      write("continue");
+      write(s.kind == StmtKind::Pass ? "pass" : s.kind == StmtKind::Break ? "break" : "continue");
       break;
-    case StmtKind::Handler:
-    case StmtKind::Case:
-      write("pass");
-      break;  // parts of statements: printed by their statement
     case StmtKind::Append:
     case StmtKind::ImportStar:
       print_raw_statement(s);
       break;
+    case StmtKind::Comment:
+      break;  // see print_statement()
+#define STMT(name) case StmtKind::name:
+#define STMT_GROUPS (STMT_ALL & ~STMT_SIMPLE)
+#include "ast/ast.def"
+      write("pass");
+      break;  // parts of statements: printed by their statement
   }
-  end();
+}
+
+void Printer::write_import_from(const Stmt& s) {
+  if (s.flag & 1) write("lazy ");
+  write("from ");
+  out_.append(s.level, '.');
+  if (s.a != UINT32_MAX) {
+    std::string_view name = module_[StrId(s.a)];
+    names_.is_dotted_name(name) ? write(name) : write_name(StrId(s.a));
+  }
+  write(" import ");
+  bool star = s.extra.size() == 2 && module_[StrId(s.extra[0])] == "*";
+  if (!star) layout_.open(Group::OptionalTuple);
+  write_import_names(s.extra);
+  if (!star) layout_.close();
 }
 
 void Printer::print_next_clause(Frame& compound) {

@@ -234,117 +234,7 @@ class Reader {
   /// Reads objects until the outermost one is complete.
   ConstId read_object() {
     for (;;) {
-      const std::uint8_t code = byte();
-      const bool flagged = (code & kFlagRef) != 0;
-      ConstId id;
-      switch (code & ~kFlagRef) {
-        case '0':
-          if (frames_.empty() || frames_.back().remaining != kUntilNull ||
-              (values_.size() - frames_.back().base) % 2 != 0) {
-            fail("a NULL object outside a dict");
-          }
-          id = finish();
-          break;
-        case 'N':
-          id = singleton(ConstKind::None, flagged);
-          break;
-        case 'T':
-          id = singleton(ConstKind::True, flagged);
-          break;
-        case 'F':
-          id = singleton(ConstKind::False, flagged);
-          break;
-        case '.':
-          id = singleton(ConstKind::Ellipsis, flagged);
-          break;
-        case 'S':
-          id = singleton(ConstKind::StopIteration, flagged);
-          break;
-        case 'i':
-          id = keep(ConstKind::Int, flagged);
-          last().integer = static_cast<std::int32_t>(u32());
-          break;
-        case 'I':
-          id = keep(ConstKind::Int, flagged);
-          last().integer = static_cast<std::int64_t>(u64());
-          break;
-        case 'l':
-          id = keep(ConstKind::Int, flagged);
-          long_int(last());
-          break;
-        case 'f':
-          id = keep(ConstKind::Float, flagged);
-          last().re = float_text();
-          break;
-        case 'g':
-          id = keep(ConstKind::Float, flagged);
-          last().re = f64();
-          break;
-        case 'x':
-          id = keep(ConstKind::Complex, flagged);
-          last().re = float_text();
-          last().im = float_text();
-          break;
-        case 'y':
-          id = keep(ConstKind::Complex, flagged);
-          last().re = f64();
-          last().im = f64();
-          break;
-        case 's':
-          id = keep(ConstKind::Bytes, flagged);
-          last().text = text(u32());
-          break;
-        case 't':
-        case 'u':
-          id = string(text(u32()), false, flagged);
-          break;
-        case 'a':
-        case 'A':
-          id = string(text(u32()), true, flagged);
-          break;
-        case 'z':
-        case 'Z':
-          id = string(text(byte()), true, flagged);
-          break;
-        case 'r': {
-          const std::uint32_t index = u32();
-          if (index >= refs_.size())
-            fail("a reference to object " + std::to_string(index) + " of " +
-                 std::to_string(refs_.size()));
-          id = refs_[index];
-          if (!id) fail("an object that contains itself");
-          break;
-        }
-        case '(':
-          open(Shape::Tuple, count(u32()), flagged);
-          break;
-        case ')':
-          open(Shape::Tuple, count(byte()), flagged);
-          break;
-        case '[':
-          open(Shape::List, count(u32()), flagged);
-          break;
-        case '<':
-          open(Shape::Set, count(u32()), flagged);
-          break;
-        case '>':
-          open(Shape::FrozenSet, count(u32()), flagged);
-          break;
-        case '{':
-        case '}':
-          open(Shape::Dict, kUntilNull, flagged);
-          break;
-        case ':':
-          open(Shape::Slice, 3, flagged);
-          break;
-        case 'c':
-          open(Shape::Code, wide_ ? 10 : 9, flagged);
-          heads_.push_back(read_head());
-          break;
-        default:  // a character, not an enumerator
-          --at_;
-          fail("an object of unknown type " + std::to_string(code & ~kFlagRef));
-      }
+      ConstId id = begin_object();
       // The object may complete the containers around it.
       for (;;) {
         if (id.valid()) {
@@ -359,6 +249,125 @@ class Reader {
         id = finish();
       }
     }
+  }
+
+  static ConstKind singleton_kind(int code) {
+    return code == 'N'   ? ConstKind::None
+           : code == 'T' ? ConstKind::True
+           : code == 'F' ? ConstKind::False
+           : code == '.' ? ConstKind::Ellipsis
+                         : ConstKind::StopIteration;
+  }
+
+  ConstId reference() {
+    const std::uint32_t index = u32();
+    if (index >= refs_.size())
+      fail("a reference to object " + std::to_string(index) + " of " +
+           std::to_string(refs_.size()));
+    if (!refs_[index]) fail("an object that contains itself");
+    return refs_[index];
+  }
+
+  /// Reads one object, or the beginning of a container: then there is none yet.
+  [[gnu::always_inline]] ConstId begin_object() {
+    const std::uint8_t code = byte();
+    const bool flagged = (code & kFlagRef) != 0;
+    ConstId id;
+    switch (code & ~kFlagRef) {
+      case '0':
+        if (frames_.empty() || frames_.back().remaining != kUntilNull ||
+            (values_.size() - frames_.back().base) % 2 != 0) {
+          fail("a NULL object outside a dict");
+        }
+        id = finish();
+        break;
+      case 'N':
+      case 'T':
+      case 'F':
+      case '.':
+      case 'S':
+        id = singleton(singleton_kind(code & ~kFlagRef), flagged);
+        break;
+      case 'i':
+        id = keep(ConstKind::Int, flagged);
+        last().integer = static_cast<std::int32_t>(u32());
+        break;
+      case 'I':
+        id = keep(ConstKind::Int, flagged);
+        last().integer = static_cast<std::int64_t>(u64());
+        break;
+      case 'l':
+        id = keep(ConstKind::Int, flagged);
+        long_int(last());
+        break;
+      case 'f':
+        id = keep(ConstKind::Float, flagged);
+        last().re = float_text();
+        break;
+      case 'g':
+        id = keep(ConstKind::Float, flagged);
+        last().re = f64();
+        break;
+      case 'x':
+        id = keep(ConstKind::Complex, flagged);
+        last().re = float_text();
+        last().im = float_text();
+        break;
+      case 'y':
+        id = keep(ConstKind::Complex, flagged);
+        last().re = f64();
+        last().im = f64();
+        break;
+      case 's':
+        id = keep(ConstKind::Bytes, flagged);
+        last().text = text(u32());
+        break;
+      case 't':
+      case 'u':
+        id = string(text(u32()), false, flagged);
+        break;
+      case 'a':
+      case 'A':
+        id = string(text(u32()), true, flagged);
+        break;
+      case 'z':
+      case 'Z':
+        id = string(text(byte()), true, flagged);
+        break;
+      case 'r':
+        id = reference();
+        break;
+      case '(':
+        open(Shape::Tuple, count(u32()), flagged);
+        break;
+      case ')':
+        open(Shape::Tuple, count(byte()), flagged);
+        break;
+      case '[':
+        open(Shape::List, count(u32()), flagged);
+        break;
+      case '<':
+        open(Shape::Set, count(u32()), flagged);
+        break;
+      case '>':
+        open(Shape::FrozenSet, count(u32()), flagged);
+        break;
+      case '{':
+      case '}':
+        open(Shape::Dict, kUntilNull, flagged);
+        break;
+      case ':':
+        open(Shape::Slice, 3, flagged);
+        break;
+      case 'c':
+        open(Shape::Code, wide_ ? 10 : 9, flagged);
+        heads_.push_back(read_head());
+        break;
+      default:  // a character, not an enumerator
+        --at_;
+        fail("an object of unknown type " + std::to_string(code & ~kFlagRef));
+    }
+    return id;
   }
 
   /// A constant that last() is then.
