@@ -1,9 +1,11 @@
 // A last look at what structure/ made.
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "ast/walk.h"
 #include "opcode/op_set.h"
+#include "structure/check.h"
 #include "structure/graph.h"
 #include "support/error.h"
 
@@ -62,6 +64,41 @@ void Structurer::check_temporaries() {
     throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) +
                 " is read and never assigned");
   }
+}
+
+void check_graph(Structurer& s, std::string_view step) {
+  const auto wrong = [&](std::size_t node, const char* what) {
+    throw Error("structure: after the step " + std::string(step) + " node " + std::to_string(node) +
+                " " + what);
+  };
+  std::vector<std::uint8_t> held(s.lifted.values.size(), 0);
+  std::vector<std::uint32_t> ways(s.nodes.size(), 0);
+  ++ways[s.entry.index];
+  for (const StructRegion& region : s.regions)
+    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
+      ++ways[region.handler.index];
+  for (BlockId b : s.reverse_postorder_blocks()) {
+    const Node& node = s.nodes[b.index];
+    if (!node.alive) wrong(b.index, "is reached, and was removed");
+    if (node.region && node.region.index >= s.regions.size()) wrong(b.index, "has no such region");
+    for (ValueId v : node.body) {
+      if (!v || std::exchange(held[v.index], 1) != 0)
+        wrong(b.index, "has an operation that another place has, too");
+      if (s.at(v).block != b) wrong(b.index, "has an operation of another block");
+    }
+    for (int k = 0; k < node.edge_count(); ++k) {
+      const Edge& edge = node.edges[k];
+      if (!edge.to || edge.to.index >= s.nodes.size()) wrong(b.index, "leads nowhere");
+      if (edge.args.size() != s.nodes[edge.to.index].params.size())
+        wrong(b.index, "hands on another number of values than the next one takes");
+    }
+  }
+  for (std::size_t i = 0; i < s.nodes.size(); ++i)
+    for (int k = 0; s.nodes[i].alive && k < s.nodes[i].edge_count(); ++k)
+      ++ways[s.nodes[i].edges[k].to.index];
+  for (std::size_t i = 0; s.counted() && i < s.nodes.size(); ++i)
+    if (s.nodes[i].alive && s.nodes[i].pred_count != ways[i])
+      wrong(i, "has another number of ways in than was counted");
 }
 
 void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "structure/check.h"
 #include "structure/graph.h"
 #include "structure/steps.h"
 #include "support/error.h"
@@ -24,12 +25,14 @@ void Structurer::join_module_ends() {
     if (!end) {
       Node last;
       last.term = TermKind::Return;
-      last.value = add_value(at(resolve(node.value)));
+      end = BlockId(static_cast<std::uint32_t>(nodes.size()));
+      Value none = at(resolve(node.value));
+      none.block = end;
+      last.value = add_value(none);
       last.body.push_back(last.value);
       last.term_offset = node.term_offset;
       last.term_line = node.term_line;
       last.term_columns = node.term_columns;
-      end = BlockId(static_cast<std::uint32_t>(nodes.size()));
       nodes.push_back(last);
     }
     nodes[i].jump_to(end);
@@ -273,6 +276,13 @@ constexpr Step kSteps[] = {
     {"iterators", [](Reshaping& r) { r.s.split_at_iterators(); }},
 };
 
+void run_step(Reshaping& reshaping, const Step& step) {
+  step.run(reshaping);
+#ifndef NDEBUG
+  check_graph(reshaping.s, step.name);
+#endif
+}
+
 /// The graph as `lifted.blocks`, without what the steps removed.
 void write_back(Structurer& s) {
   std::vector<BlockId> number(s.nodes.size());
@@ -331,13 +341,14 @@ void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
   if (s.regions.empty()) s.recount();
   Reshaping reshaping{s};
   if (s.nodes.size() > 1)
-    std::for_each(std::begin(kSteps), last + 1, [&](const Step& each) { each.run(reshaping); });
+    std::for_each(std::begin(kSteps), last + 1,
+                  [&](const Step& each) { run_step(reshaping, each); });
   write_back(s);
 }
 
 void Structurer::reshape() {
   Reshaping reshaping{*this};
-  for (const Step& step : kSteps) step.run(reshaping);
+  for (const Step& step : kSteps) run_step(reshaping, step);
 }
 
 void Structurer::run() {

@@ -53,13 +53,19 @@ class GraphText {
       if (!rows[i].empty() && rows[i][0] != "region") block(rows[i], static_cast<int>(i) + 1);
   }
 
-  /// The statements that structure() makes of it, as the body of `def f():`.
-  std::string statements() {
+  Lifted lifted() {
     Lifted lifted = b_.lifted();
     b_.module.root = b_.code;
     b_.module[b_.code].version = {3, 11};
     const std::vector<std::uint8_t> bytes(2 * b_.cfg.instrs.size());
     b_.module[b_.code].code = b_.module.arena.copy(bytes);
+    return lifted;
+  }
+  Module& module() { return b_.module; }
+
+  /// The statements that structure() makes of it, as the body of `def f():`.
+  std::string statements() {
+    Lifted lifted = this->lifted();
     Ast ast;
     ast.module = &b_.module;
     structure(lifted, ast);

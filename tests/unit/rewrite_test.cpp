@@ -183,9 +183,13 @@ TEST(Rewrite, LoopThatIsNoComprehensionStays) {
 
 TEST(Rewrite, ClassBodyLosesWhatTheCompilerAdds) {
   Raw t;
+  const CodeId m = t.function("m", {{t.module.intern("__class__"), kFree}});
+  t.body(m, {t.stmt(StmtKind::Return,
+                    t.make(ExprKind::Name, {}, t.module.intern("__class__").index))});
   const CodeId c = t.code("C", 0, {{t.module.intern("__class__"), kCell}});
+  t.module[m].parent = c;
   t.body(c, {t.assign("__module__", t.name("__name__")), t.assign("__qualname__", t.str("C")),
-             t.assign("__doc__", t.str("Doc.")), t.assign("x", t.num(1)),
+             t.assign("__doc__", t.str("Doc.")), t.assign("m", t.value(m)),
              t.assign("__classcell__",
                       t.make(ExprKind::CellRef, {}, t.module.intern("__class__").index)),
              t.stmt(StmtKind::Return,
@@ -194,8 +198,9 @@ TEST(Rewrite, ClassBodyLosesWhatTheCompilerAdds) {
       t.make(ExprKind::Keyword, {t.name("M")}, t.module.intern("metaclass").index);
   const ExprId made =
       t.call({t.make(ExprKind::ClassBuilder, {}), t.value(c), t.str("C"), t.name("B"), keyword});
-  EXPECT_EQ(t.print({t.assign("C", made)}),
-            "class C(B, metaclass=M):\n    \"\"\"Doc.\"\"\"\n\n    x = 1\n");
+  EXPECT_EQ(
+      t.print({t.assign("C", made)}),
+      "class C(B, metaclass=M):\n    \"\"\"Doc.\"\"\"\n\n    def m():\n        return __class__\n");
 }
 
 TEST(Rewrite, PrivateNamesOfClasses) {

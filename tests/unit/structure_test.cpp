@@ -1,10 +1,12 @@
 // What statements small graphs become; graph_text.h explains the notation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "graph_text.h"
+#include "structure/check.h"
 
 namespace depyf {
 namespace {
@@ -141,6 +143,69 @@ TEST(Structure, IrreducibleFlowIsRefused) {
                           "d: g, if e -> b x\n"
                           "x: return r\n"),
                Error);
+}
+
+/// What holds between steps: a body that is no function's, with two ways to its end.
+class BetweenSteps : public testing::Test {
+ protected:
+  BetweenSteps() {
+    graph_.module()[lifted_.code].flags = 0;
+    steps_.recount();
+  }
+  void expect_wrong(const std::string& what) {
+    try {
+      check_graph(steps_, "this one");
+      FAIL() << "nothing is wrong";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("after the step this one"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  }
+
+  test::GraphText graph_{
+      "a: if c -> b d\n"
+      "b: f, return\n"
+      "d: g, return\n"};
+  Lifted lifted_ = graph_.lifted();
+  Ast ast_;
+  StructureOptions options_;
+  Structurer steps_{lifted_, with_module(), options_};
+
+ private:
+  Ast& with_module() {
+    ast_.module = &graph_.module();
+    return ast_;
+  }
+};
+
+TEST_F(BetweenSteps, EndsOfAModuleBecomeOne) {
+  check_graph(steps_, "none");
+  steps_.join_module_ends();
+  check_graph(steps_, "module-ends");
+  EXPECT_EQ(
+      std::count_if(steps_.nodes.begin(), steps_.nodes.end(),
+                    [](const Node& node) { return node.alive && node.term == TermKind::Return; }),
+      1);
+}
+
+TEST_F(BetweenSteps, OperationOfAnotherBlock) {
+  lifted_.values[steps_.nodes[1].body.front().index].block = BlockId(2);
+  expect_wrong("has an operation of another block");
+}
+
+TEST_F(BetweenSteps, OperationTwice) {
+  steps_.nodes[1].body.push_back(steps_.nodes[1].body.front());
+  expect_wrong("has an operation that another place has, too");
+}
+
+TEST_F(BetweenSteps, WayThatIsNotCounted) {
+  steps_.nodes[0].edges[1].to = BlockId(1);
+  expect_wrong("has another number of ways in than was counted");
+}
+
+TEST_F(BetweenSteps, RemovedBlock) {
+  steps_.nodes[2].alive = false;
+  expect_wrong("is reached, and was removed");
 }
 
 }  // namespace
