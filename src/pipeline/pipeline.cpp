@@ -781,8 +781,7 @@ Front run_front(Module& module, CodeId code, Stage until, const DecompileOptions
 }
 
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options) {
-  return {options.keep_temporaries, options.temp_prefix, dynamo,
-          dynamo && !options.keep_temporaries, options.program_locals};
+  return {options.temp_prefix, dynamo, dynamo && !options.keep_temporaries, options.program_locals};
 }
 
 std::string dump_stage(Module& module, CodeId code, Stage stage, const DecompileOptions& options) {

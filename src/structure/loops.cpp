@@ -1,5 +1,6 @@
 // Loops as the compiler lays them out, brought back to one header with one test.
 #include <algorithm>
+#include <unordered_set>
 
 #include "structure/build.h"
 #include "structure/copies.h"
@@ -57,7 +58,7 @@ void Structurer::fold_async_for() {
 /// Are the last `length` operations of the two blocks, and what they decide, the same?
 bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
   const Node &x = nodes[a.index], &y = nodes[b.index];
-  if (x.region != y.region || length > 256) return false;
+  if (x.region != y.region || length > kMostCompared) return false;
   for (int k = 0; k < 2; ++k)
     if (!x.edges[k].args.empty() || !y.edges[k].args.empty() ||
         (x.edges[k].to != y.edges[k].to && !same_exit(x.edges[k].to, y.edges[k].to)))
@@ -75,25 +76,18 @@ bool Structurer::same_tests(BlockId a, BlockId b, std::size_t length) {
 std::size_t Structurer::test_length(BlockId b) {
   const Node& node = nodes[b.index];
   if (node.term != TermKind::Branch) return 0;
-  std::vector<ValueId> needed{resolve(node.value)};
+  std::unordered_set<std::uint32_t> needed{resolve(node.value).index};
   std::size_t length = 0;
   for (std::size_t i = node.body.size(); i > 0; --i) {
     const ValueId v = node.body[i - 1];
     const Value& value = at(v);
-    auto found = std::find(needed.begin(), needed.end(), v);
     // a walrus: the store of a value that the test uses too
-    const bool walrus =
-        value.kind == ValueKind::Operation && is_name_store(value.op) &&
-        std::find(needed.begin(), needed.end(), resolve(value.operands[0])) != needed.end();
-    if (found == needed.end() && !walrus) break;
-    if (found != needed.end())
-      needed.erase(std::remove(needed.begin(), needed.end(), v), needed.end());
-    for (ValueId operand : value.operands) {
-      ValueId o = resolve(operand);
-      if (o && std::find(needed.begin(), needed.end(), o) == needed.end()) needed.push_back(o);
-    }
+    const bool walrus = value.kind == ValueKind::Operation && is_name_store(value.op) &&
+                        needed.count(resolve(value.operands[0]).index) != 0;
+    if (needed.erase(v.index) == 0 && !walrus) break;
+    for (ValueId operand : value.operands)
+      if (const ValueId o = resolve(operand)) needed.insert(o.index);
     ++length;
-    if (needed.size() > 64) return 0;
   }
   return length;
 }

@@ -374,9 +374,10 @@ void Matcher::set_subject(BlockId head, ValueId subject, std::size_t count) {
 
 void Matcher::share_written_jumps(BlockId b, std::int32_t line) {
   std::vector<BlockId> guard;
+  std::unordered_set<std::uint32_t> visited;
   while (line > 0 && s_.nodes[b.index].alive && s_.nodes[b.index].term == TermKind::Branch &&
          s_.nodes[b.index].match == kNone && s_.nodes[b.index].term_line == line &&
-         guard.size() < 64) {
+         visited.insert(b.index).second) {
     guard.push_back(b);
     b = s_.nodes[b.index].edges[s_.nodes[b.index].falls].to;
   }

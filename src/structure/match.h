@@ -149,6 +149,11 @@ class Matcher {
   void read(Scope& scope, BlockId b, std::size_t from, std::size_t to);
   void read(Scope& scope, ValueId v);
   std::size_t pattern_start(BlockId b, ValueId subject);
+  /// Reads the tests of a tree, in their order. `start`: from where on a leaf's block is the
+  /// pattern's; `takes`: is what an alternative's first block does before the first test the whole
+  /// pattern's?
+  template <class Start, class Takes>
+  void read_tests(Scope& scope, std::uint32_t root, const Start& start, const Takes& takes);
   void read_tree(Scope& scope, std::uint32_t root, BlockId head, ValueId subject);
   /// How many operations at the start of alternatives' first block come before them: all that its
   /// test does not need, and what makes the tested value.

@@ -185,38 +185,40 @@ std::size_t Matcher::pattern_start(BlockId b, ValueId subject) {
   return start;
 }
 
-void Matcher::read_tree(Scope& scope, std::uint32_t root, BlockId head, ValueId subject) {
+template <class Start, class Takes>
+void Matcher::read_tests(Scope& scope, std::uint32_t root, const Start& start, const Takes& takes) {
   std::vector<std::uint32_t> work{root};
   while (!work.empty()) {
     const std::uint32_t t = work.back();
     work.pop_back();
     const Tree& tree = trees_[t];
     switch (tree.kind) {
-      case Tree::Leaf: {
-        const std::size_t start = tree.first == head && tree.own ? pattern_start(head, subject) : 0;
-        read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
+      case Tree::Leaf:
+        read(scope, tree.first, start(tree), s_.nodes[tree.first.index].body.size());
         break;
-      }
       case Tree::And:
-        for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
+        work.insert(work.end(), tree.kids.rbegin(), tree.kids.rend());
         break;
       case Tree::Any:
         break;
       case Tree::Or: {
-        // what the first block takes out before the first test belongs to the whole pattern
+        const bool all = takes(tree);
         scope.facts[resolve(tree.tested).index].alternatives.push_back(t);
-        const BlockId first = tree.first;
-        if (!(first == head && tree.own)) {
-          if (const std::size_t shared = taken_before(first, resolve(tree.tested)); shared > 0)
-            read(scope, first, 0, shared);
-        }
+        const std::size_t shared = all ? taken_before(tree.first, resolve(tree.tested)) : 0;
+        if (shared > 0) read(scope, tree.first, 0, shared);
         break;
       }
     }
-    for (BlockId b : tree.tail) {
-      read(scope, b, 0, s_.nodes[b.index].body.size());
-    }
+    for (BlockId b : tree.tail) read(scope, b, 0, s_.nodes[b.index].body.size());
   }
+}
+
+void Matcher::read_tree(Scope& scope, std::uint32_t root, BlockId head, ValueId subject) {
+  const auto is_head = [&](const Tree& tree) { return tree.first == head && tree.own; };
+  read_tests(
+      scope, root,
+      [&](const Tree& leaf) { return is_head(leaf) ? pattern_start(head, subject) : 0; },
+      [&](const Tree& alternatives) { return !is_head(alternatives); });
 }
 
 std::size_t Matcher::taken_before(BlockId first, ValueId tested) {
@@ -440,39 +442,17 @@ ExprId Matcher::alternatives(Scope& scope, std::uint32_t t, int depth) {
 }
 
 void Matcher::read_alternative(Scope& scope, std::uint32_t t, BlockId first, ValueId tested) {
-  std::vector<std::uint32_t> work{t};
-  while (!work.empty()) {
-    const Tree tree = trees_[work.back()];
-    const std::uint32_t id = work.back();
-    work.pop_back();
-    switch (tree.kind) {
-      case Tree::Leaf: {
-        std::size_t start = 0;
-        if (tree.first == first) {
-          start = taken_before(first, tested);
-          if (tree.own) start = std::max(start, pattern_start(first, tested));
-        }
-        read(scope, tree.first, start, s_.nodes[tree.first.index].body.size());
-        break;
-      }
-      case Tree::And:
-        for (std::size_t i = tree.kids.size(); i > 0; --i) work.push_back(tree.kids[i - 1]);
-        break;
-      case Tree::Any:
-        break;
-      case Tree::Or:
-        if (tree.first == first && tree.tested == tested) throw Failed();
-        scope.facts[resolve(tree.tested).index].alternatives.push_back(id);
-        if (tree.first != first) {
-          const std::size_t shared = taken_before(tree.first, resolve(tree.tested));
-          if (shared > 0) read(scope, tree.first, 0, shared);
-        }
-        break;
-    }
-    for (BlockId b : tree.tail) {
-      read(scope, b, 0, s_.nodes[b.index].body.size());
-    }
-  }
+  read_tests(
+      scope, t,
+      [&](const Tree& leaf) {
+        if (leaf.first != first) return std::size_t{0};
+        const std::size_t start = taken_before(first, tested);
+        return leaf.own ? std::max(start, pattern_start(first, tested)) : start;
+      },
+      [&](const Tree& alternatives) {
+        if (alternatives.first == first && alternatives.tested == tested) throw Failed();
+        return alternatives.first != first;
+      });
 }
 
 ExprId Matcher::pattern(Scope& scope, ValueId v, int depth) {

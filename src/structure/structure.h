@@ -12,7 +12,6 @@
 namespace depyf {
 
 struct StructureOptions {
-  bool keep_temporaries = false;
   std::string_view temp_prefix = "__temp_";
   /// Code that Dynamo made: its lines do not tell which instructions are one statement.
   bool made_by_dynamo = false;
