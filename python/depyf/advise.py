@@ -86,7 +86,7 @@ def _found(document: Document) -> List[Change]:
 
 
 def _rank(one: Change) -> Tuple[bool, bool, float]:
-    """Failures first, then what costs most; what is normal stands behind what is not."""
+    """Failures first, then what costs most; what is normal follows what is not."""
     first = one.kind == "failure" or one.gave_up
     return not first, one.row in ONE_FOR_EACH and not first, -one.seconds
 
@@ -516,7 +516,7 @@ def _replaced(source: str, line: int, column: int, length: int, written: str) ->
 
 
 def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
-    """A setting behind the imports at the top of the program."""
+    """A setting after the imports at the top of the program."""
     imports: List[Any] = [
         node
         for node in tree.body

@@ -99,7 +99,7 @@ class Assembly:
     def rewrite(self, change: Callable[[Instruction], List[Instruction]]) -> None:
         """Put `change(instruction)` in each one's place; the first of that list must be itself.
 
-        What is inserted behind an instruction has its location and its exception handlers. The
+        What is inserted after an instruction has its location and its exception handlers. The
         interpreter takes it that nothing stands between PRECALL and CALL (3.11), and END_FOR and
         POP_TOP (3.13).
         """

@@ -70,7 +70,7 @@ def encode(op: int, argument: int) -> List[Tuple[int, int]]:
 
 
 def _write(bytecode: bytearray, first: int, count: int, units: List[Tuple[int, int]]) -> None:
-    """Put `units` at code unit `first`, NOPs behind them up to `count` units."""
+    """Put `units` at code unit `first`, NOPs after them up to `count` units."""
     if len(units) > count:
         raise CannotEdit("%d code units where %d are needed" % (count, len(units)))
     units = units + [(_NOP, 0)] * (count - len(units))

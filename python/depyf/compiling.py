@@ -108,7 +108,7 @@ def _may_warn(text: str) -> bool:
 
 
 def _respelt(text: str) -> str:
-    # with the escapes that are none doubled, and a space behind numbers
+    # with the escapes that are none doubled, and a space after numbers
     # not splitlines(): Python ends a line at no other character
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
     starts = [0]

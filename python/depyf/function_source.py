@@ -259,7 +259,7 @@ def function_in(owner: Any, name: str) -> Any:
 
 
 def first_statement(body: Sequence[ast.stmt]) -> int:
-    """Index of the first statement behind a docstring and `global` and `nonlocal` declarations.
+    """Index of the first statement after a docstring and `global` and `nonlocal` declarations.
 
     No name may be used before such a declaration of it. Never past the last statement.
     """

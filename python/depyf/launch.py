@@ -364,7 +364,7 @@ def _same_program(one: str, other: str) -> bool:
 
 
 def _own_folder(name: str, program: str, force: bool, stream: TextIO) -> str:
-    """`name`, or where that holds the dump of another program, `name` with a number behind it."""
+    """`name`, or where that holds the dump of another program, `name` with a number after it."""
     if force:
         return name
     taken = ""

@@ -28,7 +28,7 @@ _LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 _JUMPS = frozenset(
     ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "CALL_FINALLY")
 )
-# The interpreter takes it that these stand directly behind a jump or at the start of a handler.
+# The interpreter takes it that these stand directly after a jump or at the start of a handler.
 _STAY_FIRST = frozenset(("END_FOR", "END_SEND", "POP_TOP", "POP_ITER", "PUSH_EXC_INFO"))
 
 
@@ -107,7 +107,7 @@ def _names_keywords(listing: List[Instruction], i: int) -> bool:
 
 
 def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
-    """The plain call at `i` becomes what makes a tuple; the starred call to put behind it."""
+    """The plain call at `i` becomes what makes a tuple; the starred call to put after it."""
     one = listing[i]
     if listing[i - 1].name == "PRECALL":
         _become_nothing(listing[i - 1])
@@ -121,7 +121,7 @@ def _starred_with_keywords(
     consts: List[Any], listing: List[Instruction], i: int, call: Instruction
 ) -> Optional[List[Instruction]]:
     """The call at `i` becomes what makes a dict of its keywords; what makes a tuple below it and
-    the starred call, to put behind it. The keywords are added to `consts`. None, and no change,
+    the starred call, to put after it. The keywords are added to `consts`. None, and no change,
     where the names of the keywords are not found."""
     one = listing[i]
     at = i - 1 if listing[i - 1].name == "PRECALL" else i
@@ -175,7 +175,7 @@ def _callee(listing: List[Instruction], i: int) -> Optional[int]:
 
 
 def _by_attribute(one: Instruction) -> Optional[List[Instruction]]:
-    """What is put behind `one`, where it loads a method and its object, to load the attribute and a
+    """What is put after `one`, where it loads a method and its object, to load the attribute and a
     NULL, as a starred call takes them; None where it loads something else."""
     if one.name == "LOAD_METHOD":
         one.op, one.caches = _OP["LOAD_ATTR"], bytes(8)
@@ -189,7 +189,7 @@ def _by_attribute(one: Instruction) -> Optional[List[Instruction]]:
 
 def _plain(listing: List[Instruction], i: int, call: Instruction) -> Optional[List[Instruction]]:
     """The call at `i` of a list that was appended to becomes a plain one, and the list nothing;
-    what to put behind it. None, and no change, for other calls."""
+    what to put after it. None, and no change, for other calls."""
     at = i - 1
     if sys.version_info >= (3, 14):
         at -= 1  # PUSH_NULL, for no keywords
@@ -311,7 +311,7 @@ class _Consumption:
         return found
 
     def _live(self) -> Tuple[List[int], List[int]]:
-        """Slots that are read later, before and behind each instruction."""
+        """Slots that are read later, before and after each instruction."""
         count = len(self.instructions)
         live_in, live_out = [0] * count, [0] * count
         work, waiting = list(range(count)), [True] * count

@@ -270,7 +270,7 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
     from depyf.report import overview
 
     most = overview.causes(overview.nodes_of([document]))
-    # what cost nothing stands behind what did, and takes no place of it
+    # what cost nothing follows what did, and takes no place of it
     most.sort(
         key=lambda cause: (
             overview.is_normal(cause),

@@ -89,7 +89,7 @@ constexpr std::uint8_t kElseWritten = 1;
 /// Stmt::flag of a Continue: a jump of the bytecode, where the end of the loop's body would do.
 constexpr std::uint8_t kJumpWritten = 1;
 
-/// Stmt::level of an If whose body is what the bytecode goes on with behind the test: so it was
+/// Stmt::level of an If whose body is what the bytecode goes on with after the test: so it was
 /// written.
 constexpr std::uint32_t kBodyKnown = 1;
 

@@ -89,7 +89,7 @@ struct Matcher {
     return ast.constant(ast.module->add(c), origin);
   }
 
-  /// The condition under which an If with more behind it goes on there: its arms, and those of If
+  /// The condition under which an If with more after it goes on there: its arms, and those of If
   /// statements in them, end in `continue` or fall off their end, and do nothing else. Arms with a
   /// known end become constants.
   ExprId decision(StmtId root) {

@@ -26,9 +26,8 @@ constexpr std::uint32_t kCache = UINT32_MAX;   // the same, in an inline cache
 /// Buffers that outlive one call, so that decoding allocates nothing but its result.
 struct Scratch {
   std::vector<std::uint32_t> jumps;  // the Instrs with a target
-  std::vector<std::uint32_t>
-      units;                       // code unit -> index of the first Instr at or behind it, kCache
-  std::vector<std::uint8_t> refs;  // Instr -> how many jumps and handlers lead to it (saturating)
+  std::vector<std::uint32_t> units;  // code unit -> index of the first Instr at or after it, kCache
+  std::vector<std::uint8_t> refs;    // Instr -> how many jumps and handlers lead to it (saturating)
   std::vector<std::uint8_t> boundary;  // Instr -> a row of the exception table begins or ends here
   std::vector<std::uint8_t> removed;
   std::vector<std::uint32_t> moved;  // Instr -> index after removal
@@ -218,7 +217,7 @@ class Decoder {
     return static_cast<std::uint32_t>(target);
   }
 
-  /// Makes the operations of one instruction; the last one behind the switch.
+  /// Makes the operations of one instruction; the last one after the switch.
   [[gnu::always_inline]] inline void translate(const OpcodeInfo& info, std::uint8_t opcode,
                                                std::uint32_t operand) {
     Op op = info.op;
@@ -275,7 +274,7 @@ class Decoder {
         fold_needed_ |= op == Op::SEND;
         break;
       case Action::ReturnGenerator:
-        // The generator is resumed with None on the stack, which a POP_TOP behind it discards.
+        // The generator is resumed with None on the stack, which a POP_TOP after it discards.
         generator_at_ = static_cast<std::uint32_t>(out_.instrs.size());
         become(Op::LOAD_CONST, literal(ConstKind::None).index);
         fold_needed_ = true;
@@ -612,7 +611,7 @@ class Decoder {
     scratch_.exits.push_back(i + 2);
   }
 
-  /// An exhausted loop goes on behind END_FOR and what pops the iterator: FOR_ITER's own form does
+  /// An exhausted loop goes on after END_FOR and what pops the iterator: FOR_ITER's own form does
   /// both.
   void leave_loop(Instr& loop) {
     const std::uint32_t skipped = loop.arg;

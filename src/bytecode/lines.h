@@ -21,7 +21,7 @@ class LineCursor {
     return current_;
   }
   /// The columns in the source of what at() was last asked for (3.11+): the first in the upper
-  /// half, the one behind the last in the lower half, each plus one and at most 65535; 0 for
+  /// half, the one after the last in the lower half, each plus one and at most 65535; 0 for
   /// unknown.
   std::uint32_t columns() const { return columns_; }
   /// Since 3.10 (PEP 626) what has no line of its own is told apart from what has.
@@ -71,10 +71,10 @@ class LineCursor {
   const std::uint8_t *at_, *stop_;  // what is left of the table
   const std::uint8_t* long_;        // from here on the table has no room for any short location
   Encoding encoding_;
-  std::uint32_t end_ = 0;      // first unit behind the current range
+  std::uint32_t end_ = 0;      // first unit after the current range
   std::uint64_t address_ = 0;  // in bytes
   std::int32_t line_ = 0, current_ = 0;
-  std::int32_t last_ = 0;  // for units behind the table
+  std::int32_t last_ = 0;  // for units after the table
   std::uint32_t columns_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace depyf {
 struct RawInstr {
   const OpcodeInfo& info;
   std::uint32_t operand;
-  std::uint32_t unit;  // code unit of the opcode, behind the prefixes
+  std::uint32_t unit;  // code unit of the opcode, after the prefixes
 
   /// Of an operation whose operand is an index in CodeObject::names: that index.
   std::uint32_t name() const { return info.action == Action::LoadGlobal ? operand >> 1 : operand; }

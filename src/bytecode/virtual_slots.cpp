@@ -161,7 +161,7 @@ class Eraser {
     operand -= found.above;
   }
 
-  /// Changes `state` to the one behind the instruction; returns the one at its target.
+  /// Changes `state` to the one after the instruction; returns the one at its target.
   State step(std::uint32_t at, State& state) {
     Instr& instr = list_.instrs[at];
     const std::uint32_t depth = state.depth;

@@ -25,7 +25,7 @@ std::uint32_t number(std::span<const std::uint8_t> bytes, std::size_t at, unsign
   return value;
 }
 
-/// Offset of the end record, behind which only a comment may stand; bytes.size() where there is
+/// Offset of the end record, after which only a comment may stand; bytes.size() where there is
 /// none.
 std::size_t find_end(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < kEndSize) return bytes.size();

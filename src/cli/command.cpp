@@ -579,7 +579,7 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
   return result;
 }
 
-/// `3 words`, where there are any, behind what is there already.
+/// `3 words`, where there are any, after what is there already.
 void add_count(std::string& text, std::size_t count, std::string_view words) {
   if (count == 0) return;
   if (!text.empty()) text += ", ";

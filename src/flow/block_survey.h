@@ -147,10 +147,10 @@ class BlockSurvey {
   bool is_comparison(std::size_t index) const { return !comparison_.empty() && comparison_[index]; }
 
   /// Up to 3.9 the instructions stand in the order of the source: a jump back ends a loop, a jump
-  /// from inside a loop to behind its end is `break`, and so is one to the beginning of a loop
-  /// further out (a jump to that loop's jump back, threaded). A jump back right behind what leaves
+  /// from inside a loop to after its end is `break`, and so is one to the beginning of a loop
+  /// further out (a jump to that loop's jump back, threaded). A jump back right after what leaves
   /// a `with`, a `finally` or an unbinding by name is `continue`: the end of the body does not
-  /// leave them so. So is one in a handler or in protected code with the end of that behind it,
+  /// leave them so. So is one in a handler or in protected code with the end of that after it,
   /// which nothing reaches.
   void find_jumps() {
     const std::vector<Instr>& instrs = list_.instrs;
@@ -199,7 +199,7 @@ class BlockSurvey {
              (minor_ >= 8 && instrs[i + 1].op == Op::POP_BLOCK &&
               instrs[i - 1].op == Op::POP_BLOCK);
     };
-    auto unwound = [&](std::uint32_t i) {  // right behind the copy or the call of a cleanup
+    auto unwound = [&](std::uint32_t i) {  // right after the copy or the call of a cleanup
       while (i-- > 0) {
         if (i > 0 && is_comparison(i - 1)) continue;
         const Op op = instrs[i].op;
@@ -260,7 +260,7 @@ class BlockSurvey {
   }
 
   /// Calls visit(first) for the first instruction of each clause of `except` from `handler` on, but
-  /// a bare one. Returns what stands behind them: the instruction that raises again what no clause
+  /// a bare one. Returns what follows them: the instruction that raises again what no clause
   /// took, or the first one of the bare `except`; kNone where this is no such handler.
   template <typename Visit>
   std::uint32_t walk_clauses(std::uint32_t handler, Visit visit) const {
@@ -281,7 +281,7 @@ class BlockSurvey {
     return i < n ? static_cast<std::uint32_t>(i) : kNone;
   }
 
-  /// The first instruction behind the clauses of the `except` that begins at `handler`, with what
+  /// The first instruction after the clauses of the `except` that begins at `handler`, with what
   /// raises again; kNone for other handlers.
   std::uint32_t clauses_end(std::uint32_t handler) const {
     const std::vector<Instr>& instrs = list_.instrs;
@@ -295,7 +295,7 @@ class BlockSurvey {
 
   static bool raises_again(Op op) { return op == Op::END_FINALLY || op == Op::RERAISE; }
 
-  /// Up to 3.9: the first instruction behind what ends the handler that goes on at `from`; kNone if
+  /// Up to 3.9: the first instruction after what ends the handler that goes on at `from`; kNone if
   /// that is not plain.
   std::uint32_t handler_end(std::uint32_t from) const {
     const std::vector<Instr>& instrs = list_.instrs;
@@ -312,7 +312,7 @@ class BlockSurvey {
     return kNone;
   }
 
-  /// Up to 3.9 a `break` right behind the clauses of `except` takes the jumps that end the
+  /// Up to 3.9 a `break` right after the clauses of `except` takes the jumps that end the
   /// protected code and the clauses along (they lead to a jump, and are threaded). They lead to it
   /// again: what it was is told once.
   void join_breaks() {
@@ -336,8 +336,8 @@ class BlockSurvey {
     }
   }
 
-  /// What stands behind the statement whose handler begins at `handler`: behind the last clause of
-  /// `except` there is a jump, also where the clause itself never ends; behind `finally` its
+  /// What follows the statement whose handler begins at `handler`: after the last clause of
+  /// `except` there is a jump, also where the clause itself never ends; after `finally` its
   /// END_FINALLY goes on.
   std::uint32_t behind_statement(std::uint32_t handler) const {
     const std::vector<Instr>& instrs = list_.instrs;
@@ -395,7 +395,7 @@ class BlockSurvey {
   const CodeId code_;
   const InstrList& list_;
   const std::uint32_t minor_;
-  /// How many instructions behind POP_FINALLY stay with each copy of the body, at most.
+  /// How many instructions after POP_FINALLY stay with each copy of the body, at most.
   static constexpr std::uint32_t kFinallyTail = 16;
   std::vector<std::uint32_t> leads_;  // the instructions with a target
   std::vector<std::uint8_t> begins_;  // by instruction: it does not just follow on the one before,

@@ -260,7 +260,7 @@ bool is_straight(const InstrList& list) {
                      [](const Instr& instr) { return acts_on_values_alone(instr.op); });
 }
 
-/// 3.10 copies the code from a jump's target to the end of the function, right behind itself, where
+/// 3.10 copies the code from a jump's target to the end of the function, right after itself, where
 /// the target has no line (compile.c, duplicate_exits_without_lineno). Inside of a call only the
 /// MAP_ADD of its 16th and later keywords has none (compiler_subkwargs): `f(a=x or y, …)`. The
 /// jumps lead to the original again; none where there is no copy.
@@ -287,7 +287,7 @@ static std::optional<InstrList> without_copied_calls(const InstrList& list) {
       original[copy] = static_cast<std::uint32_t>(copy - length);
   }
   if (original.empty()) return std::nullopt;
-  // A second copy stands behind the first.
+  // A second copy follows the first.
   for (std::size_t i = 0; i < n; ++i)
     if (original[i] < i && original[original[i]] != kNone) original[i] = original[original[i]];
   InstrList joined = list;

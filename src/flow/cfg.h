@@ -25,10 +25,10 @@ constexpr std::uint32_t kNoOffset = UINT32_MAX;
 /// Offsets of a loop's first instruction and of its last jump back.
 struct LoopSpan {
   std::uint32_t begin, end;
-  std::uint32_t after = kNoOffset;  // 3.7: of what stands behind the statement
+  std::uint32_t after = kNoOffset;  // 3.7: of what follows the statement
 };
 
-/// Offsets where an `else` begins, and of what stands behind the statement.
+/// Offsets where an `else` begins, and of what follows the statement.
 struct ElseSpan {
   std::uint32_t begin, end;
 };
@@ -44,12 +44,12 @@ struct Region {
   bool lasti = false;
   HandlerEntry entry = HandlerEntry::Exception;
   bool cleanup = false;  // ≤ 3.8: the handler is the body of a `finally`
-  // ≤ 3.8, where END_FINALLY goes on also behind code that never ends: offsets, kNoOffset where the
+  // ≤ 3.8, where END_FINALLY goes on also after code that never ends: offsets, kNoOffset where the
   // bytecode does not tell
   std::uint32_t setup = kNoOffset;  // of the SETUP_FINALLY
-  std::uint32_t after = kNoOffset;  // of what stands behind the statement
-  std::uint32_t end = kNoOffset;  // ≤ 3.9: of the first instruction behind the clauses of `except`,
-                                  // or behind the body of `finally`
+  std::uint32_t after = kNoOffset;  // of what follows the statement
+  std::uint32_t end = kNoOffset;  // ≤ 3.9: of the first instruction after the clauses of `except`,
+                                  // or after the body of `finally`
 };
 
 /// Ends in the one control instruction (or falls through). Only the last instruction may branch.
@@ -104,7 +104,7 @@ struct Cfg {
   std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
   bool unreached = false;       // ≤ 3.10: with code that nothing reaches, see build_cfg
   bool ends_in_compound =
-      false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end behind one
+      false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end after one
 
   const Block& operator[](BlockId id) const { return blocks[id.index]; }
   const Region& operator[](RegionId id) const { return regions[id.index]; }
@@ -117,7 +117,7 @@ struct Cfg {
 /// looks like 3.9's. Blocks are split so that each has one innermost region. Throws Error on
 /// targets out of range, code that runs off its end, and a block stack that does not fit its
 /// instructions. `unreached`: with what control never takes. Up to 3.8 that is the code that stands
-/// behind a `raise`, or behind a `try` whose body ends in `return` and whose clauses leave, and
+/// after a `raise`, or after a `try` whose body ends in `return` and whose clauses leave, and
 /// that nothing else reaches, as if the `raise` or `return` went on to it: its block gets a
 /// successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in
 /// it.

@@ -378,7 +378,7 @@ class Expansion : BlockSurvey {
     }
   }
 
-  /// Code right behind a `raise` that nothing reaches was written there, and stands in the same
+  /// Code right after a `raise` that nothing reaches was written there, and stands in the same
   /// statements.
   void go_on_behind_raises() {
     while (!raises_.empty()) {
@@ -406,7 +406,7 @@ class Expansion : BlockSurvey {
   }
 
   /// Where protected code ends in `return` and all clauses leave, nothing reaches what stands
-  /// behind the clauses: it is there as if that `return`, inside the protected code, went on to it.
+  /// after the clauses: it is there as if that `return`, inside the protected code, went on to it.
   void go_on_behind_handlers() {
     for (std::size_t c = 0; c < contexts_.size(); ++c) {  // which grows
       const Context context = contexts_[c];
@@ -754,7 +754,7 @@ class Expansion : BlockSurvey {
   }
 
   /// A jump from the end of a body leads over the `else`, also one that nothing reaches, right
-  /// behind a `raise`, `break` or `continue`.
+  /// after a `raise`, `break` or `continue`.
   void find_elses() {
     const std::vector<Instr>& instrs = list_.instrs;
     const std::size_t n = instrs.size();
@@ -775,7 +775,7 @@ class Expansion : BlockSurvey {
         continue;
       out_.elses.push_back({offset_of(i + 1), offset_of(instrs[i].target)});
     }
-    // behind a `raise` there is always an end
+    // after a `raise` there is always an end
     out_.ends_in_compound = n > 2 && instrs[n - 3].op == Op::RETURN_VALUE &&
                             instrs[n - 1].op == Op::RETURN_VALUE && is_none(instrs[n - 2]) &&
                             !reached(n - 1) && !reached(n - 2) && reached(n - 3);

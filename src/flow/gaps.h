@@ -27,7 +27,7 @@ std::uint32_t count_multiple_entries(const Cfg& cfg);
 
 /// 3.12+ lets blocks inside of a `try` out of its rows: reversing a conditional jump backward makes
 /// a JUMP (3.13, 3.14: the branch too) without a handler, and the region seems to be entered again
-/// behind it. Puts each block that cannot raise, that is entered only from a region and that leads
+/// after it. Puts each block that cannot raise, that is entered only from a region and that leads
 /// back into it elsewhere than at its start, into that region. Nothing changes for what runs: a
 /// handler cannot tell a block that never raises. `branches_on_bools`: BRANCH_FALSE and BRANCH_TRUE
 /// never call __bool__ (3.13+: TO_BOOL does).

@@ -298,7 +298,7 @@ class Straightener {
       if (!gone_[i] && !reached[i]) drop(i);
   }
 
-  /// Takes out what is gone, and puts each run of code that one jump alone leads to behind that
+  /// Takes out what is gone, and puts each run of code that one jump alone leads to after that
   /// jump. False where control would fall off the end.
   bool lay_out() {
     if (!changed_ && !std::any_of(instrs_.begin(), instrs_.end(),
@@ -323,7 +323,7 @@ class Straightener {
         references_[instrs_[i].target] += instrs_[i].op == Op::JUMP ? 1 : 2;
       if (handler_[i] != kNone) references_[handlers_[handler_[i]].target] = 2;
     }
-    // Runs: from behind an end of the flow to the next one.
+    // Runs: from after an end of the flow to the next one.
     struct Run {
       std::vector<std::uint32_t> items;
       std::uint32_t next = kNone;

@@ -6,7 +6,7 @@
 namespace depyf {
 
 /// Leads jumps past jumps, drops constants that are loaded and popped again, decides branches on
-/// constants, drops what nothing reaches, and puts code that only one jump reaches behind that
+/// constants, drops what nothing reaches, and puts code that only one jump reaches after that
 /// jump. Each instruction keeps its offset. False where nothing was to be done; `list` is unchanged
 /// then.
 bool straighten(Module& module, InstrList& list);

@@ -563,7 +563,7 @@ class Lifter {
 
   /// POP_TOP of a value; the operation before it may have stored it.
   void mark_dropped(ValueId top) {
-    // One behind the region is made by unwinding, or is in a copy of `finally`.
+    // One after the region is made by unwinding, or is in a copy of `finally`.
     Value& value = out_[top];
     value.dropped |= value.block.valid() && (*cfg_)[value.block].region == (*cfg_)[block_].region;
     if (body_.empty()) return;
@@ -661,7 +661,7 @@ class Lifter {
     switch (in.op) {
       case Op::POP_TOP:
         // Throwing the exception away tells an `except` without a name from a `finally`.
-        // Dropping an iterator tells code behind a loop, reached by `break`, from code inside that
+        // Dropping an iterator tells code after a loop, reached by `break`, from code inside that
         // leaves the function.
         if (!stack_.empty()) {
           const Value& top = out_[stack_.back()];
@@ -1235,7 +1235,7 @@ class Lifter {
       call.arg = static_cast<std::uint32_t>(call.operands.size() - 2);
   }
 
-  /// ≤ 3.10 tests the type of the exception, which enter_block() makes right behind its value.
+  /// ≤ 3.10 tests the type of the exception, which enter_block() makes right after its value.
   void compare_exception(Value& match) {
     const Value& tested = out_[match.operands[0]];
     if (tested.kind != ValueKind::ExceptionType) return;

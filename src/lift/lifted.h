@@ -54,7 +54,7 @@ struct Value {
                                 // documented at lift()
 };
 
-/// Value::aux of a store of a variable: directly behind it the value is dropped, as a statement
+/// Value::aux of a store of a variable: directly after it the value is dropped, as a statement
 /// `(name := value)` is compiled.
 constexpr std::uint32_t kThenDropped = 1;
 

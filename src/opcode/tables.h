@@ -62,7 +62,7 @@ struct OpcodeInfo {
                           // place; else the name itself
   OperandKind operand = OperandKind::None;
   JumpKind jump = JumpKind::None;
-  std::uint8_t caches = 0;  // code units of inline cache behind it
+  std::uint8_t caches = 0;  // code units of inline cache after it
   std::int8_t effects[8] =
       {};  // dis.stack_effect at operand 0, 1, 2, 3 without the jump, then with it
   Action action = Action::Unknown;

@@ -71,7 +71,7 @@ class Mapper {
     original_.clear();
     for (std::uint32_t i = 0; i < count; ++i)
       if (lines_[i] && places[i].line) original_.emplace(lines_[i], places[i].line);
-    // The same holds for an implicit `return` behind a loop, which has the loop's line: lines with
+    // The same holds for an implicit `return` after a loop, which has the loop's line: lines with
     // few of its instructions do not count.
     std::unordered_map<std::uint32_t, std::uint32_t> weight;
     std::unordered_map<std::int32_t, std::uint32_t> heaviest;

@@ -610,8 +610,8 @@ void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
   name_values(ast, code, naming);
 }
 
-/// `prefix`, with underscores behind it where a variable or attribute of the module has such a
-/// name, also behind the name of a class that mangles it.
+/// `prefix`, with underscores after it where a variable or attribute of the module has such a
+/// name, also after the name of a class that mangles it.
 std::string unused_prefix(const Module& module, const std::string& prefix) {
   const auto has_prefix = [&](std::string_view name) {
     return name.size() >= prefix.size() && name.find(prefix) != std::string_view::npos;

@@ -19,7 +19,7 @@ enum class Group : std::uint8_t {
   Fill,           // brackets; as many items a line as fit, a comma after the last one
   Optional,       // no brackets while flat, parentheses when broken, no comma: `return (…)`
   OptionalTuple,  // the same with a comma after the last item
-  Rows,  // brackets; broken where a Row says so and otherwise as in Fill, behind the bracket never;
+  Rows,  // brackets; broken where a Row says so and otherwise as in Fill, after the bracket never;
          // no comma after the last item
   Path,  // `a.b['c'].d`: as Optional; where that is not enough, as many parts a line as fit
   Call,  // `a.b(c)`: as Path, but only where its last bracket opens beyond the width

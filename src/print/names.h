@@ -40,7 +40,7 @@ class Names {
   std::unordered_map<std::string, std::string> spelt_;   // by name
   std::unordered_set<std::string_view> texts_;           // constants of the module
   std::unordered_set<std::string> given_;                // what `spelt_` has given
-  std::unordered_map<std::string, std::uint32_t> next_;  // number behind a name that is taken
+  std::unordered_map<std::string, std::uint32_t> next_;  // number after a name that is taken
 };
 
 }  // namespace depyf

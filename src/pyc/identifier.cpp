@@ -212,8 +212,8 @@ bool is_normalized(const CodePoints& points) {
     i = end + 1;
   }
   CodePoints out;
-  std::size_t starter = SIZE_MAX;  // the last one, where marks behind it may go into it
-  std::uint8_t last = 0;           // class of what stands behind it, if anything does
+  std::size_t starter = SIZE_MAX;  // the last one, where marks after it may go into it
+  std::uint8_t last = 0;           // class of what follows it, if anything does
   for (std::uint32_t point : parts) {
     const std::uint8_t own = combining_class(point);
     const bool adjacent = starter != SIZE_MAX && starter + 1 == out.size();

@@ -196,7 +196,7 @@ class Converter {
     return module_.arena.copy_string(order);
   }
 
-  /// Which constants of `code` are code objects that the instruction behind the load makes a
+  /// Which constants of `code` are code objects that the instruction after the load makes a
   /// function of: positions in co_consts. Any other code object is a value like any other, and so
   /// is the one of a function with which Dynamo resumes: torch knows it by its identity.
   std::vector<bool> made_into_functions(PyObject* code, Py_ssize_t count) {

@@ -68,7 +68,7 @@ enum class NanConstants : std::uint8_t { Literals, Known, Objects };
 /// Converts `code` (exactly a types.CodeType) with everything below it. Literals become literals;
 /// any other constant, also a subclass of a literal's type, a container that holds such a thing, or
 /// one too deep or too large to print, becomes ConstKind::Object; so does a frozenset unless
-/// `set_literals`: it has a literal only behind `in` and as what a loop runs over. A slice keeps
+/// `set_literals`: it has a literal only after `in` and as what a loop runs over. A slice keeps
 /// its object then, for where it is no subscript. Iterative: nesting in the input costs no C++
 /// stack.
 Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects,

@@ -110,8 +110,8 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
 bool is_quote(char c) { return c == '\'' || c == '"'; }
 bool is_word(char c) { return (c >= '0' && c <= '9') || is_identifier({&c, 1}); }
 
-/// A tuple of constants as Python writes it, from behind its `(` on: what `...` and infinity are
-/// called there is written as `...` and `1e309`. `end`: behind its `)`. Empty where the text is
+/// A tuple of constants as Python writes it, from after its `(` on: what `...` and infinity are
+/// called there is written as `...` and `1e309`. `end`: after its `)`. Empty where the text is
 /// something else.
 std::string constant_tuple(std::string_view text, std::size_t begin, std::size_t& end) {
   std::string out;
@@ -215,7 +215,7 @@ class FormattedText {
 
   void split() {
     std::vector<std::size_t> fields;  // of each open `{`: how many brackets are open inside
-    bool spec = true;                 // literal text, or that behind the `:` of a field
+    bool spec = true;                 // literal text, or that after the `:` of a field
     char string = 0;
     const auto put = [&](bool code, std::string_view what) {
       if (pieces_.empty() || pieces_.back().code != code) pieces_.push_back({{}, code});
@@ -778,7 +778,7 @@ bool makes_definition(const Rewriter& r, ExprId value) {
   });
 }
 
-/// Up to 3.13 what a body annotates besides plain names is evaluated behind the assignment:
+/// Up to 3.13 what a body annotates besides plain names is evaluated after the assignment:
 /// `x.y: int = 2`, `(z): int = 2`. It stands on the row of that, and left of the value.
 bool annotate_other_targets(Rewriter& r) {
   bool any = false;

@@ -33,7 +33,7 @@ class Branches {
     return list.size() == 1 && r_.ast[list[0]].kind == StmtKind::If;
   }
 
-  /// How far behind the column of its list the test of an `if` or `elif` begins, with `not` or a
+  /// How far right of the column of its list the test of an `if` or `elif` begins, with `not` or a
   /// parenthesis before it.
   static bool fits_if(std::uint32_t gap) { return gap == 3 || gap == 4 || gap == 7 || gap == 8; }
   static bool fits_elif(std::uint32_t gap) { return gap == 5 || gap == 6 || gap == 9 || gap == 10; }
@@ -96,7 +96,7 @@ class Branches {
                        [&](StmtId arm) { return never_ends(r_.ast, r_.ast[arm].body); });
   }
 
-  /// Where what stands in its `else` or behind it may have stood in the other place, or in a
+  /// Where what stands in its `else` or after it may have stood in the other place, or in a
   /// handler of it.
   bool may_share(const Stmt& s, bool last) const {
     return last && s.orelse.empty() ? false : s.kind == StmtKind::Try || leaves(s);
@@ -251,7 +251,7 @@ class Branches {
     return true;
   }
 
-  /// Puts behind the branch what stood there; then also what stands in the `else` of that.
+  /// Puts after the branch what stood there; then also what stands in the `else` of that.
   bool spill(Stmt& s, std::vector<StmtId>& rest, std::optional<std::uint32_t> column) {
     if (!spill_one(s, rest, column)) return false;
     std::vector<StmtId> spilt;

@@ -413,7 +413,7 @@ std::vector<StrId> globals_of_annotations(const Rewriter& r) {
       std::any_of(r.object.slots.begin(), r.object.slots.end(),
                   [&](const Slot& slot) { return r.text(slot.name) == "__classdict__"; });
   if (!seen) return names;
-  // Code objects stand right behind those in them.
+  // Code objects directly follow those in them.
   std::vector<bool> inside = {true};  // by the distance from the class
   for (std::uint32_t id = r.code.index; id-- > 0;) {
     const CodeObject& code = r.module[CodeId(id)];
@@ -587,7 +587,7 @@ StmtId never(Rewriter& r, std::span<const StmtId> body) {
 }
 
 /// What a module annotates cannot be declared global above that: a function that control never
-/// makes does it, behind it.
+/// makes does it, after it.
 std::vector<StrId> take_annotated_globals(Rewriter& r) {
   std::vector<StrId> taken;
   StmtIds statements;

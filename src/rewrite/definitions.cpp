@@ -881,7 +881,7 @@ class Definer {
   Names variables_;  // names of the code object's own variables
 };
 
-/// `if test: pass`, and behind it the return of a name or constant: `x if test else x` was it.
+/// `if test: pass`, and after it the return of a name or constant: `x if test else x` was it.
 bool tests_for_nothing(const Rewriter& r, std::span<const StmtId> list) {
   const Stmt& test = r.ast[list[0]];
   if (list.size() != 2 || !test.orelse.empty() || test.body.size() > 1) return false;
@@ -920,7 +920,7 @@ ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body) {
         list = other;
         continue;
       }
-      // An arm that falls through goes on behind the `if`.
+      // An arm that falls through goes on after the `if`.
       if (s.orelse.empty() && !rest.empty() &&
           (s.body.empty() || r.ast[s.body.back()].kind == StmtKind::Pass))
         return ExprId::none();

@@ -13,7 +13,7 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 bool ends_in_number(const std::string& word) { return !word.empty() && is_digit(word.back()); }
 
-/// `text` without a number behind an underscore at its end, and the number.
+/// `text` without a number after an underscore at its end, and the number.
 std::string_view without_number(std::string_view text, std::string_view& number) {
   const std::size_t last = text.find_last_not_of("0123456789");
   if (last == std::string_view::npos || last + 1 == text.size()) return text;

@@ -53,7 +53,7 @@ struct Scope {
 };
 
 struct ScopeTree {
-  std::vector<Scope> scopes;  // each behind the one around it
+  std::vector<Scope> scopes;  // each after the one around it
 };
 
 /// The scopes of the tree whose root is the body of `root`: a module's, or with `function` that of

@@ -9,7 +9,7 @@
 // changes. What a slot held before may die earlier or later, which is not part of the semantics.
 // Two stores to one local keep their order.
 //
-// A deletion of a local that Dynamo made up moves behind the stores to such locals that follow it.
+// A deletion of a local that Dynamo made up moves after the stores to such locals that follow it.
 // Premises: the block stores the deleted local before, so that deleting it cannot raise; it is none
 // of those stored. Proof: nothing but a walk through frames from what dies there tells whether the
 // other locals, which only Dynamo's code reads, are bound yet. Deletions keep their order.
@@ -60,7 +60,7 @@ void order_local_stores(Lifted& lifted, const Module& module, bool dynamo) {
         if (first.op == Op::DELETE_FAST && first.arg < bound.size()) bound[first.arg] = false;
         continue;
       }
-      std::size_t end = i;  // behind the last store of the run
+      std::size_t end = i;  // after the last store of the run
       stores.clear();
       others.clear();
       deletions.clear();

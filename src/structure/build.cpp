@@ -397,7 +397,7 @@ bool BlockBuilder::unseen(ExprId e) const {
 
 void BlockBuilder::finish(BlockId from) {
   if (s_.options.made_by_dynamo) {  // which builds what it needs after the loop before it;
-                                    // simplify() moves that behind the iterator
+                                    // simplify() moves that after the iterator
     const std::reverse_iterator top(pending_.end()), bottom(pending_.begin());
     const auto iterator = std::find_if(top, bottom, [&](const Pending& p) {
       return s_.is_op(p.value, Op::GET_ITER) && loop_follows(p.value, from);
@@ -642,7 +642,7 @@ bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t po
   return false;
 }
 
-/// The value is dropped behind the last store: what assigns is an expression, `(b := (a := 1))`.
+/// The value is dropped after the last store: what assigns is an expression, `(b := (a := 1))`.
 void BlockBuilder::name_expressions(StmtId statement) {
   Stmt& st = s_.ast[statement];
   const auto is_name = [&](ExprId target) { return s_.ast[target].kind == ExprKind::Name; };

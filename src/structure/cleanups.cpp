@@ -130,7 +130,7 @@ bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
     behind.push_back(copy.behind());
     way.completes = behind.back().block.valid();
   }
-  BlockId never;  // behind a body of `finally` that never completes: one place for all ways out
+  BlockId never;  // after a body of `finally` that never completes: one place for all ways out
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (!ways[i].completes) {
       if (!never) {

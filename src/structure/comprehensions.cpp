@@ -253,7 +253,7 @@ bool begins_region(Structurer& s, BlockId block) {
 }
 
 /// The blocks of a loop that adds to a collection which lies on the stack below its iterator, and
-/// whose targets are no variables (`for q.x in a`): nothing has to be restored behind it, so that
+/// whose targets are no variables (`for q.x in a`): nothing has to be restored after it, so that
 /// it has no region. Empty where the block's loop is none.
 Extent bare_comprehension(Structurer& s, BlockId before) {
   Extent extent;
@@ -282,7 +282,7 @@ Extent bare_comprehension(Structurer& s, BlockId before) {
               value.kind == ValueKind::Operation && !value.operands.empty() &&
               s.resolve(value.operands[0]) == collection;
     }
-    const int ways = b == header ? 1 : s[b].edge_count();  // the other one leads behind the loop
+    const int ways = b == header ? 1 : s[b].edge_count();  // the other one leads past the loop
     for (int k = 0; k < ways; ++k) work.push_back(s[b].edges[k].to);
   }
   std::sort(extent.members.begin(), extent.members.end());

@@ -576,7 +576,7 @@ class Dispatch {
     }
   }
 
-  /// `for item in iterator: …; break`, with the way behind the loop in its `else`.
+  /// `for item in iterator: …; break`, with the way after the loop in its `else`.
   void next_item(const Piece& p, StmtId st, ExprId iterator, std::vector<StmtId>& out) {
     const Node& node = s_[p.block];
     std::vector<StmtId> next, done;
@@ -922,7 +922,7 @@ class Dispatch {
   Ast& ast_;
   const CodeObject& code_;
   const bool whole_;
-  std::vector<std::uint32_t> exit_of_;  // by block: the place behind the part, which one
+  std::vector<std::uint32_t> exit_of_;  // by block: the place after the part, which one
   NameScope scope_ = NameScope::Fast;
   int max_depth_ = 0;
   std::vector<std::uint8_t> pushes_;  // by block: a handler that saves the exception state

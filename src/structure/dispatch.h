@@ -10,7 +10,7 @@ namespace depyf {
 struct DispatchedPart {
   std::vector<StmtId> statements;
   // by exit
-  std::vector<ExprId> left_by;              // behind the statements: did control leave there?
+  std::vector<ExprId> left_by;              // after the statements: did control leave there?
   std::vector<std::vector<StmtId>> forget;  // drops the names of the loop; perhaps nothing
 };
 

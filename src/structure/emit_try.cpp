@@ -4,8 +4,8 @@
 //     try node --> protected code --> else --+      try: protected code
 //       |                                    |      except E: body
 //     EXC_MATCH E --> body ------------------+      else: else
-//       |                                    |      behind
-//     RERAISE                              behind
+//       |                                    |      after
+//     RERAISE                              after
 #include <memory>
 
 #include "structure/emitter.h"

@@ -163,7 +163,7 @@ class Emitter : StatementGraph {
   };
   /// A block's operations as the one expression that it branches on.
   ExprId probe_condition(std::uint32_t b);
-  /// The guard of the case at `head`: a condition right behind the pattern which, when it does not
+  /// The guard of the case at `head`: a condition right after the pattern which, when it does not
   /// hold, leads where a failed test leads.
   std::uint32_t find_guard(std::uint32_t head, CasePart& part);
   /// The cases from `n` on, like the arms of an `if`; what several bodies lead to stands after the
@@ -194,7 +194,7 @@ class Emitter : StatementGraph {
   /// After a loop: what `break` reaches, and what else follows.
   void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after,
                   std::uint32_t l, const Context& ctx);
-  /// The same for the statement of a loop that `break` alone leaves; behind one that nothing
+  /// The same for the statement of a loop that `break` alone leaves; after one that nothing
   /// leaves, nothing is gone to.
   void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
                       const std::vector<std::uint32_t>& after, std::uint32_t l, const Context& ctx);

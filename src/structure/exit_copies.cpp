@@ -81,8 +81,8 @@ std::size_t Structurer::class_epilogue(const Node& node) const {
 void Structurer::join_dropped_values() {
   constexpr std::size_t kSteps = 4;
   if (options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block, and of a few blocks behind it? The end of a handler
-  // lies behind its protected code. `copies`: those of the blocks behind it.
+  // Does the arm end in a copy of the block, and of a few blocks after it? The end of a handler
+  // lies after its protected code. `copies`: those of the blocks after it.
   auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
     copies.clear();
     std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
@@ -262,7 +262,7 @@ ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
   if (!run.same_operations(same) || !run.same_values(node.raise_args, end.raise_args) ||
       !run.same_value(node.value, end.value))
     return {};
-  // the end of the function, behind a statement that returns
+  // the end of the function, after a statement that returns
   if (lifted.traits.source_order && end.body.empty() && is_const(run.handed) &&
       module[ConstId(at(run.handed).arg)].kind == ConstKind::None)
     return {};
@@ -429,7 +429,7 @@ bool Structurer::join_equal_ends() {
   return any;
 }
 
-/// The same behind code that a statement protects: the return of a constant stands outside of it,
+/// The same after code that a statement protects: the return of a constant stands outside of it,
 /// each copy has its own.
 bool Structurer::join_returns_behind_regions() {
   std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
@@ -679,7 +679,7 @@ class ExitCopies {
     if (line != 0) return line == node.term_line;
     const Before& before = before_[b.index];
     line = node.in_place ? line_before(b) : before.block ? s_[before.block].term_line : 0;
-    // `if x: return` on one line is no implicit return: it stands right behind its test.
+    // `if x: return` on one line is no implicit return: it directly follows its test.
     return line == node.term_line && (any_finally_ || !before.next_to_it);
   }
 

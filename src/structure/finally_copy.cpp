@@ -143,7 +143,7 @@ bool FinallyCopy::equally_protected(RegionId rh, RegionId rt) {
 
 FinallyCopy::Step FinallyCopy::next(Pair& at) {
   Position &h = at.h, &t = at.t;
-  if (h.block == t.block && h.at == t.at) return Step::Ends;  // behind both
+  if (h.block == t.block && h.at == t.at) return Step::Ends;  // after both
   const Node &hn = s_[h.block], &tn = s_[t.block];
   const bool equally = equally_protected(hn.region, tn.region);
   const auto skip_quiet = [&](const Node& node, std::size_t& i) {
@@ -171,7 +171,7 @@ FinallyCopy::Step FinallyCopy::next(Pair& at) {
   return t.at == tn.body.size() && same_ends(hn, tn, equally) ? Step::Ends : Step::Differs;
 }
 
-/// The handler raises again: the copy's body ends at `here`, or behind jumps.
+/// The handler raises again: the copy's body ends at `here`, or after jumps.
 bool FinallyCopy::completes_at(Position here) {
   for (;;) {
     const Node& at = s_[here.block];

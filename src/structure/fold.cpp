@@ -146,9 +146,9 @@ class Folder {
     return true;
   }
 
-  /// Whether the test behind may share the way that the first test takes: a jump that stands in the
-  /// source after the first test is not that of the second, unless it is one jump behind both.
-  /// Where columns tell of each jump, the same holds for one behind the second test.
+  /// Whether the second test may share the way that the first test takes: a jump that stands in the
+  /// source after the first test is not that of the second, unless it is one jump after both.
+  /// Where columns tell of each jump, the same holds for one after the second test.
   static bool one_jump(const Node& a, const Edge& first, const Edge& second) {
     return first.written == second.written || (!first.written && a.term_columns == 0);
   }
@@ -451,7 +451,7 @@ class Folder {
 
   /// Up to 3.9 only the return itself is copied, to the end of the first arm and on its row. The
   /// other one is of the row where the statement begins: of a statement of its own, that would be
-  /// behind the test's.
+  /// after the test's.
   bool ends_expression(BlockId test, const Node& b, const Node& c) const {
     if (b.term_line == c.term_line) return true;
     const Node& last = b.term_offset < c.term_offset ? c : b;

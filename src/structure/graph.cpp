@@ -457,7 +457,7 @@ class EmptyBlocks {
     }
   }
 
-  /// A jump right behind a test, of another line, is a statement of its own.
+  /// A jump right after a test, of another line, is a statement of its own.
   WrittenJump written_jump(const Node& node, int k, BlockId skipped, std::uint32_t i) {
     const Node& empty = s_[skipped];
     const WrittenJump known = node.edges[k].written;

@@ -41,7 +41,7 @@ struct StructRegion {
   ValueId with_enter;    // With: the WITH_ENTER, or the awaited ASYNC_WITH_ENTER, value
   bool async = false;    // With
   bool unbinds = false;  // Finally: only unbinds the name of `except … as name`
-  BlockId unhandled;     // Except: of `except*`, the node behind the last test: to what follows the
+  BlockId unhandled;     // Except: of `except*`, the node after the last test: to what follows the
                          // statement, or raises what no clause took
   bool is_star() const { return static_cast<bool>(unhandled); }
 };

@@ -99,7 +99,7 @@ void Structurer::join_loop_tests() {
   std::vector<BlockId> order = reverse_postorder_blocks();
   std::vector<std::uint32_t> number(nodes.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
-  // a loop's first block with a test before it and a test behind it
+  // a loop's first block with a test before it and a test after it
   SmallVector<std::uint8_t, 256> tests(nodes.size());
   constexpr std::uint8_t kBefore = 1, kBehind = 2;
   bool any_target = false;

@@ -135,8 +135,8 @@ std::vector<std::uint32_t> Matcher::split_cases(std::uint32_t t, std::uint32_t h
   const std::vector<std::uint32_t> kids = trees_[t].kids;
   const bool shared = preds_[trees_[t].yes.to.index] > 1;
   std::vector<std::uint32_t> firsts;  // of the cases
-  // a case's first test comes behind a copy of the subject, but for the last one's; an
-  // alternative's behind one more
+  // a case's first test comes after a copy of the subject, but for the last one's; an
+  // alternative's after one more
   auto at_most = [&](std::size_t k, std::uint32_t copies) {
     const std::uint32_t place = place_of(kids[k]);
     return home != kNone && place != kNone && place <= home + copies;

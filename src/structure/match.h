@@ -26,9 +26,9 @@ struct Tree {
   BlockId first;     // the block that control enters
   ValueId tested;    // by its first test
   bool own = false;  // that value is computed in the first block: nothing comes before
-  std::vector<std::uint32_t> kids;  // And, Or
-  std::vector<BlockId> tail;        // blocks behind the last test that only take values apart
-  Edge yes, no;                     // no.to is none where it always matches
+  std::vector<std::uint32_t> kids;         // And, Or
+  std::vector<BlockId> tail;               // blocks after the last test that only take values apart
+  Edge yes, no;                            // no.to is none where it always matches
   std::vector<std::vector<ValueId>> args;  // Or: what each alternative hands over
   std::vector<ValueId> outs;               // Or: the values that stand for them
 };
@@ -237,7 +237,7 @@ class Matcher {
   bool holds_subject(BlockId b, ValueId subject);
   /// The least column (3.11+) of a block's operations on rows below the subject's; 0: none.
   std::uint32_t least_column(BlockId b, ValueId subject);
-  /// Does a statement behind the `match` begin here? It stands further left than a pattern, and a
+  /// Does a statement after the `match` begin here? It stands further left than a pattern, and a
   /// guard further right.
   bool left_of_patterns(BlockId b, const std::vector<Found>& cases, ValueId subject) {
     const std::uint32_t column = least_column(b, subject);
@@ -254,7 +254,7 @@ class Matcher {
   BlockId add_tests(BlockId at, ValueId subject, std::uint32_t home, std::vector<Found>& cases);
   /// False where one has no pattern.
   bool build_patterns(std::vector<Found>& cases, ValueId subject, BlockId head);
-  /// A `match` without any test: the subject is stored behind a guard.
+  /// A `match` without any test: the subject is stored after a guard.
   void chain_of_captures(BlockId b);
   /// A comparison begins where its left side does; a pattern follows the subject.
   bool is_on_later_line(std::uint32_t t, ValueId subject);

@@ -248,7 +248,7 @@ std::uint32_t Matcher::next_tree(BlockId from, const Edge& edge) {
 
 bool Matcher::fold(BlockId a) {
   const std::uint32_t t = tree_of_[a.index];
-  // behind the last test: the parts that a class or a mapping pattern gives, on the way to where
+  // after the last test: the parts that a class or a mapping pattern gives, on the way to where
   // alternatives meet
   {
     const BlockId b = trees_[t].yes.to;

@@ -1002,11 +1002,11 @@ StmtId Maker::statement() {
     need(1);
     return simple(StmtKind::Expr, kids[0]);
   }
-  if (v.op == Op::RETURN_VALUE) {  // with code behind it
+  if (v.op == Op::RETURN_VALUE) {  // with code after it
     need(1);
     return simple(StmtKind::Return, kids[0]);
   }
-  if (v.op == Op::RAISE) {  // with code behind it
+  if (v.op == Op::RAISE) {  // with code after it
     const StmtId id = simple(StmtKind::Raise, ExprId::none());
     for (std::size_t i = 0; i < kids.size() && i < 2; ++i) ast[id].e[i] = kids[i];
     return id;

@@ -106,7 +106,7 @@ void split_statements(Lifted& lifted) {
   }
 }
 
-/// The blocks of a part, and where control continues behind it.
+/// The blocks of a part, and where control continues after it.
 struct Extent {
   std::vector<BlockId> blocks, exits;
   std::vector<std::uint8_t> holds;    // by block
@@ -351,7 +351,7 @@ class Search {
           found.push_back(part);
           return true;
         }
-        // there is more trouble: does all of it stand behind this part?
+        // there is more trouble: does all of it follow this part?
         std::vector<Part> both(all);
         both.push_back(part);
         const std::size_t begin = first_fitting(places, j, stop);
@@ -466,7 +466,7 @@ void leave(Structurer& s, BlockId entry, ValueId part, const std::vector<BlockId
     s.nodes.push_back(node);
     return BlockId(static_cast<std::uint32_t>(s.nodes.size() - 1));
   };
-  // behind what drops the names of the loop
+  // after what drops the names of the loop
   const auto to_exit = [&](std::size_t exit) {
     if (loop.forget[exit].empty()) return exits[exit];
     Value value = s.at(part);

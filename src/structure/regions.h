@@ -20,7 +20,7 @@ class Regions {
   /// again.
   void erase_implicit();
   /// A handler that begins with a loop which begins with `try`: up to 3.10 the empty block at its
-  /// entry counts as protected by that `try`, which the loop's other rounds enter behind it.
+  /// entry counts as protected by that `try`, which the loop's other rounds enter after it.
   void leave_empty_entries();
   void erase_all(const std::vector<std::uint8_t>& gone);
   bool inside(BlockId b, RegionId r) const { return s_.is_ancestor(r, s_.nodes[b.index].region); }
@@ -96,7 +96,7 @@ class Regions {
   // ---------------------------------------------------------------- finally
   /// The rest of a block from `at` on, as a block of its own.
   BlockId split(Position p);
-  /// A `return` behind which the copy of `finally` never completes is not in the bytecode. Nothing
+  /// A `return` after which the copy of `finally` never completes is not in the bytecode. Nothing
   /// takes what it returns off the stack.
   ValueId left_for_return(const Node& node) const;
   /// Where `ways`, all that lead into a copy of a cleanup, hand on different values: the copy's
@@ -106,12 +106,12 @@ class Regions {
   bool strip_finally(RegionId r);
   /// A way out of the protected code: it leads to a copy of the body.
   struct WayOut {
-    BlockId copy, after;  // after: behind the copy
-    bool completes;       // else nothing leads behind the copy
+    BlockId copy, after;  // after: what follows the copy
+    bool completes;       // else nothing follows the copy
   };
   /// Of the protected blocks; false where one leads to no copy.
   bool find_ways_out(RegionId r, std::span<const BlockId> protects, std::vector<WayOut>& ways);
-  /// Leads the edge of block `b` straight behind the copy.
+  /// Leads the edge of block `b` straight after the copy.
   void lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r);
   /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
   bool unbinds_name(RegionId r) const;

@@ -215,7 +215,7 @@ void StatementGraph::find_once() {
     if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
                                                       (near != kNone && !in_loop(near, loop)))))
       continue;
-    // behind a `for` around the statement, or where a statement around this one leads to in the
+    // after a `for` around the statement, or where a statement around this one leads to in the
     // same way
     bool leads_there = false;
     for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])

@@ -103,9 +103,9 @@ class StatementGraph {
   /// No statement ends a module or a class: its end follows all of its statements, also where
   /// only code in a loop leads there, which is then a way out of the loop.
   bool add_module_end();
-  /// What is written behind a loop follows it, reached by `break`, also where only a branch
+  /// What is written after a loop follows it, reached by `break`, also where only a branch
   /// in the middle of the loop leads there: a loop's header gets an edge to the code that the loop
-  /// leaves to, if that is written behind all of the loop.
+  /// leaves to, if that is written after all of the loop.
   bool add_breaks();
   /// The last line of each loop, into last_, and of what each node dominates.
   std::vector<std::int32_t> find_last_lines();
@@ -119,7 +119,7 @@ class StatementGraph {
   /// What an edge out of protected code leads to follows the statement; but not `break`,
   /// `continue` and returns that stand inside of it.
   void leave_regions(RegionId from, std::uint32_t t);
-  /// In the order of the source: does `t`, a jump or a return, stand behind the `except` or
+  /// In the order of the source: does `t`, a jump or a return, follow the `except` or
   /// `finally` statement? It may leave the `finally` and `with` statements around that.
   bool stands_behind(std::uint32_t t, RegionId statement) const;
   /// In the order of the source: an offset that the protected code (a handler's code, for a scope)
@@ -135,9 +135,9 @@ class StatementGraph {
     const Node& node = s_.nodes[n];
     return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
   }
-  /// Up to 3.8 the compiler lets control continue behind a statement that never ends, and its code
+  /// Up to 3.8 the compiler lets control continue after a statement that never ends, and its code
   /// shows where: at a place that may be reached from nowhere else (an empty node stands for it).
-  /// An edge says so, as other code stands before or behind that place.
+  /// An edge says so, as other code stands before or after that place.
   void find_phantoms();
   /// Up to 3.9 a jump over it tells of an `else`; what follows the statement is not in it,
   /// also where one of the arms never ends.
@@ -228,7 +228,7 @@ class StatementGraph {
     std::uint32_t exit = kNone;  // what `break` reaches
     bool else_needed = false;
     bool endless =
-        false;  // no way leads to the exit: behind the loop the compiler continues all the same
+        false;  // no way leads to the exit: after the loop the compiler continues all the same
   };
   /// Is t the end of a `finally` body that the loop of h stands in?
   bool ends_body_around(std::uint32_t h, std::uint32_t t) const;
@@ -263,7 +263,7 @@ class StatementGraph {
   /// Where control continues when the exit function of a `with` swallows the exception, or when the
   /// clauses of `except*` took all of it; none for other statements.
   std::uint32_t resume_of(RegionId r) const;
-  /// Up to 3.10 the code behind the statement stands right behind its last re-raise. A short return
+  /// Up to 3.10 the code after the statement directly follows its last re-raise. A short return
   /// that stands elsewhere is no such code: it belongs to the handler or the body that leads to it.
   void drop_returns_before_the_end(RegionId r, const std::vector<BlockId>& tests,
                                    std::vector<std::uint32_t>& merges) const;
@@ -286,12 +286,12 @@ class StatementGraph {
     std::uint32_t node = kNone,
                   entry = kNone;        // the statement's node; where the protected code begins
     std::vector<BlockId> tests;         // the chain of `except` tests
-    std::uint32_t bare = kNone;         // behind it a bare `except` that begins with a `try`
+    std::uint32_t bare = kNone;         // after it a bare `except` that begins with a `try`
     std::vector<std::uint32_t> merges;  // what follows the statement
     std::uint32_t otherwise = kNone;    // `else`
     std::uint32_t resume = kNone;       // where control continues, if anything tells
     std::uint32_t next = kNone;         // where the end of the body and of the handlers leads
-    bool goes_on = false;               // the compiler continues behind code that never ends
+    bool goes_on = false;               // the compiler continues after code that never ends
   };
   /// `only`: the nodes that the loop holds whose body the statement is.
   TryShape try_shape(RegionId r, const Context& ctx, const std::vector<std::uint32_t>* only);

@@ -60,7 +60,7 @@ StatementGraph::Start StatementGraph::start_of(std::uint32_t t) {
     return {least - kBeforeValue, least - kBeforeValue};
   }
   if (node.term != TermKind::Branch || node.match != kNone || least <= kIf) return {};
-  return {1, least - kIf};  // behind `elif not (` …
+  return {1, least - kIf};  // after `elif not (` …
 }
 
 std::uint32_t StatementGraph::indentation() {
@@ -333,7 +333,7 @@ void StatementGraph::find_breaks() {
     while (!open.empty() && open.back().end < jump.begin) open.pop_back();
     if (open.empty()) continue;
     const std::uint32_t h = open.back().node, t = targets_[std::size_t{jump.node} * 2];
-    if (t == kNone) continue;  // what stood behind it is gone
+    if (t == kNone) continue;  // what followed it is gone
     if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h)))
       continue;  // out of a loop without a back edge
     add_order(h, t);

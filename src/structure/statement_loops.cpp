@@ -30,7 +30,7 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
       unclear.push_back(c);
   }
   if (!unclear.empty()) {
-    // Only `break` and the end of the test lead behind the loop.
+    // Only `break` and the end of the test lead past the loop.
     const std::unordered_set<std::uint32_t> behind = reachable({natural_exit, break_[h]}, h);
     for (std::uint32_t c : unclear) (behind.count(c) ? shape.after : shape.inside).push_back(c);
   }
@@ -113,7 +113,7 @@ std::vector<std::uint32_t> StatementGraph::ways_out_of(std::uint32_t h, std::uin
 StatementGraph::LoopShape StatementGraph::shape_of_once(std::uint32_t h, std::uint32_t body,
                                                         std::uint32_t exit) {
   LoopShape shape;
-  // What several ways lead to behind the loop is there already: gen_sequence put it.
+  // What several ways lead to after the loop is there already: gen_sequence put it.
   for (std::uint32_t c : children(h)) {
     if (c == body || dom_.dominates(body, c))
       shape.inside.push_back(c);

@@ -94,7 +94,7 @@ bool Structurer::drop_builtin_shortcuts() {
 }
 
 /// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes
-/// after it, unless it only returns, behind the loop.
+/// after it, unless it only returns, after the loop.
 void Structurer::split_at_breaks() {
   if (std::none_of(nodes.begin(), nodes.end(),
                    [](const Node& node) { return node.alive && node.term == TermKind::ForIter; }))
@@ -190,7 +190,7 @@ void Structurer::drop_constant_params() {
 }
 
 /// A way out of statements that does nothing but drop what is on the stack, or load a constant, and
-/// then returns that is that return. From 3.10 on, where offsets do not tell, so is an end behind
+/// then returns that is that return. From 3.10 on, where offsets do not tell, so is an end after
 /// them that drops a loop's iterator itself and is reached from one place.
 void Structurer::return_at_once() {
   if (!is_function()) return;

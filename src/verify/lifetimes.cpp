@@ -179,7 +179,7 @@ class Holding {
     });
   }
 
-  /// Runs code of the program behind the block's operations.
+  /// Runs code of the program after the block's operations.
   static bool runs_at_end(const LiftedBlock& block) {
     return block.term == TermKind::Branch || block.term == TermKind::ForIter ||
            block.term == TermKind::Send;
@@ -192,7 +192,7 @@ class Holding {
     return block.region.valid() ? lifted_.regions[block.region.index].handler : BlockId();
   }
 
-  /// What is read behind the block's operations, and by its handler.
+  /// What is read after the block's operations, and by its handler.
   Bits live_behind(const LiftedBlock& block) const {
     Bits out(words_, 0);
     for (const Edge& edge : block.edges)
@@ -226,7 +226,7 @@ class Holding {
     Bits bound = bound_[index];
     for (ValueId id : block.body) {
       const Value& value = lifted_[id];
-      // What is stored last in a `try` body is not there in its handler: nothing raises behind it.
+      // What is stored last in a `try` body is not there in its handler: nothing raises after it.
       if (to.valid() && may_raise(value.op)) changed |= merge(bound_[to.index], bound);
       if (const std::uint32_t bit = bit_of(value); bit != kNone) step(bound, value, bit);
     }

@@ -147,7 +147,7 @@ std::string broken_promise(const CodeObject& code) {
   return {};
 }
 
-/// Marks each LOAD_FAST_AND_CLEAR behind which a cell is made in its slot: decode() leaves that
+/// Marks each LOAD_FAST_AND_CLEAR after which a cell is made in its slot: decode() leaves that
 /// out.
 void mark_own_cells(const CodeObject& code, InstrList& list) {
   std::vector<bool> made;
@@ -301,7 +301,7 @@ enum class Exposure : std::uint8_t {
 using Bits = std::vector<std::uint64_t>;
 
 /// Follows a set of slots forwards from `entry`, until the sets where blocks begin grow no more
-/// (union over the ways that lead there; a handler is entered behind any operation).
+/// (union over the ways that lead there; a handler is entered after any operation).
 /// `operation(value, now)` changes the set, `end(block, now)` sees it at the end of a block.
 template <typename Operation, typename End>
 void follow_slots(const Lifted& lifted, Bits entry, Operation&& operation, End&& end) {

@@ -18,7 +18,7 @@ Help = namedtuple("Help", "text before after patch")
 #: `words` say what happened, in plain words.
 Row = namedtuple("Row", "key ids reason where names words help")
 
-#: rows of what torch does by design: nothing to mend, so they stand behind all else
+#: rows of what torch does by design: nothing to mend, so they follow all else
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
 #: rows for which torch's own hint would mislead
@@ -27,7 +27,7 @@ WITHOUT_HINTS = NORMAL + ("item that decides",)
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
 NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
 
-#: rows of which one compile for each is normal: what spares one stands behind what is a mistake
+#: rows of which one compile for each is normal: what spares one follows what is a mistake
 ONE_FOR_EACH = ("requires_grad", "global state", "given or None", "none", "flag", "text")
 
 
@@ -97,7 +97,7 @@ def find(
         rows: where to look, in order.
         number: torch's number of the break such as "GB0170", "" where it has none.
         reason: torch's name for it.
-        said: all that torch says of it, the name included, and the line of source behind "> ".
+        said: all that torch says of it, the name included, and the line of source after "> ".
         hints: torch's hints, in which names may stand, too.
     """
     for one in rows:

@@ -181,7 +181,7 @@ def _is_identity(test: ast.AST) -> bool:
 
 
 def _decided(tree: ast.Module, function: Any, names: Set[str], after: int, deep: bool) -> int:
-    """The first line behind `after` in a function where Python needs the value of a name."""
+    """The first line below line `after` in a function where Python needs the value of a name."""
     names = set(names)
     nodes: List[Any] = [
         one

@@ -32,7 +32,7 @@ def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
         nodes: those of `overview.nodes_of`.
     Returns:
         A list of dicts for the template: `rows` (`boxes` of one compile; how many lists `opens`
-        before it and `closes` behind it), `hidden` (compiles that were not drawn); and of what it
+        before it and `closes` after it), `hidden` (compiles that were not drawn); and of what it
         is the picture: `first` (a node), `functions` (the first node of each function), `compiles`,
         `breaks`, `seconds`.
     """

@@ -487,7 +487,7 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     return sorted(found.values(), key=_importance)
 
 
-#: places of one cause from which on it is said once, with its places behind it
+#: places of one cause from which on it is said once, with its places after it
 _ALIKE = 3
 
 

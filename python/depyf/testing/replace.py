@@ -1,6 +1,6 @@
 """A pytest plugin: `pytest -p depyf.testing.replace` runs a suite with torch's code replaced.
 
-Each test runs inside `prepare_debug` of its own, in a folder that is removed behind it. At the end
+Each test runs inside `prepare_debug` of its own, in a folder that is removed after it. At the end
 the plugin says how many code objects torch transformed, how many were replaced, and why the others
 were not. A test that fails is run again without depyf, and once more with it, each in a fresh
 process: only one that passes there and fails here counts, and only those make the exit status 1.

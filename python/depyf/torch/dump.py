@@ -44,7 +44,7 @@ OVERVIEW = "README.md"
 TABLES = "Captured_Graph.tables.txt"
 #: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
 DUMP_LIMIT = 1 << 30
-#: spaces behind the first manifest: room to say in it why a dump is not complete, for which a full
+#: spaces after the first manifest: room to say in it why a dump is not complete, for which a full
 #: disk has no block
 _ROOM_FOR_WHY = 1000
 _OURS = re.compile(

@@ -4,7 +4,7 @@ import hashlib
 import re
 from typing import Optional, Tuple
 
-#: what later versions of torch put behind a number, so that names of two processes differ
+#: what later versions of torch put after a number, so that names of two processes differ
 _UUID = r"(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
 COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)" + _UUID + "$")
 RESUME_FUNCTION = re.compile(r"^__resume_at_\d+_\d+" + _UUID + "$")

@@ -451,7 +451,7 @@ class Session(Records):
         return bool(self._awaited)
 
     def _notice_other_code(self, entry: Entry, running: Any) -> None:
-        # another hook, which torch calls behind depyf's, has the last word
+        # another hook, which torch calls after depyf's, has the last word
         ours = entry.code
         if running is None or running is ours or running is entry._torch_code.get():
             return

@@ -64,7 +64,7 @@ def register_bytecode_hook(
 
 
 def hooks_behind(hook: Any) -> List[str]:
-    """Names of the bytecode hooks that torch calls behind this one, with the places where they are
+    """Names of the bytecode hooks that torch calls after this one, with the places where they are
     defined.
     """
 
