@@ -319,6 +319,8 @@ def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
         same = os.path.normpath(found["file"] or "") == os.path.normpath(where[0] or "")
         which = "line %d" % found["line"] if same else place(found["file"], found["line"])
         words = "because of %s: %s" % (which, words)
+    if cause["kind"] == "failure":
+        words = "%s: %s" % (cause["nodes"][0].title, words)
     caller = (found["caller"] if kind != "recompile" else cause["nodes"][0].caller)[:2]
     if caller[1]:
         words = "(from %s) %s" % (place(caller[0], caller[1]), words)

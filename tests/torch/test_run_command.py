@@ -460,11 +460,12 @@ def test_causes_that_cost_nothing_stand_behind_the_others_and_failures_name_thei
     costly = entry("1/1", 2.0)
     costly["reasons"] = ["1/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"]
     failed = entry("2/0", 0.0, failure="TorchRuntimeError: no")
+    failed["qualname"] = "Model.forward"
     failed["metrics"].update(fail_user_frame_filename="/c/d.py", fail_user_frame_lineno=863)
     document = {"functions": [], "unattributed": entries + [costly, failed]}
     lines = [line for line in summary.summary(document).splitlines() if " s  " in line]
     assert "x.size(0) was 4" in lines[0]
-    assert "not compiled" in lines[1] and "/c/d.py:863" in lines[1]
+    assert "not compiled" in lines[1] and "Model.forward: because of /c/d.py:863" in lines[1]
 
 
 def test_guards_of_torchs_own_marks_are_one_row():

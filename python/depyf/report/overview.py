@@ -438,7 +438,8 @@ def _key(prefix: str, entry: Document, used: Dict[str, int]) -> str:
 def causes(nodes: Sequence[Node]) -> List[Cause]:
     """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
 
-    Failures come first, then the costliest; what torch does by design comes last.
+    The costliest come first, failures before others of the same cost; what torch does by design
+    comes last.
     """
     found: Dict[Tuple[Any, ...], Cause] = {}
 
@@ -530,9 +531,9 @@ def alike(found: Sequence[Cause]) -> List[Cause]:
     return sorted(rows, key=_importance)
 
 
-def _importance(cause: Cause) -> Tuple[bool, int, float]:
+def _importance(cause: Cause) -> Tuple[bool, float, int]:
     order = {"failure": 0, "break": 1, "recompile": 1}
-    return is_normal(cause), order[cause["kind"]], -cause["cost"]
+    return is_normal(cause), -cause["cost"], order[cause["kind"]]
 
 
 def is_normal(cause: Cause) -> bool:
