@@ -56,7 +56,7 @@ def remember() -> None:
 
 
 def keep() -> None:
-    """Gives depyf's modules that are loaded by now, and were not before, references of their own."""
+    """Gives the modules of depyf that were loaded meanwhile references of their own."""
     remember()
     for name, module in list(sys.modules.items()):
         if name in _kept or not name.startswith("depyf.") or name == __name__:

@@ -47,7 +47,9 @@ uuid: uuid1 uuid4
 zlib: compress crc32
 """
 #: these are replaced by themselves: nothing of torch calls them while it compiles
-NEVER = "builtins.open builtins.print json.dumps json.loads os.urandom os.replace time.sleep".split()
+NEVER = (
+    "builtins.open builtins.print json.dumps json.loads os.urandom os.replace time.sleep".split()
+)
 
 DEPYF = os.path.dirname(os.path.abspath(depyf.__file__)) + os.sep
 

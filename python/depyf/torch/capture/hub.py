@@ -245,7 +245,9 @@ class Hub:
     def traced(self, record: logging.LogRecord) -> None:
         """The handler of the structured trace; never raises."""
         metadata = getattr(record, "metadata", None)
-        kind = record_kind(metadata) if isinstance(metadata, dict) else ""
+        if not isinstance(metadata, dict):
+            return
+        kind = record_kind(metadata)
         if kind and kind not in SKIPPED:
             self._told(kind, metadata, lambda: getattr(record, "payload", None))
 
