@@ -82,6 +82,7 @@ class Hub:
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
         self._taken: Set[str] = set()  # kinds of texts that stand in for the trace
+        self._fusion_attached = False
         self._fusion: List[Callable[[], None]] = []  # each ends the watch on one of its loggers
         self._in_child: Optional[Callable[[], None]] = None
         self._formatted: Any = None  # takes away what watches graphs that a backend formats
@@ -176,7 +177,8 @@ class Hub:
             compat.stop_asking(logger, level)
         for end in self._fusion:
             end()
-        self._filters, self._taken, self._fusion = [], set(), []
+        self._filters, self._taken = [], set()
+        self._fusion, self._fusion_attached = [], False
 
     def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
         taker = _TakeText(self, kind, logger.isEnabledFor(level))
@@ -193,8 +195,9 @@ class Hub:
     def _attach_fusion(self) -> None:
         # inductor is imported when it is first used, which is after a block was opened
         with self._lock:
-            if self._fusion or self._handler is None:
+            if self._fusion_attached or self._handler is None:
                 return
+            self._fusion_attached = True
             for stage, logger in compat.fusion_loggers().items():
                 take = functools.partial(self.fused, stage)
                 self._fusion.append(compat.watch_fusion(logger, take))
@@ -285,7 +288,7 @@ class Hub:
                 with self._lock:
                     self._attach_artifacts()
                     self._watch_formatted()  # Dynamo is imported when it is first used
-            if not self._fusion and compat.inductor_loaded():
+            if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
             try:
                 payload = made()
