@@ -38,6 +38,10 @@ class _TraceHandler(logging.Handler):
         compat.untraced(self._hub.traced, record)
 
 
+def _raised(error: Exception) -> None:
+    raise error
+
+
 class _TakeText(logging.Filter):
     """Takes the texts of a logger; those that somebody else listens to pass."""
 
@@ -262,7 +266,8 @@ class Hub:
             details = record.details()
             metadata = compat.surroundings_of(record)
         except Exception as error:
-            self._tell("reading torch's trace record %s" % record.name, error)
+            # the record counts without them: it may be the one that ends its compile
+            self._told(record.name, {record.name: {}}, functools.partial(_raised, error))
             return
         artifact = str(details.get("name", "")) if isinstance(details, dict) else ""
         if record.name == "artifact" and SKIPPED_ARTIFACTS.match(artifact):
