@@ -133,6 +133,11 @@ def test_a_number_that_became_one_of_another_type_is_told_as_such():
     entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'float'>"}]
     (change,) = advise.changes(run_of([entry]))
     assert change.words == "`x` was 3, an int, is a float" and change.row == "type"
+    # a constant of the new type is guarded by its value alone
+    entry["guards"] = [{"text": "L['x'] == 3.0"}]
+    (change,) = advise.changes(run_of([entry]))
+    assert change.words == "`x` was 3, an int, is a float" and change.row == "type"
+    assert "unrolled" not in change.advice
     entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'int'>"}]
     (change,) = advise.changes(run_of([entry]))
     assert change.row == "integer" and "any number fits" in change.words

@@ -300,6 +300,8 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
             continue
         if reason["kind"] == "value" and text.startswith(wanted + " == "):
             reason["after"] = text[len(wanted) + 4 :]
+            # a float that is a constant is guarded by its value, with no guard of its type
+            words.describe_value_of_type(reason, words.type_of_literal(reason["after"]))
         elif reason["kind"] == "container" and text.startswith("len(%s) == " % wanted):
             reason["after"] = text.rpartition(" == ")[2]
         elif (

@@ -625,9 +625,14 @@ _AGAIN = {
 }
 
 
+def type_of_literal(text: str) -> str:
+    """The type of a value as torch prints it; "" where it is not known."""
+    return next((name for form, name in _LITERALS if form.match(text)), "")
+
+
 def is_number(text: str) -> bool:
     """Whether a value as torch prints it is an integer or a float."""
-    return any(form.match(text) for form, name in _LITERALS if name in ("int", "float"))
+    return type_of_literal(text) in ("int", "float")
 
 
 def describe_constant(found: Said) -> None:
@@ -648,9 +653,11 @@ def describe_any(found: Said) -> None:
 
 
 def describe_value_of_type(found: Said, after: str) -> None:
-    """Says that what was one value is of another type now; nothing where it is of the same."""
-    before = next((name for form, name in _LITERALS if form.match(found["before"])), "")
-    if not before or before == after:
+    """Says that what was one value is of another type now; nothing where it is of the same, or
+    where one of them is not known.
+    """
+    before = type_of_literal(found["before"])
+    if not before or not after or before == after:
         return
     found["words"] = "`%s` was %s, %s, is %s" % (
         found["name"],
