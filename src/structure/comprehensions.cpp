@@ -240,6 +240,29 @@ bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = 
   return true;
 }
 
+/// `x = [a for a in b]`: the compiler stores x first, and puts `a` back behind it, where the target
+/// and the comprehension are of one row. A store behind those that put back tells that they were
+/// not (`x: List[…\n] = [a …]`).
+template <class Restores>
+void put_on_rows(Structurer& s, std::span<const ValueId> body, const Restores& puts_back) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const std::size_t first = i;
+    while (i < body.size() && s.is_op(body[i], Op::STORE_FAST) && puts_back(body[i])) ++i;
+    if (i == first || i == body.size() || !s.is_op(body[i], Op::STORE_FAST)) continue;
+    const ValueId stored = s.resolve(s.at(body[i]).operands[0]);
+    if (s.at(stored).kind != ValueKind::Select) continue;
+    const Select& select = s.select_of(stored);
+    if (select.kind != Select::Prebuilt) continue;
+    // To one of its own variables the compiler stores behind them on one row, too, and so it does
+    // with a value that is copied.
+    if (s.uses[stored.index] != 1) continue;
+    if (std::none_of(body.begin() + static_cast<std::ptrdiff_t>(first),
+                     body.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](ValueId v) { return s.at(v).arg == s.at(body[i]).arg; }))
+      s.ast[select.rest].op = kOnRows;
+  }
+}
+
 /// Is the block where the region of a comprehension is entered?
 bool begins_region(Structurer& s, BlockId block) {
   const RegionId region = s[block].region;
@@ -388,12 +411,16 @@ bool Structurer::fold_comprehensions_in_regions() {
       regions[i].kind = RegionKind::Erased;
     }
     if (!any) return folded;
+    count_uses();
     const auto of_restored = [&](ValueId v) {
       if (is_op(v, Op::STORE_FAST)) v = resolve(at(v).operands[0]);
       return v.index < restored.size() && restored[v.index] != 0;
     };
-    for (Node& node : nodes)
-      if (node.alive) std::erase_if(node.body, of_restored);
+    for (Node& node : nodes) {
+      if (!node.alive) continue;
+      put_on_rows(*this, node.body, of_restored);
+      std::erase_if(node.body, of_restored);
+    }
     recount();
     tidy_jumps();
     recount();
