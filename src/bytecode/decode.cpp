@@ -559,6 +559,18 @@ class Decoder {
     if (scratch_.refs[index] < 255) ++scratch_.refs[index];
   }
 
+  /// Do exceptions of the two instructions go to one handler, with one stack?
+  bool handled_alike(std::uint32_t a, std::uint32_t b) const {
+    const auto row_of = [&](std::uint32_t i) -> const ExceptionRow* {
+      const auto row = std::ranges::partition_point(
+          out_.rows, [i](const ExceptionRow& one) { return one.end <= i; });
+      return row != out_.rows.end() && row->begin <= i ? &*row : nullptr;
+    };
+    const ExceptionRow *x = row_of(a), *y = row_of(b);
+    if (!x || !y) return x == y;
+    return x->target == y->target && x->depth == y->depth && x->lasti == y->lasti;
+  }
+
   /// SEND, YIELD_VALUE, jump back is `await` or `yield from` as the compiler writes it, from 3.12
   /// on with a handler (CLEANUP_THROW) for the YIELD_VALUE and an END_SEND where the loop ends.
   /// `row` is the exception table's row at YIELD_VALUE, if there is one.
@@ -586,8 +598,9 @@ class Decoder {
     std::uint32_t out = end;
     if (minor_ >= 12) {
       if (instrs[end].op != Op::END_SEND || end + 1 >= size) return;
-      if (row == nullptr || row->begin != i + 1 || row->end != i + 2) return;
+      if (row == nullptr || row->begin != i + 1 || row->end != i + 2 || row->lasti) return;
       const std::uint32_t handler = row->target;
+      if (!handled_alike(i, handler)) return;
       if (instrs[handler].op != Op::CLEANUP_THROW || refs[handler] != 1 || handler + 1 >= size ||
           !entered_only_by_jumps(handler))
         return;

@@ -18,6 +18,21 @@ struct RawInstr {
   std::uint32_t name() const { return info.action == Action::LoadGlobal ? operand >> 1 : operand; }
 };
 
+/// What the operand of RESUME says beside where the code goes on (0 the function, 1 behind a
+/// `yield`, 2 a `yield from`, 3 an `await`).
+struct ResumeOperand {
+  std::uint32_t start;  // where the function begins: this in place of 0, too
+  std::uint32_t alone;  // the bit that says that close() may pass over the handler; 0: YIELD_VALUE
+};
+constexpr ResumeOperand resume_operand(PyVersion version) {
+  if (version >= PyVersion{3, 15}) return {4, 8};
+  if (version >= PyVersion{3, 13}) return {0, 4};
+  return {0, 0};
+}
+
+/// An iterator takes two places of the stack: itself, and an index (3.15).
+constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
+
 /// Calls `see(RawInstr)` for every instruction but EXTENDED_ARG, in the order of the bytes, also
 /// for code that control never takes; inline caches are left out.
 template <class See>

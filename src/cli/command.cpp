@@ -305,7 +305,12 @@ struct Check {
   }
   /// In words, for the user.
   std::string text() const {
-    if (proven()) return "proven (" + std::string(word()) + ")";
+    if (proven()) {
+      std::string out = "proven (" + std::string(word()) + ")";
+      // Of the same instructions nothing is left out that their text would show.
+      if (verdict == VerdictKind::Equivalent && !detail.empty()) out += "; " + detail;
+      return out;
+    }
     if (outcome == NoInterpreter || outcome == NoModule) return "not checked because " + detail;
     constexpr std::string_view said = "not proven: ";
     return detail.starts_with(said) ? detail : std::string(said) + detail;

@@ -56,6 +56,22 @@ class Decided {
     return c.kind == ConstKind::Str ? &c : nullptr;
   }
 
+  /// ~, + or - of a number.
+  static std::optional<std::int64_t> unary(UnaryOp op, std::optional<std::int64_t> of) {
+    if (!of) return {};
+    switch (op) {
+      case UnaryOp::Invert:
+        return *of < kLargest ? std::optional(-*of - 1) : std::nullopt;
+      case UnaryOp::Plus:
+        return of;
+      case UnaryOp::Minus:
+        return -*of;
+      case UnaryOp::Not:
+        break;  // of a truth
+    }
+    return {};  // a number from the bytecode may be no operator
+  }
+
   std::optional<std::int64_t> number(ValueId v, int depth) const {
     if (depth > kDeepest || !v) return {};
     const Value& value = lifted_[v];
@@ -76,6 +92,8 @@ class Decided {
       if (!of) return {};
       return *of ? 0 : 1;
     }
+    if (value.op == Op::UNARY && value.operands.size() == 1)
+      return unary(static_cast<UnaryOp>(value.arg), operand(0));
     if (value.op == Op::COMPARE && value.operands.size() == 2) {
       if (const Const *x = text(value.operands[0]), *y = text(value.operands[1]); x && y) {
         const CompareOp op = static_cast<CompareOp>(value.arg);
@@ -149,8 +167,33 @@ class Decided {
     const Value& value = lifted_[v];
     if (value.kind == ValueKind::Operation && value.op == Op::LOAD_CONST) {
       const Const& c = module_[ConstId(value.arg)];
-      if (c.kind == ConstKind::None) return false;
-      if (c.kind == ConstKind::Str) return !c.text.empty();
+      switch (c.kind) {
+        case ConstKind::None:
+          return false;
+        case ConstKind::Str:
+        case ConstKind::Bytes:
+          return !c.text.empty();
+        case ConstKind::Float:
+          return c.re != 0;  // a NaN is true
+        case ConstKind::Complex:
+          return c.re != 0 || c.im != 0;
+        case ConstKind::Tuple:
+        case ConstKind::FrozenSet:
+          return !c.items.empty();
+        case ConstKind::Ellipsis:
+          return true;
+        case ConstKind::True:
+        case ConstKind::False:
+        case ConstKind::Int:  // below
+        case ConstKind::StopIteration:
+        case ConstKind::List:
+        case ConstKind::Set:
+        case ConstKind::Dict:
+        case ConstKind::Slice:
+        case ConstKind::Code:
+        case ConstKind::Object:
+          break;
+      }
     }
     const std::optional<std::int64_t> known = number(v, depth);
     if (!known) return {};

@@ -67,6 +67,8 @@ class Canon {
   /// same_collection() took two for the same that give their items in different orders. `in` asks
   /// items with the hash of what is looked for in that order, so `__eq__` of the program sees it.
   bool orders_differ = false;
+  /// Two classes say other lines of themselves in `__firstlineno__` (3.13+).
+  bool lines_differ = false;
   /// A NaN of live code stood for another object, which who holds one of the two can tell.
   bool nan_objects_differ = false;
   /// The NaNs that were paired, to go back to.

@@ -14,6 +14,13 @@ std::string_view last_part(std::string_view qualname) {
   return dot == std::string_view::npos ? qualname : qualname.substr(dot + 1);
 }
 
+/// Does a class store its own line with the two?
+bool is_line(const Module& module, const Instr& load, const Instr* store) {
+  return load.op == Op::LOAD_CONST && store && store->op == Op::STORE_NAME &&
+         load.arg < module.consts.size() && module[ConstId(load.arg)].kind == ConstKind::Int &&
+         module[StrId(store->arg)] == "__firstlineno__";
+}
+
 /// Operand of `instr` when `after` comes next. An instruction's operand may follow from where it
 /// stands: `__firstlineno__` is a line number, and so are two such constants equal.
 std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr, const Instr* after,
@@ -22,9 +29,7 @@ std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr,
     const Module& module = canon.module(side);
     const ConstId id(instr.arg);
     if (id.index < module.consts.size()) {
-      if (after->op == Op::STORE_NAME && module[id].kind == ConstKind::Int &&
-          module[StrId(after->arg)] == "__firstlineno__")
-        return canon.str("(line)") | 0x80000000u;
+      if (is_line(module, instr, after)) return canon.str("(line)") | 0x80000000u;
       if (after->op == Op::MAKE_FUNCTION && after->aux == 1 && module[id].kind == ConstKind::Str &&
           !compare_names)
         return canon.str(last_part(module[id].text)) | 0x80000000u;
@@ -186,6 +191,9 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                       nested))
       return part(describe(canon, kA, code_a, p) + ", but the other has " +
                   describe(canon, kB, code_b, q));
+    if (is_line(canon.module(kA), p, instr_at(cfg_a, next_a)))
+      canon.lines_differ |= canonical_arg(canon, kA, code_a, p.op, p.arg) !=
+                            canonical_arg(canon, kB, code_b, q.op, q.arg);
 
     if (block_a.region.valid() != block_b.region.valid())
       return part(describe(canon, kA, code_a, p) +

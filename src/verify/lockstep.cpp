@@ -1004,9 +1004,14 @@ class Lockstep {
       return false;
     const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
     const Const &c = ma[ConstId(p.arg)], &d = mb[ConstId(q.arg)];
-    if (x.op == Op::STORE_NAME)
-      return c.kind == ConstKind::Int && d.kind == ConstKind::Int &&
-             ma[StrId(x.arg)] == "__firstlineno__";
+    if (x.op == Op::STORE_NAME) {
+      const bool lines = c.kind == ConstKind::Int && d.kind == ConstKind::Int &&
+                         ma[StrId(x.arg)] == "__firstlineno__";
+      canon_.lines_differ |=
+          lines && canonical_arg(canon_, kA, sides_[kA].lifted->code, p.op, p.arg) !=
+                       canonical_arg(canon_, kB, sides_[kB].lifted->code, q.op, q.arg);
+      return lines;
+    }
     if (x.op != Op::MAKE_FUNCTION || x.aux != 1 || i + 1 != x.operands.size() || compare_names_)
       return false;
     const auto last = [](std::string_view text) { return text.substr(text.rfind('.') + 1); };

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bytecode/effect.h"
+#include "opcode/op_set.h"
 #include "opcode/tables.h"
 
 namespace depyf::verify_detail {
@@ -23,6 +25,11 @@ std::string_view raw_name(const CodeObject& code, const VersionTable& table, std
 bool has_opcode(const VersionTable& table, std::string_view name) {
   return std::any_of(table.opcodes.begin(), table.opcodes.end(),
                      [&](const OpcodeInfo& info) { return info.name == name; });
+}
+
+bool has_operation(const VersionTable& table, Op op) {
+  return std::any_of(table.opcodes.begin(), table.opcodes.end(),
+                     [&](const OpcodeInfo& info) { return info.op == op; });
 }
 
 bool wraps(const Instr& instr) {
@@ -110,15 +117,255 @@ class SetLocals {
   }
 };
 
+/// Follows what handlers are given on the stack (the position of the instruction that raised, and
+/// the exception that was handled before), and bools.
+class Stacks {
+ public:
+  Stacks(const Module& module, const Cfg& cfg)
+      : module_(module), cfg_(cfg), in_(cfg.size()), met_(cfg.size(), false) {}
+
+  StackProblems find() {
+    enter(cfg_.entry, {});
+    while (!work_.empty() && problem_.empty()) {
+      const std::uint32_t at = work_.back();
+      work_.pop_back();
+      walk(cfg_.blocks[at], in_[at]);
+      if (entered_ > kMostEntered) problem_ = "its stacks are too large to follow";
+    }
+    return {problem_, tests_other_, deepest_, waits_};
+  }
+
+ private:
+  enum class Kind : std::uint8_t { Other, Position, Saved, Bool, Iterator };
+  using Stack = std::vector<Kind>;
+  static constexpr std::size_t kMostEntered = std::size_t{1} << 24;
+
+  const Module& module_;
+  const Cfg& cfg_;
+  std::vector<Stack> in_;
+  std::vector<bool> met_;
+  std::vector<std::uint32_t> work_;
+  std::string problem_;
+  bool tests_other_ = false;
+  std::uint64_t deepest_ = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> waits_;
+  std::size_t entered_ = 0;  // values
+
+  void say(const Instr& instr, std::string_view what) {
+    problem_ = "at offset " + std::to_string(instr.offset) + " " + std::string(op_name(instr.op)) +
+               " " + std::string(what);
+  }
+
+  void enter(BlockId to, const Stack& stack) {
+    if (!to.valid()) return;
+    entered_ += stack.size() + 1;
+    Stack& known = in_[to.index];
+    bool changed = !met_[to.index];
+    if (changed) {
+      met_[to.index] = true;
+      known = stack;
+    } else if (known.size() != stack.size()) {
+      problem_ = "the depth of the stack depends on the way that was taken";
+      return;
+    }
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (known[i] != stack[i] && known[i] != Kind::Other) {
+        known[i] = Kind::Other;
+        changed = true;
+      }
+    if (changed) work_.push_back(to.index);
+  }
+
+  void raise(RegionId id, const Stack& stack) {
+    const Region& region = cfg_[id];
+    Stack at(region.depth, Kind::Other);
+    std::copy_n(stack.begin(), std::min(stack.size(), at.size()), at.begin());
+    if (region.entry == HandlerEntry::Six) {
+      at.insert(at.end(), 3, Kind::Saved);
+      at.insert(at.end(), 2, Kind::Other);
+    }
+    if (region.lasti) at.push_back(Kind::Position);
+    at.push_back(Kind::Other);
+    enter(region.handler, at);
+  }
+
+  void walk(const Block& block, Stack stack) {
+    Stack taken = stack, raised;
+    bool has_raised = false;
+    for (std::uint32_t i = block.first; i < block.end && problem_.empty(); ++i) {
+      const Instr& instr = cfg_.instrs[i];
+      const StackEffect effect = stack_effect(instr);
+      if (effect.pops > stack.size()) return say(instr, "takes more than the stack holds");
+      if (block.region.valid() && !cannot_raise(instr.op)) {
+        Stack below(stack.begin(),
+                    stack.begin() + static_cast<std::ptrdiff_t>(
+                                        std::min<std::size_t>(stack.size(), region_depth(block))));
+        if (!has_raised || below != raised) raise(block.region, below);
+        raised = std::move(below);
+        has_raised = true;
+      }
+      if (instr.op == Op::YIELD_FROM) waits_.emplace_back(instr.offset, stack.size());
+      taken = stack;
+      step(instr, effect, stack, taken);
+      const auto iterators = std::ranges::count(stack, Kind::Iterator);
+      deepest_ = std::max(deepest_, stack.size() + static_cast<std::uint64_t>(iterators));
+    }
+    if (!problem_.empty()) return;
+    enter(block.next, stack);
+    enter(block.target, taken);
+  }
+
+  static bool is_for_handlers(Kind kind) { return kind == Kind::Position || kind == Kind::Saved; }
+
+  /// Is a bool what it leaves on top?
+  bool gives_bool(const Instr& instr) const {
+    static constexpr OpSet bools{Op::TO_BOOL,       Op::CONTAINS,        Op::IS,
+                                 Op::EXC_MATCH,     Op::CHECK_EXC_MATCH, Op::MATCH_MAPPING,
+                                 Op::MATCH_SEQUENCE};
+    if (instr.op == Op::COMPARE) return instr.aux != 0;
+    if (instr.op == Op::LOAD_COMMON) {
+      const auto which = static_cast<CommonConstant>(instr.arg);
+      return which == CommonConstant::True_ || which == CommonConstant::False_;
+    }
+    if (instr.op != Op::LOAD_CONST) return bools[instr.op];
+    const ConstKind kind = module_[ConstId(instr.arg)].kind;
+    return kind == ConstKind::True || kind == ConstKind::False;
+  }
+
+  std::size_t region_depth(const Block& block) const { return cfg_[block.region].depth; }
+
+  /// `taken`: the stack where a branch is taken.
+  void step(const Instr& instr, const StackEffect& effect, Stack& stack, Stack& taken) {
+    const std::size_t size = stack.size(), n = instr.arg;
+    const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
+    if (instr.op == Op::COPY) {
+      if (n > 0) stack.push_back(*at(n));
+      return;
+    }
+    if (instr.op == Op::SWAP) {
+      if (n > 0) std::swap(*at(1), *at(n));
+      return;
+    }
+    if (instr.op == Op::ROT) {
+      if (n > 0) std::rotate(at(n), at(1), stack.end());
+      return;
+    }
+    if (instr.op == Op::PUSH_EXC_INFO) {
+      stack.insert(stack.end() - 1, Kind::Saved);
+      return;
+    }
+    if (instr.op == Op::WITH_EXCEPT_START) {
+      if (n == 0 || is_for_handlers(*at(n)) || is_for_handlers(*at(1)))
+        return say(instr, "finds no exit function where it looks for one");
+      stack.push_back(Kind::Other);
+      return;
+    }
+    if (instr.op == Op::POP_EXCEPT) {
+      for (std::size_t i = 1; i <= n; ++i)
+        if (*at(i) != Kind::Saved) return say(instr, "takes what is no saved exception");
+      stack.resize(size - n);
+      return;
+    }
+    static constexpr OpSet grow{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
+                                Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
+    if (grow[instr.op]) {  // what lies between the collection and its items stays as it is
+      const std::size_t items = effect.pops - effect.pushes;
+      bool wrong = is_for_handlers(*at(effect.pops));
+      for (std::size_t i = 1; i <= items; ++i) wrong |= is_for_handlers(*at(i));
+      if (wrong) return say(instr, "takes what only handlers may take");
+      stack.resize(size - items);
+      return;
+    }
+    if (instr.op == Op::END_ASYNC_FOR && n == 7) {  // restores what was saved, as POP_EXCEPT does
+      for (std::size_t i = 1; i <= n; ++i)
+        if ((*at(i) == Kind::Saved) != (i > 3 && i < 7) || *at(i) == Kind::Position)
+          return say(instr, "takes what is no saved exception");
+      stack.resize(size - n);
+      return;
+    }
+    if (instr.op == Op::RERAISE && n == 1 && instr.aux != 0 &&
+        (instr.aux >= size || *at(instr.aux + 1) != Kind::Position))
+      return say(instr, "finds no position of an instruction where it looks for one");
+    for (std::size_t i = 1; instr.op != Op::POP_TOP && i <= effect.pops; ++i)
+      if (is_for_handlers(*at(i))) return say(instr, "takes what only handlers may take");
+    const bool is_not =
+        instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
+    if (is_not || instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE)
+      tests_other_ |= *at(1) != Kind::Bool;
+    stack.resize(size - effect.pops);
+    taken = stack;
+    stack.resize(stack.size() + effect.pushes, Kind::Other);
+    if (effect.pushes > 0 && (is_not || gives_bool(instr))) stack.back() = Kind::Bool;
+    if (instr.op == Op::GET_ITER || instr.op == Op::GET_YIELD_FROM_ITER)
+      stack.back() = Kind::Iterator;
+    if (instr.op == Op::FOR_ITER) *at(2) = Kind::Iterator;
+    taken.resize(taken.size() + effect.target_pushes, Kind::Other);
+  }
+};
+
 }  // namespace
+
+StackProblems broken_stacks(const Module& module, CodeId id, const Cfg& cfg) {
+  StackProblems out = Stacks(module, cfg).find();
+  const VersionTable* table = version_table(module[id].version);
+  out.tests_other = out.tests_other && table && has_operation(*table, Op::TO_BOOL);
+  return out;
+}
+
+std::string uninterruptible_loop(const CodeObject& code, const Cfg& cfg) {
+  const VersionTable* table = version_table(code.version);
+  if (!table) return {};
+  const auto unchecked = [&](std::uint32_t offset) {
+    return raw_name(code, *table, offset) == "JUMP_BACKWARD_NO_INTERRUPT";
+  };
+  const auto ends_unchecked = [&](const Block& block) {
+    return block.end > block.first && cfg.instrs[block.end - 1].op == Op::JUMP &&
+           unchecked(cfg.instrs[block.end - 1].offset);
+  };
+  if (std::ranges::none_of(cfg.blocks, ends_unchecked)) return {};
+  // Without the blocks and edges that let others run: is there still a cycle?
+  static constexpr OpSet lets{Op::CALL,        Op::CALL_KW,    Op::CALL_EX,
+                              Op::YIELD_VALUE, Op::YIELD_FROM, Op::SEND};
+  const auto offset = [&](BlockId id) {
+    const Block& block = cfg[id];
+    return block.first < block.end ? cfg.instrs[block.first].offset : UINT32_MAX;
+  };
+  std::vector<std::vector<std::uint32_t>> edges(cfg.size());
+  std::vector<std::uint32_t> incoming(cfg.size(), 0), work;
+  for (std::uint32_t b = 0; b < cfg.size(); ++b) {
+    const Block& block = cfg.blocks[b];
+    bool checked = false;
+    for (std::uint32_t i = block.first; i < block.end; ++i) checked |= lets[cfg.instrs[i].op];
+    if (checked || block.first == block.end) continue;
+    const bool no_check = ends_unchecked(block);
+    for (const BlockId to : {block.next, block.target}) {
+      if (!to.valid() || (!no_check && offset(to) <= cfg.instrs[block.end - 1].offset)) continue;
+      edges[b].push_back(to.index);
+      ++incoming[to.index];
+    }
+  }
+  for (std::uint32_t b = 0; b < cfg.size(); ++b)
+    if (incoming[b] == 0) work.push_back(b);
+  std::size_t sorted = work.size();
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    for (const std::uint32_t to : edges[b])
+      if (--incoming[to] == 0) {
+        work.push_back(to);
+        ++sorted;
+      }
+  }
+  return sorted == cfg.size() ? std::string() : "a loop never lets signals and other threads run";
+}
 
 std::string broken_generator(const CodeObject& code, const InstrList& list) {
   const VersionTable* table = version_table(code.version);
   if (!table || !has_opcode(*table, "RETURN_GENERATOR")) return {};
   // What stands before it; 3.15 asks for a generator expression's iterator there.
   static constexpr std::string_view kPrologue[] = {
-      "COPY_FREE_VARS", "MAKE_CELL", "EXTENDED_ARG",     "NOP",
-      "RESUME",         "LOAD_FAST", "LOAD_FAST_BORROW", "GET_ITER"};
+      "COPY_FREE_VARS", "MAKE_CELL",        "EXTENDED_ARG", "NOP",      "RESUME",
+      "LOAD_FAST",      "LOAD_FAST_BORROW", "GET_ITER",     "GET_AITER"};
   bool made = false, prologue = true;
   for (std::size_t i = 0; i + 1 < code.code.size(); i += 2) {
     const OpcodeInfo& info = table->opcodes[code.code[i]];

@@ -9,6 +9,7 @@
 #include "bytecode/instr.h"
 #include "bytecode/scan.h"
 #include "flow/cfg.h"
+#include "flow/gaps.h"
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
 #include "opcode/tables.h"
@@ -76,16 +77,24 @@ struct RawCode {
     return out;
   }
 
+  /// Does the version have the opcode?
+  bool knows(std::string_view name) const {
+    return table && std::ranges::any_of(table->opcodes,
+                                        [&](const OpcodeInfo& info) { return info.name == name; });
+  }
+
+  bool is_stop_iteration(const RawInstr& raw) const {
+    if (raw.info.action != Action::Intrinsic1 || raw.operand >= table->intrinsics_1.size())
+      return false;
+    const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
+    return meaning.op == Op::INTRINSIC_1 &&
+           meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+  }
+
   /// How many instructions turn a StopIteration that leaves a generator into a RuntimeError.
   std::size_t stop_iteration_handlers() const {
-    std::size_t count = 0;
-    for (const RawInstr& raw : instrs)
-      if (raw.info.action == Action::Intrinsic1 && raw.operand < table->intrinsics_1.size()) {
-        const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
-        count += meaning.op == Op::INTRINSIC_1 &&
-                 meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
-      }
-    return count;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(instrs, [&](const RawInstr& raw) { return is_stop_iteration(raw); }));
   }
 };
 
@@ -110,12 +119,88 @@ std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
   return RawCode(code).stop_iteration_handlers() - kept;
 }
 
+/// From 3.11 on CPython reads from the operands of YIELD_VALUE and RESUME whether a generator waits
+/// for another, and whether close() may pass over its handlers: decode() leaves them out. Why they
+/// do not say what the code does, or empty.
+std::string broken_resume(const CodeObject& code, const RawCode& all) {
+  const std::vector<RawInstr>& raw = all.instrs;
+  // What may stand before the function begins; 3.15 makes a generator expression's iterator there.
+  static constexpr std::string_view kPrologue[] = {
+      "COPY_FREE_VARS", "MAKE_CELL", "NOP",      "RETURN_GENERATOR", "POP_TOP",
+      "RESUME",         "LOAD_FAST", "GET_ITER", "GET_AITER",        "LOAD_FAST_BORROW"};
+  const ResumeOperand bits = resume_operand(code.version);
+  const bool tells_handlers = all.knows("CLEANUP_THROW");
+  bool prologue = true, begun = false;
+  std::vector<std::uint64_t> rows;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const std::string_view name = raw[i].info.name;
+    if (name == "CACHE") return "the code runs into a cache";
+    if (name == "RESUME" && (i == 0 || raw[i - 1].info.name != "YIELD_VALUE")) {
+      if (!prologue || (raw[i].operand != 0 && raw[i].operand != bits.start))
+        return "RESUME stands where nothing begins";
+      begun = true;
+    }
+    if (prologue && std::ranges::find(kPrologue, name) == std::end(kPrologue)) {
+      if (!begun) return "the code does not begin with RESUME";
+      prologue = false;
+    }
+    if (name != "YIELD_VALUE") continue;
+    if (i + 1 == raw.size() || raw[i + 1].info.name != "RESUME")
+      return "no RESUME follows a YIELD_VALUE";
+    const std::uint32_t after = raw[i + 1].operand;
+    const bool waits = i > 0 && raw[i - 1].info.name == "SEND";
+    const std::uint32_t where = after & ~bits.alone;
+    bool broken = where == 0 || where > 3 || (where >= 2) != waits;
+    if (tells_handlers) {
+      // close() may pass where one handler alone stands: the one that makes a StopIteration a
+      // RuntimeError, or in a lambda, which has none, that of what waits for another generator.
+      if (rows.empty()) rows = all.rows(code.exceptiontable);
+      const auto handler = [&](std::size_t at) {
+        for (std::size_t r = 0; r + 3 < rows.size(); r += 4)
+          if (rows[r] <= at && at < rows[r + 1]) return rows[r + 2];
+        return std::uint64_t{UINT64_MAX};
+      };
+      const std::uint64_t to = handler(i);
+      const bool alone = to < raw.size() && (all.is_stop_iteration(raw[to]) ||
+                                             (waits && handler(i - 1) == UINT64_MAX));
+      if (bits.alone)
+        broken |= raw[i].operand != waits || ((after & bits.alone) != 0) != alone;
+      else
+        broken |= (raw[i].operand == 0) != (to == UINT64_MAX) || (raw[i].operand == 1) != alone;
+    }
+    if (broken) return "the operands of a YIELD_VALUE and its RESUME do not say what the code does";
+  }
+  return {};
+}
+
+/// From 3.12 on a handler stands behind what waits for another generator, which decode() takes out
+/// with the loop: does it find another stack than its CLEANUP_THROW takes for granted?
+bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems) {
+  if (problems.waits.empty()) return false;
+  const RawCode all(code);
+  if (!all.knows("CLEANUP_THROW")) return false;
+  const std::vector<std::uint64_t> rows = all.rows(code.exceptiontable);
+  return std::ranges::any_of(problems.waits, [&](const auto& wait) {
+    const auto [offset, depth] = wait;
+    const std::uint64_t yields = all.index[offset / 2] + 1;
+    for (std::size_t r = 0; r + 3 < rows.size(); r += 4) {
+      if (rows[r] > yields || yields >= rows[r + 1]) continue;
+      const std::uint64_t cut = rows[r + 3] >> 1;
+      // Of iterators that take two places `depth` counts one.
+      return iterators_take_two(code.version) ? cut < depth : cut != depth;
+    }
+    return false;
+  });
+}
+
 /// What decode() takes for granted: cells are made and free variables copied as the variables say,
 /// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code) {
-  const std::vector<RawInstr> raw = RawCode(code).instrs;
+  const RawCode all(code);
+  const std::vector<RawInstr>& raw = all.instrs;
   std::uint32_t free = 0, copied = 0;
   bool prologue = false;
+  const bool precalls = all.knows("PRECALL");
   std::vector<std::uint8_t> made(code.slots.size(), 0);
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const std::string_view name = raw[i].info.name;
@@ -133,9 +218,18 @@ std::string broken_promise(const CodeObject& code) {
                                      raw[i + 1].operand != raw[i].operand)) {
       return "PRECALL counts " + std::to_string(raw[i].operand) +
              " arguments, but no CALL of as many follows";
+    } else if (name == "GEN_START" && i > 0) {
+      return "a generator starts behind its first instruction";
+    } else if (name == "CALL" && precalls && (i == 0 || raw[i - 1].info.name != "PRECALL")) {
+      return "no PRECALL stands before a CALL";
     }
   }
-  if (!prologue) return {};
+  // It takes the first value that a generator is sent from the stack.
+  if (all.knows("GEN_START") && ((code.flags & (kGenerator | kCoroutine | kAsyncGenerator)) != 0) !=
+                                    (!raw.empty() && raw[0].info.name == "GEN_START"))
+    return "GEN_START is not where a generator begins";
+  if (!code.version.has_exception_table()) return {};
+  if (std::string problem = broken_resume(code, all); !problem.empty()) return problem;
   for (std::size_t i = 0; i < code.slots.size(); ++i) {
     free += (code.slots[i].kind & kFree) != 0;
     if (((code.slots[i].kind & kCell) != 0) != (made[i] != 0))
@@ -159,40 +253,6 @@ void mark_own_cells(const CodeObject& code, InstrList& list) {
   std::size_t next = 0;
   for (Instr& instr : list.instrs)
     if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size()) instr.aux = made[next++];
-}
-
-/// From 3.13 on a test compares with True and False: what it tests must have gone through bool()
-/// before. lift() takes that for granted.
-bool tests_what_is_no_bool(const CodeObject& code, const Cfg& cfg) {
-  const VersionTable* table = version_table(code.version);
-  if (!table || std::none_of(table->opcodes.begin(), table->opcodes.end(),
-                             [](const OpcodeInfo& info) { return info.op == Op::TO_BOOL; }))
-    return false;
-  for (const Block& block : cfg.blocks) {
-    if (block.end - block.first < 2) continue;
-    const Op test = cfg.instrs[block.end - 1].op;
-    std::uint32_t at = block.end - 2;
-    while (at > block.first && cfg.instrs[at].op == Op::COPY) --at;
-    const Instr& before = cfg.instrs[at];
-    if (test != Op::BRANCH_TRUE && test != Op::BRANCH_FALSE) continue;
-    switch (arg_kind(before.op)) {
-      case ArgKind::Str:
-      case ArgKind::Local:
-      case ArgKind::Deref:
-        return true;
-      case ArgKind::Const:
-        continue;
-      case ArgKind::Plain:
-        break;
-    }
-    if (before.op == Op::LOAD_SUBSCR || before.op == Op::CALL || before.op == Op::CALL_KW ||
-        before.op == Op::CALL_EX || before.op == Op::BINARY || before.op == Op::INPLACE ||
-        before.op == Op::YIELD_VALUE || before.op == Op::YIELD_FROM ||
-        before.op == Op::LOAD_SLICE || before.op == Op::GET_LEN ||
-        (before.op == Op::COMPARE && before.aux == 0))
-      return true;
-  }
-  return false;
 }
 
 /// Does everything that is reached from the handler of `region` leave alone what lies below it on
@@ -237,7 +297,8 @@ bool handler_stays_above(const Cfg& cfg, const Region& region) {
 /// or else (as in the contexts that Dynamo puts around a call whose operands lie on the stack) what
 /// the handler leads to never looks below its own values. False in code that no compiler makes,
 /// which may do anything.
-bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
+/// `handlers`: also what handlers want.
+bool stack_is_sound(const CodeObject& code, const Cfg& cfg, bool handlers) {
   constexpr std::uint64_t kUnknown = UINT64_MAX;
   // Where KW_NAMES hands the names over, the constant that decode() puts before the call is not on
   // the stack.
@@ -269,7 +330,7 @@ bool stack_is_sound(const CodeObject& code, const Cfg& cfg) {
       const StackEffect effect = stack_effect(instr);
       if (effect.pops > depth) return false;
       const std::uint64_t least = depth - effect.pops + std::min(effect.pops, effect.pushes);
-      if (region && !cannot_raise(instr.op) && least < region->depth) {
+      if (handlers && region && !cannot_raise(instr.op) && least < region->depth) {
         std::uint8_t& known = shallow[block.region.index];
         if (known == 0) known = handler_stays_above(cfg, *region) ? 1 : 2;
         if (known == 2) return false;
@@ -581,6 +642,8 @@ class Verifier {
       cfg_a = build_cfg(a_, x, list_a);
       cfg_b = build_cfg(b_, y, list_b);
     } catch (const Error& error) {
+      // What cannot be read does something else for all that is known; CPython may read on.
+      out.kind = VerdictKind::Unproven;
       out.detail = error.what();
       return out;
     }
@@ -604,20 +667,22 @@ class Verifier {
     const Canon::NanPairs nan_pairs = canon_.nan_pairs;
     Pairs nested;
     canon_.renamed.clear();
-    canon_.orders_differ = canon_.nan_objects_differ = false;
+    canon_.orders_differ = canon_.nan_objects_differ = canon_.lines_differ = false;
     const std::optional<Difference> first =
         exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
       const bool sequence =
           same_sequence(canon_, x, list_a, y, list_b, options_.compare_names, dead_) &&
           same_instructions(a_[x], b_[y]);
-      if (!problem.empty() && !sequence) return refuse(problem);
-      out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
-      if (canon_.orders_differ) {
-        out.kind = VerdictKind::Equivalent;
-        add(out.detail, kOrder);
+      if (sequence) problem.clear();  // the same, whatever that is
+      if (!sequence || a_[x].stacksize != b_[y].stacksize) {
+        if (problem.empty()) problem = unsound(kA, x, list_a, cfg_a);
+        if (problem.empty()) problem = unsound(kB, y, list_b, cfg_b);
+        if (!problem.empty()) return refuse(problem);
       }
-      if (canon_.nan_objects_differ) add(out.detail, kNans);
+      out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
+      if (canon_.orders_differ) out.kind = VerdictKind::Equivalent;
+      add_left_out(out.detail);
       adopt(nested);
       return out;
     }
@@ -629,10 +694,9 @@ class Verifier {
       return unproven;
     };
     // On either side, or on both: nothing can be said about code that does so.
-    if (tests_what_is_no_bool(a_[x], cfg_a) || tests_what_is_no_bool(b_[y], cfg_b))
-      return part(" (and one side tests a value that is no bool)");
-    if (!stack_is_sound(a_[x], cfg_a) || !stack_is_sound(b_[y], cfg_b))
-      return part(" (and one side leaves its stack)");
+    problem = unsound(kA, x, list_a, cfg_a, true);
+    if (problem.empty()) problem = unsound(kB, y, list_b, cfg_b, true);
+    if (!problem.empty()) return part((" (and " + problem + ")").c_str());
 
     const bool dynamo = root && options_.dynamo;
     const bool live = root && options_.lifetimes;
@@ -641,7 +705,7 @@ class Verifier {
     const Cfg locals_b = live ? std::move(cfg_b) : cells_as_locals(kB, y, std::move(cfg_b));
     for (const bool rename : {false, true}) {
       canon_.nan_pairs = nan_pairs;
-      canon_.orders_differ = canon_.nan_objects_differ = false;
+      canon_.orders_differ = canon_.nan_objects_differ = canon_.lines_differ = false;
       Pairs lifted_nested;
       std::string what;
       std::optional<Verdict> refused =
@@ -651,8 +715,7 @@ class Verifier {
         adopt(lifted_nested);
         out.kind = VerdictKind::Equivalent;
         out.detail = what;
-        if (canon_.orders_differ) add(out.detail, kOrder);
-        if (canon_.nan_objects_differ) add(out.detail, kNans);
+        add_left_out(out.detail);
         return out;
       }
       if (!rename) out = *refused;
@@ -660,6 +723,39 @@ class Verifier {
     }
     canon_.renamed.clear();
     return out;
+  }
+
+  /// What the comparison of constants passed over.
+  void add_left_out(std::string& detail) const {
+    if (canon_.orders_differ) add(detail, kOrder);
+    if (canon_.nan_objects_differ) add(detail, kNans);
+    if (canon_.lines_differ) add(detail, kLines);
+  }
+
+  /// Why nothing can be said about the code, which no compiler makes: CPython believes what the
+  /// code says about its stack. Empty where it may. `tests`: lift() counts on what tests take.
+  std::string unsound(Which side, CodeId id, const InstrList& list, const Cfg& cfg,
+                      bool tests = false) {
+    Module& module = side == kA ? a_ : b_;
+    const CodeObject& code = module[id];
+    if (std::string problem = uninterruptible_loop(code, cfg); !problem.empty()) return problem;
+    // As CPython runs it: build_cfg() takes out handlers that no source says.
+    const bool handles = !cfg.regions.empty() || !list.rows.empty();
+    std::optional<Cfg> as_written;
+    if (handles) as_written = build_cfg_by_table(module, id, list);
+    const Cfg& run = handles ? *as_written : cfg;
+    const StackProblems problems = broken_stacks(module, id, run);
+    if (!problems.handlers.empty()) return problems.handlers;
+    if (tests && problems.tests_other) return "one side tests a value that is no bool";
+    if (handles && waits_at_other_depth(code, problems))
+      return "a handler of `await` or `yield from` cuts the stack at another depth";
+    const bool iterators = iterators_take_two(code.version);
+    const std::uint64_t least = dropped_handlers(code, list) > 0 ? 2 : 0;
+    // Those that only restore the state find less than they want in Dynamo's contexts.
+    const bool sound = code.stacksize >= std::max(least, iterators ? problems.deepest : 0) &&
+                       stack_is_sound(code, cfg, true) &&
+                       (!handles || stack_is_sound(code, run, false));
+    return sound ? std::string() : "one side leaves its stack";
   }
 
   /// The same code, byte by byte, and the same variables.
@@ -723,12 +819,12 @@ class Verifier {
       const bool lifetimes =
           options_.lifetimes && x == pairs_.list()[0].first && y == pairs_.list()[0].second;
       std::string outlives;
+      const bool frees = !lifetimes && (makes_values(lifted_a) || makes_values(lifted_b));
       if (!lifetimes) {
         for (std::string_view name : outliving(lifted_b, b_, simplify_b.promotable))
           outlives += (outlives.empty() ? "" : ", ") + quoted(name);
         if (!outlives.empty())
           outlives = "ignored: values stay in " + outlives + " when nothing reads them any more";
-        if (makes_values(lifted_a) || makes_values(lifted_b)) add(outlives, kDeaths);
       }
       if (rename) add(outlives, renamed_unset(kA, lifted_a, kB, lifted_b));
       if (lifetimes) {
@@ -751,14 +847,25 @@ class Verifier {
       std::optional<Difference> difference =
           lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested,
                               lifetimes ? options_.calls : nullptr);
-      if (!difference && lifetimes) {
-        // Once more, with what the stack holds at each effect.
+      // Once more, with what the stack holds at each effect.
+      const auto held_difference = [&](Pairs& functions) {
         lifted_a = lift(a_, x, cfg_a, true);
         lifted_b = lift(b_, y, cfg_b, true);
         simplify(lifted_a, a_, simplify_a);
         simplify(lifted_b, b_, simplify_b);
-        difference =
-            lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo, nested);
+        return lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo,
+                                   functions);
+      };
+      if (!difference && lifetimes) difference = held_difference(nested);
+      if (!difference && frees) {
+        bool same = false;
+        try {
+          Pairs functions;
+          same = !held_difference(functions);
+        } catch (const Error&) {
+          same = false;  // too large to compare
+        }
+        if (!same) add(outlives, kDeaths);
       }
       if (!difference) {
         add(ignored, outlives);
@@ -841,6 +948,8 @@ class Verifier {
       "ignored: the order in which `in` asks the items of a set of constants";
   static constexpr std::string_view kNans =
       "ignored: NaN constants of the two are not the same objects";
+  static constexpr std::string_view kLines =
+      "ignored: the line numbers that classes have in `__firstlineno__`";
   static constexpr std::string_view kDeaths =
       "ignored: when values that no variable holds are freed";
 

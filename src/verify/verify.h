@@ -65,7 +65,7 @@ struct VerifyOptions {
 /// Constants: by type and value (0.0 ≠ -0.0, 1 ≠ True), a NaN also by which object it is, a
 /// frozenset also by the order in which it gives its items unless it is only searched, live objects
 /// by Const::object, so both must share one table. Nested code objects are compared in pairs as
-/// they are met; `kind` is the worst of all. Input that cannot be decoded or lifted is different.
+/// they are met; `kind` is the worst of all. Input that cannot be decoded or lifted is unproven.
 Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b,
                const VerifyOptions& options = {});
 

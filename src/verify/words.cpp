@@ -82,6 +82,8 @@ std::string Words::value(ValueId id, unsigned depth) const {
       break;
   }
   const std::span<const ValueId> in = v.operands;
+  if (v.op == Op::LOAD_COMMON)
+    return std::string(common_constant_text(static_cast<CommonConstant>(v.arg)));
   if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_FROM_DICT_OR_GLOBALS)
     return name(v.arg);
   if (depth == 0) return "…";

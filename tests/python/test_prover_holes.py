@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import struct
 import subprocess
 import sys
@@ -410,3 +411,215 @@ def test_a_nan_that_is_another_object_is_said():
         a, b = (function("def f(): return 'K'", K=value) for value in pair)
         assert "NaN" in depyf.compare(a, b).ignored
         assert depyf.compare(a, a).ignored == ""
+
+
+# ---------------------------------------------------------------- what CPython believes
+HANDLERS = """
+import dis, sys, types, warnings
+warnings.simplefilter("ignore")
+from depyf import _core
+from depyf.code_edit import replace
+
+def function(source):
+    module = compile(source, "<test>", "exec")
+    return next(c for c in module.co_consts if isinstance(c, types.CodeType))
+
+def verdict(a, b):
+    return _core.compare(a, b, True, decompiled=False)[0]
+
+def operands(code, name, *others):
+    raw = bytearray(code.co_code)
+    for one in dis.get_instructions(code):
+        if one.opname == name:
+            for other in others:
+                if other != raw[one.offset + 1]:
+                    changed = bytearray(raw)
+                    changed[one.offset + 1] = other
+                    yield replace(code, co_code=bytes(changed))
+
+def swapped(code, name, other):
+    raw = bytearray(code.co_code)
+    for one in dis.get_instructions(code):
+        if one.opname == name:
+            changed = bytearray(raw)
+            changed[one.offset] = dis.opmap[other]
+            after = one.offset + 2
+            while after < len(raw) and raw[after] == dis.opmap.get("CACHE"):
+                changed[after] = dis.opmap["NOP"]
+                changed[one.offset + 1] -= other.startswith("JUMP_BACKWARD")
+                after += 2
+            yield replace(code, co_code=bytes(changed))
+
+CLEANUP = function("def f(a, b):\\n try:\\n  a()\\n except E as e:\\n  b()\\n finally:\\n  b(1)\\n")
+WITH = function("def f(a, b):\\n with a as x:\\n  b(x)\\n return 1\\n")
+"""
+TABLES = ["3.11", "3.12", "3.13", "3.14", "3.15"]
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_what_a_reraise_takes_for_a_position_is_one(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "for code in (CLEANUP, WITH):\n"
+        "    for other in operands(code, 'RERAISE', 1, 2, 3, 255):\n"
+        "        print(verdict(code, other), verdict(other, code))\n",
+    )
+    assert set(said.split()) == {"unproven"}, said
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_the_bit_that_asks_for_a_position_counts(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "for code in (CLEANUP, WITH):\n"
+        "    table, found = bytearray(code.co_exceptiontable), 0\n"
+        "    numbers = [i for i, byte in enumerate(table) if not byte & 64]\n"
+        "    for i in numbers[3::4]:\n"
+        "        changed = bytes(table[:i]) + bytes([table[i] ^ 1]) + bytes(table[i + 1:])\n"
+        "        print(verdict(code, replace(code, co_exceptiontable=changed)))\n",
+    )
+    assert len(said.split()) > 4 and set(said.split()) == {"unproven"}, said
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_a_row_that_leads_nowhere_is_not_told_apart_but_unproven(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "table = bytearray(CLEANUP.co_exceptiontable)\n"
+        "rows = [i for i, byte in enumerate(table) if byte & 128]\n"
+        "at = next(i for i in range(rows[0], len(table)) if i - rows[0] == 2)\n"
+        "table[at] = 63\n"
+        "print(verdict(CLEANUP, replace(CLEANUP, co_exceptiontable=bytes(table))))\n",
+    )
+    assert said.split() == ["unproven"], said
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_a_loop_that_lets_no_signal_in_is_not_one_that_does(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "spin = function('def f(a):\\n while True:\\n  pass\\n')\n"
+        "calls = function('def f(a):\\n while True: a()\\n')\n"
+        "for code in (spin, calls):\n"
+        "    for other in swapped(code, 'JUMP_BACKWARD', 'JUMP_BACKWARD_NO_INTERRUPT'):\n"
+        "        print(verdict(code, other))\n",
+    )
+    assert said.split() == ["unproven", "exact"], said
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_what_close_and_send_read_from_a_yield_counts(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a):\\n try:\\n  yield a\\n finally:\\n  a()\\n')\n"
+        "for other in operands(code, 'RESUME', 0, 3, 5, 9, 255):\n"
+        "    print(verdict(code, other))\n"
+        "for other in operands(code, 'YIELD_VALUE', 1) if sys.version_info >= (3, 12) else ():\n"
+        "    print(verdict(code, other))\n"
+        "for name in ('RESUME', 'YIELD_VALUE'):\n"
+        "    for other in swapped(code, name, 'NOP'):\n"
+        "        print(verdict(code, other))\n",
+    )
+    assert set(said.split()) == {"unproven"}, said
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.14"])
+def test_code_that_says_its_stack_is_smaller_than_it_is_is_not_proven(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b): return a(b, [1, b, a(2)])')\n"
+        "print(verdict(code, replace(code, co_stacksize=code.co_stacksize + 1)))\n"
+        "print(verdict(code, replace(code, co_stacksize=2)))\n",
+    )
+    assert said.split()[0] in PROVEN and said.split()[1] == "unproven", said
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_what_the_compiler_makes_is_not_refused(version):
+    """A larger stack makes the prover look at all that CPython believes."""
+    said = pythons.run(
+        version,
+        HANDLERS + "sources = [\n"
+        "    'async def f(a, b):\\n async for x in a: b(x)\\n else: b()\\n',\n"
+        "    'async def f(a, b):\\n async with a as x: await b(x)\\n return [y async for y in a]\\n',\n"
+        "    'def f(a, b):\\n for i in a:\\n  try: b(i)\\n  except (T, E) as e: continue\\n'\n"
+        "    '  finally: b([j for j in a])\\n',\n"
+        "    'f = lambda: (yield)', 'f = lambda a: (yield from a())',\n"
+        "    'async def f(a): return (x async for x in a)',\n"
+        "    'f = lambda a: (x async for x in a)' if sys.version_info >= (3, 8) else 'f = lambda: 1',\n"
+        "]\n"
+        "if sys.version_info >= (3, 11):\n"
+        "    sources.append('def f(a, b):\\n for i in a:\\n  try: b(i)\\n  except* T as e: b(e)\\n'\n"
+        "                   '  except* E: b()\\n  finally: b(2)\\n')\n"
+        "def grown(code):\n"
+        "    return replace(code, co_stacksize=code.co_stacksize + 1, co_consts=tuple(\n"
+        "        grown(c) if isinstance(c, types.CodeType) else c for c in code.co_consts))\n"
+        "for source in sources:\n"
+        "    code = function(source)\n"
+        "    said = _core.compare(code, grown(code), True, decompiled=False)\n"
+        "    print(*((said[0],) if said[0] == 'identical' else (said, source)))\n",
+    )
+    assert set(said.split()) == {"identical"}, said
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
+def test_a_test_takes_a_bool(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "jump = function('def f(a, b):\\n with a: b()\\n return 1\\n')\n"
+        "for other in swapped(jump, 'TO_BOOL', 'NOP'):\n"
+        "    raw = bytearray(other.co_code)\n"
+        "    for one in dis.get_instructions(jump):\n"
+        "        if one.opname == 'TO_BOOL':\n"
+        "            for i in range(one.offset, one.offset + 8, 2): raw[i] = dis.opmap['NOP']\n"
+        "    print(verdict(jump, replace(other, co_code=bytes(raw))))\n",
+    )
+    assert set(said.split()) == {"unproven"}, said
+
+
+def test_a_reason_names_a_constant_of_the_interpreter():
+    a, b = (
+        function("def f(a):\n assert a\n return 1"),
+        function("def f(a):\n if not a: g()\n return 1"),
+    )
+    found = _core.compare(a, b)
+    assert found[0] not in PROVEN and "AssertionError" in found[1] and "LOAD_COMMON" not in found[1]
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("x = g(a)\n return x", "return g(a)"),
+        ("if a: return g(b)\n return h()", "return g(b) if a else h()"),
+        ("for i in a:\n  i.x\n return 1", "for j in a:\n  j.x\n return 1"),
+        ("t = (a, b)\n return t", "return (a, b)"),
+    ],
+)
+def test_what_dies_at_the_same_places_is_not_said_to_be_ignored(a, b):
+    said = depyf.compare(*(source_function("def f(a, b, g=0, h=0):\n " + body) for body in (a, b)))
+    assert said and "are freed" not in said.ignored, said
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
+def test_the_line_of_a_class_is_said_to_be_ignored(version):
+    said = pythons.run(
+        version,
+        HANDLERS
+        + "one, other = 'def f():\\n class C: pass\\n', 'def f():\\n\\n class C: pass\\n'\n"
+        "print(_core.compare(function(one), function(one), True)[1])\n"
+        "print(_core.compare(function(one), function(other), True)[1])\n",
+    )
+    assert said.splitlines()[0] == "" and "__firstlineno__" in said.splitlines()[1], said
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_code_that_no_compiler_makes_is_not_taken_for_its_original(version):
+    """A short form of scripts/attack --hostile."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import hostile_run\n"
+        "verdicts, wrong = hostile_run.run(20261124, 0, 500)\n"
+        "print(verdicts, wrong, file=sys.stderr)\n"
+        "assert not wrong and verdicts['identical'] > 20 and verdicts['unproven'] > 100"
+    )
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "oracle")
+    pythons.run(version, program, folder)
