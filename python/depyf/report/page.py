@@ -242,9 +242,7 @@ def _when(run: Document) -> str:
     if not isinstance(started, (int, float)) or started <= 0:
         return ""
     try:
-        # strftime would call that of the module `time`, which may be the program's own
-        moment = datetime.datetime.fromtimestamp(started).timetuple()
-        return "%04d-%02d-%02d %02d:%02d" % moment[:5]
+        return datetime.datetime.fromtimestamp(started).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):
         return ""
 

@@ -19,8 +19,7 @@ from depyf.torch.numbers.nodes import (
     watching_interpreter,
 )
 from depyf.torch.numbers.results import Nonfinite, NonfiniteReport, statistics
-from depyf.torch.state import OwnCompiles, State, fresh_function
-from depyf.torch_wrappers import unwrapped
+from depyf.torch.state import OwnCompiles, State, fresh_function, unwrap
 
 
 class _Finder:
@@ -248,7 +247,7 @@ def find_nonfinite(
         ImportError: torch is not installed.
     """
     torch = compat.require_torch()
-    target = unwrapped(fn)
+    target = unwrap(fn)
     finder = _Finder(parameters=parameter_names(target, len(args)))
     state = State(target, args, kwargs)
     with OwnCompiles():

@@ -15,8 +15,7 @@ from depyf.torch.numbers.recorded import (
     eager_calls,
 )
 from depyf.torch.numbers.results import Stage, StageComparison
-from depyf.torch.state import OwnCompiles, State, fresh_function
-from depyf.torch_wrappers import unwrapped
+from depyf.torch.state import OwnCompiles, State, fresh_function, unwrap
 
 STAGES = ("eager", "captured graph", "AOT graph", "inductor")
 
@@ -51,7 +50,7 @@ def compare_stages(
         Exception: what the function raises when it is run eagerly.
     """
     torch = compat.require_torch()
-    target = unwrapped(fn)
+    target = unwrap(fn)
     state = State(target, args, kwargs)
     leaves = state.leaves()
     measure = Measure(rtol, atol)
