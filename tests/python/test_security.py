@@ -14,6 +14,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(files.__file__))
 _KNOWN = {
     ("launch.py", "exec"),  # `depyf run`: the program that the user gave to be run
     ("__init__.py", "import_module"),  # depyf's own modules, from a table
+    ("explain/__init__.py", "import_module"),  # depyf's own modules, two names
+    ("torch/debug.py", "exec"),  # a constant text, placed at the user's line for breakpoint()
     ("torch/fullcode.py", "import_module"),  # written into a file that the user may run
 }
 
