@@ -393,8 +393,13 @@ def run(seed, first, count, until=float("inf")):
     return verdicts, wrong
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(run=run, description=__doc__, kind="", of_wrong=lambda seed, number: ""):
+    """Runs an attack as the options say and prints its line of figures.
+
+    `run(seed, first, count)` gives how often each verdict came and the wrong pairs with their
+    reason; `of_wrong(seed, number)` is what is printed of a wrong pair before its reason.
+    """
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10000)
@@ -403,12 +408,14 @@ def main():
     started = time.time()
     verdicts, wrong = run(options.seed, options.first, options.count)
     for number, what in list(wrong.items())[: options.show]:
-        print("WRONG %d/%d\n%s" % (options.seed, number, what))
+        head = "WRONG %d/%d" % (options.seed, number)
+        print("%s%s\n%s" % (head, of_wrong(options.seed, number), what))
     print(
-        "%d.%d seed %d, %d to %d: %d pairs, %s; %d wrong; %.0f s"
+        "%d.%d%s seed %d, %d to %d: %d pairs, %s; %d wrong; %.0f s"
         % (
             sys.version_info[0],
             sys.version_info[1],
+            kind,
             options.seed,
             options.first,
             options.first + options.count - 1,

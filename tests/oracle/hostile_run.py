@@ -15,14 +15,12 @@ several.
     python3.X tests/oracle/hostile_run.py --seed 1 --first 0 --count 100000
 """
 
-import argparse
 import dis
 import os
 import random
 import signal
 import struct
 import sys
-import time
 import types
 import warnings
 
@@ -610,35 +608,11 @@ def run(seed, first, count, batch=200):
     return verdicts, wrong
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--show", type=int, default=3, help="wrong pairs that are printed")
-    options = parser.parse_args()
-    started = time.time()
-    verdicts, wrong = run(options.seed, options.first, options.count)
-    for number, what in list(wrong.items())[: options.show]:
-        done, codes = pair(options.seed, number)
-        said = accepted(codes[::-1] if number % 2 else codes)
-        print("WRONG %d/%d %s\n%s\n%s" % (options.seed, number, said, done, what))
-    print(
-        "%d.%d hostile, seed %d, %d to %d: %d pairs, %s; %d wrong; %.0f s"
-        % (
-            VERSION[0],
-            VERSION[1],
-            options.seed,
-            options.first,
-            options.first + options.count - 1,
-            sum(verdicts.values()),
-            ", ".join("%d %s" % (n, word) for word, n in sorted(verdicts.items())),
-            len(wrong),
-            time.time() - started,
-        )
-    )
-    return bool(wrong)
+def of_wrong(seed, number):
+    """The verdict of a wrong pair, and what was done to make it."""
+    done, codes = pair(seed, number)
+    return " %s\n%s" % (accepted(codes[::-1] if number % 2 else codes), done)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(base.main(run, __doc__, " hostile,", of_wrong))
