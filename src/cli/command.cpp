@@ -143,25 +143,46 @@ bool is_of_the_package(std::string_view verb) {
   return verb == "run" || verb == "report" || verb == "diff";
 }
 
+Verb parse_verb(const std::string& text, bool in_python) {
+  constexpr std::pair<std::string_view, Verb> kVerbs[] = {
+      {"decompile", Verb::Decompile},
+      {"dis", Verb::Dis},
+      {"dump", Verb::Dump},
+      {"compare", Verb::Compare},
+      {"completion", Verb::Completion},
+  };
+  for (const auto& [name, verb] : kVerbs)
+    if (text == name) return verb;
+  throw UsageError(std::string(text.starts_with('-') ? "unknown option" : "unknown command") +
+                   " '" + text + "': expected " +
+                   (in_python ? "run, report, diff, decompile, dis, dump, compare or completion"
+                              : "decompile, dis, dump, compare or completion"));
+}
+
+/// Throws UsageError where options that are right by themselves do not go together.
+void check_options(const Options& options) {
+  if (options.verb == Verb::Completion) {
+    if (options.paths.size() != 1 || !completion_script(options.paths[0]))
+      throw UsageError("completion takes the name of a shell: bash, zsh or fish");
+    return;
+  }
+  if (options.paths.empty() && options.modules.empty())
+    throw UsageError("no input: give a .pyc file, a folder, a zip file or -m MODULE");
+  if (options.verb == Verb::Compare && options.paths.size() != 2)
+    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
+                     " were given");
+  if (options.verb == Verb::Dump && options.stage.has_value() != options.after.empty())
+    throw UsageError("dump needs --stage or --after, and not both");
+  const Stage stage = options.stage.value_or(Stage::Bytecode);
+  if (options.format == Format::Dot && options.after.empty() &&
+      !stages()[static_cast<std::size_t>(stage)].is_graph)
+    throw UsageError(
+        "--format dot shows graphs: those of --stage flow, lift and simplify, and of --after");
+}
+
 Options parse_options(std::span<const std::string> arguments, bool in_python) {
-  const std::string_view expected =
-      in_python ? "run, report, diff, decompile, dis, dump, compare or completion"
-                : "decompile, dis, dump, compare or completion";
   Options options;
-  const std::string& verb = arguments[0];
-  if (verb == "decompile")
-    options.verb = Verb::Decompile;
-  else if (verb == "dis")
-    options.verb = Verb::Dis;
-  else if (verb == "dump")
-    options.verb = Verb::Dump;
-  else if (verb == "compare")
-    options.verb = Verb::Compare;
-  else if (verb == "completion")
-    options.verb = Verb::Completion;
-  else
-    throw UsageError(std::string(verb.starts_with('-') ? "unknown option" : "unknown command") +
-                     " '" + verb + "': expected " + std::string(expected));
+  options.verb = parse_verb(arguments[0], in_python);
   bool only_paths = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string name = arguments[i];
@@ -228,23 +249,7 @@ Options parse_options(std::span<const std::string> arguments, bool in_python) {
     else
       throw UsageError("unknown option '" + name + "'");
   }
-  if (options.verb == Verb::Completion) {
-    if (options.paths.size() != 1 || !completion_script(options.paths[0]))
-      throw UsageError("completion takes the name of a shell: bash, zsh or fish");
-    return options;
-  }
-  if (options.paths.empty() && options.modules.empty())
-    throw UsageError("no input: give a .pyc file, a folder, a zip file or -m MODULE");
-  if (options.verb == Verb::Compare && options.paths.size() != 2)
-    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
-                     " were given");
-  if (options.verb == Verb::Dump && options.stage.has_value() != options.after.empty())
-    throw UsageError("dump needs --stage or --after, and not both");
-  const Stage stage = options.stage.value_or(Stage::Bytecode);
-  if (options.format == Format::Dot && options.after.empty() &&
-      !stages()[static_cast<std::size_t>(stage)].is_graph)
-    throw UsageError(
-        "--format dot shows graphs: those of --stage flow, lift and simplify, and of --after");
+  check_options(options);
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include "flow/cfg.h"
 #include "lift/lifted.h"
 #include "pipeline/pipeline.h"
+#include "simplify/simplify.h"
 #include "structure/structure.h"
 
 namespace depyf {
@@ -20,7 +21,11 @@ struct Front {
 /// Stage::Structure, other code only for Stage::Simplify. Throws Error where a stage does.
 Front run_front(Module& module, CodeId code, Stage until, const DecompileOptions& options);
 
-/// What structure() gets for such code.
+/// Is this code object Dynamo's, by its names or by what `options` say?
+bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& options);
+
+/// What simplify() and structure() get for such code.
+SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options);
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options);
 
 }  // namespace depyf

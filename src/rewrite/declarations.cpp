@@ -433,6 +433,169 @@ std::vector<StrId> globals_of_annotations(const Rewriter& r) {
   return names;
 }
 
+/// What find_declarations() learns, one kind of scope after the other.
+class DeclarationFinder {
+ public:
+  explicit DeclarationFinder(Rewriter& r)
+      : r_(r),
+        own_(r.ast.bodies[r.code.index]),
+        statements_(r.role != Role::Lambda && r.role != Role::Comprehension),
+        globals_(statements_ ? r.globals : own_.outer_globals),
+        nonlocals_(statements_ ? r.nonlocals : own_.outer_nonlocals),
+        any_free_(std::any_of(r.object.slots.begin(), r.object.slots.end(),
+                              [](const Slot& slot) { return slot.kind & kFree; })),
+        uses_{r} {
+    uses_.collect();
+    // Only names that are spelt the same as in the table of variables can be looked up there. What
+    // is asked is of use only beside free variables.
+    if (!any_free_) return;
+    for (const Slot& slot : r.object.slots) slot_kinds_[name_of(slot).index] |= slot.kind;
+  }
+
+  void find() {
+    for (const auto& [name, use] : uses_.by_name.entries()) declare(StrId(name), use);
+    declare_for_nested();
+    if (!statements_ && any_free_) {
+      for (const Slot& slot : r_.object.slots)
+        if ((slot.kind & kFree) && is_unread(name_of(slot))) own_.unread.push_back(name_of(slot));
+    }
+    if (r_.role == Role::Class) find_of_class();
+    if (r_.role == Role::Function) find_of_function();
+    r_.lacks_yield = r_.role == Role::Function && !uses_.yields &&
+                     (r_.object.flags & (kGenerator | kAsyncGenerator));
+  }
+
+ private:
+  /// What the uses of a name in this body ask for.
+  void declare(StrId name, std::uint32_t use) {
+    const bool in_class = r_.role == Role::Class;
+    const bool looked_up = in_class || r_.role == Role::Module;
+    const bool global =
+        (use & kStoredGlobal) ||
+        ((use & kLoadedGlobal) &&
+         (looked_up || (enclosing_function_has(r_, name) && !undeclared_in_module(r_, name))));
+    const std::uint8_t kind = (use & kStoredDeref) ? kind_of(name) : std::uint8_t{0};
+    const bool nonlocal = (kind & kFree) && (in_class || !(kind & kCell));
+    const bool unbound = in_class && (use & kLoadedName) && !(use & kStoredName);
+    if (!global && !nonlocal && !unbound) return;
+    const std::string_view text = r_.module[name];
+    if (compiler_name(text, in_class && !(use & kStored))) return;
+    // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c,
+    // compiler_assert).
+    const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) && looked_up &&
+                         !has_assertion_constant(r_.module);
+    if (asserts) return;
+    if (global) add_once(globals_, name);
+    if (nonlocal) add_once(nonlocals_, name);
+    if (unbound && !(text.starts_with("__") && text.ends_with("__")) &&
+        enclosing_function_has(r_, name))
+      add_once(r_.unbound, name);
+  }
+
+  /// What lambdas and comprehensions inside cannot declare themselves. The walrus of a
+  /// comprehension declares what it binds for a module.
+  void declare_for_nested() {
+    if (r_.role == Role::Module) {
+      for (ExprId maker : r_.makers)
+        if (const Body* inner = body_of(maker))
+          for (StrId name : inner->outer_globals) uses_.walruses.push_back(name);
+      for (StrId name : uses_.walruses) std::erase(globals_, name);
+    }
+    for (ExprId maker : r_.makers) {
+      const Body* inner = body_of(maker);
+      if (!inner) continue;
+      if (!statements_ || r_.role == Role::Function)
+        for (StrId name : inner->outer_globals) add_once(globals_, name);
+      const bool binds = !inner->outer_nonlocals.empty() &&
+                         role_of(r_.module, inner->code) == Role::Comprehension;  // `:=` in it
+      for (StrId name : inner->outer_nonlocals) {
+        if (binds) uses_.add(name.index, kStoredDeref);
+        if (!statements_ || (kind_of(name) & kFree)) add_once(nonlocals_, name);
+      }
+    }
+  }
+
+  void find_of_class() {
+    for (StrId name : globals_of_annotations(r_)) add_once(globals_, name);
+    // What took these was removed, such as the methods under `if __debug__:` with -O.
+    if (has_cell(r_, "__class__") && !is_taken_inside(r_, "__class__"))
+      add_once(r_.unused_cells, r_.module.intern("__class__"));
+    r_.unused_namespace = !defers_annotations(r_.module) && has_cell(r_, "__classdict__") &&
+                          !is_taken_inside(r_, "__classdict__");
+    for (const Slot& slot : r_.object.slots) {
+      const StrId name = name_of(slot);
+      const std::uint32_t use = uses_.outside(name);
+      if (!(slot.kind & kFree) || (use & (kOwn | kCaptured)) ||
+          compiler_name(r_.module[name], true))
+        continue;
+      // A function inside takes it from outside, whatever the class has.
+      add_once(use == 0 ? r_.unread : r_.unused_cells, name);
+    }
+  }
+
+  void find_of_function() {
+    const std::uint32_t arguments = uses_.arguments();
+    for (std::size_t i = 0; i < r_.object.slots.size(); ++i) {
+      const Slot& slot = r_.object.slots[i];
+      if (slot.kind & kFree)
+        find_of_free(slot);
+      else if (i >= arguments || (slot.kind & kCell))
+        find_of_local(slot, i < arguments);
+    }
+  }
+
+  void find_of_free(const Slot& slot) {
+    const StrId name = name_of(slot);
+    if (is_unread(name))
+      add_once(is_type_parameter(r_.module, r_.code, slot.name) ? r_.unread : r_.nonlocals, name);
+    else if ((kind_of(name) & (kLocal | kHidden)) && uses_.outside(name) == kCaptured)
+      add_once(r_.unread, name);  // else the comprehension's variable is what is captured
+  }
+
+  void find_of_local(const Slot& slot, bool argument) {
+    const StrId name = name_of(slot);
+    // Dynamo keeps a name among the locals of a resume function for which it became a free
+    // variable.
+    if ((kind_of(name) & kFree) || compiler_name(r_.module[name], false)) return;
+    const std::uint32_t outside = uses_.outside(name) & (kOwn | kCaptured);
+    const bool unused_cell = (slot.kind & kCell) && !(uses_.of(name) & kCaptured);
+    if (!argument && (outside != 0 || unused_cell) && !(outside & (kStoredFast | kStoredDeref)))
+      add_once(r_.unbound, name);
+    if (unused_cell) add_once(r_.unused_cells, name);
+  }
+
+  /// Is a free variable read nowhere in this body?
+  bool is_unread(StrId name) {
+    const std::string_view text = r_.module[name];
+    const bool by_super = text == "__class__" &&
+                          (uses_.of(r_.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
+    // A comprehension may have a variable of that name.
+    const std::uint32_t use = r_.role == Role::Function ? uses_.outside(name) : uses_.of(name);
+    return use == 0 && !compiler_name(text, false) && !by_super;
+  }
+
+  StrId name_of(const Slot& slot) const { return unmangled(r_.module, r_.code, slot.name); }
+
+  std::uint8_t kind_of(StrId name) const {
+    const std::uint8_t* kind = slot_kinds_.at(name.index);
+    return kind ? *kind : std::uint8_t{0};
+  }
+
+  /// The body of what an expression makes a function of; null where it is not there.
+  const Body* body_of(ExprId maker) const {
+    const CodeId code = r_.function_code(maker);
+    return code && code.index < r_.ast.bodies.size() ? &r_.ast.bodies[code.index] : nullptr;
+  }
+
+  Rewriter& r_;
+  Body& own_;
+  const bool statements_;  // the text has statements of its own, so that it can declare
+  std::vector<StrId>&globals_, &nonlocals_;
+  const bool any_free_;
+  Uses uses_;
+  FlatMap<std::uint8_t> slot_kinds_;  // by name, as it is spelt
+};
+
 }  // namespace
 
 bool is_taken_inside(const Rewriter& r, std::string_view name) {
@@ -447,133 +610,7 @@ bool is_taken_inside(const Rewriter& r, std::string_view name) {
 }
 
 void find_declarations(Rewriter& r) {
-  if (r.role == Role::GenericScope) return;
-  Uses uses{r};
-  uses.collect();
-  Body& own = r.ast.bodies[r.code.index];
-  const bool statements = r.role != Role::Lambda && r.role != Role::Comprehension;
-  std::vector<StrId>& globals = statements ? r.globals : own.outer_globals;
-  std::vector<StrId>& nonlocals = statements ? r.nonlocals : own.outer_nonlocals;
-
-  // Only names that are spelt the same as in the table of variables can be looked up there. What is
-  // asked is of use only beside free variables.
-  const bool any_free = std::any_of(r.object.slots.begin(), r.object.slots.end(),
-                                    [](const Slot& slot) { return slot.kind & kFree; });
-  FlatMap<std::uint8_t> slot_kind;
-  if (any_free)
-    for (const Slot& slot : r.object.slots)
-      slot_kind[unmangled(r.module, r.code, slot.name).index] |= slot.kind;
-  auto kind_of = [&](StrId name) {
-    const std::uint8_t* kind = slot_kind.at(name.index);
-    return kind ? *kind : std::uint8_t{0};
-  };
-
-  for (const auto& [name, use] : uses.by_name.entries()) {
-    const StrId id(name);
-    const bool global = (use & kStoredGlobal) ||
-                        ((use & kLoadedGlobal) &&
-                         (r.role == Role::Class || r.role == Role::Module ||
-                          (enclosing_function_has(r, id) && !undeclared_in_module(r, id))));
-    const std::uint8_t kind = (use & kStoredDeref) ? kind_of(id) : std::uint8_t{0};
-    const bool nonlocal = (kind & kFree) && (r.role == Role::Class || !(kind & kCell));
-    const bool unbound = r.role == Role::Class && (use & kLoadedName) && !(use & kStoredName);
-    if (!global && !nonlocal && !unbound) continue;
-    const std::string_view text = r.module[id];
-    if (compiler_name(text, r.role == Role::Class && !(use & kStored))) continue;
-    // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c,
-    // compiler_assert).
-    const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) &&
-                         (r.role == Role::Class || r.role == Role::Module) &&
-                         !has_assertion_constant(r.module);
-    if (asserts) continue;
-    if (global) add_once(globals, id);
-    if (nonlocal) add_once(nonlocals, id);
-    if (unbound && !(text.starts_with("__") && text.ends_with("__")) &&
-        enclosing_function_has(r, id))
-      add_once(r.unbound, id);
-  }
-  // What lambdas and comprehensions inside cannot declare themselves. The walrus of a comprehension
-  // declares what it binds for a module.
-  if (r.role == Role::Module) {
-    for (ExprId id : r.makers)
-      if (const CodeId nested = r.function_code(id); nested && nested.index < r.ast.bodies.size())
-        for (StrId name : r.ast.bodies[nested.index].outer_globals) uses.walruses.push_back(name);
-    for (StrId name : uses.walruses) std::erase(globals, name);
-  }
-  for (ExprId id : r.makers) {
-    const CodeId nested = r.function_code(id);
-    if (!nested || nested.index >= r.ast.bodies.size()) continue;
-    const Body& inner = r.ast.bodies[nested.index];
-    if (!statements || r.role == Role::Function)
-      for (StrId name : inner.outer_globals) add_once(globals, name);
-    const bool binds = !inner.outer_nonlocals.empty() &&
-                       role_of(r.module, nested) == Role::Comprehension;  // `:=` in it
-    for (StrId name : inner.outer_nonlocals) {
-      if (binds) uses.add(name.index, kStoredDeref);
-      if (!statements || (kind_of(name) & kFree)) add_once(nonlocals, name);
-    }
-  }
-
-  const auto is_unread = [&](StrId name) {  // of a free variable
-    const std::string_view text = r.module[name];
-    const bool by_super =
-        text == "__class__" && (uses.of(r.module.intern("super")) & (kLoadedGlobal | kLoadedDeref));
-    // A comprehension may have a variable of that name.
-    const std::uint32_t use = r.role == Role::Function ? uses.outside(name) : uses.of(name);
-    return use == 0 && !compiler_name(text, false) && !by_super;
-  };
-  if (!statements && any_free) {
-    for (const Slot& slot : r.object.slots) {
-      const StrId name = unmangled(r.module, r.code, slot.name);
-      if ((slot.kind & kFree) && is_unread(name)) own.unread.push_back(name);
-    }
-  }
-  if (r.role == Role::Class) {
-    for (StrId name : globals_of_annotations(r)) add_once(globals, name);
-    // What took these was removed, such as the methods under `if __debug__:` with -O.
-    if (has_cell(r, "__class__") && !is_taken_inside(r, "__class__"))
-      add_once(r.unused_cells, r.module.intern("__class__"));
-    r.unused_namespace = !defers_annotations(r.module) && has_cell(r, "__classdict__") &&
-                         !is_taken_inside(r, "__classdict__");
-    for (const Slot& slot : r.object.slots) {
-      const StrId name = unmangled(r.module, r.code, slot.name);
-      const std::uint32_t use = uses.outside(name);
-      if (!(slot.kind & kFree) || (use & (kOwn | kCaptured)) || compiler_name(r.module[name], true))
-        continue;
-      // A function inside takes it from outside, whatever the class has.
-      add_once(use == 0 ? r.unread : r.unused_cells, name);
-    }
-  }
-  if (r.role == Role::Function) {
-    const std::uint32_t arguments = uses.arguments();
-    for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
-      const std::uint8_t kind = r.object.slots[i].kind;
-      if (i < arguments && !(kind & (kFree | kCell))) continue;
-      const StrId name = unmangled(r.module, r.code, r.object.slots[i].name);
-      const std::string_view text = r.module[name];
-      const std::uint32_t use = uses.of(name);
-      if (kind & kFree) {
-        if (is_unread(name))
-          add_once(
-              is_type_parameter(r.module, r.code, r.object.slots[i].name) ? r.unread : r.nonlocals,
-              name);
-        else if ((kind_of(name) & (kLocal | kHidden)) && uses.outside(name) == kCaptured)
-          add_once(r.unread, name);  // else the comprehension's variable is what is captured
-        continue;
-      }
-      // Dynamo keeps a name among the locals of a resume function for which it became a free
-      // variable.
-      if ((kind_of(name) & kFree) || compiler_name(text, false)) continue;
-      const std::uint32_t outside = uses.outside(name) & (kOwn | kCaptured);
-      const bool unused_cell = (kind & kCell) && !(use & kCaptured);
-      if (i >= arguments && (outside != 0 || unused_cell) &&
-          !(outside & (kStoredFast | kStoredDeref)))
-        add_once(r.unbound, name);
-      if (unused_cell) add_once(r.unused_cells, name);
-    }
-  }
-  r.lacks_yield =
-      r.role == Role::Function && !uses.yields && (r.object.flags & (kGenerator | kAsyncGenerator));
+  if (r.role != Role::GenericScope) DeclarationFinder(r).find();
 }
 
 namespace {

@@ -1,0 +1,43 @@
+#include "pipeline/reading.h"
+
+#include "flow/cfg.h"
+#include "flow/straighten.h"
+
+namespace depyf {
+
+void forget_layout(Cfg& cfg) {
+  cfg.traits.source_order = cfg.unreached = cfg.ends_in_compound = false;
+  cfg.loops.clear();
+  cfg.elses.clear();
+  for (Region& region : cfg.regions) region.setup = region.after = region.end = kNoOffset;
+  for (Instr& instr : cfg.instrs)
+    if (instr.op == Op::JUMP) instr.aux = static_cast<std::uint32_t>(JumpRole::Plain);
+}
+
+InstrList straightened_list(Module& module, InstrList list) {
+  if (!straighten(module, list)) throw Error("there is nothing to straighten");
+  for (std::uint32_t i = 0; i < list.instrs.size(); ++i) list.instrs[i].offset = 2 * i;
+  return list;
+}
+
+Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound,
+                 Reading& reading) {
+  sound = false;
+  Cfg cfg = build_cfg(module, code, reading.straightened ? straightened_list(module, list) : list,
+                      reading.has(kUnreached));
+  if (reading.straightened) forget_layout(cfg);
+  reading.keep(kUnreached, cfg.unreached);
+  Lifted lifted;
+  try {
+    lifted = lift(module, code, cfg);
+  } catch (const UnusualCode&) {
+    sound = true;
+    throw;
+  }
+  sound = true;
+  if (!reading.has(kElses)) lifted.elses.clear();
+  reading.keep(kElses, !lifted.elses.empty());
+  return lifted;
+}
+
+}  // namespace depyf
