@@ -614,6 +614,9 @@ void Printer::visit_inside(const Task& task, const Expr& e, const Around& around
   }
 }
 
+/// Strings of more bytes may be split over lines.
+constexpr std::size_t kSplitFrom = 40;
+
 bool Printer::write_simple_constant(ConstId id, Prec min) {
   const Const& value = module_[id];
   const bool parens = min > Prec::Factor && precedence(value) == Prec::Factor;  // a negative number
@@ -655,7 +658,9 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
       if (parens) out_ += ')';
       break;
     case ConstKind::Str:
-    case ConstKind::Bytes:
+    case ConstKind::Bytes: {
+      const bool splits = options_.breaks_paths && value.text.size() > kSplitFrom;
+      if (splits) open_group(Group::Literal, Row::Free);
       write_spelt([&](std::string& out) {
         const bool bytes = value.kind == ConstKind::Bytes;
         if (fields_ && !at_least(12))
@@ -663,7 +668,9 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
         else
           bytes ? append_bytes(out, value.text) : append_string(out, value.text);
       });
+      if (splits) close_group();
       break;
+    }
     case ConstKind::Code:  // printed where no source form holds a bare code object
       out_ += "code_";
       out_ += names_.spell_text(module_[module_[value.code].name]);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/unicode.h"
+
 namespace depyf {
 
 void Layout::begin(std::uint32_t indent) {
@@ -73,7 +75,21 @@ bool is_optional(Group group) {
 }
 
 /// While flat.
-bool has_brackets(Group group) { return !is_optional(group) && group != Group::Soft; }
+bool has_brackets(Group group) {
+  return !is_optional(group) && group != Group::Soft && group != Group::Literal;
+}
+
+/// Bytes of the character or the escape at the beginning of the inside of a literal.
+std::size_t unit_length(std::string_view text) {
+  std::size_t length = 1;
+  if (text[0] == '\\' && text.size() > 1) {
+    const char kind = text[1];
+    length = kind == 'x' ? 4 : kind == 'u' ? 6 : kind == 'U' ? 10 : 2;
+  } else if (static_cast<std::uint8_t>(text[0]) >= 0x80) {
+    length = decode_utf8(text, 0).length;
+  }
+  return std::min(length, text.size());
+}
 
 }  // namespace
 
@@ -248,6 +264,12 @@ class Layout::Reflow {
       skip(mark);
       return;
     }
+    // A comma may come after it that the flat text does not have.
+    if (mark.group == Group::Literal && !too_deep &&
+        column() + (mark.item_end - mark.at) >= l_.width_) {
+      literal(mark);
+      return;
+    }
     const bool must_break = demand == Demand::Break || mark.row == Row::Next;
     if (demand == Demand::Inside && (fits || later_breaks || too_deep)) {
       frames_.push_back({Mode::Flat, line_indent_, line_indent_ + kStep});
@@ -279,7 +301,10 @@ class Layout::Reflow {
     std::uint32_t inner = base + kStep;
     if (optional) l_.out_ += '(';
     newline(inner);
-    if (inner + size <= l_.width_ && demand == Demand::None && !must_break) {
+    // A literal decides for itself, with room for a comma. (A group that holds something has a mark
+    // after its own: at least that of its end.)
+    const bool literal = l_.marks_[i_ + 1].group == Group::Literal;
+    if (inner + size + literal <= l_.width_ && demand == Demand::None && !must_break) {
       skip(mark);
       newline(base);
       if (optional) l_.out_ += ')';
@@ -288,6 +313,58 @@ class Layout::Reflow {
     const bool fills =
         mark.group == Group::Fill || mark.group == Group::Path || mark.group == Group::Call;
     frames_.push_back({fills && !must_break ? Mode::Fill : Mode::Explode, base, inner});
+  }
+
+  /// One string as several, in parentheses where no brackets around it hold it alone.
+  void literal(const Mark& mark) {
+    const bool alone = i_ != 0 && column() == line_indent_ && is_alone(i_);
+    const std::uint32_t base = line_indent_, inner = alone ? base : base + kStep;
+    if (!alone) {
+      l_.out_ += '(';
+      newline(inner);
+    }
+    for (; site_ < l_.sites_.size() && l_.sites_[site_].line == mark.at; ++site_)
+      l_.sites_[site_].line = static_cast<std::uint32_t>(l_.out_.size() - l_.start_);
+    i_ = mark.partner;
+    const std::uint32_t end = l_.marks_[i_].at;
+    break_literal(std::string_view(l_.flat_).substr(mark.at, end - mark.at), inner);
+    copied_ = end;
+    if (!alone) {
+      newline(base);
+      l_.out_ += ')';
+    }
+  }
+  /// The group around the one of this mark, which was broken before, holds nothing else.
+  bool is_alone(std::uint32_t opened) const {
+    const Mark &mark = l_.marks_[opened], &around = l_.marks_[opened - 1];
+    return around.kind == MarkKind::Open && around.at == mark.at &&
+           around.partner == mark.partner + 1 &&
+           l_.marks_[around.partner].at == l_.marks_[mark.partner].at;
+  }
+  /// Writes a literal (`'…'`, `b"…"`) as adjacent ones, each on a line of its own: cut after a
+  /// space where there is one, and never inside an escape.
+  void break_literal(std::string_view literal, std::uint32_t indent) {
+    const std::size_t prefix = literal[0] == 'b' ? 1 : 0;
+    const std::string_view begin = literal.substr(0, prefix + 1), end = literal.substr(prefix, 1);
+    std::string_view rest = literal.substr(prefix + 1, literal.size() - prefix - 2);
+    const std::size_t taken = indent + begin.size() + end.size() + 1;  // a comma
+    const std::size_t room = l_.width_ > taken ? l_.width_ - taken : 1;
+    while (true) {
+      std::size_t size = 0, after_space = 0;
+      while (size < rest.size()) {
+        const std::size_t unit = unit_length(rest.substr(size));
+        if (size != 0 && size + unit > room) break;
+        size += unit;
+        if (rest[size - 1] == ' ') after_space = size;
+      }
+      if (size < rest.size() && after_space != 0) size = after_space;
+      l_.out_.append(begin);
+      l_.out_.append(rest.substr(0, size));
+      l_.out_.append(end);
+      rest.remove_prefix(size);
+      if (rest.empty()) return;
+      newline(indent);
+    }
   }
 
   void part(const Mark& mark) {

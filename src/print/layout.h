@@ -24,6 +24,7 @@ enum class Group : std::uint8_t {
   Path,  // `a.b['c'].d`: as Optional; where that is not enough, as many parts a line as fit
   Call,  // `a.b(c)`: as Path, but only where its last bracket opens beyond the width
   Soft,  // no brackets at all: operands inside brackets that are there anyway
+  Literal,  // one string; broken into adjacent literals in parentheses
 };
 
 /// Where an item begins, whatever its width.

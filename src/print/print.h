@@ -24,7 +24,8 @@ struct PrintOptions {
                       // parentheses …)
   bool sites = true;  // make Source::sites
   const Signature* signature = nullptr;  // of print_function's own function
-  bool breaks_paths = false;      // `x = a.b['c']` too wide for its line: in parentheses below
+  // `x = a.b['c']` too wide for its line: in parentheses below; strings too wide: in several ones
+  bool breaks_paths = false;
   bool renames_keywords = false;  // of calls, like any other name that no source can hold
 };
 

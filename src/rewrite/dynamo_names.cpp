@@ -99,6 +99,13 @@ class Naming {
           named_like_dynamos(name))
         made_up.insert(slot.name.index);
     }
+    // Comprehensions that are code objects of their own bind variables of the program. What a code
+    // object holds stands before it.
+    for (std::uint32_t id = code_.index; id-- > 0;) {
+      const CodeObject& inner = module_[CodeId(id)];
+      if (!inner.parent || inner.parent.index > code_.index) break;
+      for (const Slot& slot : inner.slots) slots.insert(slot.name.index);
+    }
     StmtIds statements;
     collect_statements(ast_, body(), statements);
     for (StmtId id : statements) {

@@ -189,3 +189,52 @@ def test_many_values_of_one_name_are_numbered(word, count):
     given = [line.split(" = ")[0] for line in lines(result) if " = " in line]
     assert len(set(given)) == count
     assert all(word in name for name in given), given[:3]
+
+
+@pytest.mark.parametrize("kind", ("text", "bytes"))
+def test_long_strings_are_split_between_their_escapes(kind):
+    seed = 1717
+    draw = random.Random(seed)
+    pieces = ["word ", "\n", "\\", "'", '"', "x", "{y} "]
+    pieces += ["é", "\u200b", "\U000e0001", "日"] if kind == "text" else ["\x00", "\xff"]
+    for _ in range(60):
+        value = "".join(draw.choice(pieces) for _ in range(draw.randrange(60, 400)))
+        value = value.encode("latin-1") if kind == "bytes" else value
+        for form in ("return %r", "g(%r)", "return g(1, a=%r %% x)", "return x[%r]", "x.y(%r, 2)"):
+            text = "def f(x):\n    if x:\n        " + form % value
+            result = readable(text)
+            wide = [row for row in result.source.splitlines() if len(row) > 100]
+            assert not wide, (seed, result.source)
+            constants = [
+                n.value for n in ast.walk(ast.parse(result.source)) if isinstance(n, ast.Constant)
+            ]
+            assert value in constants, (seed, result.source)
+
+
+GOLDEN = """\
+def f(self, logger):
+    logger.warning_once(
+        'In a future release of this library In a future release of this library In a future '
+        'release of this library In a future release of this library ',
+    )
+    return (
+        self.named[
+            f'{self.x} a b c'
+            + (
+                'In a future release of this library In a future release of this library In a '
+                'future release of this library In a future release of this library '
+            )
+        ],
+        [y + 1 for y in self],
+    )
+"""
+
+
+def test_a_long_string_is_written_as_adjacent_ones():
+    words = "In a future release of this library " * 4
+    said = readable(
+        "def f(self, logger):\n"
+        "    logger.warning_once(%r)\n"
+        "    return self.named[f'{self.x} a b c' + %r], [y + 1 for y in self]\n" % (words, words)
+    ).source
+    assert said == GOLDEN, said
