@@ -1,8 +1,11 @@
 """Reasons in plain words: what torch says, read."""
 
+import json
+
 import pytest
 
 from depyf.report import overview, words
+from depyf.trace.guard_text import state_in_words, state_of
 
 PLACE = '   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File "/a/b.py", line 7, in f\n    y = x * n'
 
@@ -47,7 +50,7 @@ PLACE = '   # y = x * n  # /a/b.py:7 in f\nUser stack trace:\n  File "/a/b.py", 
         ),
         (
             "0/1: GLOBAL_STATE changed: grad_mode ",
-            "torch's global state changed: grad_mode",
+            "torch's global state changed: grad mode",
             "global state",
             "",
             "",
@@ -151,6 +154,67 @@ def test_the_kernel_compilers_time_is_that_of_torchs_events():
     assert found == {"dynamo": 1, "aot": 3, "inductor": 22, "kernels": 31}
     events[0][0] = "compile_fx.<locals>.bw_compiler"
     assert overview.phases({"metrics": metrics, "events": events})["kernels"] == 2
+
+
+def state(**changed):
+    """A guard of an entry on torch's global state."""
+    autocast = {"cached_enabled": True, "dtype": [15, 5] + [5] * 8, "enabled": [False] * 10}
+    parts = {"autocast_state": autocast, "default_dtype": 6, "grad_mode": True, "num_threads": 2}
+    parts.update(deterministic_algorithms=False, allow_fp16_reduce=0)
+    parts.update(changed)
+    text = "___check_global_state() against " + json.dumps(parts)
+    return [{"kind": "GLOBAL_STATE", "text": text}]
+
+
+def test_what_changed_of_torchs_state_is_told_with_its_values():
+    cuda = {
+        "cached_enabled": True,
+        "dtype": [15, 5] + [5] * 8,
+        "enabled": [False, True] + [False] * 8,
+    }
+    first = {"compile_id": "0/0", "guards": state()}
+    said = ["0/0: GLOBAL_STATE changed: grad_mode autocast(cuda)_enabled num_threads "]
+    changed = {"grad_mode": False, "autocast_state": cuda, "num_threads": 3}
+    second = {"compile_id": "0/1", "guards": state(**changed), "reasons": said}
+    run = {"functions": [{"name": "f", "entries": [first, second]}]}
+    (reason,) = overview.nodes_of([run])[1].reasons
+    assert reason["words"] == (
+        "autocast was off, is on for CUDA (float16); grad mode was on, is off; "
+        "number of threads was 2, is 3"
+    )
+    assert reason["row"] == "global state"
+    second["guards"] = []  # as in a log
+    (reason,) = overview.nodes_of([run])[1].reasons
+    assert reason["words"] == (
+        "torch's global state changed: grad mode, autocast on CUDA, number of threads"
+    )
+    second["reasons"] = ["0/0: GLOBAL_STATE changed: default_dtype deterministic_algorithms "]
+    second["guards"] = state(default_dtype=7, deterministic_algorithms=True)
+    (reason,) = overview.nodes_of([run])[1].reasons
+    assert reason["words"] == (
+        "default dtype was float32, is float64; deterministic algorithms were off, are on"
+    )
+    assert reason["row"] == "setting"
+
+
+def test_a_guard_on_torchs_state_is_told_in_words():
+    (guard,) = state(deterministic_algorithms=True)
+    assert state_in_words(state_of(guard["text"])) == (
+        "grad mode on, autocast off, default dtype float32, number of threads 2, "
+        "deterministic algorithms on"
+    )
+    assert state_in_words(state_of("___check_global_state() against {bad")) == ""
+
+
+def test_a_backends_time_is_aotautograds_where_that_ran():
+    metrics = {"duration_us": 3e6, "aot_autograd_cumulative_compile_time_us": 2e6}
+    events = [["entire_frame_compile", 0, 3e6], ["backend_compile", 1e6, 2e6]]
+    entry = {"metrics": metrics, "events": events, "artifacts": [{"stage": "Captured_Graph"}]}
+    assert overview.phases(entry) == {"dynamo": 1, "backend": 2}
+    aot = [["create_aot_dispatcher_function", 1e6, 1e6]]
+    assert overview.phases(dict(entry, events=events + aot)) == {"dynamo": 1, "aot": 2}
+    graphs = [{"stage": "Captured_Graph"}, {"stage": "Forward_graph"}]  # of torch without events
+    assert "aot" in overview.phases(dict(entry, events=[], artifacts=graphs))
 
 
 def test_a_break_that_is_not_known_is_told_in_torchs_words():

@@ -66,6 +66,17 @@ def test_files_have_the_names_that_users_know(dumps):
     assert not [name for name in found if name.startswith(".depyf-")]
 
 
+def test_readable_names_stand_for_those_that_the_bytecode_has(dumps):
+    for entry in entries(dumps["cold"]):
+        assert entry["names"]
+        for given, real in entry["names"].items():
+            # the head of the file says the same
+            assert "# %s is torch's %s\n" % (given, real) in entry["source"]
+            code = re.sub(r"#.*", "", entry["source"])
+            assert re.search(r"\b%s\b" % given, code) and real not in code
+            assert "(%s)" % real in re.sub(r"NULL, |, NULL", "", entry["transformed_bytecode"])
+
+
 def test_captured_graphs_are_tables_in_one_file(dumps):
     found = [name for name in names(dumps["cold"]) if name.endswith(".Captured_Graph.0.py")]
     text = (dumps["cold"] / "Captured_Graph.tables.txt").read_text()

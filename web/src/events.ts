@@ -6,17 +6,20 @@ const BEGIN: [RegExp, string][] = [
   [/(^|[._])(backward|bw_compiler)/, "backward"],
   [/^(compile_file|async_compile|triton|CachingAutotuner|PyCodeCache|TritonBundler)/i, "kernels"],
   [/^(inductor|compile_fx_inner|fx_codegen|fw_compiler|GraphLowering|Scheduler)/i, "inductor"],
-  [/^(backend_compile|create_aot_dispatcher|aot_|AOTAutograd)/, "aot"],
+  [/^(create_aot_dispatcher|aot_|AOTAutograd)/, "aot"],
 ];
-const LATER = ["dynamo", "aot", "inductor", "kernels", "backward"];
+const LATER = ["dynamo", "backend", "aot", "inductor", "kernels", "backward"];
 const ATTEMPT = /^compile_attempt_(\d+)$/;
 
 /** The phase of each event, in their order; an event inside another is never of an earlier phase. */
 export function phasesOf(events: TimedEvent[]): string[] {
   const open: string[] = [];
-  return events.map(([name, , , depth]) => {
+  const begun = events.map(([name]) => BEGIN.find(([begin]) => begin.test(name))?.[1]);
+  // The backend's time is AOTAutograd's where the backend uses that, as Inductor does.
+  const backend = begun.some((phase) => phase) ? "aot" : "backend";
+  return events.map(([name, , , depth], at) => {
     const outer = depth > 0 ? (open[depth - 1] ?? "dynamo") : "dynamo";
-    const own = BEGIN.find(([begin]) => begin.test(name))?.[1] ?? outer;
+    const own = (name === "backend_compile" ? backend : begun[at]) ?? outer;
     open.length = depth;
     open[depth] = LATER.indexOf(own) > LATER.indexOf(outer) ? own : outer;
     return open[depth];

@@ -30,6 +30,11 @@ test("events have the phase of what they are inside", () => {
   ]);
 });
 
+test("a backend that does not use AOTAutograd has a phase of its own", () => {
+  const some = EVENTS.filter(([name]) => !/aot|fx|file/.test(name));
+  expect(phasesOf(some).filter((phase) => phase !== "dynamo")).toEqual(["backend"]);
+});
+
 test("attempts that torch began again are named as thrown away, the last one is not", () => {
   const names = namesOf(EVENTS);
   expect(names[1]).toBe("thrown away: attempt 1");

@@ -28,11 +28,19 @@ WITHOUT_HINTS = NORMAL + ("item that decides",)
 NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
 
 #: rows of which one compile for each is normal: what spares one follows what is a mistake
-ONE_FOR_EACH = ("requires_grad", "global state", "given or None", "none", "flag", "text")
+ONE_FOR_EACH = (
+    "requires_grad",
+    "global state",
+    "setting",
+    "given or None",
+    "none",
+    "flag",
+    "text",
+)
 
 
 #: rows of recompiles because of the mode in which a function is called
-MODES = ("global state", "inference mode", "training mode")
+MODES = ("global state", "setting", "inference mode", "training mode")
 
 #: how the advice begins for a branch with a side that raises, prints, leaves a loop
 OUTSIDE = "Where a side raises,"

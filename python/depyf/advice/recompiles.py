@@ -140,6 +140,17 @@ with torch.no_grad():
     result = [f(torch.ones(3))]
 result.append(f(torch.ones(3)))
 """
+_SETTING = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+x = torch.ones(3)
+result = [f(x)]
+torch.set_default_dtype(torch.float64)
+result.append(f(x))
+torch.set_default_dtype(torch.float32)
+"""
 _KEYS = """
 @torch.compile(backend="eager")
 def f(batch):
@@ -712,8 +723,8 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
         [
             helps(
                 "Each mode has an entry, as training and evaluation do. Where the modes need not "
-                "differ, call it in the same one each time: inside one `torch.no_grad()`, "
-                "`torch.autocast` or default dtype.",
+                "differ, call it in the same one each time: inside one `torch.no_grad()` or "
+                "`torch.autocast`.",
                 _MODE,
                 """
 @torch.compile(backend="eager")
@@ -722,6 +733,27 @@ def f(x):
 
 with torch.no_grad():
     result = [f(torch.ones(3)), f(torch.ones(3))]
+""",
+            )
+        ],
+    ),
+    row(
+        "setting",
+        "",
+        [
+            helps(
+                "Set it once, before the first call of anything that is compiled: each setting "
+                "has an entry.",
+                _SETTING,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+x = torch.ones(3)
+torch.set_default_dtype(torch.float64)
+result = [f(x), f(x)]
+torch.set_default_dtype(torch.float32)
 """,
             )
         ],

@@ -5,7 +5,7 @@ follow each other.
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
-from depyf import advice
+from depyf import advice, schema
 from depyf.report import words
 from depyf.schema import Document
 from depyf.trace.names import resumed
@@ -22,6 +22,7 @@ _KERNEL = re.compile(
 PHASES = (
     ("dynamo", "Dynamo", "traces Python bytecode into a graph"),
     ("aot", "AOTAutograd", "makes forward and backward graphs of it"),
+    ("backend", "Backend", "what the backend does with the graph, without AOTAutograd"),
     ("inductor", "Inductor", "lowers the graphs and generates kernels"),
     ("kernels", "Kernel compiler", "compiles what Inductor generated (C++, Triton)"),
     (
@@ -72,6 +73,18 @@ def _compiler_seconds(entry: Document) -> float:
     return total / 1e6
 
 
+#: torch's events inside AOTAutograd, and what it leaves, also when it comes from a cache
+_AOT = re.compile(r"create_aot_dispatcher|aot_|AOTAutograd")
+_OF_AOT = frozenset(schema.STAGES) - {"Captured_Graph"}
+
+
+def _ran_aot(entry: Document) -> bool:
+    """Whether the backend used AOTAutograd; torch's metrics count any backend's time as its."""
+    names = [str(row[0]) for row in entry.get("events") or () if row]
+    names += [str(one.get("stage") or "") for one in entry.get("artifacts") or ()]
+    return any(_AOT.match(name) or name in _OF_AOT for name in names)
+
+
 def phases(entry: Document) -> Dict[str, float]:
     """Seconds of each phase of one compile, from torch's compilation metrics and events: phase ->
     seconds.
@@ -92,7 +105,7 @@ def phases(entry: Document) -> Dict[str, float]:
     )
     found = {
         "dynamo": max(0.0, total - backend),
-        "aot": max(0.0, backend - inductor),
+        "aot" if inductor > 0 or _ran_aot(entry) else "backend": max(0.0, backend - inductor),
         "inductor": max(0.0, inductor - kernels),
         "kernels": kernels,
         "backward": backward,
@@ -128,6 +141,14 @@ def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
             ]
             return re.findall(r"\w+", header)
     return None
+
+
+def _state_guard(entry: Document) -> str:
+    """The guard of a compile on torch's global state, as text; "" for none."""
+    for guard in entry.get("guards") or ():
+        if guard.get("kind") == "GLOBAL_STATE":
+            return str(guard.get("text") or "")
+    return ""
 
 
 class Node:
@@ -181,8 +202,20 @@ class Node:
         ]
         for reason in found:
             _fill_after(reason, self.entry)
+            if reason["kind"] == "global state":
+                self._compare_states(reason)
         # an entry of another mode fits in no case; why that of the same mode does not is the cause
         return sorted(found, key=lambda reason: reason["row"] in advice.MODES)
+
+    def _compare_states(self, reason: words.Said) -> None:
+        tried = None
+        for entry in (self.function or {}).get("entries") or ():
+            if entry is self.entry:
+                break
+            if entry.get("compile_id") == reason["tried"]:
+                tried = entry
+        if tried is not None:
+            words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 
     def called_inside(self, outer: "Node") -> None:
         """The call is in `outer`'s code, which is compiled: nothing can be done before it."""

@@ -17,7 +17,7 @@ from depyf.report.overview import Node
 from depyf.report.texts import Pool, packed, visible
 from depyf.report.words import short
 from depyf.schema import Document
-from depyf.trace.guard_text import tensor_in_words
+from depyf.trace.guard_text import state_in_words, state_of, tensor_in_words
 
 #: what the template or the script reads of one thing, by name
 Row = Dict[str, Any]
@@ -459,10 +459,27 @@ _IDENTITY = re.compile(
 _BUILTIN = re.compile(r"G\['__builtins_dict__\w*'\]\['(\w+)'\]")
 
 
+#: guards that each compile has, on how torch is set up
+_AMBIENT = {
+    "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None": (
+        "no hooks for saved tensors are set"
+    ),
+    "___check_torch_function_mode_stack()": (
+        "the modes that take over torch's functions are those of the compile"
+    ),
+    "utils_device.CURRENT_DEVICE == None": "no default device is set",
+}
+
+
 def _in_words(expression: str, text: str) -> str:
-    """What a guard on a tensor, a type or an object asks, for people; "" for guards that say it
-    themselves.
+    """What a guard on a tensor, a type, an object or torch's state asks, for people; "" for guards
+    that say it themselves.
     """
+    if text in _AMBIENT:
+        return _AMBIENT[text]
+    state = state_in_words(state_of(text))
+    if state:
+        return "torch's settings: " + state
     said = tensor_in_words(expression)
     if said:
         name = re.match(r"__check_tensor\((.+?), ['\"]", expression)

@@ -14,6 +14,7 @@ from depyf.advice import breaks as break_rows
 from depyf.advice import recompiles as guard_rows
 from depyf.advice import uses
 from depyf.schema import Document
+from depyf.trace.guard_text import changed_state, part_in_words, state_of
 
 #: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
 Said = Dict[str, Any]
@@ -435,6 +436,29 @@ _OF_CACHE = (
 )
 
 
+#: parts of torch's state that a program sets once, and does not switch back and forth
+SETTINGS = frozenset(
+    (
+        "default_dtype",
+        "num_threads",
+        "deterministic_algorithms",
+        "deterministic_algorithms_warn_only",
+        "allow_tf32",
+        "allow_fp16_reduce",
+        "allow_bf16_reduce",
+    )
+)
+
+
+def describe_state(reason: Said, before: str, after: str) -> None:
+    """Says what of torch's state changed from the guard of the entry that was tried to that of the
+    one that was made.
+    """
+    changed = changed_state(state_of(before), state_of(after))
+    if changed:
+        reason["words"] = "; ".join(changed)
+
+
 def _describe(found: Said, guard: str) -> None:
     match = _TENSOR.match(guard) or _DEVICE.match(guard)
     if match is not None:
@@ -456,8 +480,11 @@ def _describe(found: Said, guard: str) -> None:
     if match is not None:
         what = match.group("what").strip()
         found.update(kind="global state", name=what)
-        found["words"] = "torch's global state changed: %s" % (what.replace(" ", ", ") or "unknown")
-        _advise(found, "global state")
+        parts = what.split()
+        found["words"] = "torch's global state changed: %s" % (
+            ", ".join(map(part_in_words, parts)) or "unknown"
+        )
+        _advise(found, "setting" if parts and SETTINGS.issuperset(parts) else "global state")
         return
     match = _KEY.match(guard)
     if match is not None:

@@ -7,6 +7,7 @@ import functools
 import builtins
 import importlib
 import itertools
+import pprint
 import re
 import sys
 import textwrap
@@ -18,7 +19,13 @@ from depyf.decompiler import decompile_with_constants
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
-from depyf.trace.guard_text import MARK, parsed_expression, tensor_in_words
+from depyf.trace.guard_text import (
+    MARK,
+    parsed_expression,
+    state_in_words,
+    state_of,
+    tensor_in_words,
+)
 from depyf.trace.names import safe_name
 
 _INDENT = "    "
@@ -332,6 +339,8 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
     """What a group asks, in words, and the line of the program because of which it does."""
     if not source:
         title = "how torch is set up"
+        said = [state_in_words(state_of(guard.text)) for guard in group]
+        title += "".join(": " + one for one in said if one)
     else:
         title = ", ".join(
             ("global " if one.startswith("G[") else "") + one[3:-2] for one in source.split(" ")
@@ -427,9 +436,11 @@ def _guard_function(
     if opaque:
         lines.append("            # checked by torch alone:")
     for guard in opaque:
+        said = state_in_words(state_of(guard.text))
+        text = "torch's settings: " + said if said else guard.text
         lines.append(
             "            #   %s%s"
-            % (_comment(guard.text), "  " + _comment(guard.comment) if guard.comment else "")
+            % (_comment(text), "  " + _comment(guard.comment) if guard.comment else "")
         )
     lines.append("            and __checked_by_torch(%r, L)" % token)
     lines.append("        )")
@@ -769,7 +780,9 @@ class Renderer:
             "from depyf.explain import link as __link  # noqa: E402",
             "",
         ]
-        tail += ["%s = %s" % (name, text) for text, name in names.states.names.items()]
+        for text, name in names.states.names.items():
+            state = pprint.pformat(ast.literal_eval(text), width=88, compact=True)
+            tail.append("%s = %s" % (name, state))
         where = function._globals_name or "__main__"
         token = "%s/%s" % (prefix, known[0].name) if known else ""
         if names.real:

@@ -242,6 +242,111 @@ def guards_of_tree_text(text: str, state: FrozenSet[str] = frozenset()) -> List[
     return found
 
 
+#: numbers of torch's ScalarType, as the state has them
+_DTYPES = {
+    5: "float16",
+    6: "float32",
+    7: "float64",
+    9: "complex64",
+    10: "complex128",
+    15: "bfloat16",
+}
+#: the devices of autocast in torch's order; another number of them is that of another torch
+_AUTOCAST = ("CPU", "CUDA", "MTIA", "MAIA", "XPU", "IPU", "HPU", "XLA", "PrivateUse1", "MPS")
+#: parts of the state that are named for people, beside autocast and what `_setting` joins
+_SETTINGS = {
+    "grad_mode": "grad mode",
+    "default_dtype": "default dtype",
+    "num_threads": "number of threads",
+    "deterministic_algorithms": "deterministic algorithms",
+    "allow_tf32": "TF32",
+    "torch_function": "torch functions",
+}
+
+
+def state_of(text: str) -> Dict[str, Any]:
+    """torch's global state as a guard on it compares it: {part: value}; empty for other guards."""
+    match = _STATE_NOTE.match(text)
+    if match is None:
+        return {}
+    try:
+        state = json.loads(match.group("state"))
+    except (ValueError, RecursionError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _dtype(number: Any) -> str:
+    named = isinstance(number, int) and _DTYPES.get(number)
+    return named or "dtype %s" % (number,)
+
+
+def _autocast(state: Any) -> str:
+    if not isinstance(state, dict):
+        return str(state)
+    enabled, dtypes = state.get("enabled"), state.get("dtype")
+    if not isinstance(enabled, list) or not isinstance(dtypes, list):
+        return str(state)
+    found = []
+    for number, (on, dtype) in enumerate(zip(enabled, dtypes)):
+        known = len(enabled) == len(_AUTOCAST)
+        if on:
+            device = _AUTOCAST[number] if known else "device %d" % number
+            found.append("%s (%s)" % (device, _dtype(dtype)))
+    if not found:
+        return "off"
+    without = "" if state.get("cached_enabled", True) else ", without its cache"
+    return "on for %s%s" % (", ".join(found), without)
+
+
+def settings(state: Dict[str, Any]) -> Dict[str, str]:
+    """torch's global state in words: {what: its value}."""
+    found = {}
+    for part, value in state.items():
+        if part == "autocast_state":
+            found["autocast"] = _autocast(value)
+            continue
+        if part == "deterministic_algorithms_warn_only":
+            continue
+        said = "on" if value is True else "off" if value is False else str(value)
+        if part == "default_dtype":
+            said = _dtype(value)
+        elif part == "deterministic_algorithms" and value is True:
+            said = "only warned of" if state.get(part + "_warn_only") is True else "on"
+        found[_SETTINGS.get(part, part)] = said
+    return found
+
+
+def state_in_words(state: Dict[str, Any]) -> str:
+    """What a guard on torch's global state asks, for people: what programs set, what is unusual."""
+    values = settings(state)
+    usual = {"deterministic algorithms": "off", "TF32": "off", "torch functions": "on"}
+    order = ["grad mode", "autocast", "default dtype", "number of threads"]
+    order += [name for name in sorted(usual) if name in values and values[name] != usual[name]]
+    return ", ".join("%s %s" % (name, values[name]) for name in order if name in values)
+
+
+def changed_state(before: Dict[str, Any], after: Dict[str, Any]) -> List[str]:
+    """What differs between two global states, in words: "grad mode was on, is off"."""
+    old, new = settings(before), settings(after)
+    found = []
+    for name in old:
+        if name in new and new[name] != old[name]:
+            verbs = ("were", "are") if name.endswith("s") and " of " not in name else ("was", "is")
+            found.append("%s %s %s, %s %s" % (name, verbs[0], old[name], verbs[1], new[name]))
+    return found
+
+
+def part_in_words(part: str) -> str:
+    """A part of the global state as torch names it where that changed."""
+    match = re.match(r"^autocast\((\w+)\)_(enabled|dtype)$", part)
+    if match is not None:
+        device = match.group(1)
+        device = device.upper() if len(device) < 5 else device
+        return "autocast%s on %s" % (" dtype" if match.group(2) == "dtype" else "", device)
+    return _SETTINGS.get(part, part.replace("_", " "))
+
+
 def tensor_in_words(expression: str) -> str:
     """What a `__check_tensor(...)` asks, for people; "" for any other expression."""
     if not expression.startswith("__check_tensor("):
