@@ -87,7 +87,7 @@ def watched():
     """A clock of all through which depyf is called while a block is open."""
     package = importlib.import_module("depyf.torch.capture")
     clock = Clock()
-    for name in ("hooked", "traced", "logged"):
+    for name in ("hooked", "offered", "traced", "fused", "logged"):
         clock.wrap(package.Hub, name)
     for name in ("__enter__", "__exit__"):
         clock.wrap(package.capture, name)

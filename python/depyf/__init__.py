@@ -5,6 +5,8 @@ Importing this package loads neither torch nor anything slow: names are fetched 
 
 import sys
 
+from depyf import own
+
 TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded for it
 if TYPE_CHECKING:
     from typing import Any
@@ -115,6 +117,10 @@ def _fetch(name: str) -> "Any":
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and what they lack is a mistake
     __getattr__ = _fetch
+
+
+# before the program puts functions of its own in their place
+own.remember()
 
 
 def __dir__() -> "list[str]":

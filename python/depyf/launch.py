@@ -55,8 +55,7 @@ def _script(path: str) -> Program:
         )
     full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
-    if sys.version_info < (3, 15):
-        attributes["__cached__"] = None
+    attributes["__cached__"] = None
     if path.endswith(".pyc"):
         attributes["__loader__"] = importlib.machinery.SourcelessFileLoader("__main__", full)
         code = _code_of(attributes["__loader__"], "__main__")
@@ -97,9 +96,8 @@ def _module(name: str) -> Program:
         "__spec__": spec,
         "__package__": spec.parent,
         "__loader__": spec.loader,
+        "__cached__": spec.cached,
     }
-    if sys.version_info < (3, 15):
-        attributes["__cached__"] = spec.cached
     return code, attributes, os.getcwd()
 
 
@@ -121,6 +119,8 @@ def _run_as_main(
     if sys.version_info < (3, 14):
         main.__dict__["__annotations__"] = {}
     main.__dict__.update(attributes)
+    if sys.version_info >= (3, 15):
+        main.__dict__.pop("__cached__", None)
     main.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
     sys.argv[:] = arguments
@@ -131,6 +131,32 @@ def _run_as_main(
     elif not safe:
         sys.path.insert(0, first_path)
     exec(code, main.__dict__)
+
+
+class _StandardError:
+    """Standard error, which the program may close: what is written after that goes nowhere."""
+
+    def __init__(self, stream: Optional[TextIO]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text) if self._stream is not None else len(text)
+        except (OSError, ValueError):
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            if self._stream is not None:
+                self._stream.flush()
+        except (OSError, ValueError):
+            pass
+
+    def isatty(self) -> bool:
+        try:
+            return self._stream is not None and self._stream.isatty()
+        except (OSError, ValueError):
+            return False
 
 
 class _Progress:
@@ -218,7 +244,7 @@ def run(options: Any) -> int:
         The exit code when the program ended without one of its own; its exceptions, SystemExit too,
         pass through.
     """
-    err = sys.stderr
+    err: Any = _StandardError(sys.stderr)
     try:
         if options.module is not None:
             code, attributes, first_path = _module(options.module[0])

@@ -42,6 +42,16 @@ def behind(obj: Any) -> Optional[Tuple[Any, str]]:
     return (forward, "torch.nn.Module.__call__") if forward is not None else None
 
 
+def unwrapped(obj: Any) -> Any:
+    """What the user wrote, of something that torch.compile returned; anything else as it is."""
+    while True:
+        method = isinstance(obj, types.MethodType)
+        found = behind(obj.__func__ if method else obj)
+        if found is None or not found[1].startswith("torch.compile"):
+            return obj
+        obj = types.MethodType(found[0], obj.__self__) if method else found[0]
+
+
 def _of_class(obj: Any, name: str) -> Any:
     for kind in type(obj).__mro__:
         if name in vars(kind):

@@ -508,13 +508,12 @@ def test_records_that_nobody_reads_are_not_computed(run_script):
         """
 import logging, torch, depyf, depyf.torch
 import sys
-from depyf.trace.vocabulary import record_kind
 capture = sys.modules["depyf.torch.capture"]
-seen, real = [], capture.Hub.traced
-def spy(self, record):
-    seen.append(record_kind(record.metadata))
-    real(self, record)
-capture.Hub.traced = spy
+seen, real = [], capture.Hub._told
+def spy(self, kind, metadata, made):
+    seen.append(kind)
+    real(self, kind, metadata, made)
+capture.Hub._told = spy
 with depyf.capture() as run:
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
 assert "dynamo_output_graph" in seen and "compilation_metrics" in seen, seen

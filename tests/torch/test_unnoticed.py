@@ -115,7 +115,7 @@ for block in (depyf.capture(), depyf.prepare_debug("dump")):
     with block as run:
         have = looked_at(action)
     assert run.functions
-    ours = [name for name in have[0] if "depyf" in name[0]]
+    ours = [name for name in have[0] if name[0].startswith(depyf.__path__[0])]
     assert not ours, ours
     # torch reads the file of the frames above for a traceback, and one of them is a dumped file now;
     # an abstract class remembers what it was asked, and torch makes one record for each file

@@ -2,6 +2,7 @@
 artifact in it.
 """
 
+import io
 import os
 import re
 from typing import Any, Iterator, List
@@ -75,7 +76,7 @@ def page_of(folder: str) -> str:
     """Where the page of a folder goes: index.html, unless somebody else's file has that name."""
     path = os.path.join(folder, PAGE)
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
+        with io.open(path, encoding="utf-8", errors="replace") as stream:
             ours = MARK in stream.read(4096)
     except OSError:
         ours = True

@@ -4,6 +4,7 @@ import base64
 import datetime
 import functools
 import hashlib
+import io
 import json
 import os
 import re
@@ -63,7 +64,7 @@ def write(path: str, text: str) -> None:
 
 
 def _asset(name: str) -> str:
-    with open(os.path.join(_ASSETS, name), encoding="utf-8") as stream:
+    with io.open(os.path.join(_ASSETS, name), encoding="utf-8") as stream:
         return stream.read()
 
 
@@ -242,7 +243,9 @@ def _when(run: Document) -> str:
     if not isinstance(started, (int, float)) or started <= 0:
         return ""
     try:
-        return datetime.datetime.fromtimestamp(started).strftime("%Y-%m-%d %H:%M")
+        # strftime would call that of the module `time`, which may be the program's own
+        moment = datetime.datetime.fromtimestamp(started).timetuple()
+        return "%04d-%02d-%02d %02d:%02d" % moment[:5]
     except (OverflowError, OSError, ValueError):
         return ""
 

@@ -3,6 +3,7 @@
 import dis
 import inspect
 import linecache
+import os
 import sys
 import tokenize
 import types
@@ -25,6 +26,21 @@ def _lines_of(filename: str) -> List[str]:
         return str(known[0]() or "").splitlines(True)
     with tokenize.open(filename) as stream:
         return stream.readlines()
+
+
+def known_to_tracebacks(path: str, text: str) -> None:
+    """Puts a dumped file into linecache, as a traceback of its frames would.
+
+    Torch makes such tracebacks while it compiles. It would read the file by functions that the
+    program may have replaced.
+    """
+    cache = getattr(sys.modules.get("linecache"), "cache", None)
+    if isinstance(cache, dict):
+        found = os.stat(path)
+        lines = [line + "\n" for line in text.split("\n")]
+        if lines[-1] == "\n":
+            lines.pop()
+        cache[path] = found.st_size, found.st_mtime, lines, path
 
 
 def source_of(code: types.CodeType) -> str:

@@ -2,6 +2,7 @@
 files.
 """
 
+import io
 import sys
 import threading
 import types
@@ -50,7 +51,7 @@ def forward_code(path: str) -> Optional[types.CodeType]:
     file; None when absent.
     """
     try:
-        with open(path, encoding="utf-8") as stream:
+        with io.open(path, encoding="utf-8") as stream:
             module = compile_text(stream.read(), path)
     except (OSError, SyntaxError, ValueError):
         return None

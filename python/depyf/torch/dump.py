@@ -6,6 +6,7 @@ file that cannot be written becomes one warning and a row in the run's problems.
 """
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -256,7 +257,7 @@ class _Stored:
 
     def __call__(self) -> str:
         try:
-            with open(self._path, encoding="utf-8") as stream:
+            with io.open(self._path, encoding="utf-8") as stream:
                 return stream.read()
         except OSError:
             return ""

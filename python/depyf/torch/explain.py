@@ -8,12 +8,13 @@ from depyf.torch import compat, guards
 from depyf.torch.capture import Session
 from depyf.torch.codes import resume_code
 from depyf.torch.fullcode import render
+from depyf.torch_wrappers import unwrapped
 
 
 def _code_of(target: Any) -> types.CodeType:
     if isinstance(target, types.CodeType):
         return target
-    inner = getattr(target, "_torchdynamo_orig_callable", target)
+    inner = unwrapped(target)
     inner = getattr(inner, "__func__", inner)
     code = getattr(inner, "__code__", None)
     if not isinstance(code, types.CodeType):

@@ -8,6 +8,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from depyf.torch import compat
+from depyf.torch_wrappers import unwrapped
 
 #: objects that are looked at; a larger graph of objects is not a function's own state
 _LIMIT = 100000
@@ -57,17 +58,6 @@ def _same_bits(one: Any, other: Any) -> bool:
         return bool(torch.equal(one, other))
     except Exception:
         return False
-
-
-def unwrap(fn: Any) -> Any:
-    """What the user wrote, of something that torch.compile returned; anything else as it is."""
-    while True:
-        inner = getattr(fn, "_torchdynamo_orig_callable", None)
-        if inner is None and type(fn).__name__ == "OptimizedModule":
-            inner = getattr(fn, "_orig_mod", None)
-        if inner is None:
-            return fn
-        fn = inner
 
 
 class State:
@@ -125,7 +115,7 @@ class State:
                 self.parameters.append((key, value))
             self._container(name, vars(found))
         elif compat.is_compiled(found):
-            self._add(name, unwrap(found))
+            self._add(name, unwrapped(found))
         elif isinstance(found, torch.optim.Optimizer) or (
             not shared
             and not isinstance(found, (type, types.ModuleType, types.CodeType))

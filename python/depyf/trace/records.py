@@ -160,6 +160,13 @@ class Records:
                 self._early = []
             entry.marks.append(mark)
 
+    def _takes(self, context: Any, compile_id: str) -> bool:
+        """Whether a record belongs here: after the end, only of what began before."""
+        begun = (context is not None and id(context) in self._by_context) or (
+            context is None and compile_id in self._by_id
+        )
+        return (self.open or begun) and self.has_room(context, compile_id)
+
     def on_trace(
         self,
         kind: str,
@@ -171,12 +178,7 @@ class Records:
     ) -> None:
         """Handles one record of torch's structured trace."""
         with self._lock:
-            if not self.open and not (
-                (context is not None and id(context) in self._by_context)
-                or (context is None and compile_id in self._by_id)
-            ):
-                return
-            if not self.has_room(context, compile_id):
+            if not self._takes(context, compile_id):
                 return
             entry = self.entry_of(context, compile_id)
             if attempt > entry.attempt and not entry.hooked:
@@ -273,9 +275,11 @@ class Records:
         entry.metrics = without_configuration(record.details)
         entry.finished = True
         failure = record.details.get("fail_type")
+        if entry.hooked and record.details.get("has_guarded_code") is False:
+            entry.replaced = False  # torch has installed nothing, neither its code nor depyf's
         if failure:
             entry.failure = "%s: %s" % (failure, record.details.get("fail_reason") or "")
-        elif not entry.hooked and not record.details.get("has_guarded_code"):
+        elif not record.details.get("has_guarded_code"):
             # torch tells of exceptions alone; it writes its figures while this one passes
             raised = sys.exc_info()[1]
             if isinstance(raised, (KeyboardInterrupt, SystemExit)):

@@ -86,6 +86,11 @@ def read_mark(payload: Any) -> Optional[Mark]:
 
     None for other kinds. No JSON is parsed: there are many.
     """
+    if isinstance(payload, dict):
+        name, moment, end = payload.get("name"), payload.get("ts"), payload.get("ph")
+        if isinstance(name, str) and isinstance(moment, (int, float)) and end in ("B", "E"):
+            return name, float(moment), str(end)
+        return None
     match = _MARK.search(payload) if isinstance(payload, str) else None
     return (match.group(1), float(match.group(2)), match.group(3)) if match else None
 

@@ -4,11 +4,13 @@ import contextlib
 import os
 from typing import Any, Callable, Dict, Optional
 
+from depyf import own
 from depyf.model import Run
 from depyf.torch import compat
 from depyf.torch.capture.hub import hub
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import warn
+from depyf.terminal import shown
 from depyf.torch.dump import DUMP_LIMIT, DumpWriter, EarlierDump
 
 
@@ -49,6 +51,7 @@ class capture:
                 "this block is already open; make another one with depyf.%s(...)"
                 % type(self).__name__
             )
+        own.keep()
         session = Session(self._writer(), caches=self._caches, **self._options())
         session.run.torch_version = str(torch.__version__)
         try:
@@ -174,11 +177,11 @@ class prepare_debug(capture, contextlib.ContextDecorator):
         except EarlierDump as error:
             warn("depyf: nothing is dumped to %s: %s" % (self._folder, error))
             return None
-        except OSError as error:
+        except Exception as error:  # the system refuses it, or no file can have that name
             warn(
                 "depyf: cannot write to %s (%s): nothing is dumped and the program goes on; give "
                 "prepare_debug a folder "
-                "that can be written" % (self._folder, error)
+                "that can be written" % (shown(str(self._folder)), error)
             )
             return None
 

@@ -4,6 +4,7 @@ They are there only while a block is open, or a graph that was captured in one s
 backward."""
 
 import atexit
+import functools
 import logging
 import os
 import threading
@@ -15,7 +16,13 @@ from depyf.model import Run
 from depyf.torch import compat
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import log
-from depyf.trace.vocabulary import SKIPPED, compile_id_of, read_mark, record_kind
+from depyf.trace.vocabulary import (
+    SKIPPED,
+    SKIPPED_ARTIFACTS,
+    compile_id_of,
+    read_mark,
+    record_kind,
+)
 
 
 class _TraceHandler(logging.Handler):
@@ -29,6 +36,10 @@ class _TraceHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         compat.untraced(self._hub.traced, record)
+
+
+def _raised(error: Exception) -> None:
+    raise error
 
 
 class _TakeText(logging.Filter):
@@ -76,6 +87,7 @@ class Hub:
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
         self._taken: Set[str] = set()  # kinds of texts that stand in for the trace
         self._fusion_attached = False
+        self._fusion: List[Callable[[], None]] = []  # each ends the watch on one of its loggers
         self._in_child: Optional[Callable[[], None]] = None
         self._formatted: Any = None  # takes away what watches graphs that a backend formats
 
@@ -152,7 +164,7 @@ class Hub:
             return
         if wants_trace and self._handler is None:
             self._handler = _TraceHandler(self)
-            compat.add_trace_handler(self._handler, SKIPPED)
+            compat.add_trace_handler(self._handler, self.offered)
             self._attach_artifacts()
         elif not wants_trace and self._handler is not None:
             compat.remove_trace_handler(self._handler)
@@ -167,7 +179,10 @@ class Hub:
         for logger, taker, level in self._filters:
             logger.removeFilter(taker)
             compat.stop_asking(logger, level)
-        self._filters, self._taken, self._fusion_attached = [], set(), False
+        for end in self._fusion:
+            end()
+        self._filters, self._taken = [], set()
+        self._fusion, self._fusion_attached = [], False
 
     def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
         taker = _TakeText(self, kind, logger.isEnabledFor(level))
@@ -188,7 +203,8 @@ class Hub:
                 return
             self._fusion_attached = True
             for stage, logger in compat.fusion_loggers().items():
-                self._take(stage, logger, logging.INFO)
+                take = functools.partial(self.fused, stage)
+                self._fusion.append(compat.watch_fusion(logger, take))
 
     def _active(self, lingering: bool = False) -> List[Session]:
         # a forked process inherits the blocks of its parent; their folder and their run are the
@@ -235,13 +251,34 @@ class Hub:
 
     def traced(self, record: logging.LogRecord) -> None:
         """The handler of the structured trace; never raises."""
+        metadata = getattr(record, "metadata", None)
+        if not isinstance(metadata, dict):
+            return
+        kind = record_kind(metadata)
+        if kind and kind not in SKIPPED:
+            self._told(kind, metadata, lambda: getattr(record, "payload", None))
+
+    def offered(self, record: compat.Offered) -> None:
+        """Takes a record that torch has not made, since nobody else listens; never raises."""
+        if record.name in SKIPPED:
+            return
         try:
-            metadata = getattr(record, "metadata", None)
-            if not isinstance(metadata, dict):
-                return
-            kind = record_kind(metadata)
-            if kind in SKIPPED or not kind:
-                return
+            details = record.details()
+            metadata = compat.surroundings_of(record)
+        except Exception as error:
+            # the record counts without them: it may be the one that ends its compile
+            self._told(record.name, {record.name: {}}, functools.partial(_raised, error))
+            return
+        artifact = str(details.get("name", "")) if isinstance(details, dict) else ""
+        if record.name == "artifact" and SKIPPED_ARTIFACTS.match(artifact):
+            return
+        metadata[record.name] = details
+        self._told(record.name, metadata, record.payload)
+
+    def _told(self, kind: str, metadata: Dict[str, Any], made: Callable[[], Any]) -> None:
+        payload: Any = None
+        failure: Optional[Exception] = None
+        try:
             sessions = self._active(lingering=True)
             if not sessions:
                 return
@@ -258,7 +295,12 @@ class Hub:
                     self._watch_formatted()  # Dynamo is imported when it is first used
             if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
-            payload = getattr(record, "payload", None)
+            try:
+                payload = made()
+                if kind != "chromium_event":
+                    payload = compat.payload_text(payload)
+            except Exception as error:  # of torch, or of what the program put in its place
+                failure = error
             if kind == "chromium_event":
                 mark = read_mark(payload)
                 if mark is not None:
@@ -270,6 +312,8 @@ class Hub:
             return
         for session in sessions:
             try:
+                if failure is not None:
+                    session.not_told(kind, metadata, failure, context, compile_id)
                 session.on_trace(kind, metadata, payload, context, compile_id, attempt)
             except Exception as error:
                 session.failed("reading torch's trace record %s" % kind, error)
@@ -320,12 +364,26 @@ class Hub:
             return
         for session in self._active(lingering=True):
             try:
-                if stage in self._taken:
-                    session.on_log(stage, text, figures, context, compile_id, attempt)
-                else:
-                    session.on_text(stage, text, context, compile_id, attempt)
+                session.on_log(stage, text, figures, context, compile_id, attempt)
             except Exception as error:
                 session.failed("reading torch's log of %s" % stage, error)
+
+    def fused(self, stage: str, write: Callable[[], str]) -> None:
+        """Takes the text of inductor's IR before or after fusion; never raises."""
+        sessions = self._active(lingering=True)
+        try:
+            context, compile_id, attempt = compat.current_compile()
+            if compile_id is None or not sessions:
+                return
+            text = write()
+        except Exception as error:
+            self._tell("writing inductor's %s" % stage, error)
+            return
+        for session in sessions:
+            try:
+                session.on_text(stage, text, context, compile_id, attempt)
+            except Exception as error:
+                session.failed("reading inductor's %s" % stage, error)
 
     def _tell(self, where: str, error: Exception) -> None:
         for session in self._active():

@@ -3,8 +3,8 @@
 import functools
 import os
 import time
-import traceback
 import types
+from traceback import format_exception
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import depyf.recompile
@@ -13,7 +13,14 @@ from depyf.frame_contract import violation
 from depyf.model import Artifact, Entry, Function, LiveObject, Problem
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
-from depyf.torch.codes import bytecode_text, known_constants, resume_code, signature_of, source_of
+from depyf.torch.codes import (
+    bytecode_text,
+    known_constants,
+    known_to_tracebacks,
+    resume_code,
+    signature_of,
+    source_of,
+)
 from depyf.torch.graph_structure import captured_inputs, structure
 from depyf.torch.origin import Origin, origin_of
 from depyf.trace.breaks import parse_break
@@ -28,6 +35,14 @@ from depyf.trace.names import (
 )
 from depyf.trace.records import Records
 from depyf.trace.vocabulary import GRAPH_STAGES
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # a half of a character, from a name that the system gave
+        return False
+    return True
 
 
 def _size(count: int) -> str:
@@ -76,11 +91,40 @@ class Session(Records):
         return compat.interned_names()
 
     def failed(self, where: str, error: Exception) -> None:
-        """Adds the exception that is being handled to the run's problems; never raises."""
+        """Adds an exception to the run's problems; never raises."""
         try:
-            self.problem(where, "%s: %s" % (type(error).__name__, error), traceback.format_exc())
+            text = "%s: %s" % (type(error).__name__, error)
+        except Exception:  # an exception of the program's own, which cannot say what it is
+            text = type(error).__name__
+        try:
+            detail = "".join(format_exception(type(error), error, error.__traceback__))
+        except Exception:  # traceback calls functions that the program may have replaced
+            detail = text
+        try:
+            self.problem(where, text, detail)
         except Exception:
-            log.debug("depyf: %s failed: %r", where, error)
+            log.debug("depyf: %s failed: %s", where, text)
+
+    def not_told(
+        self,
+        kind: str,
+        metadata: Dict[str, Any],
+        error: Exception,
+        context: Any,
+        compile_id: str,
+    ) -> None:
+        """The text of a record of torch's trace raised an exception when it was made."""
+        with self._lock:
+            if not self._takes(context, compile_id):
+                return
+            details = metadata.get(kind)
+            inside = kind in ("artifact", "graph_dump") and isinstance(details, dict)
+            name = str(details.get("name", "")) if inside and details else kind
+            stage = "kernel" if name == "inductor_output_code" else GRAPH_STAGES.get(name)
+            self.entry_of(context, compile_id).missing[stage or safe_name(name)] = (
+                "torch could not write its text: %s" % type(error).__name__
+            )
+        self.failed("reading torch's trace record %s" % name, error)
 
     def origins(self, entry: Entry, name: str) -> Dict[str, str]:
         """Node -> node of the captured graph, for the graph that is being traced under `name`."""
@@ -391,6 +435,9 @@ class Session(Records):
         if compat.replaces_serialised_code():
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
             return None
+        if not _is_text(code.co_filename):
+            entry.detail = "torch cannot take the name of the program's file, and says so"
+            return None
         # Torch fills the frame from one of the user's code. Where its own code does not fit that
         # (it never should), it is the measure itself.
         layout = violation(new_code if violation(code, new_code) else code, replacement)
@@ -402,6 +449,10 @@ class Session(Records):
             self.problem("replacing %s" % entry.name, entry.detail)
             return None
         entry.replaced = True
+        try:
+            known_to_tracebacks(recompiled.path, entry.source)
+        except OSError:  # it is gone already; who looks for it is told so then
+            pass
         return replacement
 
     def on_formatted(

@@ -77,6 +77,7 @@ from depyf.torch.compat.logs import (
     logged_metrics,
     logged_text,
     stop_asking,
+    watch_fusion,
 )
 from depyf.torch.compat.probes import (
     DYNAMO_HOOKS,
@@ -89,11 +90,14 @@ from depyf.torch.compat.probes import (
 from depyf.torch.compat.processes import process_group
 from depyf.torch.compat.records import (
     TRACE_LOGGER,
+    Offered,
     add_trace_handler,
     find_intern_table,
     find_trace_structured,
     interned_names,
+    payload_text,
     remove_trace_handler,
+    surroundings_of,
     trace_logger,
 )
 from depyf.torch.compat.switches import (
@@ -109,6 +113,7 @@ __all__ = [
     "FUSION_LOGGERS",
     "METRICS",
     "MissingTorch",
+    "Offered",
     "Schedule",
     "TRACE_LOGGER",
     "TracedNode",
@@ -155,6 +160,7 @@ __all__ = [
     "no_compile",
     "note_unavailable",
     "origin_of",
+    "payload_text",
     "probe",
     "probe_all",
     "process_group",
@@ -171,12 +177,14 @@ __all__ = [
     "sources_of",
     "step_into",
     "stop_asking",
+    "surroundings_of",
     "trace_logger",
     "traced_graph",
     "traced_module",
     "unavailable",
     "untraced",
     "watch_formatted_graphs",
+    "watch_fusion",
 ]
 
 

@@ -2,11 +2,64 @@
 
 import logging
 import sys
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from depyf.torch.compat.probes import DYNAMO_HOOKS, note_unavailable, probe
 from depyf.torch.compat.records import find_trace_structured
-from depyf.torch.compat.unseen import find_set_eval_frame
+from depyf.torch.compat.unseen import find_set_eval_frame, untraced
+
+
+class _AskedFusion(Dict[int, bool]):
+    """What a logger of inductor's IR remembers of which levels are enabled; the answers are its
+    own.
+
+    Torch asks before it writes the IR. Where the text would go to nobody else, it is computed
+    meanwhile, so that what that raises does not pass through torch into the program.
+    """
+
+    def __init__(self, take: Callable[[Callable[[], str]], None]) -> None:
+        super().__init__()
+        self.take = take
+
+    def __getitem__(self, level: int) -> bool:
+        frame = sys._getframe(1).f_back  # of isEnabledFor, and of who asked it
+        if frame is not None and frame.f_code.co_name.startswith("log_ir_"):
+            untraced(self._offer, frame.f_locals.get("nodes"))
+        return super().__getitem__(level)
+
+    def _offer(self, nodes: Any) -> None:
+        write = _ir_writer()
+        if write is not None and nodes is not None:
+            self.take(lambda: str(write(nodes)))
+
+
+def _ir_writer() -> Any:
+    def find() -> Any:
+        from torch._inductor.debug import DebugFormatter
+
+        return DebugFormatter._write_ir
+
+    return probe("text of inductor's IR", find)
+
+
+def watch_fusion(
+    logger: logging.Logger, take: Callable[[Callable[[], str]], None]
+) -> Callable[[], None]:
+    """Lets `take`, which must not raise, have what computes each text of a logger of IR.
+
+    Returns what ends that.
+    """
+    if not isinstance(getattr(logger, "_cache", None), dict):
+        note_unavailable("texts of torch's log", "logging keeps no record of enabled levels")
+        return lambda: None
+    asked = _AskedFusion(take)
+    logger._cache = asked  # type: ignore[attr-defined]
+
+    def end() -> None:
+        if getattr(logger, "_cache", None) is asked:
+            logger._cache = {}  # type: ignore[attr-defined]
+
+    return end
 
 
 class _AskedLevels(Dict[int, bool]):

@@ -2,10 +2,11 @@
 
 import logging
 import sys
-from typing import Any, Dict, FrozenSet, List, Optional
+from json import dumps
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from depyf.torch.compat.probes import DYNAMO_HOOKS, probe
-from depyf.torch.compat.unseen import find_set_eval_frame
+from depyf.torch.compat.probes import probe
+from depyf.torch.compat.unseen import untraced
 
 TRACE_LOGGER = "torch.__trace"
 
@@ -24,60 +25,91 @@ def trace_logger() -> Optional[logging.Logger]:
     return logging.getLogger(TRACE_LOGGER) if find_trace_structured() is not None else None
 
 
-class _AskedHandlers(List[Any]):
-    """The handlers of the trace logger while depyf's is the only one.
+class Offered(NamedTuple):
+    """A record that torch makes where anybody listens to its trace: what computes its parts."""
 
-    torch computes a record, its payload as JSON included, when the logger has handlers at all, and
-    most records (timings for a profiler's view, descriptions of tensors) are of no use here. So
-    when torch's `trace_structured` asks whether there are handlers, the answer is that there are
-    none for those.
+    name: str
+    details: Callable[[], Any]
+    payload: Callable[[], Any]
+    compile_id: Any  # torch's, of a record that comes outside of its compile
+
+
+class _AskedHandlers(List[Any]):
+    """The handlers of the trace logger while depyf's may be the only one.
+
+    Torch asks whether there are any before it makes a record. Where there is none but depyf's, the
+    answer is no, as without depyf, and depyf computes the record itself meanwhile. So what a
+    payload raises does not pass through torch into the program, and no logging that the program may
+    have changed (its factory of records, its filters) is part of it.
     """
 
-    unwanted: FrozenSet[str] = frozenset()
     ours: Any = None
+    take: Callable[[Offered], None]
 
     def __bool__(self) -> bool:
         if len(self) != 1 or self[0] is not self.ours:
             return len(self) > 0
         frame = sys._getframe(1)
-        code = frame.f_code
-        if "trace_structured" not in code.co_name:
-            return True
-        given = frame.f_locals
-        name = given.get("name")
-        if isinstance(name, str) and name in self.unwanted:
-            return False
-        change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
-        before = change(None) if change is not None else None
-        if change is None or before is None:
-            return True
-        # Dynamo looks at each frame that this thread runs now, so at those of logging and json too.
-        # It is called again where Dynamo does not look, and this call ends as without a handler.
-        try:
-            ask = find_trace_structured()
-            own = ask.__code__
-            names = own.co_varnames[: own.co_argcount + own.co_kwonlyargcount]
-            ask(**{one: given[one] for one in names if one in given})
-        finally:
-            change(before)
+        if frame.f_code.co_name == "trace_structured":
+            untraced(self._offer, frame.f_locals)
         return False
+
+    def _offer(self, given: Any) -> None:
+        name, details, payload = (given.get(one) for one in ("name", "metadata_fn", "payload_fn"))
+        if isinstance(name, str) and callable(details) and callable(payload):
+            self.take(Offered(name, details, payload, given.get("compile_id")))
 
     def copy(self) -> "_AskedHandlers":
         """The same, for logging, which from CPython 3.14 on takes a handler out of a copy."""
         found = _AskedHandlers(self)
-        found.ours, found.unwanted = self.ours, self.unwanted
+        found.ours, found.take = self.ours, self.take
         return found
 
 
-def add_trace_handler(handler: logging.Handler, unwanted: FrozenSet[str]) -> None:
-    """Adds a handler of the structured trace, for which torch does not compute the records of these
-    names.
+def add_trace_handler(handler: logging.Handler, take: Callable[[Offered], None]) -> None:
+    """Adds a handler of the structured trace. It gets records that torch makes since others listen,
+    too; where nobody else does, `take`, which must not raise, gets them before they are made.
     """
     logger = logging.getLogger(TRACE_LOGGER)
     logger.addHandler(handler)
     handlers = _AskedHandlers(logger.handlers)
-    handlers.ours, handlers.unwanted = handler, unwanted
+    handlers.ours, handlers.take = handler, take
     logger.handlers = handlers
+
+
+def surroundings_of(record: Offered) -> Dict[str, Any]:
+    """What torch writes into each record beside its details, where depyf reads it."""
+
+    def find() -> Any:
+        from torch.fx.traceback import _get_regional_inductor_subgraph_name
+
+        return _get_regional_inductor_subgraph_name
+
+    found: Dict[str, Any] = {}
+    for key in ("compiled_autograd_id", "frame_id", "frame_compile_id"):
+        value = getattr(record.compile_id, key, None)
+        if value is not None:
+            found[key] = value
+    regional = probe("names of regional graphs", find)
+    name = regional() if regional is not None else None
+    if name is not None:
+        found["subgraph_name"] = name
+    return found
+
+
+def payload_text(payload: Any) -> Optional[str]:
+    """The payload of a record as torch writes it."""
+    if payload is None or isinstance(payload, str):
+        return payload
+    if isinstance(payload, list):
+        return "[\n" + ",\n".join(dumps(one) for one in payload) + "\n]"
+    return dumps(payload, default=_listed, indent=0)
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, set):
+        return list(value)
+    raise TypeError("%r is no JSON" % type(value))
 
 
 def remove_trace_handler(handler: logging.Handler) -> None:

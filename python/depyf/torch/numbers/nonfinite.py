@@ -19,7 +19,8 @@ from depyf.torch.numbers.nodes import (
     watching_interpreter,
 )
 from depyf.torch.numbers.results import Nonfinite, NonfiniteReport, statistics
-from depyf.torch.state import OwnCompiles, State, fresh_function, unwrap
+from depyf.torch.state import OwnCompiles, State, fresh_function
+from depyf.torch_wrappers import unwrapped
 
 
 class _Finder:
@@ -247,7 +248,7 @@ def find_nonfinite(
         ImportError: torch is not installed.
     """
     torch = compat.require_torch()
-    target = unwrap(fn)
+    target = unwrapped(fn)
     finder = _Finder(parameters=parameter_names(target, len(args)))
     state = State(target, args, kwargs)
     with OwnCompiles():

@@ -15,7 +15,8 @@ from depyf.torch.numbers.recorded import (
     eager_calls,
 )
 from depyf.torch.numbers.results import Stage, StageComparison
-from depyf.torch.state import OwnCompiles, State, fresh_function, unwrap
+from depyf.torch.state import OwnCompiles, State, fresh_function
+from depyf.torch_wrappers import unwrapped
 
 STAGES = ("eager", "captured graph", "AOT graph", "inductor")
 
@@ -50,7 +51,7 @@ def compare_stages(
         Exception: what the function raises when it is run eagerly.
     """
     torch = compat.require_torch()
-    target = unwrap(fn)
+    target = unwrapped(fn)
     state = State(target, args, kwargs)
     leaves = state.leaves()
     measure = Measure(rtol, atol)
