@@ -56,7 +56,10 @@ def _parser() -> "Tuple[argparse.ArgumentParser, argparse.ArgumentParser]":
     )
     run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
     run.add_argument(
-        "--json", action="store_true", help="print the run as JSON on standard output at the end"
+        "--json",
+        action="store_true",
+        help="print the run as JSON at the end; standard output holds nothing else, as what the "
+        "program prints goes to standard error",
     )
     run.add_argument(
         "--no-caches",

@@ -8,6 +8,7 @@ code, its own traceback. What depyf has to say goes to standard error.
 import contextlib
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 import threading
@@ -235,6 +236,27 @@ class _Progress:
         return "%s [%s] after %s" % (shown(name or "?"), entry.compile_id, stage)
 
 
+class _Output:
+    """Standard output for JSON alone: whatever the program writes there goes to standard error."""
+
+    def __init__(self) -> None:
+        self._own: Optional[int] = None
+        try:
+            sys.stdout.flush()
+            if sys.stdout.fileno() == 1:
+                self._own = os.dup(1)  # which no process that the program starts inherits
+                os.dup2(2, 1)
+        except (OSError, ValueError, AttributeError):
+            pass  # no file stands behind it: both are written to it, one after the other
+
+    def write(self, text: str) -> None:
+        if self._own is None:
+            print(text, flush=True)
+            return
+        with os.fdopen(self._own, "w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+
+
 def run(options: Any) -> int:
     """Runs a program as `depyf run` was told.
 
@@ -298,6 +320,7 @@ def run(options: Any) -> int:
         if folder is None:
             workers = tempfile.TemporaryDirectory(prefix="depyf-")
         follower = Follower(folder if workers is None else workers.name, options.caches)
+    output = _Output() if options.json else None
     finder = None
     if options.find_nonfinite:
         from depyf.torch.numbers import watch_nonfinite
@@ -358,7 +381,7 @@ def run(options: Any) -> int:
                 from depyf import follow
 
                 found = follow.documents(follower.folder)
-            _finish(progress.run, options, found, finder, err)
+            _finish(progress.run, options, found, finder, output, err)
             if progress.profile is not None and progress.profile.found is not None:
                 err.write("%s\n" % progress.profile.found)
             exceeded = _over_budget(progress.run, options, found, err)
@@ -454,15 +477,20 @@ def _install_hook(bare: Optional[BaseException] = None) -> None:
 
 
 def _finish(
-    found: "Run", options: Any, workers: List[Dict[str, Any]], finder: Any, stream: TextIO
+    found: "Run",
+    options: Any,
+    workers: List[Dict[str, Any]],
+    finder: Any,
+    output: Optional[_Output],
+    stream: TextIO,
 ) -> None:
     from depyf.follow import merged
 
     links = hyperlinks(stream)
     document = merged(dict(found.to_json(), folder=found.folder), workers)
     try:
-        if options.json:
-            print(found.dumps(), flush=True)
+        if output is not None:
+            output.write(_json_text(found, workers))
             return
         if options.breaks:
             stream.write(summary.breaks_text(document, links) + "\n")
@@ -487,6 +515,15 @@ def _finish(
             open_page(page, found.folder, stream)
     except Exception as error:
         stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))
+
+
+def _json_text(run: "Run", workers: List[Dict[str, Any]]) -> str:
+    document = run.to_json()
+    if workers:
+        document["workers"] = [
+            {key: value for key, value in one.items() if key != "folder"} for one in workers
+        ]
+    return json.dumps(document, default=repr)
 
 
 def _page_of_all(run: "Run", workers: List[Dict[str, Any]]) -> Optional[str]:

@@ -408,6 +408,38 @@ def test_compile_time_that_could_be_saved_is_summed_up():
     assert told["graphs that were compiled before, for another function or entry"][:2] == (3.0, 1)
     assert told["guards that took long to build"][0] == 1.0
     assert len(told) == 4 and rows == sorted(rows, key=lambda row: -row["seconds"])
+    help = {row["what"].split()[0]: row["help"] for row in rows}
+    assert "specialize_float = True" in help["analysis"] and "graph break" not in help["analysis"]
+    assert "such as the forward" in help["graphs"] and "Each process" in help["compiles"]
+
+
+def test_what_torchs_caches_did_not_hold_is_told_with_how_to_keep_it():
+    def rows_of(events, **settings):
+        metrics = {
+            "duration_us": 9e6,
+            "aot_autograd_cumulative_compile_time_us": 8e6,
+            "inductor_cumulative_compile_time_us": 7e6,
+            "settings": settings,
+        }
+        entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "cache": events}
+        entry["events"] = [["compile_file", 1e6, 2e6], ["compile_file", 3e6, 2e6]]
+        found = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+        return {row["what"].partition(",")[0]: (row["seconds"], row["help"]) for row in found}
+
+    missed = rows_of([{"cache": "fx_graph_cache", "result": "miss"}] * 2, compile_threads=4)
+    assert [seconds for seconds, _ in missed.values()] == [8.0]
+    assert "TORCHINDUCTOR_CACHE_DIR" in missed["graphs that torch's caches did not hold"][1]
+    assert list(rows_of([{"cache": "fx_graph_cache", "result": "hit"}])) == ["kernels (C++"]
+    in_turn = rows_of([], compile_threads=1)
+    assert in_turn["kernels that were compiled one after the other"][0] == 4.0
+
+
+def test_analysis_that_began_again_at_graph_breaks_says_so():
+    metrics = {"restart_reasons": ["Failed to trace"], "dynamo_time_before_restart_s": 1.0}
+    cut = {"reason": "Failed to trace", "location": "/a/b.py:1"}
+    entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
+    (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+    assert row["help"] == "Each began again at a graph break, and would not without it."
 
 
 @pytest.mark.parametrize("parameters, marked", [(None, True), (["x"], True), (["y"], False)])

@@ -436,7 +436,8 @@ def test_a_budget_decides_the_exit_code_of_a_program_that_ended_well(start, tmp_
     (tmp_path / "well.py").write_text(PROGRAM.replace("sys.exit(7)", ""))
     done = start("--json", "--no-caches", "--max-breaks", "0", "well.py")
     assert done.returncode == 3
-    document = json.loads(done.stdout.splitlines()[-2])  # the exit handler prints behind it
+    document = json.loads(done.stdout)  # it is all that stands there
+    assert "__main__ well.py" in done.stderr and "exit handler True" in done.stderr
     assert document["schema"] == "depyf.run" and document["functions"]
     assert "0 allowed" in done.stderr and "help: Remove that call." in done.stderr
     done = start("--breaks", "--max-breaks", "0", "program.py")

@@ -324,7 +324,16 @@ _STATIC = """
 def f(x):
     return x + 1
 
-result = [f(torch.ones(size, 3)) for size in (4, 5, 6)]
+result = [f(torch.ones(size, 3)) for size in (4, 5)]
+"""
+_NOT_AUTOMATIC = """
+torch._dynamo.config.automatic_dynamic_shapes = False
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+result = [f(torch.ones(size, 3)) for size in (4, 5)]
 """
 _TIMES = """
 @torch.compile(backend="eager")
@@ -449,10 +458,31 @@ def f(x):
 result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
 """,
             ),
+        ],
+    ),
+    row(
+        "given dynamic=False",
+        "",
+        [
             helps(
-                "Where torch.compile was given dynamic=False, remove that.",
+                "torch.compile was given dynamic=False, which makes each size and number a "
+                "constant: with dynamic=True one compile serves all from 2 on, with neither torch "
+                "takes any from the second compile on.",
                 _STATIC,
                 _STATIC.replace("dynamic=False", "dynamic=True"),
+            ),
+        ],
+    ),
+    row(
+        "not dynamic",
+        "",
+        [
+            helps(
+                "This was compiled with automatic dynamic shapes off, by dynamic=False of "
+                "torch.compile or by torch._dynamo.config.automatic_dynamic_shapes: with "
+                "dynamic=True one compile serves all sizes and numbers from 2 on.",
+                _NOT_AUTOMATIC,
+                _NOT_AUTOMATIC.replace('"eager"', '"eager", dynamic=True'),
             ),
         ],
     ),

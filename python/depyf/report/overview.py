@@ -201,7 +201,7 @@ class Node:
             for reason in self.entry.get("reasons") or ()
         ]
         for reason in found:
-            _fill_after(reason, self.entry)
+            _fill_after(reason, self.entry, str((self.function or {}).get("source") or ""))
             if reason["kind"] == "global state":
                 self._compare_states(reason)
         # an entry of another mode fits in no case; why that of the same mode does not is the cause
@@ -315,9 +315,10 @@ def _has_size(reason: words.Said, entry: Document) -> bool:
     return False
 
 
-def _fill_after(reason: words.Said, entry: Document) -> None:
+def _fill_after(reason: words.Said, entry: Document, source: str) -> None:
+    settings = (entry.get("metrics") or {}).get("settings")
     if reason["kind"] == "size" and _has_size(reason, entry):
-        words.describe_constant(reason)
+        words.describe_constant(reason, settings, source)
     # torch says what a value was; what it is now stands in the guards of the entry that was made
     # for it
     if (
@@ -378,7 +379,7 @@ def _fill_after(reason: words.Said, entry: Document) -> None:
             reason["words"],
         )
     if reason["kind"] == "value" and words.is_number(reason["after"]):
-        words.describe_constant(reason)
+        words.describe_constant(reason, settings, source)
 
 
 def nodes_of(runs: Iterable[Document]) -> List[Node]:
@@ -586,14 +587,45 @@ def _spent(entry: Document, *names: str) -> float:
     )
 
 
+#: what a row of `avoidable` is called
+_RESTARTED = "analysis that torch threw away and started again"
+_COMPILED_AGAIN = "compiles of a function that was compiled before"
+_SAME_GRAPH = "graphs that were compiled before, for another function or entry"
+_GUARDS = "guards that took long to build"
+_MISSED = "graphs that torch's caches did not hold"
+_KERNELS = "kernels (C++, Triton) that were in no cache"
+_IN_TURN = "kernels that were compiled one after the other, without workers"
+
+_KEEP = (
+    "They are in torch's cache now. A run that begins without it, as in CI or in a new container, "
+    "makes them again: keep the folder (TORCHINDUCTOR_CACHE_DIR), or carry it by "
+    "torch.compiler.save_cache_artifacts() and load_cache_artifacts()."
+)
+_HELP = {
+    _COMPILED_AGAIN: "What spares each stands at the recompiles.",
+    _SAME_GRAPH: (
+        "Compile one function for all of them, such as the forward of one layer's class, and pass "
+        "it what differs: its graph is compiled once."
+    ),
+    _MISSED: _KEEP,
+    _KERNELS: _KEEP,
+    _IN_TURN: (
+        "torch._inductor.config.compile_threads (TORCHINDUCTOR_COMPILE_THREADS) is 1: with more, "
+        "torch compiles them beside each other."
+    ),
+}
+_NOT_KEPT = "Each process compiles these again. What torch names is what its cache cannot keep."
+
+
 def avoidable(nodes: Sequence[Node]) -> List[Row]:
-    """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes.
+    """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes,
+    and what helps.
 
     A second can stand in two rows: a recompile may itself have started its analysis again.
     """
     found: Dict[str, Row] = {}
 
-    def add(what: str, seconds: float, detail: str = "", node: Optional[Node] = None) -> None:
+    def add(what: str, seconds: float, node: Node, detail: str = "") -> None:
         row = found.setdefault(
             what, {"what": what, "seconds": 0.0, "count": 0, "details": [], "nodes": []}
         )
@@ -601,8 +633,7 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
         row["count"] += 1
         if detail and detail not in row["details"]:
             row["details"].append(detail)
-        if node is not None:
-            row["nodes"].append((seconds, node))
+        row["nodes"].append((seconds, node))
 
     graphs: Set[str] = set()
     for node in nodes:
@@ -613,16 +644,10 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
                 metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
             )
             reasons = [str(reason).split("\n")[0][:160] for reason in restarts]
-            add("analysis that torch threw away and started again", lost, ", ".join(reasons[:3]))
+            add(_RESTARTED, lost, node, ", ".join(reasons[:3]))
         if node.reasons:
-            add("compiles of a function that was compiled before", node.seconds)
-        for event in entry.get("cache") or ():
-            cache, result = str(event.get("cache")), event.get("result")
-            if result == "bypass":
-                # an address says nothing to a reader, and would make two rows of one
-                said = re.sub(r" at 0x[0-9a-f]+", "", str(event.get("cache_bypass_reason") or ""))
-                said = " ".join(said.split()) or "no reason given"
-                add("compiles that %s could not keep" % cache, node.seconds, said[:200])
+            add(_COMPILED_AGAIN, node.seconds, node)
+        _add_caches(node, add)
         graph = next(
             (
                 _UNIQUE.sub("", str(one.get("text") or ""))
@@ -633,20 +658,67 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
         )
         shape = re.sub(r"(?m)#.*$", "", graph)
         if shape and shape in graphs:
-            add("graphs that were compiled before, for another function or entry", node.seconds)
+            add(_SAME_GRAPH, node.seconds, node)
         graphs.add(shape)
         guards = _spent(entry, "build_guards")
         if guards > 0.05 * node.seconds and guards > 0.1:
-            add("guards that took long to build", guards, node=node)
-        if node.phases.get("kernels", 0.0) > 0.1:
-            add("kernels (C++, Triton) that were in no cache", node.phases["kernels"])
+            add(_GUARDS, guards, node)
     rows = [row for row in found.values() if row["seconds"] >= 0.005]
     for row in rows:
         row["nodes"] = [node for _, node in sorted(row["nodes"], key=lambda one: -one[0])]
-        row["help"] = _of_guards(row["nodes"], nodes) if row["nodes"] else ""
-    # of a function that was compiled once nothing can be saved
-    rows = [row for row in rows if row["help"] or not row["nodes"]]
+        if row["what"] == _GUARDS:
+            row["help"] = _of_guards(row["nodes"], nodes)
+        elif row["what"] == _RESTARTED:
+            row["help"] = _of_restarts(row["nodes"])
+        else:
+            row["help"] = _HELP.get(row["what"], _NOT_KEPT)
+    # of guards of a function that was compiled once nothing can be saved
+    rows = [row for row in rows if row["help"] or row["what"] != _GUARDS]
     return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def _add_caches(node: Node, add: Any) -> None:
+    """What torch's caches could have saved of one compile."""
+    backend = sum(node.phases.get(name, 0.0) for name in ("aot", "inductor", "kernels"))
+    missed = False
+    for event in node.entry.get("cache") or ():
+        missed = missed or event.get("result") == "miss"
+        if event.get("result") == "bypass":
+            # an address says nothing to a reader, and would make two rows of one
+            said = re.sub(r" at 0x[0-9a-f]+", "", str(event.get("cache_bypass_reason") or ""))
+            said = " ".join(said.split()) or "no reason given"
+            what = "compiles that %s could not keep" % event.get("cache")
+            add(what, backend or node.seconds, node, said[:200])
+    kernels = node.phases.get("kernels", 0.0)
+    if missed and backend > 0.1:
+        add(_MISSED, backend, node)
+    elif kernels > 0.1:
+        add(_KERNELS, kernels, node)
+    settings = (node.entry.get("metrics") or {}).get("settings")
+    files = [row for row in node.entry.get("events") or () if row and row[0] == "compile_file"]
+    if isinstance(settings, dict) and settings.get("compile_threads") == 1:
+        if kernels > 0.1 and len(files) > 1:
+            add(_IN_TURN, kernels, node)
+
+
+def _of_restarts(nodes: Sequence[Node]) -> str:
+    """What can be done about analyses that began again, by why they did."""
+    said = []
+    cut = sum(1 for node in nodes if node.cuts)
+    if cut:
+        which = "Each" if cut == len(nodes) else "%d of these %d" % (cut, len(nodes))
+        said.append("%s began again at a graph break, and would not without it." % which)
+    if any(
+        "TensorifyScalarRestart" in str(reason)
+        for node in nodes
+        for reason in node.entry["metrics"]["restart_reasons"]
+    ):
+        said.append(
+            "TensorifyScalarRestartAnalysis: torch took a float for any number, and an operator "
+            "needs it as a constant. Pass it as a tensor, or set "
+            "torch._dynamo.config.specialize_float = True where it hardly changes."
+        )
+    return " ".join(said)
 
 
 def _of_guards(long: Sequence[Node], nodes: Sequence[Node]) -> str:

@@ -662,12 +662,26 @@ def is_number(text: str) -> bool:
     return type_of_literal(text) in ("int", "float")
 
 
-def describe_constant(found: Said) -> None:
-    """Says that the compile for another size or number is for that alone, as its guards tell."""
+_STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
+
+
+def describe_constant(found: Said, settings: Any = None, source: str = "") -> None:
+    """Says that the compile for another size or number is for that alone, as its guards tell.
+
+    Args:
+        found: the reason.
+        settings: those of the compile, where torch told them.
+        source: of the function, its decorators included.
+    """
     row = _AGAIN.get(found["row"])
-    if row is not None:
-        found["words"] += "; the compile for it is again for it alone"
-        _advise(found, row)
+    if row is None:
+        return
+    found["words"] += "; the compile for it is again for it alone"
+    if _STATIC.search(source.partition("def ")[0]):
+        row = "given dynamic=False"
+    elif isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
+        row = "not dynamic"
+    _advise(found, row)
 
 
 def describe_any(found: Said) -> None:

@@ -1,5 +1,6 @@
 """The words of torch's structured trace: which records there are, and what they are called here."""
 
+import json
 import re
 from typing import Any, Dict, List, Optional
 
@@ -110,12 +111,25 @@ def stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
     return lines
 
 
+#: settings of torch that decide what is compiled again and how, in the texts of its configuration
+_SETTING = re.compile(
+    r'"(assume_static_by_default|automatic_dynamic_shapes|compile_threads)": (true|false|\d{1,6})\b'
+)
+
+
 def without_configuration(metrics: Dict[str, Any]) -> Dict[str, Any]:
-    return {
-        key: value
-        for key, value in metrics.items()
-        if value is not None and not key.endswith("_config")
-    }
+    """torch's figures of a compile; of its configuration only what readers need, in `settings`."""
+    kept = {}
+    settings = {}
+    for key, value in metrics.items():
+        if key.endswith("_config"):
+            for name, text in _SETTING.findall(value if isinstance(value, str) else ""):
+                settings[name] = json.loads(text)
+        elif value is not None:
+            kept[key] = value
+    if settings:
+        kept["settings"] = settings
+    return kept
 
 
 def compile_id_of(metadata: Dict[str, Any]) -> Optional[str]:
