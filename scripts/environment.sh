@@ -123,6 +123,12 @@ install_node() {
   "$python" "$root/packaging/depyf_build.py" --node || install_requirements requirements-node.txt "Node.js"
 }
 
+# What compiles the C++ unit tests. Without it they are skipped, by name.
+install_googletest() {
+  printf '#include <gtest/gtest.h>\n' | "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null ||
+    apt_install libgtest-dev || true
+}
+
 # What builds, tests and checks the page: exactly what the lock file says.
 install_web_tools() {
   install_node

@@ -80,9 +80,9 @@ exit code: 0 done; 1 a part could not be decompiled or is not proven, or the fil
 input could be read, or the usage was wrong; 3 compare: neither proven nor told apart. That no
 CPython of the version was found is no failure.
 
-environment: DEPYF_PYTHONS, interpreters to check with, joined as in PATH, besides those in PATH and
-of pyenv; DEPYF_CHECK_SECONDS, how long one may take for a file (default 60); NO_COLOR, no colours
-on a terminal
+environment: DEPYF_PYTHONS, interpreters to check with or folders that hold them, joined as in PATH,
+besides those in PATH and of pyenv; DEPYF_CHECK_SECONDS, how long one may take for a file (default
+60); NO_COLOR, no colours on a terminal
 
 examples
   depyf decompile __pycache__/spam.cpython-312.pyc
@@ -802,14 +802,19 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
            "(see depyf --help)");
     return 2;
   }
-  bool help = arguments.empty();
+  if (arguments.empty()) {
+    write_all(stderr, kHelp.substr(0, kHelp.find("\n\n") + 1));
+    write_all(stderr, "depyf --help says what they do.\n");
+    return flushed(2);
+  }
+  bool help = false;
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
     help = help || argument == "-h" || argument == "--help";
   }
   if (help) {
-    write_all(arguments.empty() ? stderr : stdout, filled_in(kHelp));
-    return flushed(arguments.empty() ? 2 : 0);
+    write_all(stdout, filled_in(kHelp));
+    return flushed(0);
   }
   if (arguments[0] == "--version") {
     write_all(stdout, "depyf " DEPYF_VERSION "\n");

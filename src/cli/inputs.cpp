@@ -251,6 +251,12 @@ Module read_input(const Input& input, std::optional<PyVersion> marshal_version) 
   if (input.archive)
     return read(input.archive->read(input.archive->members()[input.member]), false);
   FileBytes file = read_bytes(input.path);
+  const std::span<const std::uint8_t> bytes = file;
+  const bool has_magic = bytes.size() >= 4 && bytes[2] == '\r' && bytes[3] == '\n';
+  if (input.path.extension() == ".py" && !has_magic && !marshal_version)
+    throw Error(input.path.string() +
+                ": this is Python source already; give the .pyc file that CPython made of it, in "
+                "__pycache__ beside it, or its module's name with -m");
   Module module = read(file, true);
   module.source = std::move(file.bytes);
   return module;

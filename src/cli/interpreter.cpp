@@ -106,12 +106,19 @@ std::vector<std::string> candidates(PyVersion version) {
   auto add = [&](const fs::path& path) {
     if (is_executable(path)) found.push_back(path.string());
   };
+  const std::string program = name + std::string(kProgramSuffix);
+  std::error_code none;
   for (const std::string& path : split(variable("DEPYF_PYTHONS"), kPathSeparator)) {
+    if (fs::is_directory(path, none)) {
+      add(fs::path(path) / program);
+      add(fs::path(path) / "bin" / program);
+      continue;
+    }
     const std::string file = fs::path(path).filename().string();
     if (!file.starts_with("python3.") || file == name) add(path);
   }
   for (const std::string& folder : split(variable("PATH"), kPathSeparator))
-    add(fs::path(folder) / (name + std::string(kProgramSuffix)));
+    add(fs::path(folder) / program);
   const std::string root = variable("PYENV_ROOT"), home = variable("HOME");
   std::error_code error;
   const fs::path versions =

@@ -67,8 +67,9 @@ class Interpreter {
   bool alive_ = true;
 };
 
-/// Where the interpreters of each version are: the host's program, `python3.X` of DEPYF_PYTHONS
-/// (paths joined as in PATH), of PATH, of pyenv. Each version is looked for once, for all threads.
+/// Where the interpreters of each version are: the host's program, those of DEPYF_PYTHONS
+/// (programs, or folders with `python3.X` or `bin/python3.X`, joined as in PATH), of PATH, of
+/// pyenv. Each version is looked for once, for all threads.
 class Interpreters {
  public:
   explicit Interpreters(HostPython host) : host_(std::move(host)) {}

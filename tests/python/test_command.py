@@ -188,8 +188,26 @@ def test_output_is_proven_without_being_asked(pyc):
     done = run("decompile", "--format", "json", pyc)
     check = json.loads(done.stdout)["check"]
     assert check["proven"] is True and check["verdict"] in ("identical", "exact", "equivalent")
-    done = native("decompile", pyc, env=dict(NOWHERE, DEPYF_PYTHONS=sys.executable))
-    assert done.returncode == 0 and "mod.pyc: proven (" in done.stderr, done
+
+
+def test_wrong_calls_say_what_is_right_in_few_lines(tmp_path):
+    bare = native()
+    assert bare.returncode == 2 and bare.stdout == ""
+    assert bare.stderr.startswith("usage: depyf decompile PATH")
+    assert len(bare.stderr.splitlines()) < 10 and "depyf --help" in bare.stderr
+    assert len(run().stderr.splitlines()) < 20
+    source = tmp_path / "spam.py"
+    source.write_text("x = 1\n")
+    done = run("decompile", str(source))
+    assert done.returncode == 2 and "spam.py: this is Python source already" in done.stderr, done
+
+
+def test_interpreters_are_given_as_programs_or_as_folders(pyc, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / ("python%d.%d" % sys.version_info[:2])).symlink_to(sys.executable)
+    for given in (sys.executable, str(tmp_path / "bin"), str(tmp_path)):
+        done = native("decompile", pyc, env=dict(NOWHERE, DEPYF_PYTHONS=given))
+        assert done.returncode == 0 and "mod.pyc: proven (" in done.stderr, done
 
 
 def test_what_has_no_interpreter_is_not_checked_and_no_failure(pyc, tmp_path):

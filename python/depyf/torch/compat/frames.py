@@ -6,7 +6,7 @@ import types
 from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.torch.compat.probes import probe
-from depyf.trace.names import COMPILED_FUNCTION
+from depyf.trace.names import COMPILED_FUNCTION, RESUME_CODE, RESUME_FUNCTION
 
 
 def _compiled_frame(name: str) -> Any:
@@ -36,11 +36,11 @@ def resume_parameters(
     """
     found: Dict[str, Tuple[str, ...]] = {}
     for name in code.co_names if scope else ():
-        if not name.startswith("__resume_at_"):
+        if not RESUME_FUNCTION.match(name):
             continue
         value = scope.get(name) if scope is not None else None
         body = getattr(value, "__code__", value)
-        if isinstance(body, types.CodeType) and "resume_in_" in body.co_name:
+        if isinstance(body, types.CodeType) and RESUME_CODE.match(body.co_name):
             found[name] = body.co_varnames[: body.co_argcount]
     return found
 
