@@ -454,6 +454,15 @@ def _needs_parentheses(expression: str) -> bool:
     return parsed is None or parsed[1] in (ast.Or, ast.IfExp, ast.Lambda, ast.Starred)
 
 
+def _functions_in(tree: ast.AST) -> List[Any]:
+    """The functions that are defined in a tree, outer ones first; none is in an expression."""
+    pending: List[Any] = [tree]
+    for node in pending:
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            pending += getattr(node, block, ())
+    return [node for node in pending if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
 def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
     """The text of one function in a source, dedented, without decorators, under another name.
 
@@ -463,9 +472,7 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    ]
+    functions = _functions_in(tree)
     if not functions:
         return None
     chosen = next((node for node in functions if node.name == name), None)

@@ -262,8 +262,11 @@ class Hub:
         """Takes a record that torch has not made, since nobody else listens; never raises."""
         if record.name in SKIPPED:
             return
+        if record.name == "chromium_event":
+            self._marked(record)
+            return
         try:
-            details = record.details()
+            details = compat.details_of(record)
             metadata = compat.surroundings_of(record)
         except Exception as error:
             # the record counts without them: it may be the one that ends its compile
@@ -274,6 +277,27 @@ class Hub:
             return
         metadata[record.name] = details
         self._told(record.name, metadata, record.payload)
+
+    def _marked(self, record: compat.Offered) -> None:
+        """Takes the begin or the end of something that torch times.
+
+        There are many of them for each compile, so that nothing else of them is computed.
+        """
+        try:
+            mark = read_mark(record.payload())
+            if mark is None:
+                return
+            context, compile_id, _ = compat.current_compile()
+            if compile_id is None:
+                context, compile_id = None, compile_id_of(compat.surroundings_of(record))
+            if compile_id is None:
+                return
+            if not self._fusion_attached and compat.inductor_loaded():
+                self._attach_fusion()
+            for session in self._active(lingering=True):
+                session.on_event(mark, context, compile_id)
+        except Exception as error:
+            self._tell("reading torch's trace", error)
 
     def _told(self, kind: str, metadata: Dict[str, Any], made: Callable[[], Any]) -> None:
         payload: Any = None

@@ -1,9 +1,10 @@
 """torch's structured trace."""
 
+import dataclasses
+import json
 import logging
 import sys
-from json import dumps
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from depyf.torch.compat.probes import probe
 from depyf.torch.compat.unseen import untraced
@@ -97,13 +98,38 @@ def surroundings_of(record: Offered) -> Dict[str, Any]:
     return found
 
 
+def details_of(record: Offered) -> Any:
+    """What torch writes as the details of a record.
+
+    For the figures of a compile torch copies a hundred fields deeply, of which a few are more than
+    a number, a text or None. Where they are found, these alone are copied.
+    """
+    if record.name in ("compilation_metrics", "bwd_compilation_metrics"):
+        cells: Sequence[Any] = getattr(record.details, "__closure__", None) or ()
+        if len(cells) == 1 and dataclasses.is_dataclass(cells[0].cell_contents):
+            fields = vars(cells[0].cell_contents)
+            try:
+                return {
+                    name: value
+                    if type(value) in _PLAIN
+                    else json.loads(json.dumps(value, default=_listed))
+                    for name, value in fields.items()
+                }
+            except (TypeError, ValueError):  # a field that only torch knows how to write
+                pass
+    return record.details()
+
+
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+
+
 def payload_text(payload: Any) -> Optional[str]:
     """The payload of a record as torch writes it."""
     if payload is None or isinstance(payload, str):
         return payload
     if isinstance(payload, list):
-        return "[\n" + ",\n".join(dumps(one) for one in payload) + "\n]"
-    return dumps(payload, default=_listed, indent=0)
+        return "[\n" + ",\n".join(json.dumps(one) for one in payload) + "\n]"
+    return json.dumps(payload, default=_listed, indent=0)
 
 
 def _listed(value: Any) -> Any:
