@@ -1,6 +1,7 @@
 """Values die where they die with torch's own code: weak references, and so memory, tell no difference."""
 
 import gc
+import os
 import random
 import sys
 import warnings
@@ -11,6 +12,10 @@ import pytest
 import torch
 from processes import function_of
 from programs import PROGRAMS, TORCH
+
+
+# A short form: every second program, unless all are asked for.
+WATCHED = PROGRAMS if os.environ.get("DEPYF_TEST_LONG") else PROGRAMS[::2]
 
 
 def in_order(log):
@@ -63,7 +68,7 @@ def observed(compile_and_run, backend):
         gc.enable()
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+@pytest.mark.parametrize("program", WATCHED, ids=[program.name for program in WATCHED])
 def test_every_value_dies_where_it_does_with_torch_alone(tmp_path, program):
     if TORCH < program.since:
         pytest.skip("torch %d.%d does not compile this" % TORCH)
