@@ -434,6 +434,21 @@ def test_what_torchs_caches_did_not_hold_is_told_with_how_to_keep_it():
     assert in_turn["kernels that were compiled one after the other"][0] == 4.0
 
 
+def test_advice_that_stands_alone_does_not_begin_with_or():
+    said = {"reason": "graph break in loop", "text": "graph break in loop\n  Explanation: x"}
+    assert words.of_break(said)["help"][0].startswith("Make the loop's body")
+
+
+def test_a_recompile_that_failed_is_not_advised_to_be_spared_by_what_failed():
+    reason = "0/0: n == 2   # y = x * n  # /a/b.py:7 in f"
+    entry = {"compile_id": "0/1", "name": "f", "reasons": [reason], "guards": [{"text": "x"}]}
+    (node,) = overview.nodes_of([{"unattributed": [entry]}])
+    assert node.reasons[0]["help"]
+    failed = "AsPythonConstantNotImplementedError: SymNodeVariable() is not a constant"
+    (node,) = overview.nodes_of([{"unattributed": [dict(entry, failure=failed)]}])
+    assert not node.reasons[0]["help"] and node.failure["row"] == "number as a constant"
+
+
 def test_analysis_that_began_again_at_graph_breaks_says_so():
     metrics = {"restart_reasons": ["Failed to trace"], "dynamo_time_before_restart_s": 1.0}
     cut = {"reason": "Failed to trace", "location": "/a/b.py:1"}

@@ -254,6 +254,27 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_EMPTY = """
+torch._dynamo.config.capture_dynamic_output_shape_ops = True
+
+@torch.compile(backend="eager")
+def f(x):
+    rows = torch.where(x > 0)[0]
+    out = torch.zeros(3)
+    if rows.numel() == 0:
+        return out
+    return out.index_add(0, rows, x[rows])
+
+result = [f(torch.ones(3)), f(-torch.ones(3))]
+"""
+_ENABLED = """
+@torch.compile(backend="eager")
+def f(x, step):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=step != 3):
+        return x @ x
+
+result = [f(torch.ones(2, 2), step) for step in range(3)]
+"""
 _LOOP = """
 @torch.compile(backend="eager")
 def f(x):
@@ -318,6 +339,22 @@ result = x
 
 ROWS = (
     WHILE,
+    row(
+        "branch on a number",
+        "Which way the branch goes depends on a number that a tensor's values decide, such as how "
+        "many elements a mask keeps.",
+        [
+            helps(
+                "Where it only leaves out what is empty, remove it: operations on a tensor without "
+                "elements are no error.",
+                _EMPTY,
+                _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
+            ),
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"\n\? decided by a number",
+    ),
     row(
         "branch",
         "Which way the branch goes depends on a tensor's value, which is known only when the "
@@ -949,6 +986,21 @@ with lock:
         reason=r"fake tensor|fake impl",
         where=r"no fake impl registered|register_fake",
         names=r"`(?P<name>[\w.]+)\.register_fake`",
+    ),
+    row(
+        "number as a constant",
+        "A number that differs from call to call is needed as a constant here.",
+        [
+            helps(
+                "Compute before the call what the number decides, and pass that: True and False "
+                "are constants, with a compile for each.",
+                _ENABLED,
+                _ENABLED.replace("f(x, step)", "f(x, on)")
+                .replace("enabled=step != 3", "enabled=on")
+                .replace("(torch.ones(2, 2), step)", "(torch.ones(2, 2), step != 3)"),
+            )
+        ],
+        reason=r"SymNodeVariable\(\) is not a constant",
     ),
     row(
         "limit",

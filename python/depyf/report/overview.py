@@ -176,9 +176,6 @@ class Node:
         self.phases = phases(entry)
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
-        self.reasons = self._reasons(
-            _parameters(run, function) if function and self.is_resume else None
-        )
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][
@@ -190,6 +187,9 @@ class Node:
             metrics = entry.get("metrics") or {}
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
+        self.reasons = self._reasons(
+            _parameters(run, function) if function and self.is_resume else None
+        )
 
     def _reasons(self, parameters: Optional[Sequence[str]]) -> List[words.Said]:
         """What the reasons of this compile say, the cause first."""
@@ -204,6 +204,9 @@ class Node:
             _fill_after(reason, self.entry, str((self.function or {}).get("source") or ""))
             if reason["kind"] == "global state":
                 self._compare_states(reason)
+            if self.failure and not self.is_limit:
+                # torch made symbolic what changed, and failed: what spares the compile would not
+                reason.update(help=[], patches=[])
         # an entry of another mode fits in no case; why that of the same mode does not is the cause
         return sorted(found, key=lambda reason: reason["row"] in advice.MODES)
 

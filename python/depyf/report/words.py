@@ -34,6 +34,8 @@ _REPORT_HINT = re.compile(
 )
 #: torch's names for that a tensor is turned into a Python number
 _NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
+#: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
+_OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
 _GB = re.compile(r"gb(\d{4})\.html")
 
 
@@ -60,6 +62,8 @@ def of_break(found: Document) -> Said:
     decided = uses.decided_at(filename, line) if _NUMBER.search(reason) else 0
     if decided:
         said += "\n? line %d needs it" % decided
+    if _OF_NUMBER.search(raw):
+        said += "\n? decided by a number"
     number = _GB.search(found.get("url") or "")
     code = "GB" + number.group(1) if number else ""
     hints = "\n".join(map(str, found.get("hints") or ()))
@@ -69,6 +73,9 @@ def of_break(found: Document) -> Said:
     why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
+    help = [text for text, _ in _advice(row, names)] + [one.text for one in looped]
+    if help and help[0].startswith("Or "):  # it stands alone
+        help[0] = help[0][3].upper() + help[0][4:]
     return {
         "what": reason.rstrip(": "),
         "code": code,
@@ -76,7 +83,7 @@ def of_break(found: Document) -> Said:
         "why": why or explanation.split("\n")[0] or reason,
         "explanation": explanation if why else "",
         "then": _then(raw),
-        "help": [text for text, _ in _advice(row, names)] + [one.text for one in looped],
+        "help": help,
         "patches": [patch for _, patch in _advice(row, names)] + ["" for _ in looped],
         # a hint against what is done on purpose would mislead, as would one that does not help
         "hints": []
