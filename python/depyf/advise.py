@@ -187,7 +187,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     if said["row"] == "item that decides":
         # what is decided in another function is seldom something that a tensor can decide
         decided = uses.decided_at(file, line)
-        return said["help"][0 if uses.in_same_function(file, line, decided) else 1], ""
+        same = uses.in_same_function(file, line, decided)
+        return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
     if said["row"] == "print" and uses.in_autograd_function(file, line):
         return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
@@ -216,6 +217,19 @@ def _has_effects(file: str, line: int) -> bool:
         if isinstance(node, ast.If) and node.lineno == line:
             return any(_is_effect(one) for one in node.body + node.orelse)
     return False
+
+
+def _chooses_a_value(file: str, line: int) -> bool:
+    """Whether a line decides between values, as torch.where can: not the length of a range, nor
+    whether something is printed. True where its source is not there.
+    """
+    parsed = _parsed(file)
+    if parsed is None:
+        return True
+    nodes = [one for one in ast.walk(parsed[1]) if getattr(one, "lineno", 0) == line]
+    if any(isinstance(one, ast.If) for one in nodes):
+        return not _has_effects(file, line)
+    return any(isinstance(one, ast.IfExp) for one in nodes)
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -300,6 +300,19 @@ PRINTED = {
             ITEM,
             "Where what is decided is no tensor",
         ),
+        # nor whether something is printed, or how often a loop runs
+        (
+            "def f(x):\n    if x[0].item() == 1:\n        print(x)\n    return x\n",
+            2,
+            ITEM,
+            "Where what is decided is no tensor",
+        ),
+        (
+            "def f(x):\n    n = x.item()\n    for _ in range(n):\n        x = x + 1\n    return x\n",
+            2,
+            ITEM,
+            "Where what is decided is no tensor",
+        ),
         (
             "def f(x):\n    n = x.item()\n    return x if n else -x\n",
             2,

@@ -11,6 +11,12 @@ pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="no ends of no
 
 #: the line that makes the number is the one with HERE, the one that needs it that with NEEDS
 NEEDED = """
+class Model:
+    def forward(self, x):
+        self.seen, _ = int(x.sum()), 1  # HERE
+        assert self.seen > 3  # NEEDS
+        return x
+---
 def f(x):
     n = x.item()  # HERE
     m = n * 2
@@ -48,6 +54,12 @@ def f(x):
     return x
 """
 NOT_NEEDED = """
+class Model:
+    def forward(self, x):
+        self.seen += int(x.sum())  # HERE
+        assert self.state is not self and torch.isfinite(self.state).all()
+        return x
+---
 def f(x):
     n = x.item()  # HERE
     return x * n

@@ -158,19 +158,33 @@ def _makes_number(test: ast.AST) -> bool:
     return False
 
 
+def _path(node: ast.AST) -> str:
+    """`self.count` for an attribute of a name; "" for other expressions."""
+    parts: List[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
+
+
 def _assigned(statement: ast.stmt) -> Set[str]:
-    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-    return {
-        node.id
-        for target in targets
-        if target is not None
-        for node in ast.walk(target)
-        if isinstance(node, ast.Name)
-    }
+    """The names and paths of attributes that a statement assigns; of `self.count` not `self`."""
+    work = list(getattr(statement, "targets", None) or [getattr(statement, "target", None)])
+    found = set()
+    while work:
+        target = work.pop()
+        if isinstance(target, (ast.Tuple, ast.List)):
+            work.extend(target.elts)
+        elif isinstance(target, ast.Starred):
+            work.append(target.value)
+        elif target is not None:
+            found.add(_path(target))
+    return found - {""}
 
 
 def _names(node: ast.AST) -> Set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    found = {_path(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+    return found - {""}
 
 
 def _is_identity(test: ast.AST) -> bool:
