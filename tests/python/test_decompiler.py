@@ -378,7 +378,7 @@ def test_many_asserts_are_not_nested(test):
         "    assert %s\n" % (test % ("a[%d]" % i)) for i in range(150)
     )
     scope = {}
-    exec(compile(text, "asserts.py", "exec"), scope)
+    exec(compile(text, "asserts.py", "exec", optimize=0), scope)
     source = depyf.decompile(scope["f"])
     assert str(source) == text
     assert source.proven

@@ -211,7 +211,7 @@ def read_in_vain(make, log):
 
 
 @pytest.mark.parametrize(
-    "one, other", itertools.permutations((overwritten, deleted, read_in_vain), 2)
+    "one, other", list(itertools.permutations((overwritten, deleted, read_in_vain), 2))
 )
 def test_a_temporary_that_nothing_reads_counts_on_both_sides(one, other):
     from depyf import _core

@@ -545,6 +545,25 @@ def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
     assert len(heard) > len(seen)
 
 
+@pytest.mark.parametrize("kind", ["capture", "prepare_debug"])
+def test_a_block_within_a_compiled_function_warns_of_nothing(tmp_path, kind):
+    runs = []
+
+    def program(x):
+        y = x + 1
+        block = depyf.capture() if kind == "capture" else depyf.prepare_debug(str(tmp_path))
+        with block as run:
+            runs.append(run)
+            z = compiled(double)(y)
+        return z * 3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        have = torch.compile(program, backend="eager")(torch.ones(3))
+    assert torch.equal(have, double(torch.ones(3) + 1) * 3)
+    assert [function.name for function in runs[0].functions][:1] == ["double"]
+
+
 def test_a_block_that_expects_no_breaks_tells_of_each():
     torch._dynamo.reset()
     with depyf.expect(breaks=1, recompiles=0):

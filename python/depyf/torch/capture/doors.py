@@ -41,6 +41,7 @@ class capture:
     def _options(self) -> Dict[str, Any]:
         return {}
 
+    @compat.not_traced
     def __enter__(self) -> Run:
         torch = compat.require_torch()
         return compat.untraced(self._open, torch)
@@ -73,6 +74,7 @@ class capture:
             session.failed("watching torch", error)
         return session.run
 
+    @compat.not_traced
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
         session, stack = self._session, self._stack
         if session is None:

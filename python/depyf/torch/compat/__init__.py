@@ -108,7 +108,7 @@ from depyf.torch.compat.switches import (
     forced_backend,
     no_compile,
 )
-from depyf.torch.compat.unseen import hide_debuggers, hide_from_dynamo, untraced
+from depyf.torch.compat.unseen import hide_debuggers, hide_from_dynamo, not_traced, untraced
 
 __all__ = [
     "FUSION_LOGGERS",
@@ -160,6 +160,7 @@ __all__ = [
     "logged_metrics",
     "logged_text",
     "no_compile",
+    "not_traced",
     "note_unavailable",
     "origin_of",
     "payload_text",

@@ -2,9 +2,11 @@
 
 import sys
 import types
-from typing import Any, Callable, List, Set
+from typing import Any, Callable, List, Set, TypeVar
 
 from depyf.torch.compat.probes import DYNAMO_HOOKS, probe
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def find_set_eval_frame() -> Any:
@@ -75,6 +77,15 @@ def untraced(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> 
         return function(*arguments, **keywords)
     finally:
         change(before)
+
+
+def not_traced(function: _Function) -> _Function:
+    """Where the program compiles a function that calls this one, the graph ends before the call.
+
+    Dynamo would look into it, and warn of what it does not know there.
+    """
+    setattr(function, "_torchdynamo_disable", True)
+    return function
 
 
 _hidden: Set[str] = set()
