@@ -52,6 +52,21 @@ def pytest_runtest_call(item: "pytest.Item") -> Generator[None, Any, None]:
         outcome.force_exception(error)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: "pytest.Item", call: Any) -> Generator[None, Any, None]:
+    """Leaves torch's trace out of the log of a test, marked or with a block of its own in it.
+
+    pytest listens to loggers that do not propagate as well, and the trace is not for readers.
+    """
+    outcome = yield
+    report = outcome.get_result()
+    kept = [
+        (title, _TRACE.sub("", text) if title.startswith("Captured log") else text)
+        for title, text in report.sections
+    ]
+    report.sections = [(title, text) for title, text in kept if text]
+
+
 def pytest_configure(config: "pytest.Config") -> None:
     """Registers the mark, and the part that does the work, where it was asked for."""
     config.addinivalue_line(
@@ -110,12 +125,6 @@ class _Dumper:
             found[0].__exit__(None, None, None)
         outcome = yield
         report = outcome.get_result()
-        # pytest listens to loggers that do not propagate as well; torch's trace is not for readers
-        report.sections = [
-            (title, _TRACE.sub("", text) if title.startswith("Captured log") else text)
-            for title, text in report.sections
-        ]
-        report.sections = [(title, text) for title, text in report.sections if text]
         if found is None or not over or not report.failed:
             return
         run = found[1]

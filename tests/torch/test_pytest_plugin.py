@@ -104,7 +104,7 @@ def test_a_marked_test_may_break_no_more_than_its_mark_says(tmp_path):
     )
     assert "2 failed, 1 passed" in done.stdout, done.stdout
     assert "1 graph break, 0 allowed" in done.stdout and "test_marked.py:5" in done.stdout
-    assert "AssertionError: its own" in done.stdout
+    assert "AssertionError: its own" in done.stdout and "torch.__trace" not in done.stdout
 
 
 REPLACED = """
