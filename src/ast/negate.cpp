@@ -1,5 +1,6 @@
 #include "ast/negate.h"
 
+#include <optional>
 #include <vector>
 
 namespace depyf {
@@ -43,6 +44,67 @@ ExprId inverted_comparison(Ast& ast, const Expr& e) {
   return {};
 }
 
+/// How often `not` stands in a condition as it is, and where its negation is brought to the
+/// operands at the bottom; none where that of one of them is another operation.
+struct Nots {
+  std::size_t as_is = 0, negated = 0;
+};
+std::optional<Nots> count_nots(const Ast& ast, const Expr& e) {
+  Nots out;
+  std::vector<ExprId> work(e.kids.begin(), e.kids.end());
+  while (!work.empty()) {
+    const ExprId id = work.back();
+    const Expr& kid = ast[id];
+    work.pop_back();
+    if (kid.kind == ExprKind::BoolOp) {
+      work.insert(work.end(), kid.kids.begin(), kid.kids.end());
+    } else if (is_not(kid)) {
+      ++out.as_is;
+    } else if (!negation_is_free(ast, id)) {
+      return {};
+    } else {
+      ++out.negated;
+    }
+  }
+  return out;
+}
+
+/// The negation of the operands of `and` and `or`, and of the operands of those, at any depth.
+ExprId brought_down(Ast& ast, const Expr& top) {
+  struct Part {
+    ExprId source;
+    std::vector<ExprId> kids;
+  };
+  std::vector<Part> open{{{}, {}}};
+  while (true) {
+    const Expr e = open.size() == 1 ? top : Expr(ast[open.back().source]);
+    const std::size_t done = open.back().kids.size();
+    if (done == e.kids.size()) {
+      Expr out = e;
+      out.op = e.op == 0;
+      out.kids = ast.arena.copy(open.back().kids);
+      const ExprId made = ast.add(out);
+      open.pop_back();
+      if (open.empty()) return made;
+      open.back().kids.push_back(made);
+      continue;
+    }
+    const ExprId kid = e.kids[done];
+    if (ast[kid].kind == ExprKind::BoolOp)
+      open.push_back({kid, {}});
+    else
+      open.back().kids.push_back(is_not(ast[kid]) ? ast[kid].kids[0] : with_not(ast, kid));
+  }
+}
+
+/// The same where that has no more `not` than before: of `a and (not b or not c)`,
+/// `not a or b and c`.
+ExprId brought_down_if_shorter(Ast& ast, const Expr& e) {
+  if (e.kind != ExprKind::BoolOp) return {};
+  const std::optional<Nots> nots = count_nots(ast, e);
+  return nots && nots->negated <= nots->as_is ? brought_down(ast, e) : ExprId();
+}
+
 /// De Morgan: `not (a or b)` is `not a and not b`, which as a condition makes the same jumps. None
 /// where that reads no better, or where an operand's negation is another operation.
 ExprId distributed(Ast& ast, const Expr& e) {
@@ -55,13 +117,15 @@ ExprId distributed(Ast& ast, const Expr& e) {
     clumsy += ast[kid].kind == ExprKind::BoolOp ||
               (ast[kid].kind == ExprKind::Compare && ast[kid].op != kEitherPolarity);
   }
-  if (clumsy != 0 && (negations == 0 || negations * 2 < e.kids.size())) return {};
+  if (clumsy != 0 && (negations == 0 || negations * 2 < e.kids.size()))
+    return brought_down_if_shorter(ast, e);
   Expr out = e;
   out.op = e.op == 0;
   std::vector<ExprId> kids;
   for (ExprId kid : e.kids) {
     if (!is_not(ast[kid])) {
-      const ExprId other = inverted_comparison(ast, Expr(ast[kid]));
+      ExprId other = inverted_comparison(ast, Expr(ast[kid]));
+      if (!other) other = brought_down_if_shorter(ast, Expr(ast[kid]));
       kids.push_back(other ? other : with_not(ast, kid));
       continue;
     }

@@ -30,6 +30,30 @@ constexpr ResumeOperand resume_operand(PyVersion version) {
   return {0, 0};
 }
 
+/// The low bits of a comparison's operand (3.12 on): 1 unordered, 2 less, 4 greater, 8 equal.
+constexpr std::uint32_t comparison_results(std::uint32_t compare) {
+  switch (static_cast<CompareOp>(compare)) {
+    case CompareOp::Lt:
+      return 2;
+    case CompareOp::Le:
+      return 10;
+    case CompareOp::Eq:
+      return 8;
+    case CompareOp::Ne:
+      return 7;
+    case CompareOp::Gt:
+      return 4;
+    case CompareOp::Ge:
+      return 12;
+    case CompareOp::Is:
+    case CompareOp::IsNot:
+    case CompareOp::In:
+    case CompareOp::NotIn:
+      break;
+  }
+  return 0;
+}
+
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
 

@@ -330,7 +330,11 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
   if (table) return assemble(steps_of_rows(module, code, list));
   const std::optional<InstrList> joined =
       version >= PyVersion{3, 10} ? without_copied_calls(list) : std::nullopt;
-  return assemble(expand_contexts(module, code, joined ? *joined : list, unreached));
+  Steps steps = expand_contexts(module, code, joined ? *joined : list, unreached);
+  const std::uint32_t misplaced = steps.misplaced;
+  Cfg cfg = assemble(std::move(steps));
+  cfg.misplaced = misplaced;
+  return cfg;
 }
 
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {

@@ -102,7 +102,10 @@ struct Cfg {
   VersionTraits traits;
   std::vector<LoopSpan> loops;  // where traits.source_order: by `begin`
   std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
-  bool unreached = false;       // ≤ 3.10: with code that nothing reaches, see build_cfg
+  /// ≤ 3.10: offset of an instruction that does not find on the stack what the interpreter keeps
+  /// there of handlers and of ways into `finally` bodies. No compiler writes it.
+  std::uint32_t misplaced = kNoOffset;
+  bool unreached = false;  // ≤ 3.10: with code that nothing reaches, see build_cfg
   bool ends_in_compound =
       false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end after one
 

@@ -43,16 +43,19 @@ struct Context {
   std::uint32_t region;  // innermost StepRegion here
   std::uint32_t blocks;  // real blocks in the chain
   std::uint32_t length;
+  /// How many stack values lie below what the interpreter keeps there: the saved exception of a
+  /// handler, how a `finally` body was entered.
+  std::uint32_t floor;
   bool operator==(const Context& other) const {
     return kind == other.kind && parent == other.parent && target == other.target &&
-           level == other.level;
+           level == other.level && floor == other.floor;
   }
 };
 
 struct ContextHash {
   std::size_t operator()(const Context& context) const {
     std::uint64_t hash = static_cast<std::uint64_t>(context.kind);
-    for (std::uint64_t part : {context.parent, context.target, context.level})
+    for (std::uint64_t part : {context.parent, context.target, context.level, context.floor})
       hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
     return static_cast<std::size_t>(hash ^ (hash >> 29));
   }
@@ -89,7 +92,29 @@ class Expansion : BlockSurvey {
  private:
   std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level,
                      const Instr& instr) {
-    Context context{kind, parent, target, level, kNone, 0, 1};
+    return push(parent, kind, target, level, instr, floor_of(parent, kind, level));
+  }
+  std::uint32_t floor_of(std::uint32_t parent, Entered kind, std::uint32_t level) const {
+    switch (kind) {
+      case Entered::Handler:
+        return level + 3;
+      case Entered::ByReturn:
+        return level + 1;
+      case Entered::Normally:
+      case Entered::ByCall:
+      case Entered::ByBreak:
+      case Entered::ByContinue:
+        return level;
+      case Entered::Loop:
+      case Entered::Try:
+      case Entered::TryExcept:
+        break;
+    }
+    return floor(parent);
+  }
+  std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level,
+                     const Instr& instr, std::uint32_t floor) {
+    Context context{kind, parent, target, level, kNone, 0, 1, floor};
     if (parent != kNone) {
       context.region = contexts_[parent].region;
       context.blocks = contexts_[parent].blocks;
@@ -136,6 +161,31 @@ class Expansion : BlockSurvey {
   }
   std::uint32_t region(std::uint32_t context) const {
     return context == kNone ? kNone : contexts_[context].region;
+  }
+  std::uint32_t floor(std::uint32_t context) const {
+    return context == kNone ? 0 : contexts_[context].floor;
+  }
+
+  /// `instr` does not find on the stack what the interpreter put there.
+  void misplaced(const Instr& instr) { out_.misplaced = std::min(out_.misplaced, instr.offset); }
+  /// `return` in a handler: the value goes below what POP_EXCEPT takes next.
+  bool leaves_with_value(const Instr& instr) const {
+    const std::vector<Instr>& instrs = list_.instrs;
+    std::size_t next = static_cast<std::size_t>(&instr - instrs.data()) + 1;
+    while (next < instrs.size() && instrs[next].op == Op::POP_BLOCK) ++next;
+    return instr.op == Op::ROT && instr.arg == 4 && next < instrs.size() &&
+           instrs[next].op == Op::POP_EXCEPT;
+  }
+  /// It takes `pops` of `depth` values.
+  void look_below(const Instr& instr, std::uint64_t pops, std::uint64_t depth) {
+    if (depth - pops < floor(context_) && instr.op != Op::WITH_EXCEPT_START &&
+        !leaves_with_value(instr)) [[unlikely]]
+      misplaced(instr);
+  }
+  /// What ends a `finally` body, or calls the exit function of a `with`, finds `above` values above
+  /// those that were there when it began.
+  void need_above(const Instr& instr, std::uint32_t above) {
+    if (depth_ != contexts_[context_].level + above) misplaced(instr);
   }
 
   /// The state of (index, context); made and queued when it is not there yet.
@@ -310,11 +360,13 @@ class Expansion : BlockSurvey {
   }
   /// `break`, or `continue`: `as` says which, as the way into a `finally` body on the way out.
   void unwind_loop(Entered as) {
+    bool left_over = false;  // how a `finally` body was entered lies on the stack still
     while (context_ != kNone) {
       const Context context = contexts_[context_];
       switch (context.kind) {
         case Entered::Loop:
           if (as == Entered::ByContinue) {
+            if (left_over) misplaced(*here_);
             jump(list_.instrs[origin_].target, JumpRole::Continue);
             return;
           }
@@ -334,6 +386,7 @@ class Expansion : BlockSurvey {
         case Entered::TryExcept:
           context_ = context.parent;
           drop_to(context.level);
+          left_over = false;
           continue;
         case Entered::Normally:
         case Entered::ByCall:
@@ -341,6 +394,7 @@ class Expansion : BlockSurvey {
         case Entered::ByBreak:
         case Entered::ByContinue:
           context_ = context.parent;
+          left_over = true;
           continue;
       }
     }
@@ -511,6 +565,7 @@ class Expansion : BlockSurvey {
         go(next);
         return;
       case Op::RETURN_VALUE:
+        look_below(instr, 1, depth_);
         if (minor_ <= 7)
           unwind_return();
         else
@@ -532,10 +587,12 @@ class Expansion : BlockSurvey {
           jump(instr.target, role(index));
         return;
       case Op::RAISE:
+        look_below(instr, stack_effect(instr).pops, depth_);
         emit(instr.op, instr.arg, instr.aux);
         if (unreached_ && minor_ <= 8) raises_[index].push_back({last_, context_, depth_});
         return;
       case Op::RERAISE:
+        look_below(instr, stack_effect(instr).pops, depth_);
         emit(instr.op, instr.arg, instr.aux);
         return;
       case Op::FOR_ITER:
@@ -550,6 +607,7 @@ class Expansion : BlockSurvey {
         const std::uint32_t before = depth_;
         emit(instr.op, instr.arg, instr.aux);
         const StackEffect effect = stack_effect(instr);
+        look_below(instr, effect.pops, before);
         const auto taken = static_cast<std::uint32_t>(before - effect.pops + effect.target_pushes);
         // The fall-through is walked first: `work_` is a stack.
         out_.steps[last_].target = state(instr.target, context_, taken, instr.offset) | kStateBit;
@@ -581,6 +639,7 @@ class Expansion : BlockSurvey {
         return;
       case Op::SETUP_WITH:
         need_target(instr);
+        look_below(instr, instr.aux == 0 ? 1 : 2, depth_);
         if (instr.aux == 0) emit(Op::WITH_ENTER);
         if (depth_ < 2) fail(instr, "needs two stack values");
         context_ = push(context_, Entered::Try, instr.target, depth_ - 1, instr);
@@ -623,6 +682,8 @@ class Expansion : BlockSurvey {
         return;
       case Op::POP_FINALLY:
         if (bottom) fail(instr, "is outside of a `finally` body");
+        if (top == Entered::Handler || top == Entered::Normally || top == Entered::ByCall)
+          need_above(instr, (top == Entered::Handler ? 6 : 0) + (instr.arg != 0));
         if (top == Entered::Handler)
           leave_handler(instr.arg != 0);
         else if (top == Entered::Normally || top == Entered::ByCall)
@@ -658,44 +719,58 @@ class Expansion : BlockSurvey {
       case Entered::TryExcept:
         fail(instr, "is outside of a `finally` body");
       case Entered::Handler:
+        need_above(instr, 6);
         emit(Op::RERAISE, 3);
         return;
       case Entered::Normally:
+        need_above(instr, 0);
         context_ = context.parent;
         go(next);
         return;
       case Entered::ByCall:
+        need_above(instr, 0);
         context_ = context.parent;
         go(context.target);
         return;
       case Entered::ByReturn:
+        need_above(instr, 1);
         go_on(context);
         unwind_return();
         return;
       case Entered::ByBreak:
+        need_above(instr, 0);
         go_on(context);
         unwind_loop(Entered::ByBreak);
         return;
       case Entered::ByContinue:
+        need_above(instr, 0);
         go_on(context);
         unwind_loop(Entered::ByContinue);
         return;
     }
   }
 
+  /// What calls the exit function takes it from below what the interpreter keeps on the stack.
+  /// Until the result is looked at, that lies right below the result.
   void start_cleanup(const Instr& instr, std::uint32_t next) {
     const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
     const bool bottom = context_ == kNone;
     if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
       fail(instr, "is outside of a `with` cleanup");
+    const Context context = contexts_[context_];
     if (top == Entered::Handler) {
+      need_above(instr, 6);
       emit(Op::WITH_EXCEPT_START, 7);
+      context_ = push(context.parent, top, kNone, context.level, instr, context.level + 6);
     } else {
+      need_above(instr, top == Entered::ByReturn);
       if (top == Entered::ByReturn) emit(Op::SWAP, 2);
       emit_none();
       emit(Op::COPY, 1);
       emit(Op::COPY, 1);
       emit(Op::CALL, 3, kPlain);
+      const std::uint32_t level = context.level > 0 ? context.level - 1 : 0;
+      context_ = push(context.parent, top, context.target, level, instr);
     }
     go(next);
   }
@@ -705,9 +780,12 @@ class Expansion : BlockSurvey {
     const bool bottom = context_ == kNone;
     if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
       fail(instr, "is outside of a `with` cleanup");
+    const Context context = contexts_[context_];
     if (top == Entered::Handler) {
+      need_above(instr, 7);
       emit(Op::BRANCH_TRUE);
       const std::uint32_t branch = last_;
+      context_ = push(context.parent, top, kNone, context.level, instr);
       go(next);
       // The exception is swallowed: as 3.9 does, drop it, leave the handler, drop the exit
       // function.
@@ -720,6 +798,7 @@ class Expansion : BlockSurvey {
       context_ = push(context_, Entered::Normally, kNone, depth_, instr);
       go(next);
     } else {
+      need_above(instr, top == Entered::ByReturn ? 2 : 1);
       emit(Op::POP_TOP);
       go(next);
     }
@@ -736,6 +815,7 @@ class Expansion : BlockSurvey {
       const StackEffect effect = stack_effect(*instr);
       if (effect.pops > depth || depth + effect.pushes > kDeepest) [[unlikely]]
         fail_depth(*instr, depth, effect.pops);
+      look_below(*instr, effect.pops, depth);
       depth += effect.pushes - effect.pops;
       ++index;
       if (++instr == end || begins_[index] || inline_state_[index] != kNone) break;

@@ -38,6 +38,7 @@ struct Steps {
   std::vector<LoopSpan> loops;  // see Cfg, as what follows
   std::vector<ElseSpan> elses;
   bool unreached = false;
+  std::uint32_t misplaced = kNoOffset;
   bool ends_in_compound = false;
 };
 

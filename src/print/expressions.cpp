@@ -321,7 +321,9 @@ void Printer::visit_bool_op(const Expr& e, const Around& around) {
   for (std::size_t i = 0; i < e.kids.size(); ++i) {
     if (i) {
       add_text(" ");
-      if (around.parts) add_part(i <= around.held ? Row::Same : Row::Free);
+      const Expr& kid = ast_[e.kids[i]];
+      const bool begins = e.a == kOnSameRow && kid.kind == ExprKind::BoolOp && kid.a == kBeginsRow;
+      if (around.parts) add_part(i <= around.held ? Row::Same : begins ? Row::Next : Row::Free);
       add_text(e.op == 0 ? "and " : "or ");
     }
     add_expr(e.kids[i], tighter(around.prec));

@@ -175,13 +175,14 @@ void Layout::measure() {
         break;
       case MarkKind::Part:
         mark.item_end = contexts.back().item_end;
-        contexts.back() = {mark.at, mark.at, 0, contexts.back().rows};
+        contexts.back() = {mark.at, mark.at, 0, contexts.back().rows || mark.row == Row::Next};
         break;
       case MarkKind::Open: {
-        if (contexts.back().rows && mark.group != Group::Rows) mark.row = Row::Next;
+        const bool rows = contexts.back().rows;
+        if (rows && mark.group != Group::Rows) mark.row = Row::Next;
         contexts.pop_back();
         Context& context = contexts.back();
-        context.rows |= mark.row == Row::Next;
+        context.rows |= rows || mark.row == Row::Next;
         mark.item_end = context.item_end;
         mark.next_open = context.next_open;
         mark.later = context.later;
@@ -261,7 +262,10 @@ class Layout::Reflow {
       return;
     }
     if (!frames_.empty() && frames_.back().mode == Mode::Rows) {
-      skip(mark);
+      if (mark.group == Group::Soft && mark.row == Row::Next)
+        frames_.push_back(frames_.back());  // one of its operands begins a row
+      else
+        skip(mark);
       return;
     }
     // A comma may come after it that the flat text does not have.

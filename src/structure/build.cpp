@@ -447,6 +447,20 @@ void BlockBuilder::spill_at_end() {
   pending_.resize(0);
 }
 
+/// Operands of `and` or `or` as a value that jump to the next one's test, where they are operations
+/// too. So do the last ones of theirs: `c` of `(a or c and d) and e`.
+static void keep_on_one_row(Ast& ast, std::span<const ExprId> operands) {
+  std::vector<ExprId> work(operands.begin(), operands.end());
+  while (!work.empty()) {
+    Expr& e = ast[work.back()];
+    work.pop_back();
+    if (e.kind != ExprKind::BoolOp || e.a != UINT32_MAX) continue;
+    e.a = kOnSameRow;
+    work.push_back(e.kids[0]);
+    work.push_back(e.kids.back());
+  }
+}
+
 /// The expression of a value with control flow inside, over the expression of what is evaluated
 /// first.
 ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
@@ -523,13 +537,8 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     list.assign(1, s_.ast.add(inner));
   }
   list.insert(list.end(), right.begin(), right.end());
-  if (select.merged &&
-      s_.lifted.traits.one_test_on_a_row)  // as a value: the operands but the last one, where they
-                                           // are operations too, jump to the next one's test
-    for (std::size_t i = 0; i + 1 < list.size(); ++i)
-      for (ExprId e = list[i]; s_.ast[e].kind == ExprKind::BoolOp && s_.ast[e].a == UINT32_MAX;
-           e = s_.ast[e].kids[0])
-        s_.ast[e].a = kOnSameRow;
+  if (select.merged && s_.lifted.traits.one_test_on_a_row)
+    keep_on_one_row(s_.ast, std::span(list).first(list.size() - 1));
   if (list.size() == 1) return list[0];
   Expr both;
   both.kind = ExprKind::BoolOp;

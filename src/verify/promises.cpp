@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bytecode/effect.h"
+#include "bytecode/scan.h"
 #include "opcode/op_set.h"
 #include "opcode/tables.h"
 
@@ -118,11 +119,19 @@ class SetLocals {
 };
 
 /// Follows what handlers are given on the stack (the position of the instruction that raised, and
-/// the exception that was handled before), and bools.
+/// the exception that was handled before), bools, the two halves of a method that is called next,
+/// and locals that the stack borrows.
 class Stacks {
  public:
-  Stacks(const Module& module, const Cfg& cfg)
-      : module_(module), cfg_(cfg), in_(cfg.size()), met_(cfg.size(), false) {}
+  Stacks(const Module& module, CodeId id, const Cfg& cfg)
+      : module_(module),
+        code_(module[id]),
+        table_(version_table(code_.version)),
+        borrows_(table_ && has_opcode(*table_, "LOAD_FAST_BORROW")),
+        drops_halves_(table_ && has_opcode(*table_, "LOAD_SPECIAL")),
+        cfg_(cfg),
+        in_(cfg.size()),
+        met_(cfg.size(), false) {}
 
   StackProblems find() {
     enter(cfg_.entry, {});
@@ -136,11 +145,32 @@ class Stacks {
   }
 
  private:
-  enum class Kind : std::uint8_t { Other, Position, Saved, Bool, Iterator };
-  using Stack = std::vector<Kind>;
+  enum class Kind : std::uint8_t {
+    Other,
+    Bool,
+    Iterator,
+    Position,
+    Saved,
+    Method,   // what LOAD_METHOD and its like push: the function,
+    Self,     // and what it is called with, or NULL and the attribute
+    Null,     // what PUSH_NULL pushes: calls alone know what it is
+    Unusable  // any of the last five, or something else: it depends on the way that was taken
+  };
+  struct Item {
+    Kind kind = Kind::Other;
+    std::uint32_t from = 0;      // Method, Self: offset of the instruction
+    std::uint32_t slot = kNone;  // the local that holds the object, where the stack borrows it
+    bool operator==(const Item&) const = default;
+  };
+  using Stack = std::vector<Item>;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::size_t kMostEntered = std::size_t{1} << 24;
 
   const Module& module_;
+  const CodeObject& code_;
+  const VersionTable* table_;
+  const bool borrows_;       // some loads of locals count no reference
+  const bool drops_halves_;  // POP_TOP takes half of a method
   const Cfg& cfg_;
   std::vector<Stack> in_;
   std::vector<bool> met_;
@@ -169,23 +199,35 @@ class Stacks {
       return;
     }
     for (std::size_t i = 0; i < known.size(); ++i)
-      if (known[i] != stack[i] && known[i] != Kind::Other) {
-        known[i] = Kind::Other;
+      if (const Item met = meet(known[i], stack[i]); met != known[i]) {
+        known[i] = met;
         changed = true;
       }
     if (changed) work_.push_back(to.index);
   }
 
+  static Item meet(const Item& a, const Item& b) {
+    if (a == b) return a;
+    const bool same = a.kind == b.kind && a.from == b.from;
+    const Kind kind = same                                       ? a.kind
+                      : is_special(a.kind) || is_special(b.kind) ? Kind::Unusable
+                                                                 : Kind::Other;
+    // Borrowed on one of the ways at least; of two locals, both would have to stay.
+    const std::uint32_t slot = a.slot == kNone ? b.slot : a.slot;
+    const bool two = a.slot != b.slot && a.slot != kNone && b.slot != kNone;
+    return {two ? Kind::Unusable : kind, same && !two ? a.from : 0, slot};
+  }
+
   void raise(RegionId id, const Stack& stack) {
     const Region& region = cfg_[id];
-    Stack at(region.depth, Kind::Other);
+    Stack at(region.depth);
     std::copy_n(stack.begin(), std::min(stack.size(), at.size()), at.begin());
     if (region.entry == HandlerEntry::Six) {
-      at.insert(at.end(), 3, Kind::Saved);
-      at.insert(at.end(), 2, Kind::Other);
+      at.insert(at.end(), 3, {Kind::Saved});
+      at.insert(at.end(), 2, {});
     }
-    if (region.lasti) at.push_back(Kind::Position);
-    at.push_back(Kind::Other);
+    if (region.lasti) at.push_back({Kind::Position});
+    at.push_back({});
     enter(region.handler, at);
   }
 
@@ -207,7 +249,7 @@ class Stacks {
       if (instr.op == Op::YIELD_FROM) waits_.emplace_back(instr.offset, stack.size());
       taken = stack;
       step(instr, effect, stack, taken);
-      const auto iterators = std::ranges::count(stack, Kind::Iterator);
+      const auto iterators = std::ranges::count(stack, Kind::Iterator, &Item::kind);
       deepest_ = std::max(deepest_, stack.size() + static_cast<std::uint64_t>(iterators));
     }
     if (!problem_.empty()) return;
@@ -215,7 +257,9 @@ class Stacks {
     enter(block.target, taken);
   }
 
-  static bool is_for_handlers(Kind kind) { return kind == Kind::Position || kind == Kind::Saved; }
+  /// Is it no value that an operation may take as one of its own?
+  static bool is_special(Kind kind) { return kind >= Kind::Position; }
+  static bool is_special(const Item& item) { return is_special(item.kind); }
 
   /// Is a bool what it leaves on top?
   bool gives_bool(const Instr& instr) const {
@@ -234,79 +278,172 @@ class Stacks {
 
   std::size_t region_depth(const Block& block) const { return cfg_[block.region].depth; }
 
-  /// `taken`: the stack where a branch is taken.
-  void step(const Instr& instr, const StackEffect& effect, Stack& stack, Stack& taken) {
+  /// The two halves of what is called, and whether they belong together or are no halves.
+  bool takes_halves(const Stack& stack, const Instr& instr, std::size_t pops) const {
+    const Item &low = stack[stack.size() - pops], &high = stack[stack.size() - pops + 1];
+    if (low.kind != Kind::Method && high.kind != Kind::Self) return true;
+    return (instr.op == Op::CALL || instr.op == Op::CALL_KW) && instr.aux != kPlain &&
+           low.kind == Kind::Method && high.kind == Kind::Self && low.from == high.from;
+  }
+
+  static bool may_be_null(const Item& item) {
+    return item.kind == Kind::Null || item.kind == Kind::Method || item.kind == Kind::Self;
+  }
+
+  /// Does a call find `item`, at `distance` from the top, where it looks for what it calls?
+  static bool is_callee(const Instr& instr, std::size_t pops, std::size_t distance,
+                        const Item& item) {
+    if (instr.op == Op::CALL_EX) return item.kind == Kind::Null;
+    return (instr.op == Op::CALL || instr.op == Op::CALL_KW) && instr.aux != kPlain &&
+           distance + 1 >= pops && may_be_null(item);
+  }
+
+  /// A local that the stack borrows must keep its value until the stack has lost it.
+  bool breaks_loan(const Instr& instr, const Stack& stack) const {
+    static constexpr OpSet replaces{Op::STORE_FAST, Op::DELETE_FAST, Op::LOAD_FAST_AND_CLEAR};
+    if (!borrows_ || !replaces[instr.op]) return false;
+    // Nor does one local borrow from another, or from itself.
+    if (instr.op == Op::STORE_FAST && stack.back().slot != kNone) return true;
+    return std::ranges::any_of(stack, [&](const Item& item) { return item.slot == instr.arg; });
+  }
+
+  /// COPY, SWAP, ROT and what else moves values about; false for all others.
+  bool move(const Instr& instr, Stack& stack) {
+    const std::size_t n = instr.arg;
+    const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
+    if (instr.op == Op::COPY && n > 0) {
+      const Item item = *at(n);
+      if (item.kind == Kind::Method || item.kind == Kind::Self)
+        say(instr, "copies half of a method");
+      stack.push_back(item);
+    } else if (instr.op == Op::SWAP && n > 0) {
+      std::swap(*at(1), *at(n));
+    } else if (instr.op == Op::ROT && n > 0) {
+      std::rotate(at(n), at(1), stack.end());
+    } else if (instr.op == Op::PUSH_EXC_INFO) {
+      stack.insert(stack.end() - 1, {Kind::Saved});
+    }
+    static constexpr OpSet moves{Op::COPY, Op::SWAP, Op::ROT, Op::PUSH_EXC_INFO};
+    return moves[instr.op];
+  }
+
+  /// What ends a handler, or calls the exit function of a `with` in one; false for all others.
+  bool end_handler(const Instr& instr, Stack& stack) {
     const std::size_t size = stack.size(), n = instr.arg;
     const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
-    if (instr.op == Op::COPY) {
-      if (n > 0) stack.push_back(*at(n));
-      return;
-    }
-    if (instr.op == Op::SWAP) {
-      if (n > 0) std::swap(*at(1), *at(n));
-      return;
-    }
-    if (instr.op == Op::ROT) {
-      if (n > 0) std::rotate(at(n), at(1), stack.end());
-      return;
-    }
-    if (instr.op == Op::PUSH_EXC_INFO) {
-      stack.insert(stack.end() - 1, Kind::Saved);
-      return;
-    }
     if (instr.op == Op::WITH_EXCEPT_START) {
-      if (n == 0 || is_for_handlers(*at(n)) || is_for_handlers(*at(1)))
-        return say(instr, "finds no exit function where it looks for one");
-      stack.push_back(Kind::Other);
-      return;
+      const bool halves = n > 1 && at(n)->kind == Kind::Method && at(n - 1)->kind == Kind::Self &&
+                          at(n)->from == at(n - 1)->from;
+      if (n == 0 || (is_special(*at(n)) && !halves) || is_special(*at(1)))
+        say(instr, "finds no exit function where it looks for one");
+      stack.push_back({});
+      return true;
     }
     if (instr.op == Op::POP_EXCEPT) {
       for (std::size_t i = 1; i <= n; ++i)
-        if (*at(i) != Kind::Saved) return say(instr, "takes what is no saved exception");
+        if (at(i)->kind != Kind::Saved) say(instr, "takes what is no saved exception");
       stack.resize(size - n);
-      return;
+      return true;
     }
+    if (instr.op == Op::END_ASYNC_FOR && n == 7) {  // restores what was saved, as POP_EXCEPT does
+      for (std::size_t i = 1; i <= n; ++i) {
+        const bool saved = at(i)->kind == Kind::Saved;
+        if (saved != (i > 3 && i < 7) || (!saved && is_special(*at(i))))
+          say(instr, "takes what is no saved exception");
+      }
+      stack.resize(size - n);
+      return true;
+    }
+    return false;
+  }
+
+  /// `taken`: the stack where a branch is taken.
+  void step(const Instr& instr, const StackEffect& effect, Stack& stack, Stack& taken) {
+    if (move(instr, stack) || end_handler(instr, stack)) return;
+    const std::size_t size = stack.size();
+    const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
     static constexpr OpSet grow{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
                                 Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
     if (grow[instr.op]) {  // what lies between the collection and its items stays as it is
       const std::size_t items = effect.pops - effect.pushes;
-      bool wrong = is_for_handlers(*at(effect.pops));
-      for (std::size_t i = 1; i <= items; ++i) wrong |= is_for_handlers(*at(i));
+      bool wrong = is_special(*at(effect.pops));
+      for (std::size_t i = 1; i <= items; ++i) wrong |= is_special(*at(i));
       if (wrong) return say(instr, "takes what only handlers may take");
       stack.resize(size - items);
       return;
     }
-    if (instr.op == Op::END_ASYNC_FOR && n == 7) {  // restores what was saved, as POP_EXCEPT does
-      for (std::size_t i = 1; i <= n; ++i)
-        if ((*at(i) == Kind::Saved) != (i > 3 && i < 7) || *at(i) == Kind::Position)
-          return say(instr, "takes what is no saved exception");
-      stack.resize(size - n);
-      return;
-    }
-    if (instr.op == Op::RERAISE && n == 1 && instr.aux != 0 &&
-        (instr.aux >= size || *at(instr.aux + 1) != Kind::Position))
+    if (instr.op == Op::RERAISE && instr.arg == 1 && instr.aux != 0 &&
+        (instr.aux >= size || at(instr.aux + 1)->kind != Kind::Position))
       return say(instr, "finds no position of an instruction where it looks for one");
+    const bool calls = (instr.op == Op::CALL || instr.op == Op::CALL_KW) && effect.pops >= 2;
+    if (calls && !takes_halves(stack, instr, effect.pops))
+      return say(instr, "takes half of a method");
+    // Where LOAD_SPECIAL is, what it pushed is dropped so.
+    if (instr.op == Op::POP_TOP && may_be_null(*at(1)) &&
+        (at(1)->kind == Kind::Null || !drops_halves_))
+      return say(instr, "drops what may be no object");
     for (std::size_t i = 1; instr.op != Op::POP_TOP && i <= effect.pops; ++i)
-      if (is_for_handlers(*at(i))) return say(instr, "takes what only handlers may take");
+      if (is_special(*at(i)) && !is_callee(instr, effect.pops, i, *at(i)))
+        return say(instr, "takes what only handlers and calls of methods may take");
+    if (breaks_loan(instr, stack))
+      return say(instr, "replaces a local that the stack borrows, or borrows for another");
     const bool is_not =
         instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
     if (is_not || instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE)
-      tests_other_ |= *at(1) != Kind::Bool;
+      tests_other_ |= at(1)->kind != Kind::Bool;
+    const Stack popped(at(effect.pops), stack.end());
     stack.resize(size - effect.pops);
     taken = stack;
-    stack.resize(stack.size() + effect.pushes, Kind::Other);
-    if (effect.pushes > 0 && (is_not || gives_bool(instr))) stack.back() = Kind::Bool;
+    stack.resize(stack.size() + effect.pushes);
+    taken.resize(taken.size() + effect.target_pushes);
+    give(instr, effect, popped, stack);
+  }
+
+  /// What is known of the values that an operation leaves on `stack`.
+  void give(const Instr& instr, const StackEffect& effect, const Stack& popped,
+            Stack& stack) const {
+    const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
+    if (effect.pushes == 0) return;
+    if (instr.op == Op::PUSH_NULL) at(1)->kind = Kind::Null;
+    const bool is_not =
+        instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
+    if (is_not || gives_bool(instr)) at(1)->kind = Kind::Bool;
     if (instr.op == Op::GET_ITER || instr.op == Op::GET_YIELD_FROM_ITER)
-      stack.back() = Kind::Iterator;
-    if (instr.op == Op::FOR_ITER) *at(2) = Kind::Iterator;
-    taken.resize(taken.size() + effect.target_pushes, Kind::Other);
+      at(1)->kind = Kind::Iterator;
+    if (instr.op == Op::FOR_ITER) at(2)->kind = Kind::Iterator;
+    const bool halves = instr.op == Op::LOAD_METHOD || instr.op == Op::LOAD_SPECIAL ||
+                        (instr.op == Op::LOAD_SUPER_ATTR && effect.pushes == 2);
+    if (halves) {
+      *at(2) = {Kind::Method, instr.offset};
+      *at(1) = {Kind::Self, instr.offset};
+    }
+    if (effect.pushes == 3 && (instr.op == Op::WITH_ENTER || instr.op == Op::ASYNC_WITH_ENTER)) {
+      *at(3) = {Kind::Method, instr.offset};
+      *at(2) = {Kind::Self, instr.offset};
+    }
+    if (!borrows_) return;
+    if (instr.op == Op::LOAD_FAST &&
+        raw_name(code_, *table_, instr.offset).starts_with("LOAD_FAST_BORROW"))
+      at(1)->slot = instr.arg;
+    // What leaves an operand on the stack, or may: an exact string is its own text, a generator its
+    // own iterator.
+    static constexpr OpSet keeps_first{
+        Op::GET_YIELD_FROM_ITER,    Op::GET_ANEXT,       Op::GET_LEN,     Op::MATCH_MAPPING,
+        Op::MATCH_SEQUENCE,         Op::CHECK_EXC_MATCH, Op::IMPORT_FROM, Op::MATCH_KEYS,
+        Op::SET_FUNCTION_ATTRIBUTE, Op::END_SEND,        Op::SEND};
+    const bool keeps = keeps_first[instr.op] || (halves && instr.op != Op::LOAD_SPECIAL) ||
+                       (instr.op == Op::FORMAT && effect.pops == 1) ||
+                       (instr.op == Op::GET_ITER && iterators_take_two(code_.version));
+    if (!keeps) return;
+    for (std::size_t i = 0; i < popped.size(); ++i)
+      if (popped[i].slot != kNone) (halves ? *at(1) : *at(effect.pushes)).slot = popped[i].slot;
   }
 };
 
 }  // namespace
 
 StackProblems broken_stacks(const Module& module, CodeId id, const Cfg& cfg) {
-  StackProblems out = Stacks(module, cfg).find();
+  StackProblems out = Stacks(module, id, cfg).find();
   const VersionTable* table = version_table(module[id].version);
   out.tests_other = out.tests_other && table && has_operation(*table, Op::TO_BOOL);
   return out;

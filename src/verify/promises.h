@@ -29,9 +29,12 @@ struct StackProblems {
 
 /// From 3.11 on a handler may find the position of the instruction that raised on its stack, and
 /// RERAISE takes it from there by a depth of its own: CPython believes that depth, and in every
-/// version that POP_EXCEPT takes what was saved when the handler began. From 3.13 on a test and
-/// `not` compare with True and False: what they take must have gone through bool() before. `cfg`
-/// is the graph as the table has it (build_cfg_by_table).
+/// version that POP_EXCEPT takes what was saved when the handler began. The two values that
+/// LOAD_METHOD pushes, the function and what it is called with, are one method only for the call of
+/// both. From 3.13 on a test and `not` compare with True and False: what they take must have gone
+/// through bool() before. From 3.14 on some loads of locals count no reference, so that the local
+/// must keep its value as long as the stack has it, and no other local gets it. `cfg` is the graph
+/// as the table has it (build_cfg_by_table).
 StackProblems broken_stacks(const Module& module, CodeId id, const Cfg& cfg);
 
 /// From 3.11 on a loop lets signals and other threads run by its jump back, a call or a `yield`.

@@ -193,10 +193,56 @@ bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems)
   });
 }
 
+/// Has the operand bits that no compiler writes? decode() drops them, and CPython mostly does: 3.12
+/// counts what a starred call takes from the stack by the whole operand.
+bool has_stray_bits(const RawInstr& raw) {
+  const Action action = raw.info.action;
+  if (action == Action::Masked) return (raw.operand & ~raw.info.arg) != 0;
+  if (action == Action::FormatValue) return raw.operand > 7;
+  return action == Action::Interpolation && (raw.operand & 2) == 0;
+}
+
+/// What belongs to an instruction beside what decode() reads of it, and CPython believes: inline
+/// caches are empty where the code is at rest, what it makes of instructions that run often is not
+/// in it, and from 3.12 on a comparison says for which of four results (unordered, less, greater,
+/// equal) it holds, which is all that its fast forms look at.
+std::string broken_details(const CodeObject& code, const RawCode& all) {
+  const auto at = [](const RawInstr& raw) {
+    return "at offset " + std::to_string(2 * std::size_t{raw.unit});
+  };
+  for (const RawInstr& raw : all.instrs) {
+    const OpcodeInfo& info = raw.info;
+    if (info.name != info.base)
+      return at(raw) + " the code has " + std::string(info.name) + ", as only running code has";
+    for (std::size_t i = 2 * (std::size_t{raw.unit} + 1), n = 2 * std::size_t{info.caches};
+         n > 0 && i < code.code.size(); ++i, --n)
+      if (code.code[i] != 0) return at(raw) + " the code has a cache that is not empty";
+    if (has_stray_bits(raw)) return at(raw) + " the operand has bits that no compiler writes";
+    if (info.action != Action::Comparison || info.arg < 4) continue;
+    const std::size_t which = raw.operand >> info.arg;
+    if (which >= all.table->comparisons.size()) continue;
+    const OperatorInfo& meaning = all.table->comparisons[which];
+    if (meaning.op == Op::COMPARE && (raw.operand & 15) != comparison_results(meaning.arg))
+      return at(raw) + " the comparison does not say for which results it holds";
+  }
+  return {};
+}
+
+/// Two locals of one name, which stand for one another where code asks for its locals.
+bool has_twins(const CodeObject& code) {
+  std::vector<std::uint32_t> names;
+  for (const Slot& slot : code.slots)
+    if (slot.kind & kLocal) names.push_back(slot.name.index);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
 /// What decode() takes for granted: cells are made and free variables copied as the variables say,
 /// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code) {
   const RawCode all(code);
+  if (std::string problem = broken_details(code, all); !problem.empty()) return problem;
+  if (has_twins(code)) return "two of its locals have one name";
   const std::vector<RawInstr>& raw = all.instrs;
   std::uint32_t free = 0, copied = 0;
   bool prologue = false;
@@ -738,6 +784,9 @@ class Verifier {
                       bool tests = false) {
     Module& module = side == kA ? a_ : b_;
     const CodeObject& code = module[id];
+    if (cfg.misplaced != kNoOffset)
+      return "the instruction at offset " + std::to_string(cfg.misplaced) +
+             " does not find on the stack what handlers and `finally` bodies keep there";
     if (std::string problem = uninterruptible_loop(code, cfg); !problem.empty()) return problem;
     // As CPython runs it: build_cfg() takes out handlers that no source says.
     const bool handles = !cfg.regions.empty() || !list.rows.empty();

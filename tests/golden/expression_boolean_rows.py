@@ -77,3 +77,26 @@ def inner_on_the_row_of_the_first(stop_price, trigger, is_profit, kind):
         stop_price is not None or trigger is not None and not is_profit or kind == 'stopLoss'
                 or kind == 'stopLossLimit'
     )
+
+
+def last_operand_of_the_inner_one_on_a_row_of_its_own(a, c, d, e):
+    return (
+        (a
+                or (c and d))
+        and e
+    )
+
+
+def last_of_three_on_a_row_of_its_own(a, b, c, d, e):
+    return (
+        (a or b
+                or ((c or a) and d))
+        and e
+    )
+
+
+def inner_in_the_middle_on_a_row_of_its_own(a, b, c, d, e):
+    return (
+        a or b
+                and (c or d) or e
+    )

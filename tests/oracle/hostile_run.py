@@ -32,6 +32,7 @@ from depyf.code_edit import replace  # noqa: E402
 VERSION = sys.version_info[:2]
 PROVEN = ("identical", "exact", "equivalent")
 WORLDS = 3
+WARM = 12  # runs after which CPython has specialised what it can
 EFFECTS = 24  # at most so many of them raise, one in each run
 SECONDS = 10  # for all runs of one pair
 
@@ -84,6 +85,15 @@ TEMPLATES = [
     ((3, 7), "x, *y = g(a), b, 1, 2\n [u, (v, w)] = y[0], (1, 2)\n return u, v, w, x, y"),
     ((3, 7), "return g(a, *b, k=h(1), **{'q': a}), h(*[a, b]), g(x=a, y=b), a.append(b)"),
     ((3, 7), "return f'{a!r:>3}{g(b)}|{b:{a}}', '%s' % 1, -g(a), ~1, +1"),
+    (
+        (3, 7),
+        "n = 0\n for i in (1,) * 60:\n  if i < 2: n += i == 1\n  n -= (i >= 2) + (i != 1)\n"
+        " return n <= 60, g(n > 3)",
+    ),
+    ((3, 7), "x = [a]\n y = x\n z = [h(y), x, x := g(1)] if 0 else x\n del x\n return y, z, L()")
+    if VERSION >= (3, 8)
+    else ((3, 7), "x = [a]\n y = x\n del x\n return y, L()"),
+    ((3, 7), "x = a.p\n x(b)\n a.q(x, h.p(1)).r(k=b)\n return x"),
     ((3, 7), "global u\n u = g(a)\n del u\n assert h(b), g(1)\n return u"),
     ((3, 7), "import m.n as x\n return x"),
     (
@@ -509,6 +519,9 @@ def behaviour(code, seed, bad=0):
 
 def difference(codes):
     """Where the two behave differently; '' where they do not."""
+    for code in codes:
+        for _ in range(WARM):
+            behaviour(code, 0)
     for seed in range(WORLDS):
         effects = behaviour(codes[0], seed)[1]
         for bad in range(min(effects, EFFECTS) + 1) if seed == 0 else (0,):
@@ -526,6 +539,8 @@ def pair(seed, number):
     known = [text for since, text in TEMPLATES if since <= VERSION]
     text = rng.choice(known)
     one = code_of(text, nans)
+    if rng.random() < 0.4:  # room for what no compiler leaves on the stack
+        one = replace(one, co_stacksize=one.co_stacksize + 3)
     other, done = one, []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         try:

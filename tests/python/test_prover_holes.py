@@ -1,6 +1,9 @@
 """What the prover once accepted although a program tells the two apart, and what it refused for nothing."""
 
+import dis
 import functools
+import importlib.util
+import marshal
 import math
 import os
 import struct
@@ -575,6 +578,112 @@ def test_a_test_takes_a_bool(version):
         "    print(verdict(jump, replace(other, co_code=bytes(raw))))\n",
     )
     assert set(said.split()) == {"unproven"}, said
+
+
+@pytest.mark.parametrize("version", ["3.7", "3.8"])
+def test_what_a_finally_body_finds_on_the_stack_counts(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b):\\n with a, b as y:\\n  return a(y)\\n')\n"
+        "for other in operands(code, 'POP_FINALLY', 0, 1):\n"
+        "    print(verdict(code, other), verdict(other, code))\n"
+        "drop = function('def f(a, b):\\n try:\\n  a()\\n finally:\\n  b(1, 2)\\n')\n"
+        "larger = replace(drop, co_stacksize=20)\n"
+        "for other in list(swapped(larger, 'POP_TOP', 'NOP'))[1:]:  # of the body alone\n"
+        "    print(verdict(larger, other))\n"
+        "for other in swapped(larger, 'LOAD_CONST', 'ROT_TWO'):\n"
+        "    print(verdict(larger, other))\n",
+    )
+    assert not set(said.split()) & set(PROVEN) and "unproven" in said, said
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12"])
+def test_two_locals_of_one_name_are_not_taken_for_two_names(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b):\\n x = a\\n y = [x]\\n del x\\n return y, a()')\n"
+        "twice = tuple('b' if n == 'x' else n for n in code.co_varnames)\n"
+        "print(verdict(code, replace(code, co_varnames=twice)))\n",
+    )
+    assert said.split() == ["unproven"], said
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12"])
+def test_bits_of_an_operand_that_no_compiler_writes_count(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b): return a(*b)')\n"
+        "for other in operands(code, 'CALL_FUNCTION_EX', 2):\n"
+        "    print(verdict(code, other))\n",
+    )
+    assert said.split() == ["unproven"], said
+
+
+@pytest.mark.parametrize("version", TABLES[1:])
+def test_the_results_that_a_comparison_holds_for_count(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b): return a < b')\n"
+        "for one in dis.get_instructions(code):\n"
+        "    if one.opname == 'COMPARE_OP':\n"
+        "        raw = bytearray(code.co_code)\n"
+        "        for bit in (1, 2, 4, 8):\n"
+        "            raw[one.offset + 1] ^= bit\n"
+        "            print(verdict(code, replace(code, co_code=bytes(raw))))\n",
+    )
+    assert said.split() == ["unproven"] * 4, said
+
+
+@pytest.mark.parametrize("version", ["3.7", "3.10", "3.12", "3.14"])
+def test_half_of_a_method_is_no_value(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = replace(function('def f(a): return a.p'), co_stacksize=20)\n"
+        "calls = replace(function('def f(a): a.p(1)'), co_stacksize=20)\n"
+        "if sys.version_info < (3, 12):\n"
+        "    others = swapped(code, 'LOAD_ATTR', 'LOAD_METHOD')\n"
+        "else:\n"
+        "    others = operands(code, 'LOAD_ATTR', 1)\n"
+        "for other in others:\n"
+        "    print(verdict(code, other))\n"
+        "print(verdict(calls, replace(calls, co_stacksize=21)) == 'identical')\n",
+    )
+    assert said.split() == ["unproven", "True"], said
+
+
+@pytest.mark.parametrize("version", ["3.14", "3.15"])
+def test_a_local_is_borrowed_only_while_it_keeps_its_value(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(x):\\n y = x\\n x = 1\\n return [x, y]')\n"
+        "for other in swapped(code, 'LOAD_FAST', 'LOAD_FAST_BORROW'):\n"
+        "    print(verdict(code, other))\n"
+        "code = function('def f(x): return f\"{x}\" + x.p(x)')\n"
+        "print(verdict(code, replace(code, co_stacksize=code.co_stacksize + 1)))\n"
+        "for other in swapped(code, 'LOAD_FAST_BORROW', 'LOAD_FAST'):\n"
+        "    print(verdict(code, other))\n",
+    )
+    assert said.split() == ["unproven"] + ["identical"] + ["exact"] * 3, said
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="no caches")
+def test_what_only_running_code_holds_is_not_proven(tmp_path):
+    code = compile("def f(a): return a.p + a", "<test>", "exec")
+    function = code.co_consts[0]
+    found = [one for one in dis.get_instructions(function) if one.opname == "BINARY_OP"]
+    plain = marshal.dumps(code)
+    filled = bytearray(plain)
+    filled[plain.index(function.co_code) + found[0].offset + 2] = 1
+    for name, data in (("a", plain), ("b", plain), ("c", bytes(filled))):
+        (tmp_path / (name + ".pyc")).write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + data)
+    for other, word in (("b", "identical"), ("c", "unproven")):
+        said = subprocess.run(
+            [sys.executable, "-m", "depyf", "compare", "a.pyc", other + ".pyc"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        assert word in said.stdout, said.stdout
 
 
 def test_a_reason_names_a_constant_of_the_interpreter():
