@@ -231,6 +231,15 @@ class Stacks {
     enter(region.handler, at);
   }
 
+  /// Where a table says what is protected, the exception that was handled before is restored by
+  /// another handler alone: it has to find it on the stack.
+  bool loses_exception(const Instr& instr, const Block& block, const Stack& stack) const {
+    if (!code_.version.has_exception_table() || cannot_raise(instr.op)) return false;
+    const std::size_t kept = block.region.valid() ? region_depth(block) : 0;
+    return std::any_of(stack.begin() + static_cast<std::ptrdiff_t>(std::min(kept, stack.size())),
+                       stack.end(), [](const Item& item) { return item.kind == Kind::Saved; });
+  }
+
   void walk(const Block& block, Stack stack) {
     Stack taken = stack, raised;
     bool has_raised = false;
@@ -238,6 +247,8 @@ class Stacks {
       const Instr& instr = cfg_.instrs[i];
       const StackEffect effect = stack_effect(instr);
       if (effect.pops > stack.size()) return say(instr, "takes more than the stack holds");
+      if (loses_exception(instr, block, stack))
+        return say(instr, "may raise in a handler that nothing leads out of");
       if (block.region.valid() && !cannot_raise(instr.op)) {
         Stack below(stack.begin(),
                     stack.begin() + static_cast<std::ptrdiff_t>(
@@ -315,6 +326,8 @@ class Stacks {
       const Item item = *at(n);
       if (item.kind == Kind::Method || item.kind == Kind::Self)
         say(instr, "copies half of a method");
+      // POP_EXCEPT takes the copy, after which the other is nothing any more.
+      if (item.kind == Kind::Saved) at(n)->kind = Kind::Unusable;
       stack.push_back(item);
     } else if (instr.op == Op::SWAP && n > 0) {
       std::swap(*at(1), *at(n));

@@ -484,6 +484,19 @@ def test_the_bit_that_asks_for_a_position_counts(version):
     assert len(said.split()) > 4 and set(said.split()) == {"unproven"}, said
 
 
+@pytest.mark.parametrize("version", ["3.11", "3.14"])
+def test_a_handler_that_restores_nothing_counts(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a, b):\\n for i in a:\\n  try:\\n   b(i)\\n'\n"
+        "                '  finally:\\n   b()\\n return a\\n')\n"
+        "table = code.co_exceptiontable\n"
+        "last = max(i for i, byte in enumerate(table) if byte & 128)\n"
+        "print(verdict(code, replace(code, co_exceptiontable=table[:last])))\n",
+    )
+    assert said.split() == ["unproven"], said
+
+
 @pytest.mark.parametrize("version", TABLES)
 def test_a_row_that_leads_nowhere_is_not_told_apart_but_unproven(version):
     said = pythons.run(
