@@ -2,15 +2,18 @@
 torch.compile.
 """
 
+import errno
 import os
 import sys
 
 TYPE_CHECKING = False  # as type checkers read it; what few verbs need is imported by them
 if TYPE_CHECKING:
     import argparse
-    from typing import Any, Callable, List, Optional, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Tuple
 
 _OURS = ("run", "report", "diff")
+#: errors of a write to standard output that is there
+_UNWRITTEN = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
 #: those of the core, which src/cli reads
 _CORE = ("decompile", "dis", "dump", "compare", "completion")
@@ -29,7 +32,8 @@ about bytecode:
 """
 
 
-def _parser() -> "Tuple[argparse.ArgumentParser, argparse.ArgumentParser]":
+def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentParser]]":
+    """The parser of all of them, and that of each."""
     import argparse
 
     parser = argparse.ArgumentParser(prog="depyf", allow_abbrev=False)
@@ -149,30 +153,43 @@ def _parser() -> "Tuple[argparse.ArgumentParser, argparse.ArgumentParser]":
     )
     diff.add_argument("a", metavar="DUMP_A")
     diff.add_argument("b", metavar="DUMP_B")
-    return parser, run
+    return parser, {"run": run, "report": report, "diff": diff}
 
 
 def main(argv: "Optional[List[str]]" = None) -> int:
     """Run the command with `argv` (without the program's name); returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except ImportError as error:
+        if "depyf._core" not in str(error):
+            raise
+        sys.stderr.write("depyf: %s\n" % error)
+        return 2
+
+
+def _main(arguments: "List[str]") -> int:
     if arguments == ["--version"]:
         from depyf.installed import description
 
-        return _quietly(lambda: print(description()))
+        return _quietly(lambda: print(_encodable(description())))
     if not arguments or arguments in (["--help"], ["-h"]):
         stream = sys.stdout if arguments else sys.stderr
-        _quietly(lambda: print(_HELP, end="", file=stream, flush=True))
+        if _quietly(lambda: print(_HELP, end="", file=stream, flush=True)):
+            return 1
     if not arguments or arguments[0] not in _OURS:
         meant = _meant(arguments[0]) if arguments else None
         if meant:
             sys.stderr.write("depyf: no command %r; did you mean %r?\n" % (arguments[0], meant))
             return 2
         return _core_command(arguments)
-    parser, run_parser = _parser()
+    parser, verbs = _parser()
+    run_parser = verbs["run"]
     if arguments == ["run"]:
         run_parser.print_help(sys.stderr)
         return 2
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        verbs[arguments[0]].error("unrecognized arguments: " + " ".join(unknown))
     if options.verb == "run":
         if not (options.module or options.program):
             run_parser.error("give a script, or -m and a module")
@@ -243,15 +260,35 @@ def _core_command(arguments: "List[str]") -> int:
 
 def _quietly(command: "Callable[[], Any]") -> int:
     """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
-    interpreter must not try again at its end.
+    interpreter must not try again at its end. Output that cannot be written is a failure.
     """
     try:
         code = command()
+        if sys.stdout is None:
+            return _incomplete("it is closed")
         sys.stdout.flush()
         return code or 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITTEN:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _incomplete(str(error.strerror))
+
+
+def _incomplete(why: str) -> int:
+    sys.stderr.write(
+        "depyf: the output is not complete: standard output cannot be written (%s)\n" % why
+    )
+    return 1
+
+
+def _encodable(text: str) -> str:
+    """The text with escapes for what standard output has no bytes for."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,16 @@ try:
 except ImportError as _error:
     if "_core" not in str(_error):
         raise
+    _here = os.path.dirname(os.path.abspath(__file__))
     raise ImportError(
-        "depyf's compiled part depyf._core cannot be loaded (%s); install the package with "
-        "`pip install .` in the checkout, which needs a C++20 compiler" % _error
+        "depyf's compiled part depyf._core cannot be loaded from %s (%s); %s"
+        % (
+            _here,
+            _error,
+            "install the package with pip, from a wheel for this system or from a checkout"
+            if os.path.isdir(_here)
+            else "Python loads no compiled part from a zip file: unpack it",
+        )
     ) from _error
 
 TYPE_CHECKING = False  # as type checkers read it; `typing` takes longer to load than all of this

@@ -51,8 +51,7 @@ def _script(path: str) -> Program:
             source = stream.read()
     except OSError as error:
         raise LaunchError(
-            "can't open file %r: [Errno %s] %s"
-            % (os.path.abspath(path), error.errno, error.strerror)
+            "can't open file %r: [Errno %s] %s" % (_absolute(path), error.errno, error.strerror)
         )
     full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
@@ -64,6 +63,14 @@ def _script(path: str) -> Program:
         attributes["__loader__"] = importlib.machinery.SourceFileLoader("__main__", full)
         code = compile(source, full, "exec", dont_inherit=True)
     return code, attributes, os.path.dirname(os.path.realpath(path))
+
+
+def _absolute(path: str) -> str:
+    """The path from the root; as it is where the working folder was deleted."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
 
 
 def _code_of(loader: Any, name: str) -> types.CodeType:

@@ -209,9 +209,10 @@ Options parse_options(std::span<const std::string> arguments, bool in_python) {
       if (i + 1 == arguments.size()) throw UsageError(name + ": a value is missing");
       return arguments[++i];
     };
-    if (name == "-o" || name == "--output")
+    if (name == "-o" || name == "--output") {
       options.output = value();
-    else if (name == "-j" || name == "--jobs")
+      if (options.output.empty()) throw UsageError(name + ": the folder's name is empty");
+    } else if (name == "-j" || name == "--jobs")
       options.jobs = parse_number(name, value(), 1, 1024);
     else if (name == "--format") {
       std::string format = value();
@@ -659,8 +660,7 @@ int run_decompile(const Options& options) {
   if (inputs.empty()) throw Error(options.paths[0] + ": there is no .pyc file in it");
   bool to_folder = !options.output.empty();
   if (inputs.size() > 1 && !to_folder)
-    throw UsageError(std::to_string(inputs.size()) +
-                     " files would be decompiled: say where to with -o DIR");
+    throw UsageError(std::to_string(inputs.size()) + " files: -o DIR says where their sources go");
   unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   jobs = static_cast<unsigned>(std::min<std::size_t>(jobs, inputs.size()));
   std::vector<FileResult> results(inputs.size());

@@ -11,6 +11,7 @@ import warnings
 import struct
 import zipfile
 
+import depyf
 import pytest
 
 from tests.interpreters import native_command
@@ -190,7 +191,31 @@ def test_output_is_proven_without_being_asked(pyc):
     assert check["proven"] is True and check["verdict"] in ("identical", "exact", "equivalent")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_what_depyf_says_of_itself_is_written_or_a_failure(option, output):
+    command = '"$0" -m depyf %s %s' % (option, output)
+    done = subprocess.run(["sh", "-c", command, sys.executable], stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b"the output is not complete" in done.stderr, done
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_zip_file_cannot_hold_the_compiled_part(tmp_path):
+    archive = tmp_path / "z.zip"
+    with zipfile.ZipFile(str(archive), "w") as members:
+        folder = os.path.dirname(depyf.__file__)
+        for name in os.listdir(folder):
+            if name.endswith(".py"):
+                members.write(os.path.join(folder, name), "depyf/" + name)
+    done = run("--version", env=dict(os.environ, PYTHONPATH=str(archive)))
+    assert done.returncode == 2 and "unpack it" in done.stderr, done
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_wrong_calls_say_what_is_right_in_few_lines(tmp_path):
+    assert "usage: depyf run" in run("run", "--bogus").stderr
+    assert "folder's name is empty" in run("decompile", "x.pyc", "-o", "").stderr
     bare = native()
     assert bare.returncode == 2 and bare.stdout == ""
     assert bare.stderr.startswith("usage: depyf decompile PATH")

@@ -13,7 +13,8 @@ import torch
 import warm
 from processes import environment
 from depyf.torch import compat
-from depyf.torch.fullcode import constant, with_cells
+from depyf.model import Guard
+from depyf.torch.fullcode import _because, constant, with_cells
 from programs import PROGRAMS, TORCH
 
 FACTOR = 3
@@ -385,3 +386,13 @@ def test_a_file_stands_alone_when_it_is_given_the_compiled_functions(tmp_path):
     arguments = [script, path, " ".join(sorted(names))]
     done = warm.run(arguments, environment(tmp_path / "cache"), cwd=tmp_path)
     assert "finished" in done.stdout, done.stderr
+
+
+def test_the_place_of_a_guard_has_its_whole_path():
+    """Torch cuts from it what it shares with torch's own path, and one letter more."""
+    comment = "# total += 1  # mp/p.py:48 in run"
+    stack = 'File "/tmp/p.py", line 48, in run'
+    whole = "total += 1 # /tmp/p.py:48 in run"
+    assert _because(Guard("g", comment=comment, user_stack=[stack])) == whole
+    assert _because(Guard("g", comment=comment + "\nUser stack trace:\n  " + stack)) == whole
+    assert _because(Guard("g", comment=comment)) == "total += 1 # mp/p.py:48 in run"

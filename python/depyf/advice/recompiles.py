@@ -428,7 +428,7 @@ for size in (4, 5, 6):
                 "torch._dynamo.mark_dynamic({name}, {index})",
             ),
             helps(
-                "torch.compile(..., dynamic=True) does it for every size.",
+                "torch.compile(..., dynamic=True) compiles once for all sizes of all inputs.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",

@@ -201,6 +201,21 @@ def _comment(text: str) -> str:
     return " ".join(text.replace("\0", "\\0").split())
 
 
+def _because(guard: Guard) -> str:
+    """The user's code and place because of which a guard is there, on one line.
+
+    Torch cuts from the path what it shares with torch's own (torch/utils/_traceback.py,
+    shorten_filename), and one letter more; the stack has it whole.
+    """
+    said = guard.comment.lstrip("# ").partition("\nUser stack trace:")[0]
+    place = _PLACE.search(said)
+    for path in _STACK_FILE.findall("\n".join([guard.comment] + guard.user_stack)):
+        if place is not None and path.endswith(place.group(1)):
+            said = said[: place.start(1)] + path + said[place.end(1) :]
+            break
+    return _comment(said)
+
+
 def _key(function: Function) -> str:
     return function.global_name or safe_name(function.name)
 
@@ -312,6 +327,9 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
 
 
 _SOURCE = re.compile(r"""[LG]\[(?:'[^']*'|"[^"]*")\]""")
+#: a place as torch writes it after a guard's code, and a file in a stack
+_PLACE = re.compile(r"# ([^\n]+):\d+ in [^\n]+$", re.MULTILINE)
+_STACK_FILE = re.compile(r'File "([^"\n]+)", line \d+')
 _STATE = re.compile(r"^__global_state\(\) == (?P<state>\{.*\})$", re.DOTALL)
 _WIDTH = 100
 
@@ -350,7 +368,7 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
         if tensor:
             title += ": " + tensor
             break
-    notes = [_comment(guard.comment.lstrip("# ")) for guard in group if guard.comment]
+    notes = [_because(guard) for guard in group if guard.comment]
     lines = textwrap.wrap(title, _WIDTH - 14)
     if notes and source:
         lines += textwrap.wrap("because of: " + notes[0], _WIDTH - 14)
