@@ -511,9 +511,11 @@ def _finish(
             from depyf import advise
 
             stream.write(advise.text(document, links) + "\n")
-        if options.breaks or options.recompiles or options.guards is not None or options.advise:
-            return
         page = page_of(found.folder)
+        if options.breaks or options.recompiles or options.guards is not None or options.advise:
+            if found.folder is not None:
+                stream.write("depyf: %s\n" % place(str(page or found.folder), None, links))
+            return
         if workers:
             stream.write("depyf: of %d processes:\n" % (len(workers) + 1))
             page = _page_of_all(found, workers) or page

@@ -191,11 +191,12 @@ def over_budget(
     """
     number = counts(document)
     over = []
-    counted = _breaks_to_mend(document)
-    if breaks is not None and counted > breaks:
+    found = _breaks_to_mend(document)
+    if breaks is not None and len(found) > breaks:
         text = breaks_text(document, on_purpose=False)
+        lines = len({_break_place(one, None) for one in found})
         over.append(
-            "%s, %d allowed:\n%s" % (_many(counted, "graph break"), breaks, _indented(text))
+            "%s, %d allowed:\n%s" % (graph_breaks(len(found), lines), breaks, _indented(text))
         )
     if recompiles is not None and number["recompiles"] > recompiles:
         text = recompiles_text(document)
@@ -208,13 +209,13 @@ def over_budget(
     return over
 
 
-def _breaks_to_mend(document: Document) -> int:
-    """How many graph breaks a run has without those that torch makes by design."""
+def _breaks_to_mend(document: Document) -> List[Document]:
+    """The graph breaks of a run without those that torch makes by design."""
     from depyf import advice
     from depyf.report import words
 
     found = [one for _, entry in all_entries(document) for one in entry.get("breaks") or ()]
-    return sum(words.of_break(one)["row"] not in advice.NORMAL for one in found)
+    return [one for one in found if words.of_break(one)["row"] not in advice.NORMAL]
 
 
 def _indented(text: str) -> str:
@@ -358,6 +359,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
             what = head, said["why"], said["explanation"], said["then"]
             found.setdefault(what, (said, []))[1].append(entry["compile_id"])
     lines = []
+    helped: Dict[Tuple[str, ...], str] = {}  # help that was given -> the line where
     for (head, why, explanation, then), (said, ids) in found.items():
         lines.append("%s [%s]" % (head, ", ".join(dict.fromkeys(ids))))
         if said["source"]:
@@ -368,6 +370,11 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
                 % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
             )
         lines.extend("    " + _plain(text) for text in (why, then, explanation) if text)
+        help_ = [*said["help"], *said["hints"], *filter(None, [said["url"]])]
+        before = helped.setdefault(tuple(help_), head)
+        if before is not head and len(help_) > 1:
+            lines.append("    help: as above for " + before)
+            continue
         lines.extend("    help: " + _plain(hint) for hint in said["help"])
         lines.extend("    torch's hint: " + _plain(hint) for hint in said["hints"])
         if said["url"]:

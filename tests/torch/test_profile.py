@@ -209,6 +209,9 @@ def test_a_profile_says_what_its_figures_come_to():
     assert of({"compiling": 3.0, "graphs": 7.0})[0].startswith("30 % of the time went to compiling")
     assert "75 % of the time is code that is not compiled." in of({"other": 3.0, "graphs": 1.0})
     assert "80 % of the time is what the graphs compute" in of({"graphs": 8.0, "guards": 2.0})[0]
+    times = {name: dict(low=at, median=at, high=at) for name, at in (("eager", 1), ("compiled", 2))}
+    slower = conclusions(dict(times, parts={"graphs": 1.0}, whole=1.0, entries=()))
+    assert len(slower) == 1 and slower[0].startswith("Eager runs the same operations in less time")
     entry = {"name": "f", "compile_id": "0/0", "calls": 100, "operators": []}
     small = dict(entry, parts={"guards": 2e-3, "python": 5e-3, "operators": 1e-3})
     (told,) = of({"guards": 1.0}, [small])

@@ -390,6 +390,17 @@ def test_a_break_that_several_compiles_meet_is_told_once():
     ]
 
 
+def test_the_same_help_is_told_once():
+    from depyf import summary
+
+    one = {"reason": "A call", "hints": ["Do this.", "Or that."], "url": ""}
+    met = [dict(one, location="/a/b.py:%d" % line) for line in (3, 4)]
+    entries = [{"compile_id": "%d/0" % at, "breaks": [each]} for at, each in enumerate(met)]
+    text = summary.breaks_text({"functions": [{"entries": entries}], "unattributed": []})
+    assert text.count("Or that.") == 1
+    assert text.splitlines()[-1] == "    help: as above for /a/b.py:3: A call"
+
+
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
     from depyf import terminal
 
@@ -440,8 +451,9 @@ def test_a_budget_decides_the_exit_code_of_a_program_that_ended_well(start, tmp_
     assert "__main__ well.py" in done.stderr and "exit handler True" in done.stderr
     assert document["schema"] == "depyf.run" and document["functions"]
     assert "0 allowed" in done.stderr and "help: Remove that call." in done.stderr
-    done = start("--breaks", "--max-breaks", "0", "program.py")
+    done = start("--breaks", "--max-breaks", "0", "--dump", "told", "program.py")
     assert done.returncode == 7 and "0 allowed" in done.stderr
+    assert os.path.join("told", "index.html") in done.stderr
     done = start("--breaks", "--max-breaks", "9", "--max-compile-seconds", "900", "well.py")
     assert done.returncode == 0 and "allowed" not in done.stderr
 

@@ -575,7 +575,7 @@ def test_a_block_that_expects_no_breaks_tells_of_each():
             function(torch.ones(3))
             function(torch.ones(3).double())
     text = str(raised.value)
-    assert "2 graph breaks, 0 allowed" in text and "broken" not in text.split(":")[0]
+    assert "2 graph breaks at 1 line, 0 allowed" in text and "broken" not in text.split(":")[0]
     assert "graph_break()" in text and "help: Remove that call." in text
     assert "recompiles, 0 allowed" in text and "float32, is float64" in text
     assert raised.value.run.functions

@@ -625,8 +625,8 @@ for size in (2, 1):
         "",
         [
             helps(
-                "The line decides something on this size, so each side is a compile; to avoid "
-                "it, compute what differs before the "
+                "A line, or an operation that treats size 1 apart, decides something on this "
+                "size, so each side is a compile; to avoid it, compute what differs before the "
                 "call, or compute both sides.",
                 _DECIDED,
                 """

@@ -55,8 +55,8 @@ def _rows(parts: Dict[str, float], whole: float, calls: int) -> List[Dict[str, A
 
 def verdict(profile: Dict[str, Any]) -> str:
     """Compiled against eager, as far as the noise tells; "" where one was not measured."""
-    compiled, eager = profile["compiled"], profile["eager"]
-    if not (compiled["median"] and eager["median"]):
+    compiled, eager = profile.get("compiled"), profile.get("eager")
+    if not (compiled and eager and compiled["median"] and eager["median"]):
         return ""
     fast, slow = sorted((compiled, eager), key=lambda one: one["median"])
     if fast["high"] >= slow["low"]:
@@ -92,6 +92,12 @@ def conclusions(profile: Dict[str, Any]) -> List[str]:
     other = parts.get("other", 0.0) / whole
     if other >= 0.5:
         found.append("%.0f %% of the time is code that is not compiled." % (100 * other))
+    if not found and "slower" in verdict(profile):
+        found.append(
+            "Eager runs the same operations in less time, so they are not what costs it: the "
+            "function is too small, or broken into parts that are. Compile the loop or the "
+            "function around it, or leave it alone; --breaks says where it is broken."
+        )
     work = sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd")) / whole
     if not found and work >= 0.5:
         found.append(
