@@ -104,7 +104,7 @@ def test_counts_and_seconds_by_phase_come_first(dumps, capsys, tmp_path):
     compiles = [sum(len(f["entries"]) for f in run["functions"]) for run in (one, other)]
     assert rows["compiles"] == (*map(str, compiles), "+%d" % (compiles[1] - compiles[0]))
     assert rows["graph breaks"][:2] == ("1", "2") and rows["recompiles"][2].startswith("+")
-    assert rows["AOTAutograd"][1].startswith("7.") and rows["AOTAutograd"][2].startswith("+")
+    assert rows["Backend"][1].startswith("7.") and rows["Backend"][2].startswith("+")
     lines = result.text().splitlines()
     seconds = float(rows["compiling"][1].split()[0])
     phases = [total.b for total in result.totals if total.kind == "phase"]
