@@ -110,7 +110,7 @@ def test_counts_and_seconds_by_phase_come_first(dumps, capsys, tmp_path):
     phases = [total.b for total in result.totals if total.kind == "phase"]
     assert abs(sum(phases) - seconds) < 0.01
     assert lines[3].split() == ["-", "+"] and lines[4].split()[0] == "compiles"
-    assert "<th scope=row>AOTAutograd</th>" in difference_page.page([result])
+    assert "<th scope=row>Backend</th>" in difference_page.page([result])
 
 
 def test_the_page_shows_hostile_text_as_text(dumps, tmp_path, capsys):
