@@ -257,6 +257,8 @@ class _Output:
             pass  # no file stands behind it: both are written to it, one after the other
 
     def write(self, text: str) -> None:
+        if sys.stdout is None:  # `print` would say nothing
+            raise OSError("standard output is closed, so there is no JSON")
         if self._own is None:
             print(text, flush=True)
             return

@@ -390,6 +390,14 @@ def test_a_break_that_several_compiles_meet_is_told_once():
     ]
 
 
+def test_json_that_cannot_be_written_is_not_dropped_in_silence(monkeypatch):
+    from depyf import launch
+
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(OSError, match="standard output is closed"):
+        launch._Output().write("{}")
+
+
 def test_the_same_help_is_told_once():
     from depyf import summary
 
