@@ -141,10 +141,12 @@ class Decoder {
     check(operand, code_.deref_slots.size(), "cell or free variable");
     return code_.deref_slots[operand];
   }
-  /// What LOAD_FAST or another operation on a local variable is for this one.
+  /// What LOAD_FAST or another operation on a local variable is for this one. Up to 3.10 a cell
+  /// lies apart from the argument that it is made of, whose own place is empty then.
   Op fast(Op op, std::uint32_t operand) const {
     const std::uint8_t kind = code_.slots[slot(operand)].kind;
-    return op == Op::LOAD_FAST && (kind & (kCell | kFree)) != 0 ? Op::LOAD_CLOSURE : op;
+    const bool is_cell = minor_ >= 11 && (kind & (kCell | kFree)) != 0;
+    return op == Op::LOAD_FAST && is_cell ? Op::LOAD_CLOSURE : op;
   }
 
   /// 3.13+ loads cells by LOAD_FAST. An inlined comprehension keeps its variable bare in a slot

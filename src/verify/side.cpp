@@ -237,8 +237,9 @@ class Gatherer {
                                   ((code.flags & kVarArgs) != 0) +
                                   ((code.flags & kVarKeywords) != 0);
     Bits entry(words, 0), killed(words, 0);
+    // The own place of an argument that became a cell is empty (up to 3.10), or holds the cell.
     for (std::size_t i = 0; i < arguments && i < code.slots.size(); ++i)
-      entry[i / 64] |= std::uint64_t{1} << (i % 64);
+      if (!(code.slots[i].kind & kCell)) entry[i / 64] |= std::uint64_t{1} << (i % 64);
     const std::vector<bool> null = may_be_null();
 
     const auto gen_kill = [&](ValueId id, auto&& gen, auto&& kill) {

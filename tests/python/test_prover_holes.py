@@ -470,6 +470,18 @@ def test_what_a_reraise_takes_for_a_position_is_one(version):
     assert set(said.split()) == {"unproven"}, said
 
 
+@pytest.mark.parametrize("version", ["3.7", "3.10"])
+def test_the_place_of_an_argument_that_is_a_cell_is_empty(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "code = function('def f(a):\\n return [b for b in c if a]\\n')\n"
+        "raw = bytearray(code.co_code)\n"
+        "raw[0] = dis.opmap['LOAD_FAST']\n"
+        "print(dis.opname[code.co_code[0]], verdict(code, replace(code, co_code=bytes(raw))))\n",
+    )
+    assert said.split() in (["LOAD_CLOSURE", "unproven"], ["LOAD_CLOSURE", "different"]), said
+
+
 @pytest.mark.parametrize("version", TABLES)
 def test_the_bit_that_asks_for_a_position_counts(version):
     said = pythons.run(
