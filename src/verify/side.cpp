@@ -230,16 +230,21 @@ class Gatherer {
 
   using Bits = std::vector<std::uint64_t>;
 
-  void bindings() {
-    const CodeObject& code = module_[lifted_.code];
-    const std::size_t words = (code.slots.size() + 63) / 64;
+  /// Does a local have a value when the function is entered? The own place of an argument that
+  /// became a cell is empty (up to 3.10), or holds the cell.
+  static bool is_given(const CodeObject& code, std::size_t slot) {
     const std::size_t arguments = code.argcount + code.kwonlyargcount +
                                   ((code.flags & kVarArgs) != 0) +
                                   ((code.flags & kVarKeywords) != 0);
+    return slot < arguments && !(code.slots[slot].kind & kCell);
+  }
+
+  void bindings() {
+    const CodeObject& code = module_[lifted_.code];
+    const std::size_t words = (code.slots.size() + 63) / 64;
     Bits entry(words, 0), killed(words, 0);
-    // The own place of an argument that became a cell is empty (up to 3.10), or holds the cell.
-    for (std::size_t i = 0; i < arguments && i < code.slots.size(); ++i)
-      if (!(code.slots[i].kind & kCell)) entry[i / 64] |= std::uint64_t{1} << (i % 64);
+    for (std::size_t i = 0; i < code.slots.size(); ++i)
+      if (is_given(code, i)) entry[i / 64] |= std::uint64_t{1} << (i % 64);
     const std::vector<bool> null = may_be_null();
 
     const auto gen_kill = [&](ValueId id, auto&& gen, auto&& kill) {
