@@ -268,14 +268,12 @@ def _quietly(command: "Callable[[], Any]") -> int:
             return _incomplete("it is closed")
         sys.stdout.flush()
         return code or 0
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
-        if error.filename is not None or error.errno not in _UNWRITTEN:
+        unread = isinstance(error, BrokenPipeError)
+        if not unread and (error.filename is not None or error.errno not in _UNWRITTEN):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _incomplete(str(error.strerror))
+        return 0 if unread else _incomplete(str(error.strerror))
 
 
 def _incomplete(why: str) -> int:

@@ -119,8 +119,11 @@ def break_lines(entries: Iterable[Document]) -> int:
     """At how many lines of the user's the graph breaks of these compiles are: a line counts once,
     however many compiles met it. Breaks whose line is not known count as one.
     """
-    found = [one for entry in entries for one in entry.get("breaks") or ()]
-    return len({_break_place(one, None) for one in found})
+    return _lines_of(one for entry in entries for one in entry.get("breaks") or ())
+
+
+def _lines_of(breaks: Iterable[Document]) -> int:
+    return len({_break_place(one, None) for one in breaks})
 
 
 def _break_place(graph_break: Document, said: Optional[Document]) -> Optional[Tuple[str, int]]:
@@ -194,10 +197,8 @@ def over_budget(
     found = _breaks_to_mend(document)
     if breaks is not None and len(found) > breaks:
         text = breaks_text(document, on_purpose=False)
-        lines = len({_break_place(one, None) for one in found})
-        over.append(
-            "%s, %d allowed:\n%s" % (graph_breaks(len(found), lines), breaks, _indented(text))
-        )
+        counted = graph_breaks(len(found), _lines_of(found))
+        over.append("%s, %d allowed:\n%s" % (counted, breaks, _indented(text)))
     if recompiles is not None and number["recompiles"] > recompiles:
         text = recompiles_text(document)
         over.append(
