@@ -41,9 +41,7 @@ bool FirstReadings::finish(CodeId code) {
   if (!one.structured) return false;
   std::move(one.notes.begin(), one.notes.end(), std::back_inserter(ast_.diagnostics));
   if (failure_of([&] { rewrite(ast_, code); }).empty()) return true;
-  ast_.diagnostics.resize(noted);
-  ast_.bodies[code.index] = Body();
-  ast_.bodies[code.index].code = code;
+  take_back(ast_, code, noted);
   return false;
 }
 

@@ -213,12 +213,7 @@ class Ladder {
     rewrite(ast_, code_);
   }
 
-  /// Takes back what a form that failed left behind.
-  void forget() {
-    ast_.diagnostics.resize(noted_);
-    ast_.bodies[code_.index] = Body();
-    ast_.bodies[code_.index].code = code_;
-  }
+  void forget() { take_back(ast_, code_, noted_); }
 
   Ast& ast_;
   Module& module_;

@@ -40,4 +40,10 @@ Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound
   return lifted;
 }
 
+void take_back(Ast& ast, CodeId code, std::size_t noted) {
+  ast.diagnostics.resize(noted);
+  ast.bodies[code.index] = Body();
+  ast.bodies[code.index].code = code;
+}
+
 }  // namespace depyf

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "ast/ast.h"
 #include "bytecode/instr.h"
 #include "lift/lifted.h"
 #include "support/error.h"
@@ -82,6 +83,10 @@ void forget_layout(Cfg& cfg);
 /// when an exception is thrown, whether CPython can run the bytecode. Throws Error where a stage
 /// does.
 Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound, Reading& reading);
+
+/// Takes back what a reading that failed left behind: the body, and the diagnostics after the first
+/// `noted`.
+void take_back(Ast& ast, CodeId code, std::size_t noted);
 
 /// Runs `step`; what went wrong, empty when nothing did.
 template <class Step>
