@@ -280,7 +280,7 @@ class Lockstep {
     budget_ = 20000 + 100 * size;
     for (Which side : {kA, kB}) {
       SideState& s = sides_[side];
-      s.facts = gather(*s.lifted, canon_.module(side), 10000 + 100 * size);
+      s.facts = gather(*s.lifted, canon_.module(side), canon_.bare[side], 10000 + 100 * size);
       if (!s.facts.complete) {
         Parted parted;
         parted.difference.text = "not proven: the code is larger than the budget of the comparison";

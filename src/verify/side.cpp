@@ -10,8 +10,9 @@ namespace {
 
 class Gatherer {
  public:
-  Gatherer(const Lifted& lifted, const Module& module, std::size_t budget)
-      : lifted_(lifted), module_(module), budget_(budget) {}
+  Gatherer(const Lifted& lifted, const Module& module, const std::vector<bool>& bare,
+           std::size_t budget)
+      : lifted_(lifted), module_(module), bare_(bare), budget_(budget) {}
 
   Facts run() {
     out_.blocks.resize(lifted_.blocks.size());
@@ -28,6 +29,7 @@ class Gatherer {
  private:
   const Lifted& lifted_;
   const Module& module_;
+  const std::vector<bool>& bare_;
   std::size_t budget_;
   Facts out_;
   std::vector<std::uint32_t> order_;
@@ -231,12 +233,13 @@ class Gatherer {
   using Bits = std::vector<std::uint64_t>;
 
   /// Does a local have a value when the function is entered? The own place of an argument that
-  /// became a cell is empty (up to 3.10), or holds the cell.
-  static bool is_given(const CodeObject& code, std::size_t slot) {
+  /// became a cell is empty (up to 3.10), or holds the cell; a cell that counts as a local has none.
+  bool is_given(const CodeObject& code, std::size_t slot) const {
     const std::size_t arguments = code.argcount + code.kwonlyargcount +
                                   ((code.flags & kVarArgs) != 0) +
                                   ((code.flags & kVarKeywords) != 0);
-    return slot < arguments && !(code.slots[slot].kind & kCell);
+    return slot < arguments &&
+           (!(code.slots[slot].kind & kCell) || (slot < bare_.size() && bare_[slot]));
   }
 
   void bindings() {
@@ -377,8 +380,9 @@ class Gatherer {
 
 }  // namespace
 
-Facts gather(const Lifted& lifted, const Module& module, std::size_t budget) {
-  return Gatherer(lifted, module, budget).run();
+Facts gather(const Lifted& lifted, const Module& module, const std::vector<bool>& bare,
+             std::size_t budget) {
+  return Gatherer(lifted, module, bare, budget).run();
 }
 
 }  // namespace depyf::verify_detail

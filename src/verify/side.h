@@ -41,6 +41,9 @@ struct Facts {
   bool complete = true;  // false: too large, the budget ended
 };
 
-Facts gather(const Lifted& lifted, const Module& module, std::size_t budget);
+/// `bare`: by slot, the cells that nothing captures, which count as locals (Canon::bare). Stops,
+/// incomplete, after `budget` steps.
+Facts gather(const Lifted& lifted, const Module& module, const std::vector<bool>& bare,
+             std::size_t budget);
 
 }  // namespace depyf::verify_detail
