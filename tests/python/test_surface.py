@@ -26,6 +26,16 @@ def test_what_the_last_release_promised_is_kept(now):
     assert SURFACE.broken(PROMISED, now) == []
 
 
+def test_what_ships_under_the_recorded_version_is_recorded(now):
+    """A new name, key or option goes into packaging/surface.json with the change that adds it.
+
+    After a release the package has a later version than the file, and may grow.
+    """
+    if now["version"] == PROMISED["version"]:
+        recorded = "scripts/surface > packaging/surface.json"
+        assert SURFACE.unrecorded(PROMISED, now) == [], recorded
+
+
 def test_the_promise_names_each_kind_of_exit_code():
     assert set(PROMISED["exit_codes"].values()) >= {0, 1, 2, 3}
 
