@@ -233,7 +233,7 @@ class Gatherer {
   using Bits = std::vector<std::uint64_t>;
 
   /// Does a local have a value when the function is entered? The own place of an argument that
-  /// became a cell is empty (up to 3.10), or holds the cell; a cell that counts as a local has none.
+  /// became a cell is empty (up to 3.10), or holds the cell. A cell that counts as a local is one.
   bool is_given(const CodeObject& code, std::size_t slot) const {
     const std::size_t arguments = code.argcount + code.kwonlyargcount +
                                   ((code.flags & kVarArgs) != 0) +
