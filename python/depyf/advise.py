@@ -277,7 +277,7 @@ def _may_be_tensor(node: Optional[ast.expr]) -> bool:
 def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     from depyf.report import words
 
-    of_program = ("torch._dynamo.config.", "lr=")
+    of_program = ("torch._dynamo.config.", "torch.fx.experimental._config.", "lr=")
     compiled_elsewhere = wanted.startswith("torch.compile") and words.in_library(file or "")
     if wanted.startswith(of_program) or compiled_elsewhere:
         # a setting is the program's, wherever the line is that asks for it, and so is what a
@@ -295,7 +295,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
         changed = _with_where(source, tree, line)
     elif wanted == "torch.compile(..., dynamic=True)":
         changed = _with_dynamic(source, tree, line)
-    elif wanted.startswith("torch._dynamo.config."):
+    elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
         changed = _with_setting(source, tree, wanted)
     elif wanted.startswith("lr="):
         changed = _with_rate(source, tree)

@@ -245,6 +245,9 @@ class Entry:
     cache: List[Dict[str, Any]] = field(default_factory=list)
     symbols: List[Dict[str, Any]] = field(default_factory=list)
     sizes: Dict[str, Any] = field(default_factory=dict)
+    conditions: List[List[str]] = field(
+        default_factory=list
+    )  # stacks, like `user_stack`, of the lines that decided something on a symbolic shape
     saved: Optional[Saved] = None  # what its backward graph needs kept
     sequences: Dict[int, str] = field(
         default_factory=dict
@@ -368,6 +371,7 @@ class Entry:
             "cache": self.cache,
             "symbols": self.symbols,
             "sizes": self.sizes,
+            "conditions": self.conditions,
             "saved": None if self.saved is None else dict(vars(self.saved)),
             "metrics": self.metrics,
             "backward_metrics": self.backward_metrics,

@@ -446,6 +446,10 @@ _MOST_IDS, _MOST_REASONS = 8, 4
 
 def _reason_line(node: Any, said: Dict[str, Any], links: bool) -> str:
     _, made = reason_parts(said["raw"], node.place[0])
+    if os.path.isabs(said["file"]) and said["line"]:  # see `words.place_reason`
+        made = said["file"], said["line"]
+    if made and "at %s: " % place(*made) in said["words"]:
+        made = None
     return "    %s%s%s%s" % (
         said["tried"] + ": " if said["tried"] else "",
         _plain(said["words"]),

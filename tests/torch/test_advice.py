@@ -337,3 +337,55 @@ def test_names_that_torch_gave_stand_in_the_words():
     found = said("RuntimeError when making fake tensor call", fake, "gb4315")
     assert "`@nofake.register_fake`" in found["help"][0]
     assert advice.filled("{a} and {b}", {"a": "1"}) is None
+
+
+DECIDED = """
+def other(x):
+    count = x.shape[0] // 5
+    if count == 1:
+        return x * 2
+    return x[:count].sum()
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return other(x + 1).view(-1, 1).mean(0)
+
+result = [f(torch.ones(size)) for size in (9, 12)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the trace of earlier ones has no stacks of conditions")
+def test_a_condition_on_a_shape_names_the_line_that_decided():
+    nodes = run(DECIDED, "a condition in a function that is called")[1]
+    (reason,) = nodes[1].reasons
+    assert reason["words"].endswith(
+        "`(x.size()[0] // 5) == 1`, decided at a_condition_in_a_function_that_is_called.py:4: "
+        "`if count == 1:`"
+    )
+    # torch leaves out the beginning of the file's name
+    assert reason["file"] == "/tmp/a_condition_in_a_function_that_is_called.py"
+    stacks = nodes[0].entry["conditions"]
+    assert any(" in f: " in stack[-2] and " in other: " in stack[-1] for stack in stacks)
+
+
+@pytest.mark.skipif(not PINNED, reason="the trace of earlier ones has no stacks of conditions")
+def test_a_condition_in_a_library_names_the_readers_line(monkeypatch):
+    from depyf.report import words
+
+    found = words.of_reason(
+        "0/0: (x.size()[0] % 2) == 0  # y = x.view(2, -1)  # b/lib/one.py:7 in g (a.py:1 in b)"
+    )
+    library = "/usr/lib/python3/site-packages/b/lib/one.py"
+    words.place_reason(
+        found, [["/home/a.py:3 in f: y = g(x)", library + ":7 in g: y = x.view(2, -1)"]]
+    )
+    assert found["file"] == library
+    assert found["words"].endswith(
+        "decided at one.py:7: `y = x.view(2, -1)`, called from your line a.py:3: `y = g(x)`"
+    )
+
+
+def test_equal_sizes_are_no_condition_of_the_programs():
+    text = "0/0: y.size()[0] == x.size()[0]  # duck sizing added this equality because these variables had the same size 4"
+    said = words.of_reason(text)
+    assert said["row"] == "equal sizes" and "use_duck_shape" in said["help"][0]

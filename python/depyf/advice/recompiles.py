@@ -37,6 +37,14 @@ def f(x):
 
 result = [f(torch.ones(size)) for size in (3, 7)]
 """
+_EQUAL = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, y):
+    return x.sum() + y.sum()
+
+result = [f(torch.ones(left), torch.ones(right)) for left, right in ((4, 4), (4, 6), (5, 3))]
+"""
+_DUCK_AGAIN = "torch.fx.experimental._config.use_duck_shape = True"
 _STRIDE = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x):
@@ -618,6 +626,19 @@ for size in (2, 1):
     result.append(f(x))
 """,
             ),
+        ],
+    ),
+    row(
+        "equal sizes",
+        "",
+        [
+            helps(
+                "Set `torch.fx.experimental._config.use_duck_shape = False` before the first call: "
+                "sizes that happen to be equal then stay different sizes.",
+                _EQUAL,
+                "torch.fx.experimental._config.use_duck_shape = False" + _EQUAL + _DUCK_AGAIN,
+                "torch.fx.experimental._config.use_duck_shape = False",
+            )
         ],
     ),
     row(

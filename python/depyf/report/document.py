@@ -178,7 +178,16 @@ _ENTRY = {
         }
     ],
     "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],
-    "symbols": [{"symbol": "", "source": "", "val": "", "vr": ""}],
+    "symbols": [
+        {
+            "symbol": "",
+            "source": "",
+            "val": "",
+            "vr": "",
+            "user_stack": [{"filename": "", "line": 0, "name": "", "loc": ""}],
+        }
+    ],
+    "conditions": [[""]],
 }
 
 _TIMING = {"median": 0.0, "low": 0.0, "high": 0.0}

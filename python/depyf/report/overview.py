@@ -9,6 +9,7 @@ from depyf import advice, schema
 from depyf.report import words
 from depyf.schema import Document
 from depyf.trace.names import resumed
+from depyf.trace.vocabulary import stack_lines
 
 #: a cause, and a row of what could be saved: see `causes`, `avoidable`
 Cause = Dict[str, Any]
@@ -201,6 +202,7 @@ class Node:
             for reason in self.entry.get("reasons") or ()
         ]
         for reason in found:
+            words.place_reason(reason, self._stacks_of(reason["tried"]))
             _fill_after(reason, self.entry, str((self.function or {}).get("source") or ""))
             if reason["kind"] == "global state":
                 self._compare_states(reason)
@@ -210,13 +212,26 @@ class Node:
         # an entry of another mode fits in no case; why that of the same mode does not is the cause
         return sorted(found, key=lambda reason: reason["row"] in advice.MODES)
 
-    def _compare_states(self, reason: words.Said) -> None:
+    def _tried(self, compile_id: str) -> Optional[Document]:
+        """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""
         tried = None
         for entry in (self.function or {}).get("entries") or ():
             if entry is self.entry:
                 break
-            if entry.get("compile_id") == reason["tried"]:
+            if entry.get("compile_id") == compile_id:
                 tried = entry
+        return tried
+
+    def _stacks_of(self, compile_id: str) -> List[List[str]]:
+        """Stacks of the lines that made the guards of an earlier entry."""
+        tried = self._tried(compile_id) or {}
+        stacks = list(tried.get("conditions") or ())
+        stacks += [stack_lines(one.get("user_stack"), {}) for one in tried.get("symbols") or ()]
+        stacks += [one["user_stack"] for one in tried.get("guards") or () if one.get("user_stack")]
+        return stacks
+
+    def _compare_states(self, reason: words.Said) -> None:
+        tried = self._tried(reason["tried"])
         if tried is not None:
             words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 

@@ -6,6 +6,7 @@ explanation is what is said. The words and the advice are rows of `depyf.advice`
 """
 
 import ast
+import os
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
@@ -365,8 +366,8 @@ def of_reason(
             given are locals of that function, for which no caller can do anything.
     Returns:
         A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
-        `after`, `help`, `file`, `line`,
-        `source`, `raw`, `parameters`.
+        `after`, `help`, `file`, `line`, `source`: of the line that made the guard (see
+        `place_reason`), `caller` as of a break, `raw`, `parameters`.
     """
     match = _TRIED.match(text)
     tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
@@ -394,6 +395,7 @@ def of_reason(
         "file": stack.group("file") if stack else place.group("file") if place else "",
         "line": int(seen.group("line")) if seen else 0,
         "source": (stack.group("code") if stack else code).strip(),
+        "caller": ("", 0, ""),
         "raw": text,
         "parameters": parameters,
     }
@@ -404,6 +406,43 @@ def of_reason(
     if _KEPT.search(guard):
         _name_kept(found, source, line)
     return found
+
+
+def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
+    """Names the line that made a condition on a shape, and completes the name of its file, whose
+    beginning torch leaves out.
+
+    Args:
+        found: what `of_reason` says.
+        stacks: of the lines that made guards of the entry that was tried, outermost frame first.
+    """
+    if not found["line"]:
+        return
+    for stack in stacks:
+        paths = [
+            frame.group("path")
+            for frame in (_FRAME.match(str(text)) for text in stack)
+            if frame is not None
+            and int(frame.group("number") or 0) == found["line"]
+            and str(frame.group("path")).endswith(found["file"])
+        ]
+        if paths:
+            found["file"] = str(paths[-1])
+            if in_library(found["file"]):
+                found["caller"] = users_line(stack)
+            break
+    if found["kind"] == "shape condition" and found["source"]:
+        # torch tells of a size of 0 or 1 at its first use, which need not decide anything
+        how = "; the size is first used" if found["row"] == "size from 2" else ", decided"
+        made = os.path.basename(found["file"]), found["line"], found["source"]
+        found["words"] += how + " at %s:%d: `%s`" % made
+        if found["caller"][1]:
+            file, line, code = found["caller"]
+            found["words"] += ", called from your line %s:%d: `%s`" % (
+                os.path.basename(file),
+                line,
+                code.strip(),
+            )
 
 
 def _name_kept(found: Said, source: str, line: int) -> None:
@@ -582,6 +621,13 @@ def _describe(found: Said, guard: str) -> None:
         found.update(kind="shape condition", name="")
         what = "number" if _KEPT.search(guard) else "shape"
         found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
+        if "# duck sizing added this equality" in found["raw"]:
+            found["words"] = (
+                "torch took two sizes that were equal at the first call for one size, and they "
+                "are not equal any more: `%s`" % guard
+            )
+            _advise(found, "equal sizes")
+            return
         low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
         if low is not None:
             _advise(found, "size from 2", **low.groupdict())

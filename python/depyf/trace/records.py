@@ -14,6 +14,7 @@ from depyf.trace.vocabulary import (
     CACHE_EVENT,
     GRAPH_STAGES,
     SKIPPED_ARTIFACTS,
+    frames_named,
     stack_lines,
     without_configuration,
 )
@@ -186,6 +187,7 @@ class Records:
                 entry.attempt = attempt
                 entry.artifacts = [kept for kept in entry.artifacts if kept.attempt >= attempt]
                 entry.symbols, entry.sizes, entry.sequences = [], {}, {}
+                entry.conditions = []
                 entry.saved = None
             details = metadata.get(kind)
             details = details if isinstance(details, dict) else {}
@@ -267,9 +269,15 @@ class Records:
             entry.guard_tree = record.payload
 
     def _on_symbol(self, entry: Entry, record: _Record) -> None:
-        entry.symbols.append(
-            {key: value for key, value in record.details.items() if key != "stack"}
-        )
+        symbol = {key: value for key, value in record.details.items() if key != "stack"}
+        if "user_stack" in symbol:
+            symbol["user_stack"] = frames_named(symbol["user_stack"], self.interned_names())
+        entry.symbols.append(symbol)
+
+    def _on_condition(self, entry: Entry, record: _Record) -> None:
+        stack = stack_lines(record.details.get("user_stack"), self.interned_names())
+        if stack and stack not in entry.conditions:
+            entry.conditions.append(stack)
 
     def _on_metrics(self, entry: Entry, record: _Record) -> None:
         entry.metrics = without_configuration(record.details)
@@ -372,6 +380,7 @@ _HANDLERS: Dict[str, Callable[[Records, Entry, _Record], None]] = {
     "recompile_reasons": Records._on_reasons,
     "dynamo_cpp_guards_str": Records._on_guard_tree,
     "create_symbol": Records._on_symbol,
+    "guard_added_fast": Records._on_condition,
     "create_unbacked_symbol": Records._on_symbol,
     "compilation_metrics": Records._on_metrics,
     "bwd_compilation_metrics": Records._on_backward_metrics,

@@ -35,7 +35,6 @@ SKIPPED = frozenset(
         "describe_source",
         "str",
         "link",
-        "guard_added_fast",
         "exported_program",
     )
 )
@@ -96,19 +95,23 @@ def read_mark(payload: Any) -> Optional[Mark]:
     return (match.group(1), float(match.group(2)), match.group(3)) if match else None
 
 
+def frames_named(stack: Any, names: Dict[int, str]) -> List[Dict[str, Any]]:
+    """The frames of a stack with the names of their files in place of torch's numbers."""
+    return [
+        dict(frame, filename=names.get(frame["filename"], str(frame["filename"])))
+        if isinstance(frame.get("filename"), int)
+        else frame
+        for frame in (stack if isinstance(stack, list) else ())
+        if isinstance(frame, dict)
+    ]
+
+
 def stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
-    lines = []
-    for frame in stack if isinstance(stack, list) else ():
-        if isinstance(frame, dict):
-            filename = frame.get("filename")
-            filename = (
-                names.get(filename, str(filename)) if isinstance(filename, int) else str(filename)
-            )
-            lines.append(
-                "%s:%s in %s: %s"
-                % (filename, frame.get("line"), frame.get("name"), frame.get("loc") or "")
-            )
-    return lines
+    return [
+        "%s:%s in %s: %s"
+        % (frame.get("filename"), frame.get("line"), frame.get("name"), frame.get("loc") or "")
+        for frame in frames_named(stack, names)
+    ]
 
 
 #: settings of torch that decide what is compiled again and how, in the texts of its configuration

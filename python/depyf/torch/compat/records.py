@@ -102,8 +102,13 @@ def details_of(record: Offered) -> Any:
     """What torch writes as the details of a record.
 
     For the figures of a compile torch copies a hundred fields deeply, of which a few are more than
-    a number, a text or None. Where they are found, these alone are copied.
+    a number, a text or None. Where they are found, these alone are copied. Of a condition on a
+    shape torch also formats the stack of its own frames, which takes long and nobody reads.
     """
+    if record.name == "guard_added_fast":
+        stack = user_frames()
+        if stack is not None:
+            return {"user_stack": stack}
     if record.name in ("compilation_metrics", "bwd_compilation_metrics"):
         cells: Sequence[Any] = getattr(record.details, "__closure__", None) or ()
         if len(cells) == 1 and dataclasses.is_dataclass(cells[0].cell_contents):
@@ -118,6 +123,21 @@ def details_of(record: Offered) -> Any:
             except (TypeError, ValueError):  # a field that only torch knows how to write
                 pass
     return record.details()
+
+
+def user_frames() -> Optional[List[Any]]:
+    """The program's frames that Dynamo is tracing, as torch's trace has them; None where this torch
+    does not tell.
+    """
+
+    def find() -> Any:
+        from torch._guards import TracingContext
+        from torch._logging import structured
+
+        return lambda: structured.from_traceback(TracingContext.extract_stack())
+
+    stack = probe("frames that are traced", find)
+    return None if stack is None else stack()
 
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
